@@ -17,6 +17,10 @@ cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *pat
 cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const char *path,
                                       char digest[65]);
 
+/* Removes the temporary files that writers of a directory have left, those that were killed. What
+ * is being written stays. */
+void cse_checkpoint_sweep(const char *directory);
+
 /* Reads and verifies (per-tensor BLAKE2b): CSE_NO_INPUT when missing, CSE_DATA when truncated,
  * altered or no checkpoint, naming the tensor. The caller owns the result. */
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);

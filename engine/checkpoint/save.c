@@ -3,7 +3,9 @@
  * Everything is written to "NAME.tmp" in the same directory, flushed, read again and compared with
  * its digests, fsynced, and only then renamed; fsync of the directory makes the rename durable. A
  * process that is killed on the way leaves "NAME.tmp" behind, which the next writer of that name
- * uses again: the name is fixed and guarded by a lock, so that leftovers do not pile up. */
+ * uses again: the name is fixed and guarded by a lock. Another run saves at other steps, so that it
+ * first removes what nobody holds the lock of: leftovers do not pile up. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -159,4 +161,39 @@ cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const ch
         unlink(save.temporary);
     close(save.descriptor);
     return status == CSE_OK ? sync_directory(&save) : status;
+}
+
+/* ---- leftovers ---- */
+
+static bool is_temporary(const char *name)
+{
+    static const char ending[] = ".mdl.tmp";
+    const size_t length = strlen(name);
+    return length >= sizeof ending && strcmp(name + length - (sizeof ending - 1), ending) == 0;
+}
+
+/* Whoever has the lock is writing; the name goes while the lock is held, as in saving. */
+static void remove_abandoned(const char *path)
+{
+    saving left = { .path = path };
+    snprintf(left.temporary, sizeof left.temporary, "%s", path);
+    left.descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (left.descriptor < 0)
+        return;
+    if (flock(left.descriptor, LOCK_EX | LOCK_NB) == 0 && is_ours(&left))
+        unlink(path);
+    close(left.descriptor);
+}
+
+void cse_checkpoint_sweep(const char *directory)
+{
+    char path[PATH_MAX];
+    DIR *entries = opendir(directory);
+    if (entries == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        if (is_temporary(entry->d_name) &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) < sizeof path)
+            remove_abandoned(path);
+    closedir(entries);
 }

@@ -236,6 +236,18 @@ static cse_status cannot_write(const char *path, const char *name)
                     "%s/%s: cannot be written: %s", path, name, strerror(error));
 }
 
+/* A write may take a part only; what is wrong with the rest the next one says. */
+static bool write_whole(int file, const cse_text *text)
+{
+    for (size_t done = 0; done < text->size;) {
+        ssize_t written = write(file, text->data + done, text->size - done);
+        if (written < 0 && errno != EINTR)
+            return false;
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
 /* Makes a complete file durable, and takes its facts. */
 static cse_status settle_file(const reading *r, const char *name, file_facts *facts)
 {
@@ -263,9 +275,7 @@ static cse_status write_manifest(const reading *r, const manifest *m)
     if (file < 0)
         return cannot_write(r->path, manifest_name);
     print_manifest(m, &text, digest);
-    errno = ENOSPC; /* of a write that is cut short */
-    bool good = write(file, text.data, text.size) == (ssize_t)text.size &&
-                fchmod(file, 0600) == 0 && fsync(file) == 0;
+    bool good = write_whole(file, &text) && fchmod(file, 0600) == 0 && fsync(file) == 0;
     cse_status status = good ? CSE_OK : cannot_write(r->path, manifest_name);
     cse_text_clear(&text);
     close(file);
@@ -297,13 +307,8 @@ cse_status cse_artefact_seal(const char *directory, const char *key)
 
 static bool fill(int file, const cse_text *text)
 {
-    for (size_t done = 0; done < text->size;) {
-        ssize_t written = write(file, text->data + done, text->size - done);
-        if (written < 0 && errno != EINTR)
-            return false;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
+    return write_whole(file, text) &&
+           fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
 }
 
 cse_status cse_artefact_object_new(const cse_artefact *artefact, int *descriptor)

@@ -7,6 +7,7 @@
  * place, made durable and renamed when it is complete, so that a reader never finds an incomplete
  * one. An entry that does not match its manifest, or that others could change, is told and replaced
  * by a new one in one move. Processes that place entries of one compile_dir take turns. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -37,6 +38,7 @@
 
 enum { KEY_BYTES = 16, DIRECTORY_BYTES = 4096 + 64, PATH_BYTES = DIRECTORY_BYTES + 64 };
 enum { TURN_ATTEMPTS = 1000, TURN_PAUSE_US = 10000 };
+#define TEMPORARY ".new-" /* how the names of temporary directories begin */
 
 struct cse_compilation {
     cse_compiler compiler;
@@ -245,19 +247,67 @@ static cse_status place(cse_compilation *c, const char *temporary)
     return status;
 }
 
+/* A temporary directory is locked by the process that fills it; one without its process stays. */
+static int lock_directory(const char *path)
+{
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+/* Removes what processes that were killed have left. */
+static void remove_abandoned(const char *compile_dir)
+{
+    char path[DIRECTORY_BYTES + 256];
+    DIR *entries = opendir(compile_dir);
+    for (struct dirent *e; entries != NULL && (e = readdir(entries)) != NULL;) {
+        if (strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", compile_dir, e->d_name);
+        const int lock = lock_directory(path);
+        if (lock < 0)
+            continue;
+        cse_remove_tree(path);
+        close(lock);
+    }
+    if (entries != NULL)
+        closedir(entries);
+}
+
+/* In its turn, so that no other process takes the new directory for one that was left. */
+static cse_status make_temporary(const char *compile_dir, char temporary[DIRECTORY_BYTES],
+                                 int *lock)
+{
+    const int turn = take_turn(compile_dir);
+    remove_abandoned(compile_dir);
+    snprintf(temporary, DIRECTORY_BYTES, "%s/" TEMPORARY "XXXXXX", compile_dir);
+    const bool made = mkdtemp(temporary) != NULL;
+    const int error = errno;
+    *lock = made ? lock_directory(temporary) : -1;
+    if (turn >= 0)
+        close(turn);
+    if (made)
+        return CSE_OK;
+    return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", compile_dir,
+                    strerror(error));
+}
+
 /* Writes the entry to a temporary directory, gives it its name and reads it. */
 static cse_status make_entry(cse_compilation *c, const cse_graph *graph)
 {
     char temporary[DIRECTORY_BYTES];
+    int lock = -1;
     CSE_TRY(cse_make_directories("compile_dir", c->compile_dir));
-    snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", c->compile_dir);
-    if (mkdtemp(temporary) == NULL)
-        return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", c->compile_dir,
-                        strerror(errno));
+    CSE_TRY(make_temporary(c->compile_dir, temporary, &lock));
     cse_status status = fill_entry(c, graph, temporary);
     if (status == CSE_OK)
         status = place(c, temporary);
     cse_remove_tree(temporary);
+    if (lock >= 0)
+        close(lock);
     return status == CSE_OK ? read_entry(c) : status;
 }
 

@@ -749,6 +749,7 @@ static cse_status run_session(job *j)
         CSE_TRY(cse_job_make_metrics(j));
     if (executes) {
         CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+        cse_checkpoint_sweep(j->session->configuration.model_dir);
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
     }
     /* Without execution, a checkpoint that was named is still checked against the model. */

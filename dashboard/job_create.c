@@ -167,7 +167,9 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
     cse_status status = write_config(record, config != NULL ? config : described);
     free(described);
     CSE_TRY(status);
+    record->state = CSE_RUN_QUEUED; /* with its row: a server that is killed here has a job */
     status = cse_jobs_db_insert(jobs->db, record);
+    record->state = CSE_RUN_NONE;
     if (status != CSE_OK) {
         drop_config(record);
         return status;

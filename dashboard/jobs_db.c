@@ -35,6 +35,13 @@ static const char schema[] =
     "CREATE TABLE answers(key TEXT PRIMARY KEY, time_ms INTEGER, digest TEXT, status INTEGER,"
     " location TEXT, etag TEXT, body TEXT);";
 
+/* A transition and the state that follows are one change: a server that is killed leaves both or
+ * none. Of this connection alone, so that the file's schema stays as it is. */
+static const char one_change[] =
+    "CREATE TEMP TRIGGER state_of_transition AFTER INSERT ON main.transitions BEGIN"
+    " UPDATE jobs SET state = NEW.to_state, reason = NEW.reason, message = NEW.message"
+    " WHERE id = NEW.job; END";
+
 struct cse_jobs_db {
     char *path;
     sqlite3 *handle;
@@ -95,6 +102,8 @@ cse_status cse_jobs_db_open(const char *path, cse_jobs_db **result)
         sqlite3_busy_timeout(db->handle, BUSY_MS);
         status = prepare_file(db);
     }
+    if (status == CSE_OK && sqlite3_exec(db->handle, one_change, NULL, NULL, NULL) != SQLITE_OK)
+        status = fail(db);
     if (status != CSE_OK)
         cse_jobs_db_close(&db);
     *result = db;

@@ -20,6 +20,7 @@ enum {
     CSE_JOB_PATH_BYTES = 4096,
     CSE_JOB_MESSAGE_BYTES = 1024,
     CSE_JOB_PRIORITIES = 4,
+    CSE_JOB_LAUNCHING = -1, /* as a process's number: it is not known yet */
 };
 
 typedef enum cse_job_end {
@@ -45,7 +46,8 @@ typedef struct cse_job_record {
     int64_t attempt;                          /* launches */
     int64_t base_attempt;                     /* of the run store before the last launch */
     int64_t restarts, max_num_restarts;
-    int64_t pid, pid_start; /* of the last launch; start in clock ticks since boot */
+    int64_t pid, pid_start; /* of the last launch; start in clock ticks since boot. pid 0: no
+                             * process; CSE_JOB_LAUNCHING: one may have been started */
     int64_t exit_code;      /* -1: none */
     int64_t cores, memory_bytes;
     int64_t not_before_ms; /* a restart waits until then */
@@ -76,6 +78,7 @@ typedef struct cse_job_transition {
     cse_run_state from, to; /* from CSE_RUN_NONE: the first */
     const char *reason, *message;
 } cse_job_transition;
+/* And the state of the job's record, in one transaction. */
 cse_status cse_jobs_db_add_transition(cse_jobs_db *db, const cse_job_transition *transition);
 cse_status cse_jobs_db_transitions(cse_jobs_db *db, const char *job,
                                    void (*take)(void *self, int64_t seq,

@@ -7,8 +7,10 @@
 #include "dashboard/jobs_launch.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -29,6 +31,9 @@
 extern char **environ;
 
 enum { MOST_ARGUMENTS = 896, MOST_LIMITS = 256 };
+#define CONFIG_OF "%s/submitted.yaml" /* of a model_dir: the second argument of `start` */
+
+const char *cse_process_folder = "/proc";
 
 typedef struct command {
     char *words[MOST_ARGUMENTS];
@@ -115,7 +120,7 @@ static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry,
     cse_status status = CSE_OK;
     add_word(c, "%s", jobs->executable);
     add_word(c, "start");
-    add_word(c, "%s/submitted.yaml", entry->record.model_dir);
+    add_word(c, CONFIG_OF, entry->record.model_dir);
     add_word(c, "--json");
     add_word(c, "--no_dashboard");
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
@@ -241,11 +246,13 @@ cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
     return CSE_OK;
 }
 
+enum { PARENT_FIELD = 4, SESSION_FIELD = 6, START_FIELD = 22 };
+
 /* A number of /proc/PID/stat, fields counted from 1; 0: there is no such process. */
 static int64_t process_field(int64_t pid, int wanted)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    char path[PATH_MAX], text[1024];
+    snprintf(path, sizeof path, "%s/%lld/stat", cse_process_folder, (long long)pid);
     FILE *file = pid > 0 ? fopen(path, "re") : NULL;
     size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file != NULL)
@@ -262,12 +269,43 @@ static int64_t process_field(int64_t pid, int wanted)
 
 int64_t cse_process_start(int64_t pid)
 {
-    return process_field(pid, 22);
+    return process_field(pid, START_FIELD);
 }
 
 int64_t cse_process_parent(int64_t pid)
 {
-    return process_field(pid, 4);
+    return process_field(pid, PARENT_FIELD);
+}
+
+/* Whether its first arguments are those of make_command. */
+static bool runs_config(int64_t pid, const char *config)
+{
+    char path[PATH_MAX], words[2 * CSE_JOB_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%lld/cmdline", cse_process_folder, (long long)pid);
+    FILE *file = fopen(path, "re");
+    const size_t size = file != NULL ? fread(words, 1, sizeof words - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    words[size] = '\0';
+    const char *second = words + strlen(words) + 1, *third = second + strlen("start") + 1;
+    return third < words + size && strcmp(second, "start") == 0 && strcmp(third, config) == 0;
+}
+
+/* It leads a session, which none of the processes does that it starts in its turn. */
+int64_t cse_job_process_find(const cse_job_entry *entry)
+{
+    char config[CSE_JOB_PATH_BYTES + 32];
+    int64_t found = 0;
+    snprintf(config, sizeof config, CONFIG_OF, entry->record.model_dir);
+    DIR *processes = opendir(cse_process_folder);
+    for (struct dirent *e; processes != NULL && found == 0 && (e = readdir(processes)) != NULL;) {
+        const int64_t pid = strtoll(e->d_name, NULL, 10);
+        if (pid > 1 && runs_config(pid, config) && process_field(pid, SESSION_FIELD) == pid)
+            found = pid;
+    }
+    if (processes != NULL)
+        closedir(processes);
+    return found;
 }
 
 int cse_process_descriptor(int64_t pid)

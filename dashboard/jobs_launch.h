@@ -7,6 +7,11 @@
 /* Starts it, with the lock held; the entry is alive then. CSE_TEMPORARY, or CSE_NO_INPUT when what
  * it is to go on from is not there. */
 cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry);
+/* The process that was started for the job, by a server that was killed before it could note its
+ * number; 0: there is none. */
+int64_t cse_job_process_find(const cse_job_entry *entry);
+/* Where the system tells of processes: /proc, and another folder in a test. */
+extern const char *cse_process_folder;
 /* Start of a process in clock ticks since boot; 0: there is none. */
 int64_t cse_process_start(int64_t pid);
 /* 0: there is no such process. */

@@ -205,13 +205,38 @@ static bool is_gone(const cse_job_entry *entry)
     return cse_process_start(entry->record.pid) != entry->record.pid_start;
 }
 
+/* The server was killed while it started a process: it may be there, it may have ended since, which
+ * its run store tells, or it was never started. */
+static void resolve_launch(cse_jobs *jobs, cse_job_entry *entry)
+{
+    char message[CSE_JOB_MESSAGE_BYTES];
+    cse_job_record *record = &entry->record;
+    const int64_t pid = cse_job_process_find(entry);
+    const bool ran =
+        record->state == CSE_RUN_STARTING || status_of(jobs, record).attempt > record->base_attempt;
+    if (pid == 0 && ran)
+        return; /* its number is of no process: it has ended */
+    record->pid = pid;
+    record->pid_start = cse_process_start(pid);
+    if (pid == 0) {
+        record->attempt--;
+    } else if (cse_run_state_may_follow(record->state, CSE_RUN_STARTING)) {
+        snprintf(message, sizeof message, "process %lld, which an earlier server started",
+                 (long long)pid);
+        cse_job_entry_change(jobs, entry, CSE_RUN_STARTING, "", message);
+    }
+    cse_job_entry_save(jobs, entry);
+}
+
 void cse_jobs_adopt(cse_jobs *jobs)
 {
     for (int i = 0; i < jobs->entry_count; i++) {
         cse_job_entry *entry = jobs->entries[i];
         cse_job_record *record = &entry->record;
-        bool started = record->pid > 0;
-        entry->alive = started && cse_process_start(record->pid) == record->pid_start;
+        if (record->pid == CSE_JOB_LAUNCHING)
+            resolve_launch(jobs, entry);
+        bool started = record->pid != 0;
+        entry->alive = record->pid > 0 && cse_process_start(record->pid) == record->pid_start;
         entry->settled = !started && cse_run_state_is_terminal(record->state);
         entry->descriptor = entry->alive ? cse_process_descriptor(record->pid) : -1;
         if (started && !entry->alive)
@@ -269,29 +294,46 @@ static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, si
     return true;
 }
 
+/* Notes that a process is about to be started: another server must know of it, should this one be
+ * killed before it has noted which. */
+static cse_status announce_launch(cse_jobs *jobs, cse_job_entry *entry,
+                                  const cse_run_status *status)
+{
+    cse_job_record *record = &entry->record;
+    CSE_TRY(cse_jobs_check_room(jobs));
+    entry->launch_step = status->last_step;
+    record->base_attempt = status->attempt;
+    record->attempt++;
+    record->exit_code = -1;
+    record->cancelled = CSE_JOB_END_NONE;
+    record->pid = CSE_JOB_LAUNCHING;
+    const cse_status noted = cse_jobs_db_update(jobs->db, record);
+    if (noted != CSE_OK) {
+        record->pid = 0;
+        record->attempt--;
+    }
+    return noted;
+}
+
 /* False when jobs.db cannot be written, since the next server would not know the process; and while
  * the coordinator of an earlier process, which was killed, still saves what it has. */
 static bool launch(cse_jobs *jobs, cse_job_entry *entry)
 {
     char message[CSE_JOB_MESSAGE_BYTES];
     cse_job_record *record = &entry->record;
-    if (cse_jobs_check_room(jobs) != CSE_OK) {
-        snprintf(entry->waiting_for, sizeof entry->waiting_for, "room on the disk: %s",
-                 cse_error_message());
-        return false;
-    }
     const cse_run_status status = status_of(jobs, record);
     if (status.alive && cse_unix_ms() < record->not_before_ms + LONGEST_PAUSE_MS) {
         snprintf(entry->waiting_for, sizeof entry->waiting_for,
                  "the end of its earlier coordinator, which saves the last step");
         return false;
     }
-    entry->launch_step = status.last_step;
-    record->base_attempt = status.attempt;
-    record->attempt++;
-    record->exit_code = -1;
-    record->cancelled = CSE_JOB_END_NONE;
+    if (announce_launch(jobs, entry, &status) != CSE_OK) {
+        snprintf(entry->waiting_for, sizeof entry->waiting_for, "room on the disk: %s",
+                 cse_error_message());
+        return false;
+    }
     if (cse_job_launch(jobs, entry) != CSE_OK) {
+        record->pid = 0;
         snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1, cse_error_message());
         cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, "NO_RESOURCES", message);
         plan_restart(jobs, entry);
@@ -362,7 +404,7 @@ static void kill_overdue(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
     cse_job_entry_kill(jobs, entry);
 }
 
-static void check_jobs(cse_jobs *jobs)
+void cse_jobs_check(cse_jobs *jobs)
 {
     int64_t now_ms = cse_unix_ms();
     for (int i = 0; i < jobs->entry_count; i++) {
@@ -410,7 +452,7 @@ void *cse_jobs_supervise(void *self)
         pthread_mutex_lock(&jobs->lock);
         bool ending = jobs->ending;
         if (!ending)
-            check_jobs(jobs);
+            cse_jobs_check(jobs);
         pthread_mutex_unlock(&jobs->lock);
         if (ending)
             return NULL;

@@ -11,11 +11,12 @@
 #include <time.h>
 
 #include "engine/base/log.h"
-#include "tests/support/simulation/world.h"
+#include "tests/support/simulation/disk_calls.h"
+#include "tests/support/simulation/world_calls.h"
 
 /* Seeds that once failed. What they found has a test of its own, too: a change of the protocol
  * makes other runs of them. */
-static const uint64_t kept[] = { 4193, 6493, 11556, 15797 };
+static const uint64_t kept[] = { 4193, 6493, 6813, 10174, 11556, 15797 };
 
 static int failures;
 
@@ -54,12 +55,13 @@ int main(void)
         run_one(seed, &counts);
     printf("%ld runs in %ld s: %ld executions, %ld takeovers (%ld in the arena), %ld turns; %ld "
            "kills, %ld freezes, "
-           "%ld commands; %ld records, %ld snapshots; ended: %ld with all steps, %ld on request, "
+           "%ld commands; %ld records, %ld snapshots; %ld run stores, %ld outages of a disk; "
+           "ended: %ld with all steps, %ld on request, "
            "%ld failed, %ld at once\n",
            counts.runs, (long)(time(NULL) - begun), counts.executions, counts.takeovers,
            counts.inherited, counts.turns, counts.kills, counts.freezes, counts.commands,
-           counts.records, counts.snapshots, counts.completed, counts.stopped, counts.failed,
-           counts.ended_by_hand);
+           counts.records, counts.snapshots, counts.stores, counts.outages, counts.completed,
+           counts.stopped, counts.failed, counts.ended_by_hand);
     if (given == NULL) {
         for (int point = 0; point < CSE_FAILPOINT_RECOVERY_RESTORED; point++)
             expect(counts.kills_at[point] > 0, "a kill at each failpoint");

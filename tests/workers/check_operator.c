@@ -181,6 +181,31 @@ START_TEST(a_run_may_begin_paused)
 }
 END_TEST
 
+/* The arena is held already; the phases are still those of a run that comes to stand. */
+START_TEST(a_paused_run_that_is_taken_over_stands_at_once)
+{
+    inherits = true;
+    set_up_paused(2, 2, true);
+    s.hold_result = 0;
+    start_all();
+    ck_assert_str_eq(s.phases, "SRsp");
+}
+END_TEST
+
+START_TEST(a_run_that_is_to_end_is_in_no_other_phase)
+{
+    inherits = true;
+    set_up_paused(2, 2, true);
+    s.hold_result = 0;
+    begin();
+    operator_says(CSE_MESSAGE_STOP);
+    for (int slot = 0; slot < SLOTS; slot++)
+        get_ready(slot);
+    tick();
+    ck_assert_str_eq(s.phases, "SC");
+}
+END_TEST
+
 START_TEST(a_recovery_is_reported_with_its_time)
 {
     start_all();
@@ -237,6 +262,8 @@ int main(void)
     tcase_add_test(tests, a_pause_holds_at_the_last_step);
     tcase_add_test(tests, a_command_after_the_last_step_is_for_what_follows);
     tcase_add_test(tests, a_run_may_begin_paused);
+    tcase_add_test(tests, a_paused_run_that_is_taken_over_stands_at_once);
+    tcase_add_test(tests, a_run_that_is_to_end_is_in_no_other_phase);
     tcase_add_test(tests, a_recovery_is_reported_with_its_time);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -302,7 +302,7 @@ static inline void drop_record(void *self, const cse_log_record *record)
     (void)record;
 }
 
-static bool settles; /* of the coordinators made from now on */
+static bool settles, inherits; /* of the coordinators made from now on */
 
 static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
 {
@@ -323,6 +323,7 @@ static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
         .num_steps = num_steps,
         .settles = settles,
         .paused = paused,
+        .inherited = inherits,
         .steps_ahead = RECORDS,
         .restarts = restarts,
         .join_timeout_ns = 30 * SECOND,
@@ -340,7 +341,7 @@ static inline void set_up_with(int64_t num_steps, int restarts)
 
 static inline void set_up(void)
 {
-    settles = false;
+    settles = inherits = false;
     set_up_with(10, 2);
 }
 

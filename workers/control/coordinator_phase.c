@@ -18,9 +18,10 @@ int64_t cse_coordinator_now_ns(const cse_coordinator *c)
     return c->io->now_ns(c->io->self);
 }
 
+/* A run that is to end is in no other phase any more, whatever its workers do meanwhile. */
 void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *message)
 {
-    if (c->phase_told && c->phase == phase)
+    if (c->phase_told && (c->phase == phase || c->phase == CSE_PHASE_CANCELLING))
         return;
     c->phase = phase;
     c->phase_told = true;
@@ -40,11 +41,13 @@ void cse_coordinator_settle_phase(cse_coordinator *c, const char *message)
     if (c->state != CSE_COORDINATOR_RUNNING || c->stop_wanted)
         return;
     int64_t done = c->arena->steps_done(c->cluster);
-    if (c->paused)
-        cse_coordinator_set_phase(
-            c, done == c->closed && done == c->held_at ? CSE_PHASE_PAUSED : CSE_PHASE_PAUSING,
-            message);
-    else
+    const bool stands = done == c->closed && done == c->held_at;
+    /* One that goes on in an arena that is held stands at once. */
+    if (c->paused && (!stands || c->phase == CSE_PHASE_RUNNING))
+        cse_coordinator_set_phase(c, CSE_PHASE_PAUSING, message);
+    if (c->paused && stands)
+        cse_coordinator_set_phase(c, CSE_PHASE_PAUSED, message);
+    else if (!c->paused)
         cse_coordinator_set_phase(c,
                                   done >= c->end_step || cse_coordinator_all_ready(c)
                                       ? CSE_PHASE_RUNNING

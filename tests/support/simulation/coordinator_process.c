@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/simulation/world.h"
+#include "tests/support/simulation/store_process.h"
 #include "workers/arena/doorbell.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
@@ -155,6 +155,7 @@ static void free_records(cse_cluster *cluster, int64_t steps)
     if (acting->scenario.keeps_arena && steps > acting->kept_records)
         world_fault(acting, "%lld records are freed, and %lld are kept", (long long)steps,
                     (long long)acting->kept_records);
+    acting->freed_records = steps;
     cse_cluster_free_records(cluster, steps);
 }
 
@@ -198,7 +199,10 @@ static void check_record(world *w, const cse_record *record)
     if (memcmp(record->fetched, w->fetched[record->step], sizeof w->fetched[0]) != 0)
         world_fault(w, "the values of step %lld are others", (long long)record->step);
     w->told_records++;
+    if (w->told_records > w->told_ever)
+        w->told_ever = w->told_records;
     w->counts->records++;
+    store_record(w, record);
 }
 
 static cse_status on_record(void *self, const cse_record *record)
@@ -214,7 +218,10 @@ static cse_status on_record(void *self, const cse_record *record)
 static int64_t kept_steps(void *self, bool hurry)
 {
     world *w = self;
-    if (hurry || (uint64_t)w->turns * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0)
+    const int64_t kept = store_kept(w, w->told_records, hurry);
+    if (kept >= 0)
+        w->kept_records = kept > w->kept_records ? kept : w->kept_records;
+    else if (hurry || (uint64_t)w->turns * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0)
         w->kept_records = w->told_records;
     return w->kept_records;
 }
@@ -231,6 +238,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     if (snapshot->steps_done != w->copied_steps)
         world_fault(w, "a snapshot of %lld steps, but the states of %lld were handed out",
                     (long long)snapshot->steps_done, (long long)w->copied_steps);
+    store_saving(w);
     for (int part = 0; part < 2; part++)
         world_stop(&w->control, (sleep_until){ .ns = w->now_ns + w->scenario.save_ns / 2 });
     unsigned char **file = &w->saved[snapshot->steps_done];
@@ -244,6 +252,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     snprintf(name, sizeof name, "%lld", (long long)snapshot->steps_done);
     cse_takeover_note_checkpoint(w->takeover, name);
     w->newest = snapshot->steps_done;
+    store_saved(w, snapshot->steps_done);
     world_tell(w, "checkpoint of step %s", name);
     return CSE_OK;
 }
@@ -281,6 +290,7 @@ static void on_phase(void *self, cse_phase phase, const char *message)
     if (phase == CSE_PHASE_RUNNING && cse_cluster_steps_done(w->cluster) < w->end_step)
         check_ready(w);
     w->paused_at = phase == CSE_PHASE_PAUSED ? cse_cluster_steps_done(w->cluster) : -1;
+    store_phase(w, phase);
     w->takeover_observer.events.on_phase(w->takeover_observer.events.self, phase, message);
     world_tell(w, "phase %d: %s", (int)phase, message);
 }
@@ -371,6 +381,7 @@ static void settle(world *w)
 static void body(void *self)
 {
     world *w = self;
+    store_begin(w);
     if (w->inherited)
         settle(w);
     handle(w, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });

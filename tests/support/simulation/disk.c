@@ -543,7 +543,7 @@ static void survive(bytes *content, const change *c, unsigned mode, uint64_t *ra
     }
 }
 
-/* Of a node's writes since it was synchronised: all, none, up to one that is torn, or any blocks. */
+/* Of a node's writes since it was synchronised: all, none, up to a torn one, or any blocks. */
 static void surviving_bytes(int node, long length, uint64_t *random, bytes *content)
 {
     const long from = last_sync(node, length);

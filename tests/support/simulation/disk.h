@@ -1,10 +1,10 @@
 /* A disk that fails and a host that crashes, below real files.
  *
- * The calls by which a program changes files go through here (disk_calls.h). They are carried out on
- * real files, and those below the watched folder are kept in a log. From the log the state of the
- * disk after a crash at any call is made in another folder: what was synchronised stands; of all
- * else a seed decides. Writes survive as a whole, as a prefix, as some of their blocks, or not at
- * all, and changes of a folder up to any one of them.
+ * The calls by which a program changes files go through here (disk_calls.h). They are carried out
+ * on real files, and those below the watched folder are kept in a log. From the log the state of
+ * the disk after a crash at any call is made in another folder: what was synchronised stands; of
+ * all else a seed decides. Writes survive as a whole, as a prefix, as some of their blocks, or not
+ * at all, and changes of a folder up to any one of them.
  *
  * A call can also fail (no room, an I/O error), or write less than it was given, and a process that
  * is killed changes nothing any more, whatever it still calls. */

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/support/simulation/world.h"
+#include "tests/support/simulation/store_process.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 
@@ -31,14 +31,25 @@ static void on_fake_point(fake_point point)
         world_point(on_turn);
 }
 
-static void take_turn(world *w, process *p)
+void world_turn(world *w, process *p)
 {
     on_turn = p;
     w->turns++;
     w->now_ns += (1 + (int64_t)world_random(w, 30)) * MICROSECONDS;
-    if (!fiber_resume(p->fiber) && p == &w->control)
-        w->control.ended = true;
+    if (!fiber_resume(p->fiber) && p->slot < 0)
+        p->ended = true;
     on_turn = NULL;
+}
+
+process *world_on_turn(void)
+{
+    return on_turn;
+}
+
+/* By number: -2 is the writer of the run store, -1 the coordinator, others are workers. */
+static process *process_of(world *w, int s)
+{
+    return s == -2 ? store_writer(w) : s == -1 ? &w->control : &w->processes[s];
 }
 
 /* Chooses by weight among those that may go on; NULL: none may. */
@@ -46,9 +57,9 @@ static process *next_of(world *w)
 {
     process *chosen = NULL;
     int sum = 0;
-    for (int s = -1; s < w->slot_count; s++) {
-        process *p = s < 0 ? &w->control : &w->processes[s];
-        if (!world_is_runnable(w, p))
+    for (int s = -2; s < w->slot_count; s++) {
+        process *p = process_of(w, s);
+        if (p == NULL || !world_is_runnable(w, p))
             continue;
         sum += p->weight;
         if ((int)world_random(w, (unsigned)sum) < p->weight)
@@ -61,9 +72,9 @@ static process *next_of(world *w)
 static void pass_time(world *w)
 {
     int64_t next_ns = INT64_MAX;
-    for (int s = -1; s < w->slot_count; s++) {
-        const process *p = s < 0 ? &w->control : &w->processes[s];
-        if (p->fiber == NULL || p->ended)
+    for (int s = -2; s < w->slot_count; s++) {
+        const process *p = process_of(w, s);
+        if (p == NULL || p->fiber == NULL || p->ended)
             continue;
         int64_t at_ns = p->frozen_ns != 0 ? p->thaws_ns : p->sleep.ns;
         for (int i = 0; p->frozen_ns == 0 && p->sleep.message && i < p->inbox.count; i++)
@@ -166,7 +177,7 @@ static void loop(world *w)
         world_disturb(w);
         process *p = next_of(w);
         if (p != NULL)
-            take_turn(w, p);
+            world_turn(w, p);
         else
             pass_time(w);
         check_limits(w, quiet_since_ns);
@@ -202,6 +213,8 @@ execution_end world_execute(world *w, unsigned char *states, cse_status *status,
     const execution_end end = w->fault[0] != '\0' ? EXECUTION_FAULTY
                               : w->over           ? EXECUTION_ENDED
                                                   : EXECUTION_DIED;
+    if (end == EXECUTION_DIED)
+        store_kill(w);
     end_all(w);
     cse_coordinator_destroy(&w->coordinator);
     if (end != EXECUTION_DIED || !w->scenario.keeps_arena)

@@ -63,6 +63,8 @@ static void draw_faults(scenario *s)
     s->freezes = draw_one_in(seed, "freezes", 2);
     s->commands = draw_one_in(seed, "commands", 2);
     s->asks_to_end = draw_one_in(seed, "asks to end", 3);
+    s->keeps_store = draw_one_in(seed, "store", 16);
+    s->disk_fails = draw_one_in(seed, "disk", 3);
     s->quiet_after = 500 + draw(seed, "quiet", 20000);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/simulation/world.h"
+#include "tests/support/simulation/store_process.h"
 #include "workers/arena/inherit.h"
 
 static void prepare(world *w)
@@ -32,6 +32,7 @@ static void clear(world *w)
         free(w->saved[step]);
     }
     free(w->copied);
+    store_clear(w);
     cse_takeover_destroy(&w->takeover);
     cse_cluster_destroy(&w->cluster);
     fake_step_destroy(&w->step);
@@ -157,6 +158,8 @@ static void run(world *w)
               (status == CSE_OK && !result.stopped && result.steps_done < steps)));
     if (end == EXECUTION_ENDED)
         count_end(w, status, &result);
+    if (end == EXECUTION_ENDED)
+        store_end(w, status, &result);
     free(states);
 }
 

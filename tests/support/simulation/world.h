@@ -37,6 +37,8 @@ typedef struct scenario {
     int fault_interval;           /* turns between faults, on average; 0: none */
     bool keeps_arena;             /* for the next coordinator */
     bool kills, kills_coordinator, freezes, commands, asks_to_end;
+    bool keeps_store; /* a run store, on a disk that fails now and then where disk_fails */
+    bool disk_fails;
     long quiet_after; /* turns: from then on there are no faults */
 } scenario;
 
@@ -45,6 +47,7 @@ typedef struct simulation_counts {
     long runs, turns, kills, freezes, commands, takeovers, inherited, executions, records,
         snapshots;
     long completed, stopped, failed, ended_by_hand;
+    long stores, outages;
     long kills_at[CSE_FAILPOINT_COUNT];
 } simulation_counts;
 
@@ -66,6 +69,8 @@ typedef struct sleep_until {
     bool doorbell, message;
     uint32_t seen; /* of the doorbell */
 } sleep_until;
+
+typedef struct store_state store_state;
 
 typedef struct process {
     struct world *world;
@@ -125,6 +130,9 @@ typedef struct world {
     bool asked_to_end, asked_to_end_now;
     bool hindered; /* a fault struck while a run that failed brought its step to an end */
     cse_stop_request request;
+    store_state *store;    /* store_process.c; NULL: the run has none yet */
+    int64_t freed_records; /* steps whose records the arena no longer holds */
+    int64_t told_ever;     /* steps of which a record was told, by any coordinator */
 } world;
 
 /* ---- world.c ---- */
@@ -172,6 +180,11 @@ void world_disturb(world *w);
 /* ---- execution.c ---- */
 
 typedef enum execution_end { EXECUTION_ENDED, EXECUTION_DIED, EXECUTION_FAULTY } execution_end;
+
+/* Lets one process run until it stops. */
+void world_turn(world *w, process *p);
+/* Whose fiber runs; NULL: none of a process. */
+process *world_on_turn(void);
 
 /* Runs steps [first_step, end_step) on `states`, which become the final ones where the execution
  * ends with those of a step. */

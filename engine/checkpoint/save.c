@@ -95,6 +95,7 @@ static cse_status open_temporary(saving *save)
             if (ftruncate(save->descriptor, 0) == 0)
                 return CSE_OK;
             cse_status status = system_failed(save->temporary, "emptied");
+            unlink(save->temporary);
             close(save->descriptor);
             return status;
         }

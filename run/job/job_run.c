@@ -717,8 +717,7 @@ static cse_status open_recorder(job *j)
 static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
-    bool trains = s->mode != CSE_JOB_EVALUATE;
-    bool executes = cse_job_executes(j);
+    const bool trains = s->mode != CSE_JOB_EVALUATE, executes = cse_job_executes(j);
     j->session->fetches_metrics = true;
     CSE_TRY(make_callbacks(j));
     CSE_TRY(look_back(j));

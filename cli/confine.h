@@ -12,7 +12,7 @@
       "with --confine: input is read below DIR; repeatable; default: the data sets of Debian" },  \
     { "output_root", "DIR", NULL, "with --confine: output may lie below DIR, too; repeatable" },  \
     { "allow_library", "DIR", NULL,                                                               \
-      "with --confine: libraries of plugins may lie below DIR; repeatable; default: nowhere" },          \
+      "with --confine: libraries of plugins may lie below DIR; repeatable; default: nowhere" },    \
     { "allow_program", "DIR", NULL,                                                               \
       "with --confine: a program that is run may lie below DIR; repeatable; default: nowhere" },  \
     { "queue_root", "DIR", NULL,                                                                  \

@@ -118,7 +118,7 @@ static const cse_option options[] = {
 };
 
 static const cse_command_note examples[] = {
-    { "execute --model_dir runs/a ./train -- --epochs 3",
+    { "execute --model_dir runs/a ./train -- 3",
       "runs a program of your own with its run in runs/a" },
     { 0 },
 };

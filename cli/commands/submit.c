@@ -286,7 +286,7 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "submit configs/fc_mnist.yaml --priority p1 --follow",
       "puts a job into the queue and shows it until its end" },
-    { "submit ./train -- --epochs 3", "the same for a program of your own, with its arguments" },
+    { "submit ./train -- 3", "the same for a program of your own, with its arguments" },
     { 0 },
 };
 

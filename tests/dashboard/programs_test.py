@@ -1,8 +1,11 @@
 """A program of the user's own as a job: where it may lie, what it may touch, what is seen of it while
 it runs, and how it is ended."""
+import json
 import os
 import shutil
 import subprocess
+import urllib.parse
+import urllib.request
 
 import support
 from support import API, EXECUTABLE, LONG, Server, check, equal, until
@@ -151,7 +154,39 @@ def execute_gives_a_program_its_folder():
     check(answer.returncode == 66 and "none" in answer.stderr, answer)
 
 
+def a_program_opens_a_dashboard_of_its_own():
+    top = support.folder()
+    environment = {**os.environ, "CSENGINE_MODEL_DIR": top, "TRAINER_DASHBOARD": "127.0.0.1:0"}
+    program = subprocess.Popen([PROGRAM, str(LONG)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=environment)
+    try:
+        line = program.stderr.readline()
+        check(line.startswith("Dashboard: http://127.0.0.1:"), line)
+        url = urllib.parse.urlsplit(line.split()[1])
+        token = {"Authorization": "Bearer " + urllib.parse.parse_qs(url.query)["token"][0]}
+
+        def get(path):
+            with urllib.request.urlopen(urllib.request.Request(f"http://{url.netloc}{API}/{path}", headers=token)) as answer:
+                return json.load(answer)
+
+        job = get("jobs")["jobs"][0]
+        until(lambda: get(f"jobs/{job['id']}/closures?tail=1")["closures"])
+        equal(get(f"jobs/{job['id']}")["name"], "trainer")
+    finally:
+        program.kill()
+        program.wait()
+
+    def is_gone():
+        try:
+            get("jobs")
+        except OSError:
+            return True
+        return False
+
+    until(is_gone)
+
+
 if __name__ == "__main__":
     support.main([a_program_is_a_job_with_a_folder_of_its_own, a_program_is_seen_live_and_ended,
                   a_program_elsewhere_is_refused, the_command_line_submits_a_program,
-                  execute_gives_a_program_its_folder])
+                  execute_gives_a_program_its_folder, a_program_opens_a_dashboard_of_its_own])

@@ -1,5 +1,5 @@
-/* A user's program that is submitted as a job: trains `argv[1]` steps, then tries what a job may
- * not do, and says how that went. */
+/* A user's program that is submitted as a job: tries what a job may not do, says how that went, and
+ * trains `argv[1]` steps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
     const long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 4;
     for (int i = 2; i < argc; i++)
         try_to_open(argv[i], i == 2 ? O_RDONLY : O_WRONLY | O_CREAT);
-    cse_configure(&(cse_configuration){ .model_dir = "/nowhere/else", .seed = 1 });
+    cse_configure(&(cse_configuration){
+        .model_dir = "/nowhere/else", .seed = 1, .dashboard = getenv("TRAINER_DASHBOARD") });
     training t = { .model = cse_compile(cse_model_new(
                        "fc_mnist", "{input_size: 4, hidden_sizes: [4], num_classes: 2}")) };
     t.optimizer = cse_configure_optimizer("SGD", t.model, "{lr: 0.01}");

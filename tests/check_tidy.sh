@@ -50,7 +50,7 @@ run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
-run/contracts: $plan $plugins $job
+run/contracts: $plan $plugins $job run/job
 dashboard: base types config checkpoint store workers/control workers/messages run/job
 cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/loggers dashboard
 "

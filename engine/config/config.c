@@ -121,6 +121,8 @@ bool cse_config_has_library(const cse_config *config)
 cse_status cse_config_load_plugins(const cse_config *config, cse_plugin_finder *find,
                                    cse_diagnostics *diagnostics)
 {
+    if (config == NULL)
+        return CSE_OK;
     const cse_config_loading loading = { .arena = config->arena,
                                          .root = config->root,
                                          .diagnostics = diagnostics };

@@ -39,7 +39,8 @@ void cse_config_destroy(cse_config **config);
 /* Whether it names a library of plugins anywhere: code that is not loaded by the check. */
 bool cse_config_has_library(const cse_config *config);
 /* Loads the libraries that its sections name, and completes the plugins of those sections. Where a
- * job is confined its process does so inside. The second call does nothing. */
+ * job is confined its process does so inside. The second call does nothing, nor
+ * does one without a configuration. */
 cse_status cse_config_load_plugins(const cse_config *config, cse_plugin_finder *find,
                                    cse_diagnostics *diagnostics);
 

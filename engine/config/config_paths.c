@@ -131,7 +131,8 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
         for (int i = 0; i < sections[s].count; i++) {
             const cse_config_plugin *plugin = &sections[s].plugins[i];
             const bool writes = s == loggers || s == callbacks;
-            CSE_TRY(check_settings(&c, writes ? CSE_PATH_OUTPUT : CSE_PATH_INPUT, plugin->settings));
+            CSE_TRY(
+                check_settings(&c, writes ? CSE_PATH_OUTPUT : CSE_PATH_INPUT, plugin->settings));
         }
     return CSE_OK;
 }

@@ -7,8 +7,8 @@
 #include "engine/config/config_plugins.h"
 #include "engine/config/settings.h"
 
-/* The library that is named first anywhere in the tree, or NULL: of whatever kind of plugin, however
- * deep, it stands under the key "library". */
+/* The library that is named first anywhere in the tree, or NULL: of whatever kind of plugin,
+ * however deep, it stands under the key "library". */
 const cse_yaml_node *cse_config_first_library(const cse_yaml_node *root);
 /* All of them, against the folders that libraries may lie in. As below. */
 cse_status cse_config_check_libraries(cse_arena *arena, const cse_yaml_node *root,

@@ -1,9 +1,11 @@
-/* A metric, a logger, an op and a model that uses it, in one shared object; custom_training.c has
- * the kinds that train. Compiled and named in a configuration in the same way. */
+/* A metric, a logger, a callback, an op and a model that uses it, in one shared object;
+ * custom_training.c has the kinds that train. Compiled and named in a configuration in the same
+ * way. */
 #include <csengine/csengine.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const cse_setting no_settings[] = { { .name = NULL } };
@@ -218,5 +220,63 @@ static const cse_logger_descriptor lines_logger = {
     .samples = logger_samples,
 };
 
+/* ---- the callback: ends the training at a validation with a good loss ---- */
+
+typedef struct good_enough {
+    cse_callback_host *host;
+    double loss;
+} good_enough;
+
+static const cse_setting callback_settings[] = {
+    { .name = "loss",
+      .type = CSE_SETTING_NUMBER,
+      .min = 0,
+      .max = 1e6,
+      .doc = "training ends after a validation with this loss or less" },
+    { .name = NULL },
+};
+
+static cse_status set_up(const cse_settings *settings, cse_callback_host *host, void **self)
+{
+    good_enough *made = malloc(sizeof *made);
+    if (made == NULL)
+        return cse_fail(CSE_TEMPORARY, "memory is short");
+    *made = (good_enough){ host, cse_settings_number(settings, "loss") };
+    *self = made;
+    return CSE_OK;
+}
+
+/* Validations of an earlier start are told again, so that a run that is resumed ends where it would
+ * have ended. */
+static cse_status look_at_loss(void *self, const cse_callback_validation *validation)
+{
+    const good_enough *own = self;
+    for (int i = 0; i < validation->metric_count; i++)
+        if (strcmp(validation->metrics[i].name, "val_loss") == 0 &&
+            validation->metrics[i].value <= own->loss)
+            cse_callback_stop(own->host, "the loss is good enough");
+    return CSE_OK;
+}
+
+static const cse_callback_sample callback_samples[] = {
+    { .settings = "{loss: 0.5}",
+      .val_losses = { 1, 0.5, 0.25 },
+      .stops_at = 20,
+      .source = "the second is the first that is not above it" },
+    { .settings = "{loss: 0.1}", .val_losses = { 1, 0.5 }, .source = "none is below it" },
+    { .settings = NULL },
+};
+
+static const cse_callback_descriptor good_enough_callback = {
+    .name = "GoodEnough",
+    .summary = "ends the training at a validation with a good loss",
+    .settings = callback_settings,
+    .setup = set_up,
+    .finalize = free,
+    .on_validate_end = look_at_loss,
+    .samples = callback_samples,
+};
+
 CSE_PLUGINS(CSE_OP_PLUGIN(&softsign_op), CSE_MODEL_PLUGIN(&softsign_model),
-            CSE_METRIC_PLUGIN(&error_rate_metric), CSE_LOGGER_PLUGIN(&lines_logger));
+            CSE_METRIC_PLUGIN(&error_rate_metric), CSE_LOGGER_PLUGIN(&lines_logger),
+            CSE_CALLBACK_PLUGIN(&good_enough_callback));

@@ -10,13 +10,10 @@ static const struct {
     const char *kind;
     cse_contract_of_kind *check;
 } kinds[] = {
-    { "input", cse_contract_of_input },
-    { "logger", cse_contract_of_logger },
-    { "metric", cse_contract_of_metric },
-    { "model", cse_contract_of_model },
-    { "op", cse_contract_of_op },
-    { "optimizer", cse_contract_of_optimizer },
-    { "schedule", cse_contract_of_schedule },
+    { "callback", cse_contract_of_callback },   { "input", cse_contract_of_input },
+    { "logger", cse_contract_of_logger },       { "metric", cse_contract_of_metric },
+    { "model", cse_contract_of_model },         { "op", cse_contract_of_op },
+    { "optimizer", cse_contract_of_optimizer }, { "schedule", cse_contract_of_schedule },
 };
 
 void cse_contract_tell(cse_contract *contract, cse_status status, const char *check, ...)

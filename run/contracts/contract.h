@@ -1,6 +1,6 @@
 /* What a plugin of each kind must do beyond having its members, as checks that run in this process:
- * the samples that its descriptor brings, with the values that they state, and what holds for all of
- * a kind (gradients of ops are finite differences, samples of data are the same in any order).
+ * the samples that its descriptor brings, with the values that they state, and what holds for all
+ * of a kind (gradients of ops are finite differences, samples of data are the same in any order).
  *
  * `csengine check-plugin` runs them on a user's library, the tests on what is built in. Each check
  * is told as it ends; a check that fails does not keep the next from running. */
@@ -30,8 +30,9 @@ void cse_contract_check(cse_contract *contract, const char *kind, const void *de
 
 /* Each kind's. */
 typedef void cse_contract_of_kind(cse_contract *contract, const void *descriptor);
-cse_contract_of_kind cse_contract_of_input, cse_contract_of_logger, cse_contract_of_metric,
-    cse_contract_of_model, cse_contract_of_op, cse_contract_of_optimizer, cse_contract_of_schedule;
+cse_contract_of_kind cse_contract_of_callback, cse_contract_of_input, cse_contract_of_logger,
+    cse_contract_of_metric, cse_contract_of_model, cse_contract_of_op, cse_contract_of_optimizer,
+    cse_contract_of_schedule;
 
 /* The rows of a table of settings: each has a name, a line of documentation and a default that its
  * own type accepts. */

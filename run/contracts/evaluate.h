@@ -17,9 +17,9 @@ void cse_evaluation_destroy(cse_evaluation **self);
 /* Gives a leaf (input or state) its values, which are copied; what was computed is forgotten. */
 void cse_evaluation_set(cse_evaluation *self, const cse_node *leaf, const void *values);
 
-/* The node's values, computed now or before; borrowed until the next cse_evaluation_set. Composites are
- * computed by their reference kernels; batch_sum is the identity (one microbatch). A leaf that was
- * not set ends the process. */
+/* The node's values, computed now or before; borrowed until the next cse_evaluation_set. Composites
+ * are computed by their reference kernels; batch_sum is the identity (one microbatch). A leaf that
+ * was not set ends the process. */
 const void *cse_evaluation_values(cse_evaluation *self, cse_node *node);
 
 #endif

@@ -1,4 +1,5 @@
-/* A metric has the values of its own samples after each batch, whatever the size of a microbatch. */
+/* A metric has the values of its own samples after each batch, whatever the size of a
+ * microbatch. */
 #include <math.h>
 #include <string.h>
 

@@ -765,8 +765,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
-    if (settings->config != NULL)
-        CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,

@@ -41,5 +41,5 @@ fails_with() { # exit code, word in the message, --set path=value
     }
 }
 fails_with 66 'cannot be opened' "model.library=$folder/none.so"
-fails_with 78 "there is no model 'linear_mode' (did you mean 'linear_model'?)" model.name=linear_mode
+fails_with 78 "no model 'linear_mode' (did you mean 'linear_model'?)" model.name=linear_mode
 echo "outside model: trained; mistakes named"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The plugins of examples/outside are built against an installed csengine, as a user builds them, and
-# pass check-plugin; a configuration and a program train with one of each kind, with the same bits
-# for any number of processes and after a stop; mistakes are named with their place.
+# The plugins of examples/outside are built against an installed csengine, as a user builds them,
+# and pass check-plugin; a configuration and a program train with one of each kind, with the same
+# bits for any number of processes and after a stop; mistakes are named with their place.
 set -eu
 : "${top_srcdir:?}" "${top_builddir:?}"
 folder=$(mktemp -d)
@@ -40,11 +40,13 @@ for name in custom_training custom_kinds linear_model; do
     "$csengine" check-plugin "./$name.so" >out 2>&1 || { cat out; fail "check-plugin $name"; }
     grep -q 'checks passed$' out || fail "check-plugin $name says nothing"
 done
-"$csengine" check-plugin ./custom_kinds.so softsign | grep -q 'softsign equals its reference in float16' ||
+"$csengine" check-plugin ./custom_kinds.so softsign |
+    grep -q 'softsign equals its reference in float16' ||
     fail 'one plugin by name'
 "$csengine" list --library ./custom_kinds.so metrics | grep -q '^error_rate .*share of wrong' ||
     fail 'list --library'
-"$csengine" list --library ./custom_training.so optimizers CustomOptimizer | grep -q '^momentum' ||
+"$csengine" list --library ./custom_training.so optimizers CustomOptimizer |
+    grep -q '^momentum' ||
     fail 'the settings of a plugin in a library'
 is_found() { # source, sed expression that makes a fault, words of the check that finds it
     sed "$2" "$top_srcdir/examples/outside/$1.c" >faulty.c
@@ -74,7 +76,9 @@ trainer:
     - {library: ./custom_training.so, name: TriangleWD, max_val: 0.01, half_period: 60}
     loggers:
     - {library: ./custom_kinds.so, name: JsonLines, file: lines.jsonl}
-    loop: {num_steps: 120, eval_steps: 4}
+    callbacks:
+    - {library: ./custom_kinds.so, name: GoodEnough, loss: 0.001}
+    loop: {num_steps: 120, eval_frequency: 40, eval_steps: 4}
     logging: {log_steps: 40}
     seed: 1
   fit:
@@ -97,9 +101,15 @@ grep -q '"name": "loss", "step": 120' one/lines.jsonl || fail 'the logger wrote 
 run parts --num_steps 50 >parts.digest
 [ "$(run parts --num_steps 70)" = "$one" ] || fail 'other bits after a stop'
 
+early='[{library: ./custom_kinds.so, name: GoodEnough, loss: 0.5}]'
+"$csengine" start config.yaml --model_dir early --set trainer.init.callbacks="$early" >out 2>&1 ||
+    { cat out; fail 'a training that a callback ends'; }
+grep -q 'the loss is good enough' out && [ ! -e early/checkpoint_120.mdl ] ||
+    { cat out; fail 'the callback did not end the training'; }
+
 # The library of the input function belongs to the data of a checkpoint.
 cp custom_training.so kept.so
-build "$top_srcdir/examples/outside/custom_training.c" custom_training.new -shared -fPIC -DOTHER=1 -O1
+build "$top_srcdir/examples/outside/custom_training.c" custom_training.new -shared -fPIC -O1
 mv custom_training.new custom_training.so
 if "$csengine" start config.yaml --model_dir parts --num_steps 1 >out 2>&1; then
     fail 'a checkpoint went on with another input function'

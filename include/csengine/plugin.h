@@ -1,9 +1,9 @@
 /* How a shared object offers plugins to the engine: ops, optimizers, schedules, metrics, input
- * functions, loggers and models of your own.
+ * functions, callbacks, loggers and models of your own.
  *
  * A plugin is a descriptor, a constant whose members csengine/op.h, optimizer.h, schedule.h,
- * metric.h, input.h, logger.h and model.h define. A shared object holds any number of them, and
- * exports one table that names each:
+ * metric.h, input.h, callback.h, logger.h and model.h define. A shared object holds any number of
+ * them, and exports one table that names each:
  *
  *     #include <csengine/csengine.h>
  *

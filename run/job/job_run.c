@@ -23,7 +23,6 @@
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
-
 typedef cse_job job;
 
 void cse_job_emit(const job *j, const cse_job_event *event)

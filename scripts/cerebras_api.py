@@ -10,7 +10,7 @@ import sys
 
 STATUSES = ("same", "other name", "different", "not here", "not yet")
 KINDS = {"op": "ops", "optimizer": "optimizers", "schedule": "schedules", "metric": "metrics", "model": "models",
-         "input": "inputs", "logger": "loggers", "format": "formats"}
+         "input": "inputs", "logger": "loggers", "callback": "callbacks", "format": "formats"}
 HEAD = "| There | Here | | Held by |\n|---|---|---|---|\n"
 # Words of many files, which show nothing about a test.
 COMMON = {"csengine", "init", "fit", "backend", "cse", "cse_configuration", "settings", "name", "value"}

@@ -612,7 +612,7 @@ static void note_outcome(const runner *r, cse_status status)
     free(session->outcome);
     session->outcome = NULL;
     session->cancelled = r->has_begun && session->report.execution.stopped && !stop_asked &&
-                         r->stop == CSE_STOP_NONE;
+                         !session->time_is_up && r->stop == CSE_STOP_NONE;
     if (status == CSE_OK)
         return;
     session->outcome = cse_error_copy(cse_error_last());

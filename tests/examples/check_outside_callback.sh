@@ -1,6 +1,6 @@
 #!/bin/sh
-# A callback in a shared object of its own acts in a run by `callbacks: [{library: ..., name: ...}]`:
-# its value is recorded, and it ends the training, which has succeeded.
+# A callback in a shared object of its own acts in a run that names its library: its value is
+# recorded, and it ends the training, which has succeeded.
 set -eu
 : "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}" "${top_srcdir:?}"
 folder=$(mktemp -d)

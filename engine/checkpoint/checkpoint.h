@@ -21,6 +21,10 @@ cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const ch
  * is being written stays. */
 void cse_checkpoint_sweep(const char *directory);
 
+/* Removes what a process that died left of the file; another one that is writing it keeps its own.
+ * Keeps the thread's last error. */
+void cse_checkpoint_remove_part(const char *path);
+
 /* Reads and verifies (per-tensor BLAKE2b): CSE_NO_INPUT when missing, CSE_DATA when truncated,
  * altered or no checkpoint, naming the tensor. The caller owns the result. */
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);

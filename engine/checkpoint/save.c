@@ -198,3 +198,10 @@ void cse_checkpoint_sweep(const char *directory)
             remove_abandoned(path);
     closedir(entries);
 }
+
+void cse_checkpoint_remove_part(const char *path)
+{
+    saving save = { .path = path };
+    if (set_names(&save) == CSE_OK)
+        remove_abandoned(save.temporary);
+}

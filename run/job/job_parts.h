@@ -62,6 +62,17 @@ cse_status cse_job_show_step(void *job, const cse_values *values);
 cse_status cse_job_run_loop(cse_job *job, const cse_config_plugin *loader,
                             const cse_executor_options *options, cse_step_function *function);
 
+void cse_job_emit_text(const cse_job *job, int kind, int64_t step, const char *text);
+
+/* ---- job_save.c ---- */
+
+/* Writes the checkpoint of a step, and returns when it stands. */
+cse_status cse_job_save(cse_job *job, int64_t step);
+/* The checkpoint closure of training; `self` is the job. */
+cse_status cse_job_save_step(void *self, const cse_values *values);
+/* During a validation: the states are those of the last step of training. */
+cse_status cse_job_save_between(void *self);
+
 /* ---- job_validate.c ---- */
 
 /* Makes the metrics of validations. */

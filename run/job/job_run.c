@@ -31,7 +31,7 @@ void cse_job_emit(const job *j, const cse_job_event *event)
         j->settings->on_event(j->settings->self, event);
 }
 
-static void emit_text(const job *j, int kind, int64_t step, const char *text)
+void cse_job_emit_text(const job *j, int kind, int64_t step, const char *text)
 {
     char printable[PATH_MAX + 64], line[PATH_MAX + 96];
     cse_text_printable(text, printable, sizeof printable); /* it holds a path */
@@ -151,88 +151,6 @@ cse_status cse_job_show_step(void *self, const cse_values *values)
     return j->evaluating ? CSE_OK : call_back(j, values, &event);
 }
 
-static cse_status write_checkpoint(job *j, int64_t step)
-{
-    char path[PATH_MAX];
-    const char *place = j->place != NULL ? j->place : j->session->configuration.model_dir;
-    if (j->failed)
-        cse_failed_checkpoint_path(j->session, place, step, path);
-    else
-        cse_checkpoint_path(place, step, path, sizeof path);
-    cse_written_checkpoint written = { .step = step,
-                                       .path = path,
-                                       .digest = j->session->saved_digest };
-    const cse_job_phase phase = j->watch.phase;
-    const cse_callback_checkpoint told = { .step = step, .path = path };
-    CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_SAVING, &told));
-    if (!j->lacks_room)
-        cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
-    written.start_ns = cse_clock_ns();
-    cse_status status = cse_save(path);
-    written.end_ns = cse_clock_ns();
-    cse_job_watch_phase(&j->watch, phase);
-    CSE_TRY(status);
-    j->saved_step = step;
-    if (!j->failed)
-        cse_takeover_note_checkpoint(j->settings->takeover, path);
-    if (j->recorder != NULL) {
-        written.identity = j->session->latest.digest;
-        cse_recorder_checkpoint(j->recorder, &written);
-    }
-    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
-    emit_text(j, CSE_JOB_CHECKPOINT, step, path);
-    return cse_callback_set_checkpoint(j->callbacks, CSE_AFTER_SAVING, &told);
-}
-
-static cse_status save(job *j, int64_t step)
-{
-    if (!j->lacks_room)
-        cse_recorder_saving(j->recorder, true);
-    cse_status status = write_checkpoint(j, step);
-    if (!j->lacks_room)
-        cse_recorder_saving(j->recorder, false);
-    if (status == CSE_OK && !j->failed) {
-        cse_retention_written(j->retention, step);
-        cse_retention_apply(j->retention, j->recorder);
-    }
-    return status;
-}
-
-/* A failure to write the last checkpoint fails the run. When an earlier one cannot be written (full
- * disk), training continues with a warning, and the checkpoint before it remains. */
-static cse_status save_step(void *self, const cse_values *values)
-{
-    job *j = self;
-    int64_t step = cse_values_step(values);
-    cse_status status = save(j, step);
-    bool ends = j->session->ending || step == j->session->report.run_last_step;
-    if (ends && status == CSE_IO) {
-        j->lacks_room = true;
-        return CSE_OK;
-    }
-    if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE)) {
-        j->cannot_save = status != CSE_OK;
-        return status;
-    }
-    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; training goes on without it",
-                 (long long)step, cse_error_message());
-    return CSE_OK;
-}
-
-/* During a validation: the states are those of the last step of training. */
-static cse_status save_between(void *self)
-{
-    job *j = self;
-    if (j->settings->mode == CSE_JOB_EVALUATE || cse_global_step() == 0)
-        return CSE_OK;
-    cse_status status = save(j, cse_global_step());
-    if (status != CSE_IO && status != CSE_CANNOT_CREATE)
-        return status;
-    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; the validation goes on without it",
-                 (long long)cse_global_step(), cse_error_message());
-    return CSE_OK;
-}
-
 /* ---- steps ---- */
 
 static cse_tensor *training_step(cse_step *step, void *self)
@@ -243,7 +161,7 @@ static cse_tensor *training_step(cse_step *step, void *self)
     cse_callback_set_trace(j->callbacks, step);
     cse_step_closure(step, cse_job_show_step, self, loss);
     cse_step_name_closure(step, "progress");
-    cse_checkpoint_closure(step, save_step, self);
+    cse_checkpoint_closure(step, cse_job_save_step, self);
     cse_step_name_closure(step, "checkpoint");
     return loss;
 }
@@ -413,7 +331,7 @@ static cse_status load_from(job *j, const char *path)
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
-    emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
+    cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
     return CSE_OK;
 }
 
@@ -523,7 +441,7 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
     j->lacks_room = true;
     cse_job_watch_phase(&j->watch, CSE_JOB_STORAGE);
     cse_recorder_storage(j->recorder, true);
-    while ((status = save(j, step)) == CSE_IO || (status != CSE_OK && j->place != NULL)) {
+    while ((status = cse_job_save(j, step)) == CSE_IO || (status != CSE_OK && j->place != NULL)) {
         char *why = cse_strdup(cse_error_message());
         if (told_ns == 0 || cse_clock_ns() - told_ns >= LACK_INTERVAL_NS) {
             tell_lack(j, step, why);
@@ -571,7 +489,7 @@ static cse_status keep_last_step(job *j, cse_status status)
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
     j->failed = true;
-    cse_status saved = save(j, step);
+    cse_status saved = cse_job_save(j, step);
     if (saved == CSE_IO)
         saved = save_when_there_is_room(j, step);
     if (saved == CSE_OK)
@@ -592,7 +510,7 @@ static cse_status train(job *j)
     int64_t run_last_step;
     if (executes && j->settings->save_initial_checkpoint && cse_global_step() == 0 &&
         !j->settings->no_checkpoints)
-        CSE_TRY(save(j, 0));
+        CSE_TRY(cse_job_save(j, 0));
     if (j->settings->val_dataloader != NULL)
         j->session->hooks.segment = j->settings->eval_frequency;
     j->session->hooks.run_start = steps_count_from(j);
@@ -645,7 +563,7 @@ static void log_value(void *self, const char *name, int64_t step, double value)
 
 static void tell_line(void *self, const char *line)
 {
-    emit_text(self, CSE_JOB_LOG, cse_global_step(), line);
+    cse_job_emit_text(self, CSE_JOB_LOG, cse_global_step(), line);
 }
 
 static cse_status save_only(void *self, const char *path, const char *const *states)
@@ -735,7 +653,7 @@ static cse_status run_session(job *j)
     j->session->hooks = (cse_session_hooks){ .self = j,
                                              .stop_requested = stop_requested,
                                              .on_planned = on_planned,
-                                             .save = save_between,
+                                             .save = cse_job_save_between,
                                              .new_data = s->new_data,
                                              .passes = s->passes,
                                              .kept_arena = cse_takeover_arena(s->takeover) };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "workers/messages/message.h"
 
 enum { LOOKS = 10 };
@@ -92,4 +93,13 @@ void cse_room_wait_text(int64_t step, const char *why, const char *model_dir, cs
         "step %lld is done, and its checkpoint waits for room: %s; or give another place: "
         "`csengine checkpoint save %s --to DIRECTORY`; Ctrl-C or cancel gives the steps up",
         (long long)step, why, model_dir);
+}
+
+cse_status cse_pass_over_checkpoint(int64_t step, cse_status status, const char *what)
+{
+    if (status != CSE_IO && status != CSE_CANNOT_CREATE)
+        return status;
+    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; the %s goes on without it",
+                 (long long)step, cse_error_message(), what);
+    return CSE_OK;
 }

@@ -1,4 +1,4 @@
-/* A run whose last checkpoint finds no room waits, and asks its operators. */
+/* Checkpoints that find no room: with the last one a run waits, and asks its operators. */
 #ifndef CSE_RUN_JOB_ROOM_WAIT_H
 #define CSE_RUN_JOB_ROOM_WAIT_H
 
@@ -24,5 +24,10 @@ bool cse_room_wait_turn(cse_room_wait *wait);
 
 /* Appends what the run waits for, and the ways out. */
 void cse_room_wait_text(int64_t step, const char *why, const char *model_dir, cse_text *text);
+
+/* Another checkpoint than the last one that cannot be written (full disk): the run, whose `what` is
+ * training or validation, goes on with a warning, and the checkpoint before it remains. Any other
+ * status is returned. */
+cse_status cse_pass_over_checkpoint(int64_t step, cse_status status, const char *what);
 
 #endif

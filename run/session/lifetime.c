@@ -15,6 +15,7 @@
 #include "engine/config/recompute_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "run/session/background_save.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
 
@@ -252,6 +253,7 @@ void cse_finish(void)
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
         cse_state_release_values(session->states[i]);
+    cse_session_end_capture(session);
     cse_session_clear_arenas(session);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);

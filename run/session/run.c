@@ -16,6 +16,7 @@
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "engine/codegen/codegen.h"
+#include "run/session/background_save.h"
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
 #include "run/session/runner.h"
@@ -238,10 +239,22 @@ static int64_t kept_steps(void *self, bool hurry)
     return kept;
 }
 
+/* Into memory that another process can write a file from. */
+static bool capture(runner *r, const cse_standing_states *standing)
+{
+    if (!r->step->training || standing->last || standing->ended)
+        return false;
+    if (cse_session_capture(r->session, r->step->graph, r->step->bound, standing->states) == CSE_OK)
+        return true;
+    cse_log_line(CSE_LOG_WARNING, "%s; the coordinator writes this one", cse_error_message());
+    return false;
+}
+
 static void keep_states(runner *r, const cse_standing_states *standing)
 {
     const cse_graph *graph = r->step->graph;
-    for (int i = 0; i < graph->state_count; i++) {
+    const bool captured = capture(r, standing);
+    for (int i = 0; i < graph->state_count && !captured; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
         if (state->constant || (state->persistent && cse_session_stands(r->session, state)))
@@ -265,11 +278,14 @@ static void drop_states(const runner *r, bool borrowed)
 {
     for (int i = 0; i < r->step->graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
-        if (state->constant || state->borrowed != borrowed || cse_session_stands(r->session, state))
+        const bool captured = cse_session_has_captured(r->session, state);
+        if (state->constant || (state->borrowed != borrowed && !captured) ||
+            cse_session_stands(r->session, state))
             continue;
         cse_state_release_values(state);
         r->session->states_lost = true;
     }
+    cse_session_end_capture(r->session);
 }
 
 static bool is_kept(const runner *r, int64_t steps_done)
@@ -326,6 +342,19 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     cse_status status = cse_runner_call(r, true, &record);
     cse_runner_leave_checkpoint(r);
     return status;
+}
+
+/* One checkpoint is written at a time: the memory for another copy is never needed. */
+static bool takes_snapshots(void *self)
+{
+    const runner *r = self;
+    return !cse_session_is_saving(r->session);
+}
+
+static cse_status on_turn(void *self)
+{
+    const runner *r = self;
+    return cse_session_saving_turn(r->session);
 }
 
 static cse_stop_request stop_requested(void *self)
@@ -493,10 +522,24 @@ static cse_execution execution_of(runner *r, const char *dataloader)
                        .on_late_record = on_late_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
+                       .takes_snapshots = takes_snapshots,
+                       .on_turn = on_turn,
                        .checkpoint_due = checkpoint_due,
                        .stop_requested = stop_requested },
         .events = &session->observer.events,
     };
+}
+
+/* A checkpoint that is being written belongs to the execution, however that has ended; one that was
+ * stopped at once waits for nothing. */
+static cse_status end_saving(cse_session *session, cse_status status)
+{
+    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
+    cse_status saved = cse_session_finish_saving(session, status != CSE_INTERRUPTED);
+    if (failure != NULL)
+        cse_fail_again(failure);
+    free(failure);
+    return status != CSE_OK ? status : saved;
 }
 
 /* Begins the steps in an arena that stands, or in a new one. */
@@ -520,6 +563,7 @@ static cse_status end_execution(runner *r, cse_status status)
     cse_run_result *result = &session->report.execution;
     if (r->running != NULL)
         status = cse_execution_close(&r->running, result);
+    status = end_saving(session, status);
     session->executing = false;
     session->delivered = NULL;
     session->paused = result->paused;

@@ -112,6 +112,10 @@ struct cse_session {
         char digest[CSE_DIGEST_DIGITS + 1];
         int64_t step;
     } latest;
+    /* background_save.h. The copy of a snapshot's states, while closures read it; what is written
+     * meanwhile. NULL: nothing. */
+    struct cse_shared_checkpoint *captured;
+    struct cse_background_save *saving;
     char saved_digest[65];  /* of all tensors of the last checkpoint that was written */
     cse_data_identity data; /* every data file that was read so far */
     const char *data_text;  /* the same as text; NULL: not made yet */

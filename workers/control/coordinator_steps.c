@@ -91,11 +91,17 @@ static void look_for_due_checkpoint(cse_coordinator *c)
         c->checkpoint_wanted = true;
 }
 
+static bool takes_snapshots(const cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    return k->takes_snapshots == NULL || k->takes_snapshots(k->self);
+}
+
 /* An operator's checkpoint waits for the first step: the initial states are saved already or follow
- * from the seed. */
+ * from the seed. It waits for the one that is being written as well, while training goes on. */
 static bool wants_checkpoint(const cse_coordinator *c)
 {
-    return c->checkpoint_wanted && c->closed > c->options.first_step;
+    return c->checkpoint_wanted && c->closed > c->options.first_step && takes_snapshots(c);
 }
 
 void cse_coordinator_update_hold(cse_coordinator *c)
@@ -136,8 +142,12 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
 {
     bool is_end = steps >= c->end_step;
     bool leaves = (is_end && !c->paused) || c->stop_wanted;
-    if ((c->barrier == steps || wants_checkpoint(c) || leaves) && c->snapshot_at != steps)
-        take_snapshot(c, steps);
+    if ((c->barrier == steps || c->checkpoint_wanted || leaves) && c->snapshot_at != steps) {
+        if (!takes_snapshots(c))
+            return; /* looked at again at the next turn */
+        if (c->barrier == steps || wants_checkpoint(c) || leaves)
+            take_snapshot(c, steps);
+    }
     if (steps > c->options.first_step)
         c->checkpoint_wanted = false;
     if (!leaves || c->state != CSE_COORDINATOR_RUNNING)
@@ -146,10 +156,20 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
     cse_coordinator_enter_stopping(c);
 }
 
+static void tell_turn(cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    cse_status status = k->on_turn != NULL ? k->on_turn(k->self) : CSE_OK;
+    if (status != CSE_OK)
+        cse_coordinator_fail(c, status);
+}
+
 static void pump(cse_coordinator *c)
 {
     drain_records(c);
     cse_coordinator_free_records(c);
+    if (c->state == CSE_COORDINATOR_RUNNING)
+        tell_turn(c);
     if (c->state == CSE_COORDINATOR_RUNNING)
         look_for_stop(c);
     if (c->state != CSE_COORDINATOR_RUNNING)

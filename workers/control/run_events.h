@@ -108,6 +108,11 @@ typedef struct cse_run_callbacks {
      * at the last step. Training waits only for on_states, which precedes the call. */
     cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
     bool (*wants_snapshot)(void *self, int64_t steps_done);
+    /* Whether a snapshot can be taken now; polled where one is due. Until then the states stand
+     * still, or, for a checkpoint that may be of any step, training goes on. NULL: always. */
+    bool (*takes_snapshots)(void *self);
+    /* At each turn while steps run. A failure ends the run with that status. */
+    cse_status (*on_turn)(void *self);
     /* Whether a checkpoint is due, as if an operator had asked for one; polled. */
     bool (*checkpoint_due)(void *self);
     /* The stop that a signal or a user requested; polled. */

@@ -9,7 +9,7 @@
 #include "run/job/room_wait.h"
 #include "run/session/background_save.h"
 
-typedef struct cse_job job;
+typedef cse_job job;
 
 /* The file stands. */
 static cse_status tell_written(job *j, cse_written_checkpoint *written)

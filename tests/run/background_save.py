@@ -141,7 +141,7 @@ send(first, signal.SIGCONT)
 run.ends(digest, ALL)
 
 # Killed at several instants: another one does it.
-for number, pause in enumerate([0, 0.004, 0.012, 0.03]):
+for number, pause in enumerate([0, 0.01]):
     run = Run(f"killed{number}")
     writer = writer_of(run)
     time.sleep(pause)

@@ -231,7 +231,25 @@ static void on_late_record(void *self, const cse_record *record)
     check_record(self, record);
 }
 
-/* Writes a checkpoint, in three parts: before, with a part of the file, and whole. */
+/* The file of a checkpoint stands, and is told of. */
+static void publish(world *w, int64_t steps, const unsigned char *states)
+{
+    unsigned char **file = &w->saved[steps];
+    if (*file == NULL)
+        *file = cse_aligned_calloc(w->state_bytes);
+    memcpy(*file, states, w->state_bytes);
+    w->counts->snapshots++;
+    point(w);
+    char name[32];
+    snprintf(name, sizeof name, "%lld", (long long)steps);
+    cse_takeover_note_checkpoint(w->takeover, name);
+    w->newest = steps;
+    store_saved(w, steps);
+    world_tell(w, "checkpoint of step %s", name);
+}
+
+/* The last one is written by the coordinator, in three parts: before, with a part of the file, and
+ * whole; others, where the scenario says so, by a process beside it. */
 static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     world *w = self;
@@ -239,21 +257,41 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
         world_fault(w, "a snapshot of %lld steps, but the states of %lld were handed out",
                     (long long)snapshot->steps_done, (long long)w->copied_steps);
     store_saving(w);
+    if (w->written_steps >= 0)
+        world_fault(w, "a snapshot of %lld steps while that of %lld is written",
+                    (long long)snapshot->steps_done, (long long)w->written_steps);
+    if (w->scenario.writes_beside && !w->last_copied) {
+        memcpy(w->written, w->copied, w->state_bytes);
+        w->written_steps = snapshot->steps_done;
+        w->writer_ends_ns = w->now_ns + w->scenario.save_ns;
+        w->saved_ns = w->now_ns;
+        return CSE_OK;
+    }
     for (int part = 0; part < 2; part++)
         world_stop(&w->control, (sleep_until){ .ns = w->now_ns + w->scenario.save_ns / 2 });
-    unsigned char **file = &w->saved[snapshot->steps_done];
-    if (*file == NULL)
-        *file = cse_aligned_calloc(w->state_bytes);
-    memcpy(*file, w->copied, w->state_bytes);
     w->saved_ns = w->now_ns;
-    w->counts->snapshots++;
-    point(w);
-    char name[32];
-    snprintf(name, sizeof name, "%lld", (long long)snapshot->steps_done);
-    cse_takeover_note_checkpoint(w->takeover, name);
-    w->newest = snapshot->steps_done;
-    store_saved(w, snapshot->steps_done);
-    world_tell(w, "checkpoint of step %s", name);
+    publish(w, snapshot->steps_done, w->copied);
+    return CSE_OK;
+}
+
+static bool takes_snapshots(void *self)
+{
+    return ((const world *)self)->written_steps < 0;
+}
+
+/* Looks at the process that writes: it has done so, or it has died and begins again. */
+static cse_status on_turn(void *self)
+{
+    world *w = self;
+    if (w->written_steps < 0 || w->now_ns < w->writer_ends_ns)
+        return CSE_OK;
+    if (w->scenario.kills && !world_is_quiet(w) && world_chance(w, 4)) {
+        w->writer_ends_ns = w->now_ns + w->scenario.save_ns;
+        return CSE_OK;
+    }
+    const int64_t steps = w->written_steps;
+    w->written_steps = -1;
+    publish(w, steps, w->written);
     return CSE_OK;
 }
 
@@ -402,6 +440,9 @@ static void body(void *self)
         if (!runs || w->now_ns - w->looked_ns >= LOOK_INTERVAL_NS)
             look(w);
     }
+    if (w->written_steps >= 0)
+        publish(w, w->written_steps, w->written);
+    w->written_steps = -1;
     w->over = true;
 }
 
@@ -419,6 +460,8 @@ void coordinator_process_start(world *w)
                                      .on_late_record = on_late_record,
                                      .on_snapshot = on_snapshot,
                                      .wants_snapshot = wants_snapshot,
+                                     .takes_snapshots = takes_snapshots,
+                                     .on_turn = on_turn,
                                      .checkpoint_due = checkpoint_due,
                                      .stop_requested = stop_requested };
     events = (cse_run_events){ .self = w, .on_phase = on_phase };

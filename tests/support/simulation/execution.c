@@ -161,7 +161,7 @@ static void begin(world *w, const unsigned char *states)
     w->phase_ns = w->now_ns;
     w->stopping_ns = 0;
     w->told_records = w->kept_records = w->first_step;
-    w->copied_steps = w->paused_at = -1;
+    w->copied_steps = w->paused_at = w->written_steps = -1; /* a writer dies with its coordinator */
     w->counts->executions++;
     atomic_store(&cse_failpoint_armed, on_failpoint);
     atomic_store(&fake_point_hook, on_fake_point);

@@ -45,6 +45,7 @@ static void draw_steps(scenario *s)
     s->snapshot_interval_ns =
         draw_one_in(seed, "by time", 3) ? (1 + draw(seed, "interval", 30)) * MILLISECONDS : 0;
     s->save_ns = draw(seed, "save", draw_one_in(seed, "slow save", 3) ? 60 : 2) * MILLISECONDS;
+    s->writes_beside = draw_one_in(seed, "beside", 2);
 }
 
 static void draw_faults(scenario *s)

@@ -19,6 +19,7 @@ static void prepare(world *w)
                             w->reference[step + 1], &w->fetched[step]);
     }
     w->copied = cse_aligned_calloc(w->state_bytes);
+    w->written = cse_aligned_calloc(w->state_bytes);
     w->takeover = cse_takeover_new();
     if (w->takeover == NULL)
         abort();
@@ -33,6 +34,7 @@ static void clear(world *w)
     }
     free(w->copied);
     store_clear(w);
+    free(w->written);
     cse_takeover_destroy(&w->takeover);
     cse_cluster_destroy(&w->cluster);
     fake_step_destroy(&w->step);

@@ -32,6 +32,7 @@ typedef struct scenario {
     int64_t snapshot_every;       /* 0: none but the last */
     int64_t snapshot_interval_ns; /* a checkpoint by time; 0: none */
     int64_t save_ns;              /* what writing a checkpoint takes */
+    bool writes_beside;           /* another process writes it, while the steps go on */
     int64_t fails_at;             /* the data of this step cannot be read; -1: all can */
     int useless_slot;             /* its processes end themselves before READY; -1: none */
     int fault_interval;           /* turns between faults, on average; 0: none */
@@ -120,6 +121,8 @@ typedef struct world {
     int64_t kept_records;          /* of told_records, those that a takeover does not lose */
     int64_t told_records, paused_at, copied_steps, saved_ns;
     unsigned char *copied;
+    unsigned char *written; /* what another process writes, after written_steps; -1: none does */
+    int64_t written_steps, writer_ends_ns;
     bool last_copied;
 
     /* The run. */

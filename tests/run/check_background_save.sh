@@ -2,8 +2,8 @@
 # Checkpoints are written by a process of their own while training goes on: steps pass a checkpoint
 # that is not written yet, up to the next one; a writer that is killed at any instant, or stands
 # still, is replaced, and one that cannot do it costs its checkpoint alone; a coordinator that dies
-# takes its writer with it; no half file is ever there under the final name, and the bits of training
-# are those of a run without checkpoints. Skipped without python3.
+# takes its writer with it; no half file is ever there under the final name, and the bits of
+# training are those of a run without checkpoints. Skipped without python3.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 python=${PYTHON:-python3}

@@ -31,7 +31,7 @@ static cse_status tell_written(job *j, cse_written_checkpoint *written)
     return cse_callback_set_checkpoint(j->callbacks, CSE_AFTER_SAVING, &told);
 }
 
-static cse_status cse_job_save(job *j, int64_t step)
+cse_status cse_job_save(job *j, int64_t step)
 {
     char path[PATH_MAX];
     const char *place = j->place != NULL ? j->place : j->session->configuration.model_dir;

@@ -1,6 +1,6 @@
 /* Checkpoints of a job: the last one is written by the coordinator, which waits for it; others by a
- * process of their own while training goes on. What follows from a checkpoint (the event, the row of
- * the run store, what is removed, what a successor loads) follows when its file stands. */
+ * process of their own while training goes on. What follows from a checkpoint (the event, the row
+ * of the run store, what is removed, what a successor loads) follows when its file stands. */
 #include <limits.h>
 #include <stdio.h>
 

@@ -62,19 +62,24 @@ static cse_status read_word(const cse_yaml_node *section, const char *key, const
     return CSE_OK;
 }
 
-static cse_status read_library(cse_arena *arena, const cse_yaml_node *section, const char **library)
+/* Sets the library only where its path is good. */
+static cse_status read_library(cse_arena *arena, cse_yaml_node *section, cse_config_plugin *plugin)
 {
-    CSE_TRY(read_word(section, "library", "the path of a shared object", library));
-    if (*library == NULL)
+    const char *written = NULL, *path = NULL;
+    CSE_TRY(read_word(section, "library", "the path of a shared object", &written));
+    if (written == NULL)
         return CSE_OK;
-    const char *problem = cse_path_expand(arena, *library, library);
-    if (problem == NULL)
-        return CSE_OK;
-    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
-                                     .context = "configuration: ",
-                                     .place = cse_yaml_find(section, "library")->place,
-                                     .hint = cse_path_hint },
-                       "library: \"%.200s\" %s", *library, problem);
+    cse_yaml_node *node = cse_yaml_find(section, "library");
+    const char *problem = cse_path_expand(arena, written, &path);
+    if (problem != NULL)
+        return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                         .context = "configuration: ",
+                                         .place = node->place,
+                                         .hint = cse_path_hint },
+                           "library: \"%.200s\" %s", written, problem);
+    plugin->library = path;
+    plugin->library_node = node;
+    return CSE_OK;
 }
 
 /* {name: fc_mnist, ...}, {data_processor: idx_images, ...}, and, of every kind, {library: x.so,
@@ -92,8 +97,7 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     CSE_TRY(read_word(section, key, "a name", &plugin->name));
     plugin->place = name->place;
     plugin->tree = section;
-    CSE_TRY(read_library(arena, section, &plugin->library));
-    plugin->library_node = cse_yaml_find(section, "library");
+    CSE_TRY(read_library(arena, section, plugin));
     if (strcmp(key, "name") == 0)
         plugin->tree = cse_yaml_without(arena, section, words);
     if (strcmp(about->kind, "schedules") == 0)

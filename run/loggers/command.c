@@ -8,7 +8,7 @@
  * directly, without a shell, ends with the run's process, and writes to the run's standard error.
  *
  * It runs code: a job that came over the API may name only a program of a folder that the operator
- * has allowed for libraries. */
+ * has allowed for programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -165,12 +165,12 @@ static cse_status check_confined(const char *program)
 {
     if (cse_confinement_view() == NULL)
         return CSE_OK;
-    int file = cse_confined_open(CSE_PATH_LIBRARY, program, O_RDONLY, 0);
+    int file = cse_confined_open(CSE_PATH_PROGRAM, program, O_RDONLY, 0);
     if (file >= 0) {
         close(file);
         return CSE_OK;
     }
-    return errno == EXDEV ? cse_confinement_refuse(CSE_PATH_LIBRARY, program)
+    return errno == EXDEV ? cse_confinement_refuse(CSE_PATH_PROGRAM, program)
                           : cse_fail(CSE_NO_INPUT, "%s: %s", program, strerror(errno));
 }
 

@@ -54,6 +54,7 @@ def a_program_is_a_job_with_a_folder_of_its_own():
     try:
         place.submit("plain", 8, f"{place.outside}/secret", f"{place.outside}/new", f"{place.root}/plain/own.txt")
         job = place.server.wait_for("plain", "SUCCEEDED")
+        until(lambda: not place.server.job("plain")["alive"])  # what it printed is written at its end
         equal(job["model_name"] if "model_name" in job else "fc_mnist", "fc_mnist")
         log = place.log("plain")
         # Whatever the program asked for, its folder is the job's; what it may not touch, it cannot.

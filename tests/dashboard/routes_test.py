@@ -353,7 +353,7 @@ def parameters_and_errors_follow_their_standards():
             equal(problem["instance"], f"{API}/{target.split('?')[0]}", "a URI reference")
             check(re.match(r"[a-z]+:", problem["type"]), problem["type"])
         bodies = [({"config": 3}, "/config"), ({"config": "a", "labels": {"a/b": 1}}, "/labels/a~1b"),
-                  ({"config": "a", "labels": {"m~n": "x y"}}, "/labels/m~0n"), ([], ""), ({}, ""),
+                  ({"config": "a", "labels": {"m~n": "x y"}}, "/labels/m~0n"), ([], ""), ({}, "/config"),
                   ({"config": "a", "resources": {"cores": -1}}, "/resources/cores")]
         for body, pointer in bodies:
             problem = server.request("POST", f"{API}/jobs", body).json()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/parallel.h"
 
 /* Raw bits are hashed as they lie in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checkpoints are little endian");
@@ -80,17 +81,55 @@ int *cse_checkpoint_name_order(const cse_checkpoint *checkpoint)
     return order;
 }
 
-void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65])
+/* Digests of tensors, each by whichever processor is free. */
+typedef struct hashing {
+    const cse_checkpoint *checkpoint;
+    char (*digits)[CSE_DIGEST_DIGITS + 1]; /* by position in the checkpoint */
+} hashing;
+
+static void hash_tensor(void *self, int index)
+{
+    const hashing *h = self;
+    cse_checkpoint_tensor_digest(&h->checkpoint->tensors[index], h->digits[index]);
+}
+
+void cse_checkpoint_join_digests(const cse_checkpoint *checkpoint, const char *const of_tensors[],
+                                 char digits[65])
 {
     crypto_generichash_state state;
     cse_digest_begin(&state);
     int *order = cse_checkpoint_name_order(checkpoint);
-    size_t prefix_length = prefix != NULL ? strlen(prefix) : 0;
-    for (int i = 0; i < checkpoint->tensor_count; i++) {
-        const cse_checkpoint_tensor *tensor = &checkpoint->tensors[order[i]];
-        if (prefix_length == 0 || strncmp(tensor->name, prefix, prefix_length) == 0)
-            add_tensor(&state, tensor);
-    }
+    for (int i = 0; i < checkpoint->tensor_count; i++)
+        crypto_generichash_update(&state, (const unsigned char *)of_tensors[order[i]],
+                                  CSE_DIGEST_DIGITS);
     free(order);
     cse_digest_end(&state, digits);
+}
+
+/* The tensors whose names begin with the prefix. */
+static cse_checkpoint selection(const cse_checkpoint *checkpoint, const char *prefix)
+{
+    const size_t count = (size_t)checkpoint->tensor_count;
+    const size_t length = prefix != NULL ? strlen(prefix) : 0;
+    cse_checkpoint chosen = { .tensors = cse_calloc(count + 1, sizeof *chosen.tensors) };
+    for (size_t i = 0; i < count; i++)
+        if (length == 0 || strncmp(checkpoint->tensors[i].name, prefix, length) == 0)
+            chosen.tensors[chosen.tensor_count++] = checkpoint->tensors[i];
+    return chosen;
+}
+
+void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65])
+{
+    cse_checkpoint chosen = selection(checkpoint, prefix);
+    const size_t count = (size_t)chosen.tensor_count;
+    hashing h = { .checkpoint = &chosen };
+    h.digits = cse_calloc(count + 1, sizeof *h.digits);
+    const char **each = cse_calloc(count + 1, sizeof *each);
+    for (size_t i = 0; i < count; i++)
+        each[i] = h.digits[i];
+    cse_parallel_for(chosen.tensor_count, hash_tensor, &h);
+    cse_checkpoint_join_digests(&chosen, each, digits);
+    free(each);
+    free(h.digits);
+    free(chosen.tensors);
 }

@@ -2,13 +2,15 @@
  *
  * A tensor contributes its name, a newline, its type's name ("float32"), a newline, its shape
  * written as "[128, 784]" ("[]" for a scalar), a newline, and then its elements as raw bits,
- * row-major, little endian. The digest of several is over their contributions joined in the byte
- * order of the names. In Python:
+ * row-major, little endian. Its own digest is over that; the digest of several is over the
+ * hexadecimal digits of their own, joined in the byte order of the names. So each byte is hashed
+ * once, by any processor, for both. In Python:
  *
- *     h = hashlib.blake2b(digest_size=32)
- *     for name in sorted(tensors):
- *         h.update(f"{name}\n{dtype[name]}\n{list(shape[name])}\n".encode() + raw[name])
- *     print(h.hexdigest())
+ *     def digest(data):
+ *         return hashlib.blake2b(data, digest_size=32).hexdigest()
+ *     def of_tensor(name):
+ *         return digest(f"{name}\n{dtype[name]}\n{list(shape[name])}\n".encode() + raw[name])
+ *     print(digest("".join(of_tensor(name) for name in sorted(tensors)).encode()))
  *
  * Names hold no newline and the shape gives the number of bytes, so no two sets of tensors have the
  * same contributions. */
@@ -28,6 +30,10 @@ void cse_digest_end(crypto_generichash_state *hash, char digits[CSE_DIGEST_DIGIT
 /* Digest of names, shapes, types and raw bits in name order: BLAKE2b-256 as 64 hexadecimal digits.
  * `prefix` limits it to names that begin so ("model."); NULL takes all. */
 void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65]);
+
+/* The same of all tensors, from the digits of each, by its position in the checkpoint. */
+void cse_checkpoint_join_digests(const cse_checkpoint *checkpoint, const char *const of_tensors[],
+                                 char digits[65]);
 
 /* The digest of one tensor alone. */
 void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65]);

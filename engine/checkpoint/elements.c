@@ -17,7 +17,6 @@ typedef struct writing {
     const cse_checkpoint *checkpoint;
     int descriptor;
     cse_element_place *places;
-    char *digest;
     atomic_int error;
 } writing;
 
@@ -47,23 +46,28 @@ static void write_tensor(writing *w, int index)
         sync_file_range(w->descriptor, (off64_t)offset, (off64_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
-/* The digest of all is one long piece, so that it comes first. */
 static void write_one(void *self, int index)
 {
-    writing *w = self;
-    if (index > 0)
-        write_tensor(w, index - 1);
-    else if (w->digest != NULL)
-        cse_checkpoint_digest(w->checkpoint, NULL, w->digest);
+    write_tensor(self, index);
+}
+
+static void join(const writing *w, char digest[CSE_DIGEST_DIGITS + 1])
+{
+    const size_t count = (size_t)w->checkpoint->tensor_count;
+    const char **each = cse_calloc(count + 1, sizeof *each);
+    for (size_t i = 0; i < count; i++)
+        each[i] = w->places[i].digest;
+    cse_checkpoint_join_digests(w->checkpoint, each, digest);
+    free(each);
 }
 
 int cse_elements_write(const cse_checkpoint *checkpoint, int descriptor, cse_element_place places[],
                        char digest[CSE_DIGEST_DIGITS + 1])
 {
-    writing w = {
-        .checkpoint = checkpoint, .descriptor = descriptor, .places = places, .digest = digest
-    };
-    cse_parallel_for(checkpoint->tensor_count + 1, write_one, &w);
+    writing w = { .checkpoint = checkpoint, .descriptor = descriptor, .places = places };
+    cse_parallel_for(checkpoint->tensor_count, write_one, &w);
+    if (digest != NULL)
+        join(&w, digest);
     return atomic_load(&w.error);
 }
 

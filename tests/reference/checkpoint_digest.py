@@ -18,13 +18,17 @@ tensors = {
 }
 
 
+def blake2b(data):
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def of_tensor(name):
+    dtype, shape, raw = tensors[name]
+    return blake2b(f"{name}\n{dtype}\n{shape}\n".encode() + raw)
+
+
 def digest(prefix):
-    state = hashlib.blake2b(digest_size=32)
-    for name in sorted(tensors):
-        if name.startswith(prefix):
-            dtype, shape, raw = tensors[name]
-            state.update(f"{name}\n{dtype}\n{shape}\n".encode() + raw)
-    return state.hexdigest()
+    return blake2b("".join(of_tensor(n) for n in sorted(tensors) if n.startswith(prefix)).encode())
 
 
 for prefix in ("", "model.", "none."):

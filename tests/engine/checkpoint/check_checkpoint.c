@@ -76,9 +76,9 @@ START_TEST(digest_is_as_defined)
     cse_checkpoint checkpoint = fixture_checkpoint();
     char digits[65];
     cse_checkpoint_digest(&checkpoint, NULL, digits);
-    ck_assert_str_eq(digits, "393afa019d9bb183df1fb740b9f18e2a6a18bd0fcb7f1356c1de7af64333897b");
+    ck_assert_str_eq(digits, "b18ceb9cb5970b70dcfdd365118241c2ea77ae7eecd09a0ce9585ed5680bf1a2");
     cse_checkpoint_digest(&checkpoint, "model.", digits);
-    ck_assert_str_eq(digits, "f4e4f2c3139e9504bd0ec6728c21bc5bb8b78e730326f146db37a80b05c7fd05");
+    ck_assert_str_eq(digits, "c57fcd54fbb5f4fc6e5282f17978160e4a4f283bc68d90ec261a4e8f354d53da");
     cse_checkpoint_digest(&checkpoint, "none.", digits);
     ck_assert_str_eq(digits, "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
 }

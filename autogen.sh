@@ -21,6 +21,7 @@ engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
+workers/links|host_link|cse_host_link|workers/links/link.h|cse_host_links
 cli/commands|command|cse_command|cli/command.h|cse_commands
 dashboard/routes|route|cse_route|dashboard/route.h|cse_routes
 '

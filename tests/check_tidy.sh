@@ -16,7 +16,7 @@ trap 'rm -f "$found"' EXIT
 traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
 plugins='optimizers schedules metrics models'
-links='workers/arena workers/messages workers/transports'
+links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 control="$links workers/launchers workers/control"
 job="config checkpoint dataloader store $control run/callbacks run/session run/record"
 directions="
@@ -38,7 +38,9 @@ metrics: $traced
 models: $traced
 dataloader: base types config
 store: base types
-workers/arena: $traced passes execute dataloader
+workers/links: base
+workers/hosts: base workers/links
+workers/arena: $traced passes execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
 workers/messages: base workers/transports

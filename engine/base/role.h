@@ -10,7 +10,8 @@
     X(COORDINATOR, 0, "coordinator", "coordinator", "starts, watches and records")   \
     X(REPLICA, 1, "replica", "replica", "forward and backward of microbatches")      \
     X(WEIGHT_SERVER, 2, "weight_server", "weight server", "reduction, norm, update") \
-    X(INPUT, 4, "input_worker", "input worker", "reads samples into the input ring")
+    X(INPUT, 4, "input_worker", "input worker", "reads samples into the input ring") \
+    X(MOVER, 8, "mover", "mover", "exchanges sums with other hosts")
 
 typedef enum cse_role {
 #define CSE_ROLE_ENUM(name, bit, word, text, doc) CSE_ROLE_##name = bit,

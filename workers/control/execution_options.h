@@ -8,6 +8,7 @@
 #include "workers/arena/cluster.h"
 #include "workers/control/control_endpoint.h"
 #include "workers/control/run_events.h"
+#include "workers/hosts/host_cut.h"
 
 typedef struct cse_cluster_options {
     int num_csx;                      /* replicas; 1 to the number of microbatches of a step */
@@ -19,6 +20,26 @@ typedef struct cse_cluster_options {
     int restarts;                     /* coordinator_io.h; 0: the default */
     const char *library;              /* shared object with the model's plugins, or NULL */
 } cse_cluster_options;
+
+struct cse_running;
+
+/* The other hosts of an execution; see arena_hosts.h. What it points to is borrowed. */
+typedef struct cse_execution_hosts {
+    int host, host_count; /* its own number, and how many places there are; at least 2 */
+    const cse_host_cut *cut;
+    uint64_t lost;                              /* mask of places without a host */
+    const char *link;                           /* name in its registry; NULL: the default */
+    const char *const *addresses;               /* of the movers, by host; see link.h */
+    unsigned char key[CSE_HOST_LINK_KEY_BYTES]; /* of the movers' link */
+    uint64_t session;                           /* of this execution */
+    bool plain;                                 /* of link.h */
+    /* Called in each turn of the execution's loop: exchanges messages with other hosts, and tells
+     * the arena what follows (arena_hosts.h). Its failure ends the run. May be NULL. */
+    cse_status (*on_turn)(void *self, struct cse_running *running, cse_cluster *cluster);
+    /* Steps that may be released now: a bound beside that of the records. May be NULL. */
+    int64_t (*most_released)(void *self);
+    void *self;
+} cse_execution_hosts;
 
 typedef struct cse_execution {
     const char *artefact_directory; /* as cse_executable_open reads it */
@@ -44,6 +65,7 @@ typedef struct cse_execution {
     /* Gets the arena, with the final states in their place, where the execution ends with those of
      * a step; else NULL. The caller destroys it. NULL: it is destroyed. */
     cse_cluster **left;
+    const cse_execution_hosts *hosts; /* NULL: this host alone */
     cse_run_callbacks callbacks;
     const cse_run_events *events; /* borrowed; may be NULL */
 } cse_execution;

@@ -1,0 +1,42 @@
+/* What an arena knows of the other hosts of its run.
+ *
+ * Every host has an arena of its own with the whole state of the run: it computes the partial sums
+ * of its own microbatches, gets those of the other hosts from their movers (workers/worker/
+ * work_move.c), and then does the rest of the step itself, with the same bits. So the death of a
+ * host loses no state, and a host is at most one step ahead of another one: it cannot end step s
+ * without the others' sums of step s, and begins no step s + 1 before all others have its own sums
+ * of step s.
+ *
+ * The cut is written by the coordinator alone, in two places of which the newer counts from its
+ * first step on. A host that is lost is out of the sums: what the others lack of it, each of them
+ * computes by itself, until a later cut gives its microbatches to somebody. */
+#ifndef CSE_WORKERS_ARENA_ARENA_HOSTS_H
+#define CSE_WORKERS_ARENA_ARENA_HOSTS_H
+
+#include "workers/arena/cluster.h"
+#include "workers/hosts/host_cut.h"
+
+/* How many hosts the arena was made for; 1: it has no mover. */
+int cse_cluster_host_count(const cse_cluster *cluster);
+int cse_cluster_host(const cse_cluster *cluster);
+
+/* From cut->first_step on, which must be above the number of steps done, and must not be reached
+ * by any host before all have the cut: the caller releases no step that lets it be reached. */
+void cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
+
+/* Hosts of the mask are lost: nothing is awaited of them, nor sent to them. Replaces the mask. */
+void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost);
+
+/* Another host has done so many steps: it has all sums of those before. */
+void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done);
+
+/* What movers count, for reports: bytes of sums sent to and received from a host, and how long the
+ * step waited for sums of others (exposed communication). */
+typedef struct cse_host_traffic {
+    int64_t bytes_sent, bytes_received, refused;
+    int connected; /* boolean */
+} cse_host_traffic;
+cse_host_traffic cse_cluster_host_traffic(const cse_cluster *cluster, int host);
+int64_t cse_cluster_exposed_ns(const cse_cluster *cluster);
+
+#endif

@@ -1,0 +1,25 @@
+/* Equal shares, in the order of the hosts' numbers. */
+#include "workers/hosts/host_cut.h"
+
+#include <assert.h>
+
+void cse_host_cut_even(int microbatches, int host_count, uint64_t present, cse_host_cut *cut)
+{
+    const int shares = __builtin_popcountll(present);
+    assert(microbatches >= 1 && host_count >= 1 && host_count <= CSE_MAX_HOSTS && shares >= 1);
+    *cut = (cse_host_cut){ .host_count = host_count };
+    for (int h = 0, share = 0; h < host_count; h++) {
+        share += (int)(present >> h & 1);
+        cut->bounds[h + 1] = (int32_t)((int64_t)microbatches * share / shares);
+    }
+    assert(cut->bounds[host_count] == microbatches);
+}
+
+int cse_host_cut_of(const cse_host_cut *cut, int microbatch)
+{
+    int host = 0;
+    assert(microbatch >= 0 && microbatch < cut->bounds[cut->host_count]);
+    while (cut->bounds[host + 1] <= microbatch)
+        host++;
+    return host;
+}

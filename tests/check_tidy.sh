@@ -58,7 +58,7 @@ cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/lo
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
-fixed_signatures=' driver_read driver_write take_call note_header '
+fixed_signatures=' driver_read driver_write take_call note_header link_send '
 
 folders=''
 for folder in engine dataloader store workers run cli include tests bench examples scripts \

@@ -14,7 +14,7 @@ START_TEST(join_has_the_documented_bytes)
     message.join.incarnation = -1;
     message.join.process_id = 0x0102030405060708;
     static const unsigned char expected[] = {
-        'C', 'S', 'E',  'M',  4,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
+        'C', 'S', 'E',  'M',  5,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
         0,   0,   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3, 2, 1,
     };
     cse_text bytes = { 0 };
@@ -31,7 +31,7 @@ START_TEST(log_has_the_documented_bytes)
     message.log.level = 2;
     message.log.time_ms = 0x0102;
     message.log.line = "hot";
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 4, 0, 8, 0, 24,  0,   0,   0,
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 5, 0, 8, 0, 24,  0,   0,   0,
                                               2,   0,   0,   0,   0, 0, 0, 0, 2,   1,   0,   0,
                                               0,   0,   0,   0,   3, 0, 0, 0, 'h', 'o', 't', 0 };
     cse_text bytes = { 0 };
@@ -147,7 +147,7 @@ START_TEST(random_bytes_never_harm)
                 bytes[(draw[2] >> (8 * change)) % size] ^= (char)(1 << (draw[3] % 8));
         } else {
             memset(bytes, (int)draw[3], size);
-            memcpy(bytes, "CSEM\4\0", size < 6 ? size : 6);
+            memcpy(bytes, "CSEM\5\0", size < 6 ? size : 6);
         }
         if (cse_message_decode(bytes, size, &got) == CSE_OK) {
             accepted++;

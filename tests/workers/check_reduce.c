@@ -134,7 +134,7 @@ static void check_partition(int payload, int replicas)
         for (int i = 0; i < count; i++)
             make_partial(&all, payload, found[i], leaf);
     }
-    cse_join_plan(&join, LEAVES, lookup, &all);
+    cse_join_plan(&join, cse_tree_root(LEAVES), lookup, &all);
     const cse_segments segments = segments_for(payload);
     for (int64_t chunk = 0; chunk < ELEMENTS; chunk += 1536)
         cse_join_run(&join, &segments, reduced, chunk, chunk + 1536);

@@ -21,8 +21,9 @@ int cse_cluster_host_count(const cse_cluster *cluster);
 int cse_cluster_host(const cse_cluster *cluster);
 
 /* From cut->first_step on, which must be above the number of steps done, and must not be reached
- * by any host before all have the cut: the caller releases no step that lets it be reached. */
-void cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
+ * by any host before all have the cut: the caller releases no step that lets it be reached.
+ * CSE_TEMPORARY when the cut before has not begun to count yet, or memory is missing. */
+cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
 
 /* Hosts of the mask are lost: nothing is awaited of them, nor sent to them. Replaces the mask. */
 void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost);

@@ -7,14 +7,15 @@
  * travel in messages, which only start, stop and report. word.h and layout.h describe the protocol.
  *
  * Every worker process is attached to one slot; slots are numbered replicas first, then weight
- * servers, then input workers. Steps are counted from 0 over the whole run ("step s" is the s-th);
- * "steps done" is a count, so it is also the number of the next step. */
+ * servers, then input workers, then the mover. Steps are counted from 0 over the whole run ("step
+ * s" is the s-th); "steps done" is a count, so it is also the number of the next step. */
 #ifndef CSE_WORKERS_ARENA_CLUSTER_H
 #define CSE_WORKERS_ARENA_CLUSTER_H
 
 #include "engine/base/role.h"
 #include "engine/graph/graph.h"
 #include "engine/types/rounding.h"
+#include "workers/hosts/host_cut.h"
 
 /* A process's view of the arena. */
 typedef struct cse_cluster cse_cluster;
@@ -36,6 +37,11 @@ typedef struct cse_cluster_layout {
     int record_count;         /* K: most records of committed steps not closed yet; 0: 16 */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     int ring_microbatches;    /* D: microbatches prefetched, at least M; 0: 2 to 8 steps */
+    /* Of a run on several hosts (arena_hosts.h): its own number, how many places there are, which
+     * of them have no host, and the first cut. A host_count of 0 or 1: this host alone. */
+    int host, host_count;
+    uint64_t lost_hosts;
+    const cse_host_cut *cut;
 } cse_cluster_layout;
 
 #endif

@@ -20,6 +20,7 @@ typedef enum cse_doorbell_event {
     CSE_DOORBELL_RECORD = 16, /* for the coordinator: a step was committed */
     CSE_DOORBELL_URGENT = 32, /* for the coordinator: see CSE_WAKE_URGENT */
     CSE_DOORBELL_FREED = 64,  /* about half of the input ring was freed */
+    CSE_DOORBELL_MOVE = 128,  /* for the mover: a partial sum is there, or news of another host */
 } cse_doorbell_event;
 
 /* Increments the doorbell and wakes the sleepers for one of `events`. A full fence lies between the

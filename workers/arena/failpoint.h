@@ -26,7 +26,12 @@
     X(CSE_FAILPOINT_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")           \
     X(CSE_FAILPOINT_RECOVERY_RESTORED, "recovery: a line was put back, not marked clean")   \
     X(CSE_FAILPOINT_RECOVERY_CLEAN, "recovery: a line is marked clean, its chunk not free") \
-    X(CSE_FAILPOINT_RECOVERY_FREED, "recovery: one word was freed")
+    X(CSE_FAILPOINT_RECOVERY_FREED, "recovery: one word was freed")                         \
+    X(CSE_FAILPOINT_PIECE_SENT, "a frame of a piece was sent to another host")              \
+    X(CSE_FAILPOINT_PIECE_CLAIMED, "another host's piece begins to arrive")                 \
+    X(CSE_FAILPOINT_PIECE_UNPUBLISHED, "another host's piece is there, its word not yet")   \
+    X(CSE_FAILPOINT_PIECE_PUBLISHED, "another host's piece is there and published")         \
+    X(CSE_FAILPOINT_PIECES_SENT, "all other hosts have this one's pieces")
 
 typedef enum cse_failpoint {
 #define CSE_FAILPOINT_ENUM(point, meaning) point,

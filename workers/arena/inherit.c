@@ -117,6 +117,7 @@ cse_status cse_cluster_extend(cse_cluster *cluster, const cse_cluster_layout *la
     if (layout->first_step != done || done != head->end_step)
         return cse_fail(CSE_UNAVAILABLE, "the arena does not stand at step %lld",
                         (long long)layout->first_step);
+    cse_arena_place_hosts(cluster, layout);
     CSE_TRY(cse_arena_reserve(cluster));
     cluster->graph = layout->graph;
     cluster->read = done;

@@ -49,8 +49,8 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
 static cse_status check_counts(const cse_cluster_layout *layout)
 {
     const cse_graph *graph = layout->graph;
-    int64_t slots =
-        (int64_t)layout->replica_count + layout->weight_server_count + layout->input_worker_count;
+    int64_t slots = (int64_t)layout->replica_count + layout->weight_server_count +
+                    layout->input_worker_count + (layout->host_count > 1);
     if (layout->replica_count < 1 || layout->weight_server_count < 0 ||
         layout->input_worker_count < 0 || slots > CSE_MAX_SLOTS)
         return cse_fail(
@@ -59,6 +59,12 @@ static cse_status check_counts(const cse_cluster_layout *layout)
             "at least one replica and at most %d processes in all",
             layout->replica_count, layout->weight_server_count, layout->input_worker_count,
             CSE_MAX_SLOTS);
+    if (layout->host_count > 1 &&
+        (layout->host_count > CSE_MAX_HOSTS || layout->host < 0 ||
+         layout->host >= layout->host_count || layout->cut == NULL ||
+         layout->cut->host_count != layout->host_count || (layout->lost_hosts >> layout->host & 1)))
+        return cse_fail(CSE_INTERNAL, "cluster: host %d of %d has no place in the cut",
+                        layout->host, layout->host_count);
     if (!cse_payload_possible(layout->weight_grad_reduce))
         return cse_fail(CSE_CONFIG,
                         "weight_grad_reduce: partial sums cannot be stored in %s%s; "
@@ -116,6 +122,9 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->replicas = layout->replica_count;
     head->weight_servers = layout->weight_server_count;
     head->input_workers = layout->input_worker_count;
+    head->host = layout->host;
+    head->host_count = layout->host_count > 1 ? layout->host_count : 1;
+    head->movers = head->host_count > 1;
     head->microbatches = graph->microbatch_count;
     head->tree_node_count = cse_tree_places(graph->microbatch_count);
     head->record_count = layout->record_count > 0 ? layout->record_count : CSE_DEFAULT_RECORDS;
@@ -180,6 +189,7 @@ static void arrange(cse_arena_head *head)
     head->update_offset = place(&total, head->update_chunks * word, 64);
     head->progress_offset = place(&total, head->update_chunks * word, 64);
     head->ring_offset = place(&total, head->ring_count * word, 64);
+    head->hosts_offset = place(&total, head->movers * (int64_t)sizeof(cse_arena_hosts), 64);
     head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
     head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
@@ -221,6 +231,8 @@ void cse_arena_bind(cse_cluster *cluster)
     cluster->update = (cse_word *)(void *)(base + head->update_offset);
     cluster->progress = (cse_word *)(void *)(base + head->progress_offset);
     cluster->ring = (cse_word *)(void *)(base + head->ring_offset);
+    cluster->hosts =
+        head->host_count > 1 ? (cse_arena_hosts *)(void *)(base + head->hosts_offset) : NULL;
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),
                         .count = head->segment_count,

@@ -18,6 +18,8 @@
  *     progress      line within a claimed update chunk                    claimer, then coordinator
  *     undo          old values of two lines for each slot                 the slot's process
  *     ring          words of prefetched microbatches                      claimer
+ *     hosts         the cut, lost hosts                                   coordinator
+ *                   word of the sums that were sent, counts of bytes      mover
  *     segments      which values of a gradient are rounded (constant)     creator
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
@@ -31,8 +33,9 @@
  *                   its first microbatch, followed by the tensor
  *                   statistics of the node's microbatches
  *
- * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
- * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
+ * Without other hosts there is no region of hosts. Stages of step s: COMPUTE needs every node of
+ * the partition of [0, M) by R, R from the step word; REDUCE every reduce word; NORM the norm word;
+ * UPDATE every update word, and that all other hosts have this one's sums. When all words of the
  * stage are done for s, any process advances the step word by compare-and-swap (CAS); a second CAS
  * fails, since the value has changed. The step commits with the move to (s + 1, COMPUTE, plan),
  * which also frees the ring's microbatches of s. */
@@ -46,7 +49,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 8,
+    CSE_ARENA_VERSION = 9,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -105,6 +108,22 @@ typedef struct cse_record_slot {
     _Atomic int64_t committed_ns;          /* stored after the commit: may be of an old step */
 } cse_record_slot;
 
+/* What is known of one host, and what was exchanged with it. */
+typedef struct cse_arena_host {
+    _Alignas(64) _Atomic int64_t steps_done; /* at least so many; as the coordinator was told */
+    _Alignas(64) _Atomic int64_t bytes_sent, bytes_received, refused;
+    _Atomic int32_t connected; /* boolean */
+} cse_arena_host;
+
+typedef struct cse_arena_hosts {
+    cse_word sent; /* all other hosts have this one's sums of the step */
+    _Atomic uint64_t lost;
+    _Atomic int32_t newest;     /* index in `cuts`; the other one counts before its first step */
+    _Atomic int64_t exposed_ns; /* own sums complete, others' awaited; written by the mover */
+    cse_host_cut cuts[2];
+    cse_arena_host hosts[CSE_MAX_HOSTS];
+} cse_arena_hosts;
+
 typedef struct cse_arena_head {
     char magic[8];
     uint32_t version;
@@ -113,7 +132,8 @@ typedef struct cse_arena_head {
     int64_t total_bytes;
     int64_t sparse_offset; /* memory from here on is reserved when first used */
     int64_t end_step;      /* steps to run, first_step included */
-    int32_t replicas, weight_servers, input_workers;
+    int32_t replicas, weight_servers, input_workers, movers;
+    int32_t host, host_count; /* 0, 1: this host alone */
     int32_t microbatches, tree_node_count, record_count, ring_count;
     int32_t payload, payload_stochastic; /* a cse_rounding */
     int32_t exact;                       /* boolean: no segment is rounded */
@@ -135,8 +155,8 @@ typedef struct cse_arena_head {
     int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
-        records_offset, statistics_offset, kernels_offset, weights_offset, reduced_offset,
-        states_offset, input_offset, partial_sums_offset;
+        hosts_offset, records_offset, statistics_offset, kernels_offset, weights_offset,
+        reduced_offset, states_offset, input_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -147,6 +167,7 @@ struct cse_cluster {
     cse_word *step, *norm, *nodes, *reduce, *update, *progress, *ring;
     _Atomic uint32_t *doorbell;
     cse_control *control;
+    cse_arena_hosts *hosts; /* NULL: this host alone */
     cse_slot *slots;
     cse_segments segments;
     const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */
@@ -161,7 +182,20 @@ void cse_arena_bind(cse_cluster *cluster);
 
 static inline int cse_arena_slot_count(const cse_arena_head *head)
 {
-    return head->replicas + head->weight_servers + head->input_workers;
+    return head->replicas + head->weight_servers + head->input_workers + head->movers;
+}
+
+/* The cut of step `step`. */
+static inline const cse_host_cut *cse_arena_cut(const cse_cluster *cluster, int64_t step)
+{
+    const cse_arena_hosts *hosts = cluster->hosts;
+    const int newest = atomic_load(&hosts->newest);
+    return &hosts->cuts[step >= hosts->cuts[newest].first_step ? newest : 1 - newest];
+}
+
+static inline uint64_t cse_arena_lost(const cse_cluster *cluster)
+{
+    return cluster->hosts != NULL ? atomic_load(&cluster->hosts->lost) : 0;
 }
 
 /* Place of the partial sum whose first microbatch is `microbatch`. */

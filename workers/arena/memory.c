@@ -11,6 +11,7 @@
 
 #include "engine/base/arena.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/node_plan.h"
 #include "workers/arena/slots.h"
 
 static const char magic[8] = "csearena";
@@ -32,20 +33,24 @@ cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
                    cluster->head->partial_sum_stride);
 }
 
+/* For all nodes of the plan of one step. */
+static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
+{
+    cse_node_plan plan = { .nodes = cse_malloc((size_t)cluster->head->microbatches *
+                                               sizeof *plan.nodes) };
+    cse_status status = CSE_OK;
+    cse_node_plan_make(cluster, step, replicas, 0, &plan);
+    for (int i = 0; i < plan.count && status == CSE_OK; i++)
+        status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
+    free(plan.nodes);
+    return status;
+}
+
 cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas)
 {
-    const int microbatches = cluster->head->microbatches;
-    cse_tree_node *nodes = cse_malloc((size_t)microbatches * sizeof *nodes);
-    cse_status status = CSE_OK;
-    for (int r = 0; r < replicas && status == CSE_OK; r++) {
-        int first, end;
-        cse_tree_share(microbatches, replicas, r, &first, &end);
-        int count = cse_tree_cover(microbatches, first, end, nodes);
-        for (int i = 0; i < count && status == CSE_OK; i++)
-            status = cse_arena_reserve_partial_sum(cluster, nodes[i].first);
-    }
-    free(nodes);
-    return status;
+    const int64_t step = cse_step_number(cse_word_load(cluster->step));
+    CSE_TRY(reserve_plan(cluster, step, replicas));
+    return cluster->hosts == NULL ? CSE_OK : reserve_plan(cluster, INT64_MAX, replicas);
 }
 
 cse_status cse_arena_reserve(cse_cluster *cluster)
@@ -82,6 +87,18 @@ static void fill_words(cse_word *words, int count, int64_t sequence)
         atomic_init(&words[i].value, cse_word_terminal(sequence, CSE_WORD_DONE));
 }
 
+void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layout)
+{
+    cse_arena_hosts *hosts = cluster->hosts;
+    if (hosts == NULL)
+        return;
+    fill_words(&hosts->sent, 1, layout->first_step);
+    atomic_init(&hosts->lost, layout->lost_hosts);
+    atomic_init(&hosts->newest, 0);
+    hosts->cuts[0] = hosts->cuts[1] = *layout->cut;
+    hosts->cuts[0].first_step = hosts->cuts[1].first_step = layout->first_step;
+}
+
 /* Initialises what is not constant. The words of a step start as done for all steps before. */
 static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
 {
@@ -98,6 +115,7 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
     atomic_init(&cluster->control->closed, before);
     atomic_init(&cluster->control->released, before);
     cluster->read = before;
+    cse_arena_place_hosts(cluster, layout);
     for (int i = 0; i < cse_cluster_slot_count(cluster); i++) {
         cse_role kind = cse_cluster_slot_kind(cluster, i);
         int roles = kind == CSE_ROLE_REPLICA && head->weight_servers == 0
@@ -124,12 +142,12 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     CSE_TRY(map(cluster, head->total_bytes));
     memcpy(cluster->base, head, sizeof *head);
     cse_arena_bind(cluster);
-    CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     memcpy(cluster->base + head->segments_offset, segments,
            (size_t)head->segment_count * sizeof *segments);
     if (head->data_bytes > 0)
         memcpy(cluster->base + head->data_offset, layout->data_identity, (size_t)head->data_bytes);
     fill(cluster, layout);
+    CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
     memcpy(cluster->base, magic, sizeof magic);
     return CSE_OK;

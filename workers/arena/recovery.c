@@ -37,13 +37,15 @@ static int free_words(cse_word *words, int count, int slot, int64_t lap)
     return freed;
 }
 
-/* Splits a node for two other replicas when there are two; else frees it for anyone to claim. */
+/* Splits a node for two other replicas when there are two; else frees it for anyone to claim. A
+ * node that comes from another host comes again. */
 static int free_nodes(cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;
     int others = 0, freed = 0;
     for (int i = 0; i < cse_cluster_slot_count(cluster); i++)
-        others += i != slot && cse_cluster_occupant(cluster, i) != 0 &&
+        others += cse_cluster_slot_kind(cluster, slot) != CSE_ROLE_MOVER && i != slot &&
+                  cse_cluster_occupant(cluster, i) != 0 &&
                   (cse_cluster_slot_roles(cluster, i) & CSE_ROLE_REPLICA);
     for (int heap = 1; heap < head->tree_node_count; heap++) {
         uint64_t word = cse_word_load(&cluster->nodes[heap]);
@@ -119,6 +121,8 @@ int cse_cluster_recover(cse_cluster *cluster, int slot)
     int freed = free_nodes(cluster, slot);
     freed += free_words(cluster->reduce, head->reduce_chunks, slot, 1);
     freed += free_words(cluster->norm, 1, slot, 1);
+    if (cluster->hosts != NULL)
+        freed += free_words(&cluster->hosts->sent, 1, slot, 1);
     freed += free_updates(cluster, slot);
     freed += free_words(cluster->ring, head->ring_count, slot, head->ring_count);
     atomic_store(&cluster->slots[slot].sleeping, 0);

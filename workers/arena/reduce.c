@@ -201,12 +201,11 @@ static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_
         join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL, sum };
 }
 
-void cse_join_plan(cse_join *join, int microbatches, cse_partial_sum_lookup *lookup, void *self)
+void cse_join_plan(cse_join *join, cse_tree_node root, cse_partial_sum_lookup *lookup, void *self)
 {
     join_planner planner = { join, lookup, self };
     join->count = 0;
-    plan_node(&planner, cse_tree_root(microbatches), 0, CSE_JOIN_LOAD,
-              (cse_microbatch_range){ 0, microbatches });
+    plan_node(&planner, root, 0, CSE_JOIN_LOAD, (cse_microbatch_range){ root.first, root.size });
 }
 
 /* Elements [skip, skip + n) of a segment. */

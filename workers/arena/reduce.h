@@ -87,8 +87,8 @@ typedef struct cse_join {
 /* The partial sum of `node`, or NULL when it must be made from its children. */
 typedef const unsigned char *cse_partial_sum_lookup(void *self, cse_tree_node node);
 
-/* Writes the program for the tree over [0, microbatches). */
-void cse_join_plan(cse_join *join, int microbatches, cse_partial_sum_lookup *lookup, void *self);
+/* Writes the program for the sum of `root`. */
+void cse_join_plan(cse_join *join, cse_tree_node root, cse_partial_sum_lookup *lookup, void *self);
 /* Runs the program for elements [first, end) of `reduced` (float32, layout of a gradient). */
 void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end);

@@ -7,6 +7,28 @@ static cse_word *word_of(cse_cluster *cluster, int64_t q)
     return &cluster->ring[q % cluster->head->ring_count];
 }
 
+/* Whether this host needs the microbatch at position q. */
+static bool needed(const cse_cluster *cluster, int64_t q)
+{
+    const int microbatch = (int)(q % cluster->head->microbatches);
+    if (cluster->hosts == NULL)
+        return true;
+    const cse_host_cut *cut = cse_arena_cut(cluster, q / cluster->head->microbatches);
+    const int host = cse_host_cut_of(cut, microbatch);
+    return host == cluster->head->host || (cse_arena_lost(cluster) >> host & 1);
+}
+
+/* Looks at all positions again where another cut or a loss has changed which are needed. */
+static void follow_hosts(const cse_cluster *cluster, cse_ring_view *view)
+{
+    if (cluster->hosts == NULL)
+        return;
+    const uint64_t lost = cse_arena_lost(cluster);
+    const int64_t cut_step = cse_arena_cut(cluster, INT64_MAX)->first_step;
+    if (view->lost != lost || view->cut_step != cut_step)
+        *view = (cse_ring_view){ .lost = lost, .cut_step = cut_step };
+}
+
 int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_claim *claim)
 {
     const cse_arena_head *head = cluster->head;
@@ -15,13 +37,15 @@ int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_
     const int64_t from = claim->step * head->microbatches;
     const int64_t end = cluster->head->end_step * head->microbatches;
     const int64_t limit = from + head->ring_count < end ? from + head->ring_count : end;
+    follow_hosts(cluster, view);
     if (view->filled < from)
         view->filled = from;
-    while (view->filled < limit && cse_ring_ready(cluster, view->filled))
+    while (view->filled < limit &&
+           (cse_ring_ready(cluster, view->filled) || !needed(cluster, view->filled)))
         view->filled++;
     for (int own = claim->worker >= 0; own >= 0; own--)
         for (int64_t q = view->filled; q < limit; q++) {
-            if (own && q % claim->workers != claim->worker)
+            if ((own && q % claim->workers != claim->worker) || !needed(cluster, q))
                 continue;
             if (cse_word_claim(word_of(cluster, q), q + 1, claim->slot, claim->incarnation))
                 return q;

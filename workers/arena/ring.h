@@ -4,7 +4,8 @@
  * Its content is a pure function of q, so any process may fill it. Places are freed by the
  * step word alone: at step s every q with s * M <= q < s * M + D may be filled; consumers write
  * nothing. Input worker w of W first takes the positions with q mod W = w, then any that others
- * have not claimed. */
+ * have not claimed. On several hosts, each fills the positions of its own microbatches, and those
+ * of hosts that are lost. */
 #ifndef CSE_WORKERS_ARENA_RING_H
 #define CSE_WORKERS_ARENA_RING_H
 
@@ -12,7 +13,10 @@
 
 /* How far one process has seen the ring filled. */
 typedef struct cse_ring_view {
-    int64_t filled; /* all positions below are filled */
+    int64_t filled; /* all positions below are filled, or not of this host */
+    /* What made them so: the hosts that are lost, and the newest cut. */
+    uint64_t lost;
+    int64_t cut_step;
 } cse_ring_view;
 
 /* Whether position q is filled; its bytes may be read until the step of q is committed. */

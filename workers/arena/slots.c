@@ -22,12 +22,16 @@ cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot)
     const cse_arena_head *head = cluster->head;
     if (slot < head->replicas)
         return CSE_ROLE_REPLICA;
-    return slot < head->replicas + head->weight_servers ? CSE_ROLE_WEIGHT_SERVER : CSE_ROLE_INPUT;
+    if (slot < head->replicas + head->weight_servers)
+        return CSE_ROLE_WEIGHT_SERVER;
+    return slot < cse_cluster_slot_count(cluster) - head->movers ? CSE_ROLE_INPUT : CSE_ROLE_MOVER;
 }
 
 int cse_cluster_slot_index(const cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;
+    if (slot >= cse_cluster_slot_count(cluster) - head->movers)
+        return slot - (cse_cluster_slot_count(cluster) - head->movers);
     if (slot >= head->replicas + head->weight_servers)
         return slot - head->replicas - head->weight_servers;
     return slot >= head->replicas ? slot - head->replicas : slot;

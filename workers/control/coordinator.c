@@ -34,6 +34,11 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
     *coordinator = NULL;
 }
 
+static void on_failed(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    cse_coordinator_fail(c, event->status);
+}
+
 typedef void handler(cse_coordinator *c, const cse_coordinator_event *event);
 
 /* NULL: the event is ignored in that state. */
@@ -43,11 +48,13 @@ static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
                                    [CSE_EVENT_OPERATOR] = cse_coordinator_on_operator,
                                    [CSE_EVENT_GONE] = cse_coordinator_on_gone,
                                    [CSE_EVENT_FROZEN] = cse_coordinator_on_frozen,
+                                   [CSE_EVENT_FAILED] = on_failed,
                                    [CSE_EVENT_TICK] = cse_coordinator_on_tick_starting },
     [CSE_COORDINATOR_RUNNING] = { [CSE_EVENT_MESSAGE] = cse_coordinator_on_message,
                                   [CSE_EVENT_OPERATOR] = cse_coordinator_on_operator,
                                   [CSE_EVENT_GONE] = cse_coordinator_on_gone,
                                   [CSE_EVENT_FROZEN] = cse_coordinator_on_frozen,
+                                  [CSE_EVENT_FAILED] = on_failed,
                                   [CSE_EVENT_TICK] = cse_coordinator_on_tick_running },
     [CSE_COORDINATOR_SETTLING] = { [CSE_EVENT_MESSAGE] = cse_coordinator_on_message,
                                    [CSE_EVENT_OPERATOR] = cse_coordinator_on_operator_stopping,

@@ -56,6 +56,9 @@ typedef struct cse_coordinator_options {
     bool paused;                   /* stands still before the first step */
     bool inherited;                /* the arena stands within these steps already */
     int steps_ahead;               /* that may be released ahead of the last closed record */
+    /* Another bound of what is released, with what it is called with; NULL: none. */
+    int64_t (*most_released)(void *self);
+    void *most_released_self;
     int restarts; /* of one slot in a row without a step between; see coordinator_losses.c */
     int64_t join_timeout_ns;  /* from the start of a process until it has connected */
     int64_t start_timeout_ns; /* until it is ready */
@@ -69,6 +72,7 @@ typedef enum cse_coordinator_event_kind {
     CSE_EVENT_OPERATOR,
     CSE_EVENT_GONE,   /* the process in `slot` has ended, `how` */
     CSE_EVENT_FROZEN, /* the process in `slot` has not answered for too long */
+    CSE_EVENT_FAILED, /* the run cannot go on: `status`, with the thread's last message */
     CSE_EVENT_TICK,   /* time has passed, or the arena changed */
     CSE_EVENT_COUNT
 } cse_coordinator_event_kind;
@@ -86,6 +90,7 @@ typedef struct cse_coordinator_event {
     int slot, incarnation;
     const cse_message *message;
     cse_exit how;
+    cse_status status;
     cse_operator_reply *reply; /* to an operator; may be NULL */
 } cse_coordinator_event;
 

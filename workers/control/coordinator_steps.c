@@ -16,6 +16,10 @@ static bool is_wanted(cse_coordinator *c, int64_t steps)
 void cse_coordinator_advance_release(cse_coordinator *c)
 {
     int64_t before = c->released, most = c->closed + c->options.steps_ahead;
+    if (c->options.most_released != NULL) {
+        const int64_t bound = c->options.most_released(c->options.most_released_self);
+        most = bound < most ? bound : most;
+    }
     while (c->barrier < 0 && c->released < most) {
         c->released++;
         if (is_wanted(c, c->released))

@@ -31,6 +31,7 @@
 #include "workers/control/process.h"
 #include "workers/control/step_sampler.h"
 #include "workers/control/topology.h"
+#include "workers/hosts/mover_place.h"
 #include "workers/launchers/launcher.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/run_directory.h"
@@ -69,6 +70,7 @@ struct cse_running {
     cse_run_directory directory;
     cse_text confinement; /* of this process, for the workers; empty without one */
     char control[ENDPOINT_BYTES], liveness_endpoint[ENDPOINT_BYTES];
+    cse_text mover_place; /* for the mover alone, since it holds a key */
     cse_cluster *cluster;
     cse_socket *socket;
     cse_liveness *liveness;
@@ -157,6 +159,12 @@ static cse_status io_send(void *self, int slot, const cse_message *message)
 {
     run *r = self;
     char peer[CSE_PEER_BYTES];
+    cse_message welcome = *message;
+    if (message->kind == CSE_MESSAGE_WELCOME &&
+        cse_cluster_slot_kind(r->cluster, slot) == CSE_ROLE_MOVER) {
+        welcome.welcome.mover_place = r->mover_place.data;
+        message = &welcome;
+    }
     snprintf(peer, sizeof peer, "worker.%d.%d", slot, r->attached[slot].incarnation);
     return send_to(r, peer, message);
 }
@@ -341,6 +349,45 @@ static void wait_running(run *r, int64_t most_ns)
         look_at_sockets_and_processes(r, 0);
 }
 
+static void write_mover_place(run *r, const char *const *addresses)
+{
+    const cse_execution_hosts *hosts = r->execution->hosts;
+    cse_mover_place *place = cse_calloc(1, sizeof *place);
+    snprintf(place->link, sizeof place->link, "%s", hosts->link != NULL ? hosts->link : "");
+    place->host = hosts->host;
+    place->host_count = hosts->host_count;
+    place->session = hosts->session;
+    place->plain = hosts->plain;
+    memcpy(place->key, hosts->key, sizeof place->key);
+    for (int h = 0; h < hosts->host_count; h++)
+        snprintf(place->addresses[h], sizeof place->addresses[h], "%s",
+                 addresses[h] != NULL ? addresses[h] : "");
+    r->mover_place.size = 0;
+    cse_mover_place_encode(place, &r->mover_place);
+    free(place);
+}
+
+cse_status cse_execution_relink(run *r, const char *const *addresses)
+{
+    const int slot = r->slot_count - 1;
+    cse_message message = { .kind = CSE_MESSAGE_RELINK };
+    write_mover_place(r, addresses);
+    message.relink.mover_place = r->mover_place.data;
+    /* One that is not there yet gets them when it joins. */
+    return r->attached[slot].process != NULL ? io_send(r, slot, &message) : CSE_OK;
+}
+
+/* What other hosts have said since the last turn. */
+static void take_hosts(run *r)
+{
+    const cse_execution_hosts *hosts = r->execution->hosts;
+    if (hosts == NULL || hosts->on_turn == NULL)
+        return;
+    const cse_status status = hosts->on_turn(hosts->self, r, r->cluster);
+    if (status != CSE_OK)
+        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_FAILED, .status = status });
+}
+
 bool cse_execution_pump(run *r, int64_t most_ns)
 {
     const int64_t wait_ns = most_ns < 0                  ? 0
@@ -354,6 +401,7 @@ bool cse_execution_pump(run *r, int64_t most_ns)
         look_at_sockets_and_processes(r, wait_ns);
     const int64_t now = cse_clock_ns();
     cse_step_sampler_poll(r->sampler, cse_topology_poll(r->topology, now), now);
+    take_hosts(r);
     handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
     r->left_ns = cse_clock_ns();
     return cse_coordinator_state_now(r->coordinator) == CSE_COORDINATOR_ENDED;
@@ -448,6 +496,11 @@ static void make_coordinator(run *r)
         .start_timeout_ns = START_TIMEOUT_NS,
         .leave_timeout_ns = LEAVE_TIMEOUT_NS,
     };
+    if (e->hosts != NULL) {
+        options.most_released = e->hosts->most_released;
+        options.most_released_self = e->hosts->self;
+        write_mover_place(r, e->hosts->addresses);
+    }
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
@@ -482,6 +535,9 @@ static void close_run(run *r)
         cse_control_endpoint_return(r->execution->endpoint);
     cse_run_directory_remove(&r->directory);
     cse_text_clear(&r->confinement);
+    if (r->mover_place.data != NULL)
+        memset(r->mover_place.data, 0, r->mover_place.size);
+    cse_text_clear(&r->mover_place);
     cse_cluster_destroy(&r->cluster);
     free(r->attached);
     free(r->polls);

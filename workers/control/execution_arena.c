@@ -46,7 +46,11 @@ static cse_cluster_layout layout_of(const cse_execution *e)
                                  .first_step = e->first_step,
                                  .num_steps = e->num_steps,
                                  .record_count = record_count(e),
-                                 .statistics_every = e->statistics_every };
+                                 .statistics_every = e->statistics_every,
+                                 .host = e->hosts != NULL ? e->hosts->host : 0,
+                                 .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
+                                 .lost_hosts = e->hosts != NULL ? e->hosts->lost : 0,
+                                 .cut = e->hosts != NULL ? e->hosts->cut : NULL };
 }
 
 cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)

@@ -21,7 +21,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 4,
+    CSE_MESSAGE_VERSION = 5,
     CSE_MESSAGE_HEADER_BYTES = 12,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* enough for a loader's settings */
 };
@@ -34,7 +34,7 @@ enum {
     /* coordinator: where the compiled step and its data are */                                    \
     MESSAGE(2, WELCOME, welcome,                                                                   \
             FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed)           \
-                FIELD(TEXT, confinement))                                                          \
+                FIELD(TEXT, confinement) FIELD(TEXT, mover_place))                                 \
     /* worker: has opened everything; from here on the arena directs its work */                   \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
     /* operator: keep the states unchanged after the step in flight, until RESUME */               \
@@ -61,7 +61,9 @@ enum {
     MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                               \
     /* coordinator to operator: status and reason of a cse_error, and a message */                 \
     MESSAGE(15, REPLY, reply,                                                                      \
-            FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))
+            FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))  \
+    /* coordinator to mover: other addresses; see mover_place.h */                                 \
+    MESSAGE(16, RELINK, relink, FIELD(TEXT, mover_place))
 
 #define CSE_MESSAGE_NO_FIELD(type, name)
 

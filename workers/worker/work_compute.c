@@ -8,47 +8,24 @@
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
-/* Lists the nodes of all replicas' shares in the order of their microbatches. */
-static void plan_nodes(cse_work *work, int replicas)
+static void plan_nodes(cse_work *work, uint64_t step)
 {
-    const int microbatches = work->cluster->head->microbatches;
     const int index = cse_cluster_slot_kind(work->cluster, work->slot) == CSE_ROLE_REPLICA
                           ? cse_cluster_slot_index(work->cluster, work->slot)
                           : 0;
-    if (work->nodes_replicas == replicas)
-        return;
-    work->nodes_replicas = replicas;
-    work->node_count = 0;
-    for (int r = 0; r < replicas; r++) {
-        int first, end;
-        cse_tree_share(microbatches, replicas, r, &first, &end);
-        int count = cse_tree_cover(microbatches, first, end, work->nodes + work->node_count);
-        if (r == index % replicas) {
-            work->own_first = work->node_count;
-            work->own_end = work->node_count + count;
-        }
-        work->node_count += count;
-    }
-}
-
-static bool complete(const cse_cluster *cluster, cse_tree_node node, int64_t sequence)
-{
-    uint64_t word = cse_word_load(&cluster->nodes[node.heap]);
-    if (cse_word_is(word, CSE_WORD_DONE, sequence))
-        return true;
-    return cse_word_is(word, CSE_WORD_SPLIT, sequence) &&
-           complete(cluster, cse_tree_left(node), sequence) &&
-           complete(cluster, cse_tree_right(node), sequence);
+    if (cse_node_plan_make(work->cluster, cse_step_number(step), cse_step_replicas(step), index,
+                           &work->plan))
+        work->node_cursor.complete = 0;
 }
 
 bool cse_work_nodes_complete(cse_work *work, uint64_t step)
 {
     cse_work_cursor *cursor = &work->node_cursor;
-    plan_nodes(work, cse_step_replicas(step));
-    while (cursor->complete < work->node_count &&
-           complete(work->cluster, work->nodes[cursor->complete], cursor->sequence))
+    plan_nodes(work, step);
+    while (cursor->complete < work->plan.count &&
+           cse_node_complete(work->cluster, work->plan.nodes[cursor->complete], cursor->sequence))
         cursor->complete++;
-    return cursor->complete == work->node_count;
+    return cursor->complete == work->plan.count;
 }
 
 /* Claims the node, or one of its children when recovery has split it. */
@@ -67,10 +44,11 @@ static bool claim(cse_work *work, cse_tree_node node, int64_t sequence)
 static bool claim_node(cse_work *work, uint64_t step)
 {
     const int64_t sequence = cse_step_number(step) + 1;
-    plan_nodes(work, cse_step_replicas(step));
-    for (int i = 0; i < work->node_count; i++) {
-        int at = work->own_first + i;
-        if (claim(work, work->nodes[at < work->node_count ? at : at - work->node_count], sequence))
+    plan_nodes(work, step);
+    const cse_node_plan *plan = &work->plan;
+    for (int i = 0; i < plan->claimable; i++) {
+        int at = plan->own_first + i;
+        if (claim(work, plan->nodes[at < plan->claimable ? at : at - plan->claimable], sequence))
             return true;
     }
     return false;
@@ -167,6 +145,8 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     cse_word_publish(&cluster->nodes[work->node.heap], cse_step_number(step) + 1, CSE_WORD_DONE);
     work->computing = false;
     CSE_FAILPOINT(NODE_PUBLISHED);
+    if (cluster->hosts != NULL)
+        cse_doorbell_ring(cluster, CSE_DOORBELL_MOVE);
     cse_work_advance(work, step);
     return true;
 }

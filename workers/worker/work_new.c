@@ -67,7 +67,7 @@ static cse_status prepare_compute(cse_work *work)
                         "%zu bytes",
                         work->workspace_bytes, work->sums_bytes);
     work->gradient = work->sums + (depth - 1) * head->partial_sum_stride;
-    work->nodes = cse_calloc((size_t)head->microbatches, sizeof *work->nodes);
+    work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
     work->joined = cse_aligned_calloc((size_t)head->update_chunk_lines * CSE_LINE_ELEMENTS * 4);
@@ -84,6 +84,16 @@ static cse_status prepare_compute(cse_work *work)
     return CSE_OK;
 }
 
+/* A mover follows the step and joins partial sums, and computes nothing. */
+static void prepare_move(cse_work *work)
+{
+    const cse_arena_head *head = work->cluster->head;
+    const size_t depth = (size_t)cse_tree_depth(head->microbatches);
+    work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
+    work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
+    work->join.blocks = cse_aligned_calloc((depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
+}
+
 cse_status cse_work_new(const cse_work_options *options, cse_work **result)
 {
     cse_cluster *cluster = options->cluster;
@@ -98,6 +108,8 @@ cse_status cse_work_new(const cse_work_options *options, cse_work **result)
     work->executable = options->executable;
     work->source = options->source;
     cse_status status = work->executable ? prepare_compute(work) : CSE_OK;
+    if (cse_cluster_slot_kind(cluster, work->slot) == CSE_ROLE_MOVER)
+        prepare_move(work);
     if (status != CSE_OK)
         cse_work_destroy(&work);
     *result = work;
@@ -112,7 +124,7 @@ void cse_work_destroy(cse_work **work)
         munmap((*work)->workspace, (*work)->workspace_bytes);
     if ((*work)->sums)
         munmap((*work)->sums, (*work)->sums_bytes);
-    free((*work)->nodes);
+    free((*work)->plan.nodes);
     free((*work)->join.steps);
     free((*work)->join.blocks);
     free((*work)->joined);

@@ -53,6 +53,14 @@ static bool norm_complete(const cse_cluster *cluster, int64_t sequence)
             cse_word_owner(word) == CSE_OWNER_COORDINATOR);
 }
 
+/* On several hosts a step ends when all others have this one's sums of it: they are overwritten in
+ * the next one. */
+static bool sums_sent(const cse_cluster *cluster, int64_t sequence)
+{
+    return cluster->hosts == NULL ||
+           cse_word_is(cse_word_load(&cluster->hosts->sent), CSE_WORD_DONE, sequence);
+}
+
 static bool stage_complete(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
@@ -63,9 +71,11 @@ static bool stage_complete(cse_work *work, uint64_t step)
     case CSE_STAGE_REDUCE:
         return words_complete(cluster->reduce, head->reduce_chunks, &work->reduce_cursor);
     case CSE_STAGE_NORM:
-        return norm_complete(cluster, cse_step_number(step) + 1);
+        return norm_complete(cluster, cse_step_number(step) + 1) &&
+               (head->update_chunks > 0 || sums_sent(cluster, cse_step_number(step) + 1));
     case CSE_STAGE_UPDATE:
-        return words_complete(cluster->update, head->update_chunks, &work->update_cursor);
+        return words_complete(cluster->update, head->update_chunks, &work->update_cursor) &&
+               sums_sent(cluster, cse_step_number(step) + 1);
     }
     return false;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/execute/execute.h"
 #include "engine/execute/tensor_statistics.h"
+#include "workers/arena/node_plan.h"
 #include "workers/arena/worker_side.h"
 #include "workers/worker/loader_source.h"
 
@@ -32,8 +33,7 @@ typedef struct cse_work {
 
     /* COMPUTE: the nodes that the step's number of replicas computes, in the order of their
      * microbatches, and the node that this process has claimed. */
-    cse_tree_node *nodes;
-    int node_count, nodes_replicas, own_first, own_end;
+    cse_node_plan plan;
     cse_work_cursor node_cursor;
     bool computing; /* a node is claimed */
     cse_tree_node node;

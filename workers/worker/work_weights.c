@@ -28,7 +28,8 @@ void cse_work_plan_join(cse_work *work, int64_t sequence)
     if (work->join_sequence == sequence)
         return;
     lookup_context context = { cluster, sequence };
-    cse_join_plan(&work->join, cluster->head->microbatches, partial_sum_of, &context);
+    cse_join_plan(&work->join, cse_tree_root(cluster->head->microbatches), partial_sum_of,
+                  &context);
     work->join_sequence = sequence;
 }
 

@@ -25,6 +25,7 @@
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
 #include "workers/transports/transport.h"
+#include "workers/worker/mover.h"
 #include "workers/worker/work.h"
 
 #define MILLISECONDS INT64_C(1000000)
@@ -52,6 +53,7 @@ typedef struct worker {
     cse_dataloader *loader;
     cse_microbatch_source *source;
     cse_work *work;
+    cse_mover *mover;
     cse_text sent, received, welcome_bytes;
     cse_message welcome;
     cse_confinement *confinement; /* NULL: the worker is not confined */
@@ -168,6 +170,11 @@ static cse_status look_at_control(worker *w, int64_t deadline_ns, cse_message *m
     CSE_TRY(cse_message_decode(w->received.data, w->received.size, message));
     if (message->kind == CSE_MESSAGE_STOP)
         w->told_to_stop = true;
+    if (message->kind == CSE_MESSAGE_RELINK && w->mover != NULL) {
+        cse_mover_place place;
+        CSE_TRY(cse_mover_place_decode(message->relink.mover_place, &place));
+        return cse_mover_relink(w->mover, &place);
+    }
     return CSE_OK;
 }
 
@@ -239,11 +246,20 @@ static cse_status open_input(worker *w)
     return cse_loader_source_new(w->loader, w->graph, &w->source);
 }
 
+static cse_status open_mover(worker *w)
+{
+    cse_mover_place place;
+    CSE_TRY(cse_mover_place_decode(w->welcome.welcome.mover_place, &place));
+    return cse_mover_new(w->cluster, w->given.slot, NULL, &place, &w->mover);
+}
+
 static cse_status open_all(worker *w)
 {
     CSE_TRY(cse_cluster_map(w->given.arena_descriptor, &w->cluster));
     if (w->given.slot >= cse_cluster_slot_count(w->cluster))
         return cse_fail(CSE_USAGE, "csengine worker: the cluster has no slot %d", w->given.slot);
+    if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_MOVER)
+        return open_mover(w);
     if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_INPUT)
         CSE_TRY(open_input(w));
     else
@@ -260,6 +276,7 @@ static cse_status open_all(worker *w)
 static void close_all(worker *w)
 {
     cse_log_set_sink(NULL, NULL);
+    cse_mover_destroy(&w->mover);
     cse_work_destroy(&w->work);
     cse_loader_source_destroy(&w->source);
     if (w->loader != NULL)
@@ -286,12 +303,14 @@ static cse_status work_loop(worker *w)
     cse_message message;
     bool received;
     while (!terminated && !w->told_to_stop) {
-        cse_work_result result = cse_work_once(w->work);
+        const cse_work_result result =
+            w->mover != NULL ? cse_mover_once(w->mover, cse_clock_ns() + CONTROL_INTERVAL_NS)
+                             : cse_work_once(w->work);
         if (result == CSE_WORK_ENDED)
             return CSE_OK;
         if (result == CSE_WORK_FAILED)
-            return cse_work_status(w->work);
-        if (result == CSE_WORK_IDLE)
+            return w->mover != NULL ? cse_mover_status(w->mover) : cse_work_status(w->work);
+        if (result == CSE_WORK_IDLE && w->mover == NULL)
             cse_work_wait(w->work, IDLE_TIMEOUT_NS);
         int64_t now_ns = cse_clock_ns();
         if (now_ns - looked_ns < CONTROL_INTERVAL_NS)

@@ -1,0 +1,384 @@
+/* Several hosts in one thread: an arena, its workers and a mover for each, in random turns, with a
+ * link in memory. Workers and movers die at the protocol's points, connections end, hosts are lost
+ * for good, and the others go on with another cut. Every host that is left must have the bits that
+ * one process alone computes. */
+#include <check.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/fake_step.h"
+#include "tests/support/memory_link.h"
+#include "workers/arena/arena_hosts.h"
+#include "workers/arena/worker_side.h"
+#include "workers/worker/mover.h"
+
+enum { MOST_STEPS = 64, MOST_WORKERS = 16, MOST_HOSTS = 5 };
+
+typedef struct host {
+    cse_cluster *cluster;
+    cse_work *works[MOST_WORKERS];
+    cse_mover *mover;
+    int count;
+    int64_t recorded;
+    bool gone;
+    float fetched[MOST_STEPS][FAKE_FETCHES];
+} host;
+
+typedef struct play_case {
+    int microbatches, hosts, replicas, servers;
+    cse_rounding payload;
+    int64_t steps;
+    int large;
+} play_case;
+
+typedef struct play {
+    const play_case *test;
+    fake_step *step;
+    unsigned char *states;
+    cse_mover_place place;
+    host hosts[MOST_HOSTS];
+    int64_t cut_step; /* the first step of the newest cut */
+} play;
+
+static jmp_buf death;
+static uint64_t random_state;
+static int death_percent, only_point;
+static long deaths_at[CSE_FAILPOINT_COUNT];
+
+static unsigned random_below(unsigned n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+static void on_failpoint(cse_failpoint point)
+{
+    if ((only_point >= 0 && (int)point != only_point) || (int)random_below(1000) >= death_percent)
+        return;
+    deaths_at[point]++;
+    longjmp(death, 1);
+}
+
+static void seat(play *self, int h, int slot)
+{
+    host *place = &self->hosts[h];
+    const cse_role kind = cse_cluster_slot_kind(place->cluster, slot);
+    cse_cluster_attach(place->cluster, slot, 1000 + slot);
+    if (kind == CSE_ROLE_MOVER) {
+        cse_mover_destroy(&place->mover);
+        self->place.host = h;
+        ck_assert_int_eq(
+            cse_mover_new(place->cluster, slot, &memory_link, &self->place, &place->mover), CSE_OK);
+        return;
+    }
+    const bool input = kind == CSE_ROLE_INPUT;
+    const cse_work_options options = { .cluster = place->cluster,
+                                       .slot = slot,
+                                       .executable =
+                                           input ? NULL : fake_step_executable(self->step),
+                                       .source = input ? fake_step_source(self->step) : NULL };
+    cse_work_destroy(&place->works[slot]);
+    ck_assert_int_eq(cse_work_new(&options, &place->works[slot]), CSE_OK);
+}
+
+static void open_host(play *self, int h, const cse_host_cut *cut)
+{
+    const play_case *test = self->test;
+    host *place = &self->hosts[h];
+    cse_cluster_layout layout = { .graph = fake_step_graph(self->step),
+                                  .states = self->states,
+                                  .replica_count = test->replicas,
+                                  .weight_server_count = test->servers,
+                                  .input_worker_count = 1,
+                                  .weight_grad_reduce = test->payload,
+                                  .seed = 77,
+                                  .num_steps = test->steps,
+                                  .host = h,
+                                  .host_count = test->hosts,
+                                  .cut = cut };
+    ck_assert_int_eq(cse_cluster_create(&layout, &place->cluster), CSE_OK);
+    place->count = cse_cluster_slot_count(place->cluster);
+    for (int slot = 0; slot < place->count; slot++)
+        seat(self, h, slot);
+    cse_cluster_release(place->cluster, test->steps);
+}
+
+static void play_open(play *self, const play_case *test, uint64_t seed)
+{
+    *self = (play){ .test = test,
+                    .step = fake_step_new(test->microbatches, test->large, 100),
+                    .place = { .host_count = test->hosts, .session = 5, .frame_elements = 700 } };
+    self->states = fake_step_states(self->step);
+    random_state = seed;
+    memory_link_reset(test->hosts, seed + 1, 1 + (int)(seed % 5));
+    cse_host_cut cut;
+    cse_host_cut_even(test->microbatches, test->hosts, (UINT64_C(1) << test->hosts) - 1, &cut);
+    for (int h = 0; h < test->hosts; h++)
+        open_host(self, h, &cut);
+}
+
+static void close_host(host *place)
+{
+    cse_mover_destroy(&place->mover);
+    for (int slot = 0; slot < place->count; slot++)
+        cse_work_destroy(&place->works[slot]);
+    cse_cluster_destroy(&place->cluster);
+}
+
+static void play_close(play *self)
+{
+    for (int h = 0; h < self->test->hosts; h++)
+        close_host(&self->hosts[h]);
+    free(self->states);
+    fake_step_destroy(&self->step);
+}
+
+static void drain(host *place)
+{
+    cse_record record;
+    while (cse_cluster_next_record(place->cluster, &record)) {
+        ck_assert_int_eq(record.step, place->recorded);
+        memcpy(place->fetched[place->recorded++], record.fetched, sizeof place->fetched[0]);
+        cse_cluster_close_record(place->cluster);
+        cse_cluster_free_records(place->cluster, place->recorded);
+    }
+}
+
+/* One turn of one process; true: it died in it. */
+static bool turn(play *self, int h, int slot)
+{
+    host *place = &self->hosts[h];
+    if (setjmp(death) != 0)
+        return true;
+    const cse_work_result result = cse_cluster_slot_kind(place->cluster, slot) == CSE_ROLE_MOVER
+                                       ? cse_mover_once(place->mover, 0)
+                                       : cse_work_once(place->works[slot]);
+    ck_assert_int_ne(result, CSE_WORK_FAILED);
+    return false;
+}
+
+static void replace(play *self, int h, int slot)
+{
+    const int percent = death_percent;
+    death_percent = 0;
+    if (cse_cluster_slot_kind(self->hosts[h].cluster, slot) == CSE_ROLE_MOVER)
+        cse_mover_destroy(&self->hosts[h].mover);
+    cse_cluster_recover(self->hosts[h].cluster, slot);
+    seat(self, h, slot);
+    death_percent = percent;
+}
+
+static uint64_t mask_of_gone(const play *self)
+{
+    uint64_t gone = 0;
+    for (int h = 0; h < self->test->hosts; h++)
+        gone |= (uint64_t)self->hosts[h].gone << h;
+    return gone;
+}
+
+/* The host is never heard of again; the others learn it, each at another time. */
+static void lose(play *self, int h)
+{
+    self->hosts[h].gone = true;
+    cse_mover_destroy(&self->hosts[h].mover);
+}
+
+/* All hosts that are left get a cut without those that are lost; false: not yet, as the cut before
+ * has not begun to count on one of them. */
+static bool cut_again(play *self)
+{
+    const uint64_t gone = mask_of_gone(self);
+    int64_t most = 0;
+    cse_host_cut cut;
+    for (int h = 0; h < self->test->hosts; h++) {
+        if (self->hosts[h].gone)
+            continue;
+        const int64_t done = cse_cluster_steps_done(self->hosts[h].cluster);
+        if (done < self->cut_step)
+            return false;
+        most = done > most ? done : most;
+    }
+    cse_host_cut_even(self->test->microbatches, self->test->hosts,
+                      ((UINT64_C(1) << self->test->hosts) - 1) & ~gone, &cut);
+    cut.first_step = self->cut_step = most + 1;
+    for (int h = 0; h < self->test->hosts; h++)
+        if (!self->hosts[h].gone)
+            ck_assert_int_eq(cse_cluster_set_cut(self->hosts[h].cluster, &cut), CSE_OK);
+    return true;
+}
+
+/* A host that has ended its last step takes its connections with it. */
+static bool all_done(play *self)
+{
+    bool done = true;
+    for (int h = 0; h < self->test->hosts; h++) {
+        host *place = &self->hosts[h];
+        if (place->gone)
+            continue;
+        drain(place);
+        done = done && place->recorded == self->test->steps;
+        for (int other = 0; other < self->test->hosts; other++)
+            if (other != h && !self->hosts[other].gone && random_below(50) == 0)
+                cse_cluster_note_host(self->hosts[other].cluster, h,
+                                      cse_cluster_steps_done(place->cluster));
+    }
+    return done;
+}
+
+static void check_bits(play *self, uint64_t seed)
+{
+    static float want[MOST_STEPS][FAKE_FETCHES];
+    const int64_t steps[] = { 0, self->test->steps };
+    const size_t bytes = (size_t)fake_step_graph(self->step)->space_bytes[CSE_SPACE_STATE];
+    unsigned char *expected = fake_step_states(self->step);
+    fake_step_reference(self->step, self->test->payload, steps, expected, want);
+    for (int h = 0; h < self->test->hosts; h++) {
+        const host *place = &self->hosts[h];
+        if (place->gone)
+            continue;
+        ck_assert_msg(memcmp(want, place->fetched, (size_t)steps[1] * sizeof want[0]) == 0 &&
+                          memcmp(expected, cse_cluster_states_view(place->cluster), bytes) == 0,
+                      "seed %llu: host %d has other bits", (unsigned long long)seed, h);
+    }
+    free(expected);
+}
+
+static void hang(play *self, uint64_t seed)
+{
+    cse_text dump = { 0 };
+    for (int h = 0; h < self->test->hosts; h++)
+        if (!self->hosts[h].gone)
+            cse_cluster_dump(self->hosts[h].cluster, &dump);
+    fprintf(stderr, "%s", dump.data);
+    cse_text_clear(&dump);
+    ck_abort_msg("seed %llu: nothing moves any more", (unsigned long long)seed);
+}
+
+typedef struct faults {
+    int percent, point; /* deaths of processes, in 1/1000 at each point, or at one alone */
+    int breaks;         /* 1 in so many turns ends a connection; 0: none */
+    int losses;         /* hosts that are lost for good */
+} faults;
+
+static long play_run(const play_case *test, const faults *given, uint64_t seed)
+{
+    static play self;
+    long deaths = 0, turns = 0;
+    play_open(&self, test, seed);
+    int losses = given->losses;
+    int64_t cut_turn = -1;
+    death_percent = given->percent;
+    only_point = given->point;
+    atomic_store(&cse_failpoint_armed, on_failpoint);
+    while (!all_done(&self)) {
+        const int h = (int)random_below((unsigned)test->hosts);
+        if (self.hosts[h].gone)
+            continue;
+        const int slot = (int)random_below((unsigned)self.hosts[h].count);
+        if (turn(&self, h, slot)) {
+            deaths++;
+            replace(&self, h, slot);
+        }
+        if (given->breaks > 0 && random_below((unsigned)given->breaks) == 0 && test->hosts > 1)
+            memory_link_break(h, (h + 1) % test->hosts);
+        if (losses > 0 && random_below(2000) == 0) {
+            lose(&self, h);
+            losses--;
+            cut_turn = turns + 1 + random_below(4000);
+        }
+        for (int i = 0; i < test->hosts; i++)
+            if (!self.hosts[i].gone && random_below(200) == 0)
+                cse_cluster_lose_hosts(self.hosts[i].cluster, mask_of_gone(&self));
+        if (turns++ == cut_turn && !cut_again(&self))
+            cut_turn += 100;
+        if (turns > 4000000)
+            hang(&self, seed);
+    }
+    atomic_store(&cse_failpoint_armed, NULL);
+    check_bits(&self, seed);
+    play_close(&self);
+    return deaths;
+}
+
+static play_case random_case(uint64_t seed)
+{
+    return (play_case){ .microbatches = 1 + (int)(seed * 7 % 13),
+                        .hosts = 2 + (int)(seed % 4),
+                        .replicas = 1 + (int)(seed / 3 % 3),
+                        .servers = (int)(seed / 2 % 2),
+                        .payload = fake_payloads[seed % FAKE_PAYLOADS],
+                        .steps = 3 + (int)(seed % 5),
+                        .large = 1000 + (int)(seed % 3) * 5000 };
+}
+
+START_TEST(test_hosts_alone)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        const play_case test = random_case(seed);
+        ck_assert_int_eq(play_run(&test, &(faults){ .percent = 0, .point = -1 }, seed), 0);
+    }
+    ck_assert_int_gt(memory_link_delivered(), 0);
+}
+END_TEST
+
+START_TEST(test_deaths_and_breaks)
+{
+    long deaths = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        const play_case test = random_case(seed);
+        deaths += play_run(&test, &(faults){ .percent = 5, .point = -1, .breaks = 700 }, seed);
+    }
+    ck_assert_int_gt(deaths, 100);
+}
+END_TEST
+
+START_TEST(test_deaths_at_each_point_of_a_mover)
+{
+    for (int point = CSE_FAILPOINT_PIECE_SENT; point <= CSE_FAILPOINT_PIECES_SENT; point++) {
+        long deaths = 0;
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+            const play_case test = random_case(seed);
+            deaths += play_run(
+                &test,
+                &(faults){ .percent = point == CSE_FAILPOINT_PIECE_SENT ? 5 : 100, .point = point },
+                seed);
+        }
+        ck_assert_msg(deaths > 0, "no death at point %d", point);
+    }
+}
+END_TEST
+
+START_TEST(test_lost_hosts)
+{
+    for (uint64_t seed = 1; seed <= 80; seed++) {
+        play_case test = random_case(seed);
+        test.steps = 12;
+        const int losses = 1 + (int)(seed % 2) * (test.hosts > 2);
+        play_run(&test,
+                 &(faults){ .percent = seed % 3 == 0 ? 3 : 0,
+                            .point = -1,
+                            .breaks = seed % 2 ? 900 : 0,
+                            .losses = losses },
+                 seed);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mover");
+    TCase *tests = tcase_create("hosts");
+    tcase_add_test(tests, test_hosts_alone);
+    tcase_add_test(tests, test_deaths_and_breaks);
+    tcase_add_test(tests, test_deaths_at_each_point_of_a_mover);
+    tcase_add_test(tests, test_lost_hosts);
+    tcase_set_timeout(tests, 120);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

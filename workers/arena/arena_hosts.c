@@ -1,0 +1,67 @@
+/* The coordinator writes; workers read the mask and the cut whenever they look for work. */
+#include "workers/arena/arena_hosts.h"
+
+#include <assert.h>
+
+#include "workers/arena/doorbell.h"
+#include "workers/arena/memory.h"
+#include "workers/arena/node_plan.h"
+
+int cse_cluster_host_count(const cse_cluster *cluster)
+{
+    return cluster->head->host_count;
+}
+
+int cse_cluster_host(const cse_cluster *cluster)
+{
+    return cluster->head->host;
+}
+
+cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut)
+{
+    cse_arena_hosts *hosts = cluster->hosts;
+    const int64_t step = cse_step_number(cse_word_load(cluster->step));
+    const int newest = atomic_load(&hosts->newest);
+    assert(cut->first_step > step && cut->host_count == cluster->head->host_count);
+    assert(cut->bounds[cut->host_count] == cluster->head->microbatches);
+    /* The place of the older one is free once the newer one counts. */
+    if (hosts->cuts[newest].first_step > step)
+        return cse_fail(CSE_TEMPORARY, "cluster: the cut before, of step %lld on, is still to come",
+                        (long long)hosts->cuts[newest].first_step);
+    hosts->cuts[1 - newest] = *cut;
+    atomic_store(&hosts->newest, 1 - newest);
+    CSE_TRY(cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan)));
+    cse_doorbell_ring(cluster, UINT32_MAX);
+    return CSE_OK;
+}
+
+void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost)
+{
+    assert((lost >> cluster->head->host & 1) == 0);
+    if (atomic_exchange(&cluster->hosts->lost, lost) != lost)
+        cse_doorbell_ring(cluster, UINT32_MAX);
+}
+
+void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done)
+{
+    cse_arena_host *other = &cluster->hosts->hosts[host];
+    assert(host >= 0 && host < cluster->head->host_count);
+    if (atomic_load(&other->steps_done) >= steps_done)
+        return;
+    atomic_store(&other->steps_done, steps_done);
+    cse_doorbell_ring(cluster, CSE_DOORBELL_MOVE);
+}
+
+cse_host_traffic cse_cluster_host_traffic(const cse_cluster *cluster, int host)
+{
+    const cse_arena_host *other = &cluster->hosts->hosts[host];
+    return (cse_host_traffic){ .bytes_sent = atomic_load(&other->bytes_sent),
+                               .bytes_received = atomic_load(&other->bytes_received),
+                               .refused = atomic_load(&other->refused),
+                               .connected = atomic_load(&other->connected) };
+}
+
+int64_t cse_cluster_exposed_ns(const cse_cluster *cluster)
+{
+    return atomic_load(&cluster->hosts->exposed_ns);
+}

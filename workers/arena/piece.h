@@ -1,0 +1,48 @@
+/* A piece on its way: the values of a partial sum as they travel between hosts.
+ *
+ * A frame holds elements [first, first + count) of one node's partial sum: 2 bytes for each element
+ * of a rounded segment, 4 for others, nothing for the padding between segments. The values are
+ * those of the node, so it does not matter who made them. On the wire, all integers little-endian:
+ *
+ *     kind:32 | node:32 | step:64 | first:64 | count:64 | payload
+ *
+ *     VALUES      elements of the partial sum of the node; frames of a node follow each other
+ *     STATISTICS  the tensor statistics of the node's microbatches, in steps that take them
+ *     HAVE        the sender has all pieces of the receiver for steps below `step` */
+#ifndef CSE_WORKERS_ARENA_PIECE_H
+#define CSE_WORKERS_ARENA_PIECE_H
+
+#include "workers/arena/reduce.h"
+
+enum { CSE_PIECE_HEAD_BYTES = 32, CSE_PIECE_ELEMENTS = 256 * 1024 };
+
+typedef enum cse_piece_kind {
+    CSE_PIECE_VALUES = 1,
+    CSE_PIECE_STATISTICS = 2,
+    CSE_PIECE_HAVE = 3,
+} cse_piece_kind;
+
+typedef struct cse_piece_frame {
+    int32_t kind, node;
+    int64_t step, first, count;
+    const unsigned char *payload; /* a view; NULL in frames to be sent */
+    size_t payload_bytes;
+} cse_piece_frame;
+
+void cse_piece_encode(const cse_piece_frame *frame, unsigned char head[CSE_PIECE_HEAD_BYTES]);
+/* False for anything that is not a frame: too short, an unknown kind, a negative number. */
+bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *frame);
+
+/* Bytes of elements [first, end) on the wire. */
+int64_t cse_piece_bytes(const cse_segments *segments, int64_t first, int64_t end);
+/* From and to a partial sum. */
+void cse_piece_take(const cse_segments *segments, const unsigned char *partial,
+                    const int64_t range[2], unsigned char *wire);
+void cse_piece_put(const cse_segments *segments, const unsigned char *wire, const int64_t range[2],
+                   unsigned char *partial);
+/* From joined values (float32, layout of a gradient), which the rounding of their segment leaves as
+ * they are. `reduced` is the address of element 0, of which only those in the range are there. */
+void cse_piece_take_joined(const cse_segments *segments, const unsigned char *reduced,
+                           const int64_t range[2], unsigned char *wire);
+
+#endif

@@ -9,7 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "workers/arena/layout.h"
+#include "workers/arena/node_plan.h"
 #include "workers/arena/ring.h"
 #include "workers/arena/slots.h"
 
@@ -59,11 +59,16 @@ static const char *name_of(cse_role role, int rank, char text[32])
 
 /* ---- the input ring ---- */
 
-static int owner_of(int microbatches, int replicas, int microbatch)
+/* The replica that computes a microbatch; -1: it is another host's. */
+static int owner_of(const view *v, int64_t step, int microbatch)
 {
-    int r = (int)((int64_t)microbatch * replicas / microbatches), first, end;
-    cse_tree_share(microbatches, replicas, r, &first, &end);
-    return microbatch >= end ? r + 1 : r;
+    int own, own_end, first, end;
+    cse_own_microbatches(v->cluster, step, &own, &own_end);
+    if (microbatch < own || microbatch >= own_end)
+        return -1;
+    int r = (int)((int64_t)(microbatch - own) * v->replicas / (own_end - own));
+    cse_tree_share(own_end - own, v->replicas, r, &first, &end);
+    return microbatch - own >= end ? r + 1 : r;
 }
 
 static json_t *count_places(view *v)
@@ -73,7 +78,9 @@ static json_t *count_places(view *v)
     int64_t filled = 0, filling = 0;
     for (int64_t q = from; q < from + head->ring_count; q++) {
         int worker = (int)(q % head->input_workers);
-        int replica = owner_of(head->microbatches, v->replicas, (int)(q % head->microbatches));
+        int replica = owner_of(v, q / head->microbatches, (int)(q % head->microbatches));
+        if (replica < 0)
+            continue;
         bool ready = cse_ring_ready(v->cluster, q);
         filled += ready;
         filling += cse_word_state_of(cse_word_load(&v->cluster->ring[q % head->ring_count])) ==
@@ -147,15 +154,15 @@ static void add_feeders(view *v, json_t *processes)
 /* Tree nodes of a replica's share: how many there are, and how many are done now. */
 static places count_nodes(const view *v, int replica)
 {
-    const int microbatches = v->head->microbatches;
-    cse_tree_node *nodes = cse_calloc((size_t)microbatches, sizeof *nodes);
-    int first, end;
-    cse_tree_share(microbatches, v->replicas, replica, &first, &end);
-    places counted = { .all = cse_tree_cover(microbatches, first, end, nodes) };
-    for (int i = 0; i < counted.all; i++)
-        counted.filled += cse_word_is(cse_word_load(&v->cluster->nodes[nodes[i].heap]),
+    cse_node_plan plan = {
+        .nodes = cse_calloc((size_t)v->head->microbatches, sizeof *plan.nodes),
+    };
+    cse_node_plan_make(v->cluster, cse_step_number(v->step), v->replicas, replica, &plan);
+    places counted = { .all = plan.own_end - plan.own_first };
+    for (int i = plan.own_first; i < plan.own_end; i++)
+        counted.filled += cse_word_is(cse_word_load(&v->cluster->nodes[plan.nodes[i].heap]),
                                       CSE_WORD_DONE, cse_step_number(v->step) + 1);
-    free(nodes);
+    free(plan.nodes);
     return counted;
 }
 

@@ -28,7 +28,9 @@ enum {
 typedef struct cse_host_link_options {
     int host, host_count;
     /* "10.0.0.1:7000", "[fd00::1]:7000" or "name:7000" of each host, its own among them, where it
-     * listens; "" or NULL: not linked to that host. Copied. */
+     * listens (port 0: one that is free); "" or NULL: not linked to that host, or, its own: it does
+     * not listen. A host connects to those with lower numbers; the address of one with a higher
+     * number is not looked into, it only says that it may connect. Copied. */
     const char *const *addresses;
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     uint64_t session; /* only hosts with the same one are let in */
@@ -40,7 +42,7 @@ typedef enum cse_host_link_event_kind {
     CSE_HOST_LINK_NOTHING,   /* until the deadline, or `wake` is readable */
     CSE_HOST_LINK_CONNECTED, /* the host can be sent to; frames of it may follow */
     CSE_HOST_LINK_LOST,      /* the connection ended; it is made again by itself */
-    CSE_HOST_LINK_FRAME,     /* `bytes` is a view, valid until the next call with this link */
+    CSE_HOST_LINK_FRAME,     /* `bytes` is a view, valid until the next `next` or `close` */
 } cse_host_link_event_kind;
 
 typedef struct cse_host_link_event {
@@ -52,7 +54,9 @@ typedef struct cse_host_link_event {
 
 typedef struct cse_host_link_counts {
     int64_t frames_sent, frames_received, bytes_sent, bytes_received; /* as on the wire */
-    int64_t refused; /* connections of strangers, and frames that were not authentic */
+    /* Of a host: connections to it that were refused, and frames that were not authentic. Of the
+     * own host: connections that were accepted and refused before it was known whose they are. */
+    int64_t refused;
 } cse_host_link_counts;
 
 typedef struct cse_host_link_state cse_host_link_state;
@@ -61,7 +65,8 @@ typedef struct cse_host_link {
     const char *name;
     const char *summary;
 
-    /* CSE_UNAVAILABLE when its own address cannot be listened at. Never waits for other hosts. */
+    /* CSE_UNAVAILABLE when its own address cannot be listened at; CSE_CONFIG for an address that is
+     * none. Never waits for other hosts. */
     cse_status (*open)(const cse_host_link_options *options, cse_host_link_state **state);
     /* Queues one frame of two parts that arrive as one; both are copied, or sent before it returns.
      * CSE_TEMPORARY: there is no room until some of the queue is sent, `next` tries that;
@@ -72,12 +77,15 @@ typedef struct cse_host_link {
      * clock); a deadline in the past does not wait. */
     cse_status (*next)(cse_host_link_state *state, int64_t deadline_ns, cse_host_link_event *event);
     /* While held, no frame of that host is taken from its connection: the sender is slowed down in
-     * its turn. */
+     * its turn. The end of its connection may be noticed late. */
     void (*hold)(cse_host_link_state *state, int host, bool held);
     bool (*connected)(const cse_host_link_state *state, int host);
     /* Whether all frames to the host have left this process. */
     bool (*drained)(const cse_host_link_state *state, int host);
     cse_host_link_counts (*counts)(const cse_host_link_state *state, int host);
+    /* Where this host listens, with the port that it got; "" where it does not. Valid until it is
+     * closed. */
+    const char *(*address)(const cse_host_link_state *state);
     /* Waits a short, bounded time until what is queued is sent. */
     void (*close)(cse_host_link_state **state);
 } cse_host_link;

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -551,6 +553,77 @@ START_TEST(a_frozen_worker_changes_no_bit)
 }
 END_TEST
 
+/* ---- Several hosts, each a process with a cluster of its own ---- */
+
+enum { MOST_HOSTS = 4 };
+
+/* A port that is free now. */
+static int free_port(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t size = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)(void *)&address, size), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)(void *)&address, &size), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+static cse_execution_hosts hosts_of_run;
+static char host_addresses[MOST_HOSTS][32];
+static const char *host_address_list[MOST_HOSTS];
+static cse_host_cut host_cut;
+static pid_t host_processes[MOST_HOSTS];
+
+static void run_host_and_exit(int host, int64_t steps)
+{
+    hosts_of_run.host = host;
+    seen.most_strikes = seen.strikes = 0;
+    alarm(200);
+    const cse_status status = run(steps);
+    if (status != CSE_OK)
+        fprintf(stderr, "host %d: %s\n", host, cse_error_message());
+    _exit(status == CSE_OK ? 0 : 1);
+}
+
+/* Hosts 1 and up are processes of their own; this one is host 0. */
+static void start_hosts(int count, int64_t steps)
+{
+    cse_host_cut_even(MICROBATCHES, count, (UINT64_C(1) << count) - 1, &host_cut);
+    for (int h = 0; h < count; h++) {
+        snprintf(host_addresses[h], sizeof host_addresses[h], "127.0.0.1:%d", free_port());
+        host_address_list[h] = host_addresses[h];
+    }
+    hosts_of_run = (cse_execution_hosts){
+        .host_count = count, .cut = &host_cut, .addresses = host_address_list, .session = 3
+    };
+    execution.hosts = &hosts_of_run;
+    for (int h = 1; h < count; h++)
+        if ((host_processes[h] = fork()) == 0)
+            run_host_and_exit(h, steps);
+}
+
+static void expect_hosts_ended(int count)
+{
+    for (int h = 1; h < count; h++) {
+        int how = -1;
+        ck_assert_int_eq(waitpid(host_processes[h], &how, 0), host_processes[h]);
+        ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) == 0, "host %d ended with %x", h, how);
+    }
+    execution.hosts = NULL;
+}
+
+START_TEST(several_hosts_give_the_bits_of_a_straight_line)
+{
+    const int count = 2 + _i;
+    execution.cluster = clusters[_i % 3];
+    start_hosts(count, 40);
+    expect_run(40);
+    expect_hosts_ended(count);
+    expect_straight(40);
+}
+END_TEST
+
 START_TEST(deaths_without_a_step_between_them_end_the_run)
 {
     execution.cluster.restarts = 2;
@@ -701,6 +774,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, no_steps_start_nothing);
     tcase_add_test(tests, killed_workers_change_no_bit);
     tcase_add_test(tests, a_frozen_worker_changes_no_bit);
+    tcase_add_loop_test(tests, several_hosts_give_the_bits_of_a_straight_line, 0, 3);
     tcase_add_test(tests, deaths_without_a_step_between_them_end_the_run);
     tcase_add_loop_test(tests, deaths_while_the_cluster_starts_change_no_bit, 0, 3);
     tcase_add_test(tests, a_missing_executable_is_named);

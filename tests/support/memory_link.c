@@ -23,7 +23,6 @@ struct cse_host_link_state {
     uint64_t session;
     bool up[CSE_MAX_HOSTS]; /* CONNECTED was delivered, LOST was not */
     bool held[CSE_MAX_HOSTS];
-    cse_host_link_counts counts[CSE_MAX_HOSTS];
     unsigned char *view;
 };
 
@@ -34,6 +33,7 @@ static struct {
     cse_host_link_state *open[CSE_MAX_HOSTS];
     bool joined[CSE_MAX_HOSTS][CSE_MAX_HOSTS]; /* a connection stands, a < b */
     channel channels[CSE_MAX_HOSTS][CSE_MAX_HOSTS];
+    cse_host_link_counts counts[CSE_MAX_HOSTS][CSE_MAX_HOSTS];
 } mesh;
 
 static unsigned random_below(unsigned n)
@@ -72,6 +72,7 @@ void memory_link_reset(int hosts, uint64_t seed, int most_queued)
     mesh.most_queued = most_queued;
     mesh.random = seed;
     mesh.delivered = 0;
+    memset(mesh.counts, 0, sizeof mesh.counts);
 }
 
 long memory_link_delivered(void)
@@ -104,8 +105,8 @@ static cse_status link_send(cse_host_link_state *state, int host, const void *fi
     memcpy(f->bytes, first, first_bytes);
     if (second_bytes > 0)
         memcpy(f->bytes + first_bytes, second, second_bytes);
-    state->counts[host].frames_sent++;
-    state->counts[host].bytes_sent += (int64_t)f->size;
+    mesh.counts[state->host][host].frames_sent++;
+    mesh.counts[state->host][host].bytes_sent += (int64_t)f->size;
     return CSE_OK;
 }
 
@@ -137,8 +138,8 @@ static bool delivers(cse_host_link_state *state, int host, cse_host_link_event *
     const frame f = c->frames[0];
     memmove(c->frames, c->frames + 1, (size_t)--c->count * sizeof f);
     state->view = f.bytes;
-    state->counts[host].frames_received++;
-    state->counts[host].bytes_received += (int64_t)f.size;
+    mesh.counts[state->host][host].frames_received++;
+    mesh.counts[state->host][host].bytes_received += (int64_t)f.size;
     mesh.delivered++;
     *event = (cse_host_link_event){
         .kind = CSE_HOST_LINK_FRAME, .host = host, .bytes = f.bytes, .size = f.size
@@ -179,7 +180,12 @@ static bool link_drained(const cse_host_link_state *state, int host)
 
 static cse_host_link_counts link_counts(const cse_host_link_state *state, int host)
 {
-    return state->counts[host];
+    return mesh.counts[state->host][host];
+}
+
+cse_host_link_counts memory_link_counts(int host, int other)
+{
+    return mesh.counts[host][other];
 }
 
 /* As when a process is killed: what is on its way is lost. */

@@ -11,6 +11,8 @@ extern const cse_host_link memory_link;
 void memory_link_reset(int hosts, uint64_t seed, int most_queued);
 /* Ends the connection of two hosts; it is made again by itself. */
 void memory_link_break(int a, int b);
+/* What one host has exchanged with another one since the mesh was reset. */
+cse_host_link_counts memory_link_counts(int host, int other);
 /* Frames delivered so far. */
 long memory_link_delivered(void);
 

@@ -206,7 +206,8 @@ static void arrange(cse_arena_head *head)
     head->input_offset = place(&total, head->ring_count * head->input_stride, PAGE_BYTES);
     head->sparse_offset = place(&total, 0, PAGE_BYTES);
     head->partial_sums_offset =
-        place(&total, head->microbatches * head->partial_sum_stride, PAGE_BYTES);
+        place(&total, (head->microbatches + (head->host_count > 2)) * head->partial_sum_stride,
+              PAGE_BYTES);
     head->total_bytes = aligned(total, PAGE_BYTES);
 }
 

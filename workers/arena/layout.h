@@ -31,7 +31,8 @@
  *     input         D prefetched microbatches                             claimer of ring word
  *     partial_sums  M places; a node's partial sum lies in the place of   claimer of the node
  *                   its first microbatch, followed by the tensor
- *                   statistics of the node's microbatches
+ *                   statistics of the node's microbatches; one more for
+ *                   the root that several hosts have joined (shards.h)
  *
  * Without other hosts there is no region of hosts. Stages of step s: COMPUTE needs every node of
  * the partition of [0, M) by R, R from the step word; REDUCE every reduce word; NORM the norm word;

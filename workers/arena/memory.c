@@ -12,6 +12,7 @@
 #include "engine/base/arena.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
+#include "workers/arena/shards.h"
 #include "workers/arena/slots.h"
 
 static const char magic[8] = "csearena";
@@ -43,6 +44,9 @@ static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
     for (int i = 0; i < plan.count && status == CSE_OK; i++)
         status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
     free(plan.nodes);
+    if (status == CSE_OK && cse_step_is_sharded(cluster, step))
+        status = reserve(cluster->descriptor, cse_arena_root_sum(cluster, step) - cluster->base,
+                         cluster->head->partial_sum_stride);
     return status;
 }
 

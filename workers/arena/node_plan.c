@@ -63,7 +63,7 @@ bool cse_node_plan_make(const cse_cluster *cluster, int64_t step, int replicas, 
 bool cse_node_complete(const cse_cluster *cluster, cse_tree_node node, int64_t sequence)
 {
     const uint64_t word = cse_word_load(&cluster->nodes[node.heap]);
-    if (cse_word_is(word, CSE_WORD_DONE, sequence))
+    if (cse_node_is_done(cluster, node, sequence))
         return true;
     return cse_word_is(word, CSE_WORD_SPLIT, sequence) &&
            cse_node_complete(cluster, cse_tree_left(node), sequence) &&

@@ -27,6 +27,13 @@ void cse_own_microbatches(const cse_cluster *cluster, int64_t step, int *first, 
 bool cse_node_plan_make(const cse_cluster *cluster, int64_t step, int replicas, int replica,
                         cse_node_plan *plan);
 
+/* Whether the partial sum of the node is there. */
+static inline bool cse_node_is_done(const cse_cluster *cluster, cse_tree_node node,
+                                    int64_t sequence)
+{
+    return cse_word_is(cse_word_load(&cluster->nodes[node.heap]), CSE_WORD_DONE, sequence);
+}
+
 /* Whether the partial sum of the node, or those of its children, are there. */
 bool cse_node_complete(const cse_cluster *cluster, cse_tree_node node, int64_t sequence);
 

@@ -39,8 +39,54 @@ bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *
                                 .count = (int64_t)get_number(bytes + 24, 8),
                                 .payload = bytes + CSE_PIECE_HEAD_BYTES,
                                 .payload_bytes = size - CSE_PIECE_HEAD_BYTES };
-    return frame->kind >= CSE_PIECE_VALUES && frame->kind <= CSE_PIECE_HAVE && frame->node >= 0 &&
+    return frame->kind >= CSE_PIECE_VALUES && frame->kind <= CSE_PIECE_AGAIN && frame->node >= 0 &&
            frame->step >= 0 && frame->first >= 0 && frame->count >= 0;
+}
+
+static cse_piece_cursor behind_pieces(const cse_piece_stream *stream)
+{
+    return (cse_piece_cursor){ stream->joins ? CSE_FRAMES_OF_JOINED : CSE_FRAMES_END,
+                               stream->pieces, stream->joined[0] };
+}
+
+static cse_piece_cursor at_piece(const cse_piece_stream *stream, int piece)
+{
+    return piece < stream->pieces
+               ? (cse_piece_cursor){ CSE_FRAMES_OF_VALUES, piece, stream->values[0] }
+               : behind_pieces(stream);
+}
+
+cse_piece_cursor cse_piece_begin(const cse_piece_stream *stream)
+{
+    return at_piece(stream, 0);
+}
+
+int64_t cse_piece_part_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor)
+{
+    switch (cursor->part) {
+    case CSE_FRAMES_OF_VALUES:
+        return stream->values[1];
+    case CSE_FRAMES_OF_STATISTICS:
+        return stream->statistics;
+    case CSE_FRAMES_OF_JOINED:
+        return stream->joined[1];
+    case CSE_FRAMES_END:
+        break;
+    }
+    return 0;
+}
+
+void cse_piece_advance(const cse_piece_stream *stream, cse_piece_cursor *cursor, int64_t count)
+{
+    cursor->at += count;
+    if (cursor->at < cse_piece_part_end(stream, cursor))
+        return;
+    if (cursor->part == CSE_FRAMES_OF_VALUES && stream->statistics > 0)
+        *cursor = (cse_piece_cursor){ CSE_FRAMES_OF_STATISTICS, cursor->piece, 0 };
+    else if (cursor->part == CSE_FRAMES_OF_JOINED)
+        *cursor = (cse_piece_cursor){ CSE_FRAMES_END, cursor->piece, 0 };
+    else
+        *cursor = at_piece(stream, cursor->piece + 1);
 }
 
 /* The part of a segment that lies in a range of elements. */

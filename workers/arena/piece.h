@@ -8,7 +8,9 @@
  *
  *     VALUES      elements of the partial sum of the node; frames of a node follow each other
  *     STATISTICS  the tensor statistics of the node's microbatches, in steps that take them
- *     HAVE        the sender has all pieces of the receiver for steps below `step` */
+ *     HAVE        the sender has all pieces of the receiver for steps below `step`
+ *     JOINED      elements of the root, from the owner of their shard (shards.h)
+ *     AGAIN       the sender lacks what it was sent for the step: all is to be sent again */
 #ifndef CSE_WORKERS_ARENA_PIECE_H
 #define CSE_WORKERS_ARENA_PIECE_H
 
@@ -20,6 +22,8 @@ typedef enum cse_piece_kind {
     CSE_PIECE_VALUES = 1,
     CSE_PIECE_STATISTICS = 2,
     CSE_PIECE_HAVE = 3,
+    CSE_PIECE_JOINED = 4,
+    CSE_PIECE_AGAIN = 5,
 } cse_piece_kind;
 
 typedef struct cse_piece_frame {
@@ -32,6 +36,37 @@ typedef struct cse_piece_frame {
 void cse_piece_encode(const cse_piece_frame *frame, unsigned char head[CSE_PIECE_HEAD_BYTES]);
 /* False for anything that is not a frame: too short, an unknown kind, a negative number. */
 bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *frame);
+
+/* The frames that one host sends another in one step, in their order: of each piece the values in a
+ * range of elements and then its statistics, at last the elements that the sender has joined. Each
+ * part has one frame at least, so that an empty one is seen to be complete. */
+typedef struct cse_piece_stream {
+    int pieces;
+    int64_t values[2];
+    int64_t statistics; /* bytes of one piece; 0: none */
+    int64_t joined[2];
+    bool joins; /* there is such a part */
+} cse_piece_stream;
+
+typedef enum cse_piece_part {
+    CSE_FRAMES_OF_VALUES,
+    CSE_FRAMES_OF_STATISTICS,
+    CSE_FRAMES_OF_JOINED,
+    CSE_FRAMES_END, /* the end of the stream */
+} cse_piece_part;
+
+/* The place of the next frame: its first element, or byte of statistics. */
+typedef struct cse_piece_cursor {
+    cse_piece_part part;
+    int piece;
+    int64_t at;
+} cse_piece_cursor;
+
+cse_piece_cursor cse_piece_begin(const cse_piece_stream *stream);
+/* Where the part ends in which the cursor is. */
+int64_t cse_piece_part_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor);
+/* Moves on behind a frame of `count` elements or bytes. */
+void cse_piece_advance(const cse_piece_stream *stream, cse_piece_cursor *cursor, int64_t count);
 
 /* Bytes of elements [first, end) on the wire. */
 int64_t cse_piece_bytes(const cse_segments *segments, int64_t first, int64_t end);

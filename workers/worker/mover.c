@@ -64,6 +64,14 @@ static cse_status open_link(cse_mover *mover, const cse_mover_place *place)
     return status;
 }
 
+/* Both streams of a host from their beginning. */
+static void expect(cse_mover *mover, int host)
+{
+    const cse_piece_stream stream = cse_mover_stream(mover, host, mover->cluster->head->host);
+    mover->peers[host].receives = cse_piece_begin(&stream);
+    cse_mover_rewind(mover, host);
+}
+
 static void forget_peers(cse_mover *mover)
 {
     for (int h = 0; h < CSE_MAX_HOSTS; h++) {
@@ -71,7 +79,9 @@ static void forget_peers(cse_mover *mover)
         if (mover->work != NULL)
             cse_mover_give_back(mover, h);
         free(peer->early);
-        *peer = (cse_mover_peer){ .have = peer->have, .told = -1, .step = -1 };
+        *peer = (cse_mover_peer){ .have = peer->have, .told = -1 };
+        if (mover->step >= 0 && h < mover->cluster->head->host_count)
+            expect(mover, h);
     }
 }
 
@@ -90,7 +100,7 @@ static cse_status prepare(cse_mover *mover, int slot, const cse_mover_place *pla
     mover->own = cse_calloc((size_t)head->microbatches, sizeof *mover->own);
     mover->theirs = cse_calloc((size_t)head->microbatches, sizeof *mover->theirs);
     mover->wire = cse_malloc((size_t)CSE_PIECE_ELEMENTS * 4);
-    mover->joined = cse_aligned_calloc((size_t)CSE_PIECE_ELEMENTS * 4);
+    mover->values = cse_aligned_calloc((size_t)CSE_PIECE_ELEMENTS * 4);
     mover->statistics = cse_aligned_calloc((size_t)head->statistics_stride + 64);
     mover->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mover->wake < 0)
@@ -144,7 +154,7 @@ void cse_mover_destroy(cse_mover **mover)
     free(m->own);
     free(m->theirs);
     free(m->wire);
-    free(m->joined);
+    free(m->values);
     free(m->statistics);
     cse_work_destroy(&m->work);
     free(m);
@@ -160,16 +170,40 @@ void cse_mover_advance(cse_mover *mover)
     cse_work_advance(mover->work, step);
 }
 
+static void begin_exchange(cse_mover *mover, bool sharded)
+{
+    mover->sharded = sharded;
+    mover->joined = false;
+    for (int h = 0; h < mover->cluster->head->host_count; h++) {
+        mover->peers[h].asks = false;
+        expect(mover, h);
+    }
+}
+
+/* Without one of the owners the shards are never complete: whole pieces are exchanged instead, as
+ * long as this cut counts. */
+static void look_for_losses(cse_mover *mover)
+{
+    if (!mover->sharded || !(cse_arena_lost(mover->cluster) & mover->owners))
+        return;
+    for (int h = 0; h < mover->cluster->head->host_count; h++)
+        cse_mover_give_back(mover, h);
+    begin_exchange(mover, false);
+    for (int h = 0; h < mover->cluster->head->host_count; h++)
+        mover->peers[h].asks = !cse_mover_has_root(mover);
+}
+
 static void enter_step(cse_mover *mover, int64_t step)
 {
     const cse_arena_head *head = mover->cluster->head;
-    int first, end;
     if (mover->step == step)
         return;
     mover->step = step;
     mover->complete_ns = 0;
-    cse_own_microbatches(mover->cluster, step, &first, &end);
-    mover->own_count = cse_tree_cover(head->microbatches, first, end, mover->own);
+    mover->cut = cse_arena_cut(mover->cluster, step);
+    mover->owners = cse_shard_owners(mover->cut);
+    mover->own_count = cse_mover_pieces(mover, head->host, mover->own);
+    begin_exchange(mover, cse_step_is_sharded(mover->cluster, step));
     for (int h = 0; h < head->host_count; h++) {
         cse_mover_peer *peer = &mover->peers[h];
         if (peer->early == NULL)
@@ -190,14 +224,15 @@ static bool awaits(const cse_mover *mover, int host)
            atomic_load(&hosts->hosts[host].steps_done) <= mover->step;
 }
 
-/* Says that all other hosts have the pieces of this step. */
+/* Says that all other hosts have the pieces of this step. A host that has none waits for the others
+ * to have reached the step, too: none may be further than one step ahead. */
 static void note_sent(cse_mover *mover)
 {
     cse_word *sent = &mover->cluster->hosts->sent;
     const int64_t sequence = mover->step + 1;
     if (!cse_word_takeable(cse_word_load(sent), sequence))
         return;
-    for (int h = 0; h < mover->cluster->head->host_count && mover->own_count > 0; h++)
+    for (int h = 0; h < mover->cluster->head->host_count; h++)
         if (awaits(mover, h))
             return;
     for (int i = 0; i < mover->own_count; i++)
@@ -262,8 +297,8 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
         break;
     case CSE_HOST_LINK_CONNECTED:
         peer->connected = true;
-        peer->told = peer->step = -1;
-        peer->expected = 0;
+        peer->told = -1;
+        expect(mover, event->host);
         free(peer->early);
         peer->early = NULL;
         mover->link->hold(mover->state, event->host, false);
@@ -285,6 +320,8 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
     const bool ends = atomic_load(&cluster->control->stopping) ||
                       cse_step_number(step) >= cluster->head->end_step;
     enter_step(mover, cse_step_number(step));
+    look_for_losses(mover);
+    cse_mover_join(mover);
     serve(mover);
     if (ends)
         return CSE_WORK_ENDED;

@@ -11,106 +11,127 @@ static void refuse(cse_mover *mover, int host)
     atomic_fetch_add_explicit(&mover->cluster->hosts->hosts[host].refused, 1, memory_order_relaxed);
 }
 
-static cse_word *word_of(cse_mover *mover, int node)
+static bool holds(const cse_mover *mover, int node)
 {
-    return &mover->cluster->nodes[node];
+    const uint64_t word = cse_word_load(&mover->cluster->nodes[node]);
+    return cse_word_state_of(word) == CSE_WORD_CLAIMED && cse_word_owner(word) == mover->work->slot;
 }
 
 void cse_mover_give_back(cse_mover *mover, int host)
 {
-    cse_mover_peer *peer = &mover->peers[host];
-    if (peer->node == 0)
-        return;
-    const int64_t sequence = cse_word_sequence(cse_word_load(word_of(mover, peer->node)));
-    cse_word_publish(word_of(mover, peer->node), cse_word_sequence_before(sequence, 1),
-                     CSE_WORD_DONE);
-    peer->node = 0;
-    cse_doorbell_ring(mover->cluster, CSE_DOORBELL_COMMIT);
-}
-
-static bool is_piece_of(cse_mover *mover, int host, int heap, cse_tree_node *node)
-{
-    const cse_cluster *cluster = mover->cluster;
-    const cse_host_cut *cut = cse_arena_cut(cluster, mover->step);
-    const int count = cse_tree_cover(cluster->head->microbatches, cut->bounds[host],
-                                     cut->bounds[host + 1], mover->theirs);
-    for (int i = 0; i < count; i++)
-        if (mover->theirs[i].heap == heap) {
-            *node = mover->theirs[i];
-            return true;
-        }
-    return false;
-}
-
-/* Whether the frame is the next one of a node that is claimed, or that it begins and that can be
- * claimed. One of a node that is done, or computed here, is no fault: nobody needs it. */
-static bool expects(cse_mover *mover, int host, const cse_piece_frame *frame, int64_t position)
-{
-    cse_mover_peer *peer = &mover->peers[host];
-    if (peer->node == frame->node && (position == peer->expected || position == 0)) {
-        peer->expected = position;
-        return true;
+    const int count = host != mover->cluster->head->host && mover->cut != NULL
+                          ? cse_mover_pieces(mover, host, mover->theirs)
+                          : 0;
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        cse_word *word = &mover->cluster->nodes[mover->theirs[i].heap];
+        if (!holds(mover, mover->theirs[i].heap))
+            continue;
+        cse_word_publish(word, cse_word_sequence_before(cse_word_sequence(cse_word_load(word)), 1),
+                         CSE_WORD_DONE);
+        any = true;
     }
-    if (position != 0)
-        return false;
-    cse_mover_give_back(mover, host);
-    if (!cse_word_claim(word_of(mover, frame->node), mover->step + 1, mover->work->slot,
-                        mover->work->incarnation))
-        return false;
-    CSE_FAILPOINT(PIECE_CLAIMED);
-    peer->node = frame->node;
-    peer->expected = 0;
-    return true;
+    if (any)
+        cse_doorbell_ring(mover->cluster, CSE_DOORBELL_COMMIT);
 }
 
-static bool fits(const cse_mover *mover, const cse_piece_frame *frame)
+static bool is_at(const cse_piece_cursor *cursor, const cse_piece_frame *frame)
 {
-    const bool values = frame->kind == CSE_PIECE_VALUES;
-    const int64_t elements = cse_mover_elements(mover);
-    const int64_t limit = values ? elements : cse_mover_total(mover, mover->step) - elements;
-    if (frame->count > CSE_PIECE_ELEMENTS || frame->first > limit ||
-        frame->count > limit - frame->first)
-        return false;
-    const int64_t bytes = values ? cse_piece_bytes(&mover->cluster->segments, frame->first,
-                                                   frame->first + frame->count)
-                                 : frame->count;
-    return frame->payload_bytes == (size_t)bytes;
+    static const int kinds[] = { [CSE_FRAMES_OF_VALUES] = CSE_PIECE_VALUES,
+                                 [CSE_FRAMES_OF_STATISTICS] = CSE_PIECE_STATISTICS,
+                                 [CSE_FRAMES_OF_JOINED] = CSE_PIECE_JOINED,
+                                 [CSE_FRAMES_END] = 0 };
+    return kinds[cursor->part] == frame->kind && cursor->at == frame->first;
 }
 
-static void store(cse_mover *mover, cse_tree_node node, const cse_piece_frame *frame)
+/* The heap number of the node that the cursor is at. */
+static int node_at(const cse_mover *mover, const cse_piece_cursor *cursor)
 {
+    return cursor->part == CSE_FRAMES_OF_JOINED ? 1 : mover->theirs[cursor->piece].heap;
+}
+
+static bool is_next(const cse_mover *mover, const cse_piece_cursor *cursor,
+                    const cse_piece_frame *frame)
+{
+    return is_at(cursor, frame) && node_at(mover, cursor) == frame->node;
+}
+
+/* Whether what the frame says of itself can be: its end, its bytes. */
+static bool fits(const cse_mover *mover, const cse_piece_stream *stream,
+                 const cse_piece_cursor *cursor, const cse_piece_frame *frame)
+{
+    if (frame->count > CSE_PIECE_ELEMENTS ||
+        frame->count > cse_piece_part_end(stream, cursor) - cursor->at)
+        return false;
+    const int64_t end = frame->first + frame->count;
+    const int64_t bytes = cursor->part == CSE_FRAMES_OF_STATISTICS
+                              ? frame->count
+                              : cse_piece_bytes(&mover->cluster->segments, frame->first, end);
+    return frame->payload_bytes == (size_t)bytes &&
+           (frame->count > 0 || cse_piece_part_end(stream, cursor) == cursor->at);
+}
+
+static void store(cse_mover *mover, const cse_piece_cursor *cursor, const cse_piece_frame *frame)
+{
+    cse_cluster *cluster = mover->cluster;
     const int64_t range[2] = { frame->first, frame->first + frame->count };
-    unsigned char *partial = cse_arena_partial_sum(mover->cluster, node.first);
-    if (frame->kind == CSE_PIECE_VALUES)
-        cse_piece_put(&mover->cluster->segments, frame->payload, range, partial);
+    if (cursor->part == CSE_FRAMES_OF_JOINED) {
+        cse_piece_put(&cluster->segments, frame->payload, range,
+                      cse_arena_root_sum(cluster, mover->step));
+        return;
+    }
+    const cse_tree_node node = mover->theirs[cursor->piece];
+    if (cse_word_claim(&cluster->nodes[node.heap], mover->step + 1, mover->work->slot,
+                       mover->work->incarnation))
+        CSE_FAILPOINT(PIECE_CLAIMED);
+    if (!holds(mover, node.heap))
+        return; /* it is there already, or computed here: nobody needs this one */
+    unsigned char *partial = cse_arena_partial_sum(cluster, node.first);
+    if (cursor->part == CSE_FRAMES_OF_VALUES)
+        cse_piece_put(&cluster->segments, frame->payload, range, partial);
     else
-        memcpy((unsigned char *)cse_arena_partial_sum_statistics(mover->cluster, partial) +
-                   frame->first,
+        memcpy((unsigned char *)cse_arena_partial_sum_statistics(cluster, partial) + frame->first,
                frame->payload, frame->payload_bytes);
 }
 
-static void take_piece(cse_mover *mover, int host, const cse_piece_frame *frame)
+/* A whole piece is complete; one of which only a shard was sent stays claimed. */
+static void publish(cse_mover *mover, int host, cse_tree_node node)
 {
-    cse_mover_peer *peer = &mover->peers[host];
-    cse_tree_node node;
-    if (!is_piece_of(mover, host, frame->node, &node) || !fits(mover, frame)) {
-        refuse(mover, host);
-        return;
-    }
-    const int64_t position =
-        frame->first + (frame->kind == CSE_PIECE_VALUES ? 0 : cse_mover_elements(mover));
-    if (!expects(mover, host, frame, position))
-        return;
-    store(mover, node, frame);
-    peer->expected = position + frame->count;
-    if (peer->expected < cse_mover_total(mover, mover->step))
+    if (mover->sharded || !holds(mover, node.heap))
         return;
     CSE_FAILPOINT(PIECE_UNPUBLISHED);
-    cse_word_publish(word_of(mover, node.heap), mover->step + 1, CSE_WORD_DONE);
-    peer->node = 0;
+    cse_word_publish(&mover->cluster->nodes[node.heap], mover->step + 1, CSE_WORD_DONE);
     CSE_FAILPOINT(PIECE_PUBLISHED);
     cse_mover_confirm(mover, host);
     cse_mover_advance(mover);
+}
+
+/* Frames come in the order of their stream, or from its beginning again. Those of another order are
+ * of a stream that its sender has given up, or will; they are no fault. */
+static void take_frame(cse_mover *mover, int host, const cse_piece_frame *frame)
+{
+    cse_piece_cursor *cursor = &mover->peers[host].receives;
+    const cse_piece_stream stream = cse_mover_stream(mover, host, mover->cluster->head->host);
+    const cse_piece_cursor first = cse_piece_begin(&stream);
+    if (!is_next(mover, cursor, frame)) {
+        if (first.part == CSE_FRAMES_END || !is_next(mover, &first, frame))
+            return;
+        *cursor = first;
+    }
+    if (!fits(mover, &stream, cursor, frame)) {
+        if (!mover->sharded)
+            refuse(mover, host);
+        return;
+    }
+    if (cse_mover_has_root(mover))
+        return;
+    store(mover, cursor, frame);
+    const int piece = cursor->piece;
+    const cse_tree_node node = piece < stream.pieces ? mover->theirs[piece] : (cse_tree_node){ 0 };
+    cse_piece_advance(&stream, cursor, frame->count);
+    if (piece < stream.pieces && cursor->piece > piece)
+        publish(mover, host, node);
+    cse_mover_join(mover);
 }
 
 static void keep_early(cse_mover *mover, int host, const unsigned char *bytes, size_t size)
@@ -138,12 +159,17 @@ void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, s
         peer->have = frame.step > peer->have ? frame.step : peer->have;
         return;
     }
+    if (frame.kind == CSE_PIECE_AGAIN) {
+        if (frame.step == mover->step)
+            cse_mover_rewind(mover, host);
+        return;
+    }
     if (cse_arena_lost(mover->cluster) >> host & 1)
         refuse(mover, host);
     else if (frame.step > mover->step)
         keep_early(mover, host, bytes, size);
     else if (frame.step == mover->step)
-        take_piece(mover, host, &frame);
+        take_frame(mover, host, &frame);
     else
         peer->told = -1; /* it does not know that this host has them: it is told again */
 }

@@ -1,43 +1,45 @@
 /* Sending: a piece that one replica has made is sent as it lies in the arena, one that several have
- * made is joined for each frame; the frames of all hosts are alike, so the last one is kept. */
+ * made is joined for each frame; where the frames of all hosts are alike, the last one is kept. */
 #include <string.h>
 
 #include "workers/worker/mover_state.h"
 
-int64_t cse_mover_elements(const cse_mover *mover)
+int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes)
 {
-    return mover->cluster->head->gradient_bytes / 4;
+    return cse_tree_cover(mover->cluster->head->microbatches, mover->cut->bounds[host],
+                          mover->cut->bounds[host + 1], nodes);
 }
 
-int64_t cse_mover_total(const cse_mover *mover, int64_t step)
+cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to)
 {
-    return cse_mover_elements(mover) + (cse_arena_takes_statistics(mover->cluster, step)
-                                            ? mover->cluster->head->statistics_bytes
-                                            : 0);
-}
-
-static bool is_done(const cse_cluster *cluster, cse_tree_node node, int64_t sequence)
-{
-    return cse_word_is(cse_word_load(&cluster->nodes[node.heap]), CSE_WORD_DONE, sequence);
+    const cse_arena_head *head = mover->cluster->head;
+    cse_piece_stream stream = {
+        .pieces =
+            from == head->host ? mover->own_count : cse_mover_pieces(mover, from, mover->theirs),
+        .values = { 0, cse_mover_elements(mover) },
+        .statistics =
+            cse_arena_takes_statistics(mover->cluster, mover->step) ? head->statistics_bytes : 0,
+        .joins = mover->sharded && (mover->owners >> from & 1),
+    };
+    if (mover->sharded)
+        cse_shard_of(mover->owners, to, cse_mover_elements(mover), stream.values);
+    if (stream.joins)
+        cse_shard_of(mover->owners, from, cse_mover_elements(mover), stream.joined);
+    return stream;
 }
 
 bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t sequence)
 {
-    return is_done(cluster, node, sequence) ||
+    return cse_node_is_done(cluster, node, sequence) ||
            (node.size > 1 && cse_mover_covered(cluster, cse_tree_left(node), sequence) &&
             cse_mover_covered(cluster, cse_tree_right(node), sequence));
 }
 
-typedef struct lookup_context {
-    const cse_cluster *cluster;
-    int64_t sequence;
-} lookup_context;
-
 static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
 {
-    const lookup_context *context = self;
-    return is_done(context->cluster, node, context->sequence)
-               ? cse_arena_partial_sum(context->cluster, node.first)
+    const cse_mover *mover = self;
+    return cse_node_is_done(mover->cluster, node, mover->step + 1)
+               ? cse_arena_partial_sum(mover->cluster, node.first)
                : NULL;
 }
 
@@ -45,14 +47,13 @@ static void take_values(cse_mover *mover, cse_tree_node node, const int64_t rang
 {
     cse_segments segments = mover->cluster->segments;
     segments.step = mover->step;
-    lookup_context context = { mover->cluster, mover->step + 1 };
-    const unsigned char *partial = partial_sum_of(&context, node);
+    const unsigned char *partial = partial_sum_of(mover, node);
     if (partial != NULL) {
         cse_piece_take(&segments, partial, range, mover->wire);
         return;
     }
-    unsigned char *base = (unsigned char *)mover->joined - 4 * range[0];
-    cse_join_plan(&mover->work->join, node, partial_sum_of, &context);
+    unsigned char *base = (unsigned char *)mover->values - 4 * range[0];
+    cse_join_plan(&mover->work->join, node, partial_sum_of, mover);
     cse_join_run(&mover->work->join, &segments, base, range[0], range[1]);
     cse_piece_take_joined(&segments, base, range, mover->wire);
 }
@@ -62,7 +63,7 @@ static void add_statistics(cse_mover *mover, cse_tree_node node)
     const cse_cluster *cluster = mover->cluster;
     const int count =
         (int)(cluster->head->statistics_bytes / (int64_t)sizeof(cse_tensor_statistics));
-    if (is_done(cluster, node, mover->step + 1)) {
+    if (cse_node_is_done(cluster, node, mover->step + 1)) {
         cse_tensor_statistics_add(
             (cse_tensor_statistics *)(void *)mover->statistics,
             cse_arena_partial_sum_statistics(cluster, cse_arena_partial_sum(cluster, node.first)),
@@ -80,51 +81,73 @@ static void take_statistics(cse_mover *mover, cse_tree_node node, const int64_t 
     memcpy(mover->wire, mover->statistics + range[0], (size_t)(range[1] - range[0]));
 }
 
-/* Makes the frame that begins at the position, and returns where it ends. */
-static int64_t make_frame(cse_mover *mover, int piece, int64_t position, cse_piece_frame *frame)
+static bool is_on_wire(const cse_mover *mover, const cse_piece_cursor *cursor, size_t bytes)
 {
-    const cse_tree_node node = mover->own[piece];
-    const int64_t elements = cse_mover_elements(mover), total = cse_mover_total(mover, mover->step);
-    const bool values = position < elements || total == 0;
-    const int64_t limit = values ? elements : total;
+    return mover->wire_step == mover->step && mover->wire_bytes == bytes &&
+           mover->wire_cursor.part == cursor->part && mover->wire_cursor.piece == cursor->piece &&
+           mover->wire_cursor.at == cursor->at;
+}
+
+/* The frame at the cursor; its payload is in `wire`. */
+static cse_piece_frame make_frame(cse_mover *mover, const cse_piece_stream *stream,
+                                  const cse_piece_cursor *cursor)
+{
+    static const cse_piece_kind kinds[] = { [CSE_FRAMES_OF_VALUES] = CSE_PIECE_VALUES,
+                                            [CSE_FRAMES_OF_STATISTICS] = CSE_PIECE_STATISTICS,
+                                            [CSE_FRAMES_OF_JOINED] = CSE_PIECE_JOINED };
+    const cse_tree_node node = cursor->part == CSE_FRAMES_OF_JOINED
+                                   ? cse_tree_root(mover->cluster->head->microbatches)
+                                   : mover->own[cursor->piece];
+    const int64_t limit = cse_piece_part_end(stream, cursor);
     const int64_t end =
-        position + mover->frame_elements < limit ? position + mover->frame_elements : limit;
-    const int64_t start = values ? 0 : elements;
-    const int64_t range[2] = { position - start, end - start };
-    *frame = (cse_piece_frame){ .kind = values ? CSE_PIECE_VALUES : CSE_PIECE_STATISTICS,
-                                .node = node.heap,
-                                .step = mover->step,
-                                .first = range[0],
-                                .count = range[1] - range[0] };
-    if (mover->wire_step == mover->step && mover->wire_piece == piece &&
-        mover->wire_position == position)
-        return end;
-    if (values)
+        limit - cursor->at > mover->frame_elements ? cursor->at + mover->frame_elements : limit;
+    const int64_t range[2] = { cursor->at, end };
+    const cse_piece_frame frame = { .kind = kinds[cursor->part],
+                                    .node = node.heap,
+                                    .step = mover->step,
+                                    .first = cursor->at,
+                                    .count = end - cursor->at };
+    const size_t bytes =
+        cursor->part == CSE_FRAMES_OF_STATISTICS
+            ? (size_t)frame.count
+            : (size_t)cse_piece_bytes(&mover->cluster->segments, range[0], range[1]);
+    if (is_on_wire(mover, cursor, bytes))
+        return frame;
+    if (cursor->part == CSE_FRAMES_OF_VALUES)
         take_values(mover, node, range);
-    else
+    else if (cursor->part == CSE_FRAMES_OF_STATISTICS)
         take_statistics(mover, node, range);
+    else
+        cse_piece_take(&mover->cluster->segments, cse_arena_root_sum(mover->cluster, mover->step),
+                       range, mover->wire);
     mover->wire_step = mover->step;
-    mover->wire_piece = piece;
-    mover->wire_position = position;
-    mover->wire_bytes =
-        (size_t)(values ? cse_piece_bytes(&mover->cluster->segments, range[0], range[1])
-                        : frame->count);
-    return end;
+    mover->wire_cursor = *cursor;
+    mover->wire_bytes = bytes;
+    return frame;
+}
+
+void cse_mover_rewind(cse_mover *mover, int host)
+{
+    const cse_piece_stream stream = cse_mover_stream(mover, mover->cluster->head->host, host);
+    mover->peers[host].sends = cse_piece_begin(&stream);
+}
+
+static bool is_ready(const cse_mover *mover, const cse_piece_cursor *cursor)
+{
+    if (cursor->part == CSE_FRAMES_END)
+        return false;
+    return cursor->part == CSE_FRAMES_OF_JOINED
+               ? mover->joined
+               : cse_mover_covered(mover->cluster, mover->own[cursor->piece], mover->step + 1);
 }
 
 void cse_mover_send(cse_mover *mover, int host)
 {
     cse_mover_peer *peer = &mover->peers[host];
+    const cse_piece_stream stream = cse_mover_stream(mover, mover->cluster->head->host, host);
     unsigned char head[CSE_PIECE_HEAD_BYTES];
-    if (peer->step != mover->step) {
-        peer->step = mover->step;
-        peer->piece = 0;
-        peer->position = 0;
-    }
-    while (peer->connected && peer->have <= mover->step && peer->piece < mover->own_count &&
-           cse_mover_covered(mover->cluster, mover->own[peer->piece], mover->step + 1)) {
-        cse_piece_frame frame;
-        const int64_t end = make_frame(mover, peer->piece, peer->position, &frame);
+    while (peer->connected && peer->have <= mover->step && is_ready(mover, &peer->sends)) {
+        const cse_piece_frame frame = make_frame(mover, &stream, &peer->sends);
         cse_piece_encode(&frame, head);
         if (mover->link->send(mover->state, host, head, sizeof head, mover->wire,
                               mover->wire_bytes) != CSE_OK) {
@@ -132,38 +155,47 @@ void cse_mover_send(cse_mover *mover, int host)
             return;
         }
         CSE_FAILPOINT(PIECE_SENT);
-        peer->position = end;
-        if (end < cse_mover_total(mover, mover->step))
-            continue;
-        peer->piece++;
-        peer->position = 0;
+        cse_piece_advance(&stream, &peer->sends, frame.count);
     }
+}
+
+bool cse_mover_has_root(const cse_mover *mover)
+{
+    return cse_node_is_done(mover->cluster, cse_tree_root(mover->cluster->head->microbatches),
+                            mover->step + 1);
 }
 
 static bool has_all_of(cse_mover *mover, int host)
 {
-    const cse_cluster *cluster = mover->cluster;
-    const cse_host_cut *cut = cse_arena_cut(cluster, mover->step);
-    const int count = cse_tree_cover(cluster->head->microbatches, cut->bounds[host],
-                                     cut->bounds[host + 1], mover->theirs);
+    if (cse_mover_has_root(mover))
+        return true;
+    if (mover->sharded)
+        return false;
+    const int count = cse_mover_pieces(mover, host, mover->theirs);
     for (int i = 0; i < count; i++)
-        if (!cse_mover_covered(cluster, mover->theirs[i], mover->step + 1))
+        if (!cse_mover_covered(mover->cluster, mover->theirs[i], mover->step + 1))
             return false;
     return true;
+}
+
+static bool tell(cse_mover *mover, int host, cse_piece_kind kind, int64_t step)
+{
+    unsigned char head[CSE_PIECE_HEAD_BYTES];
+    cse_piece_encode(&(cse_piece_frame){ .kind = kind, .step = step }, head);
+    return mover->link->send(mover->state, host, head, sizeof head, NULL, 0) == CSE_OK;
 }
 
 void cse_mover_confirm(cse_mover *mover, int host)
 {
     cse_mover_peer *peer = &mover->peers[host];
-    unsigned char head[CSE_PIECE_HEAD_BYTES];
-    if (!peer->connected || peer->told > mover->step)
+    if (!peer->connected)
         return;
-    const int64_t have = mover->step < mover->cluster->head->end_step && has_all_of(mover, host)
-                             ? mover->step + 1
-                             : mover->step;
-    if (have <= peer->told)
+    const bool runs = mover->step < mover->cluster->head->end_step;
+    if (peer->asks && runs && tell(mover, host, CSE_PIECE_AGAIN, mover->step))
+        peer->asks = false;
+    if (peer->told > mover->step)
         return;
-    cse_piece_encode(&(cse_piece_frame){ .kind = CSE_PIECE_HAVE, .step = have }, head);
-    if (mover->link->send(mover->state, host, head, sizeof head, NULL, 0) == CSE_OK)
+    const int64_t have = runs && has_all_of(mover, host) ? mover->step + 1 : mover->step;
+    if (have > peer->told && tell(mover, host, CSE_PIECE_HAVE, have))
         peer->told = have;
 }

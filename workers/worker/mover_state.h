@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "workers/arena/piece.h"
+#include "workers/arena/shards.h"
 #include "workers/links/link.h"
 #include "workers/worker/work_state.h"
 
@@ -12,13 +13,8 @@ typedef struct cse_mover_peer {
     bool connected;
     int64_t have; /* it has the own pieces of all steps below */
     int64_t told; /* it was told so of its own; -1: it is told again */
-    /* Sending: the next frame, of piece `piece` of step `step`. */
-    int64_t step;
-    int piece;
-    int64_t position; /* see cse_mover_total */
-    /* Receiving: the node that is claimed for it (0: none), and the next position of its frames. */
-    int node;
-    int64_t expected;
+    bool asks;    /* it is to be asked to send all again */
+    cse_piece_cursor sends, receives;
     unsigned char *early; /* a frame of the next step, kept until this host is there */
     size_t early_bytes;
 } cse_mover_peer;
@@ -32,17 +28,21 @@ typedef struct cse_mover {
     cse_mover_peer peers[CSE_MAX_HOSTS];
     bool crowded; /* a frame found no room in the link's queue */
 
-    int64_t step;                /* of `own`; -1: none */
+    int64_t step; /* -1: none yet */
+    const cse_host_cut *cut;
+    uint64_t owners;             /* of shards; see shards.h */
+    bool sharded;                /* this step's sums are joined in shards */
+    bool joined;                 /* the own shard lies in the root's place */
     cse_tree_node *own, *theirs; /* pieces of this host; of another one, for a moment */
     int own_count;
     int64_t complete_ns; /* when they were complete; 0: they are not */
 
     int64_t frame_elements;
     unsigned char *wire; /* payload of a frame, and what it is of */
-    int64_t wire_step, wire_position;
-    int wire_piece;
+    int64_t wire_step;   /* -1: of nothing */
+    cse_piece_cursor wire_cursor;
     size_t wire_bytes;
-    float *joined;
+    float *values;             /* joined elements of one frame */
     unsigned char *statistics; /* of a piece */
 
     /* A thread turns the doorbell into a descriptor, for which the link can wait. */
@@ -52,24 +52,36 @@ typedef struct cse_mover {
     int wake;
 } cse_mover;
 
-/* A piece's frames are numbered by position: its elements, and behind them the bytes of its
- * statistics in steps that take them. */
-int64_t cse_mover_elements(const cse_mover *mover);
-int64_t cse_mover_total(const cse_mover *mover, int64_t step);
+static inline int64_t cse_mover_elements(const cse_mover *mover)
+{
+    return mover->cluster->head->gradient_bytes / 4;
+}
+
+/* What `from` sends `to` in this step; one of the two is this host. */
+cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to);
+/* Pieces of a host, into `nodes`; returns their number. */
+int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes);
 
 /* Whether the partial sum of the node can be joined from what is there. */
 bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t sequence);
+bool cse_mover_has_root(const cse_mover *mover);
 
 /* Moves the step on, when the mover has made its stage complete. */
 void cse_mover_advance(cse_mover *mover);
 
 /* Sends as many frames of this step as the link takes. */
 void cse_mover_send(cse_mover *mover, int host);
-/* Tells the host that its pieces are there, when they are and it does not know. */
+/* Begins again with the first one. */
+void cse_mover_rewind(cse_mover *mover, int host);
+/* Tells the host that its pieces are there, when they are and it does not know; and asks it for
+ * them again. */
 void cse_mover_confirm(cse_mover *mover, int host);
 
 void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, size_t size);
 /* Gives back what is claimed for it. */
 void cse_mover_give_back(cse_mover *mover, int host);
+
+/* Joins the own shard when all of it is there, and completes the root when all shards are. */
+void cse_mover_join(cse_mover *mover);
 
 #endif

@@ -22,6 +22,9 @@ bool cse_work_nodes_complete(cse_work *work, uint64_t step)
 {
     cse_work_cursor *cursor = &work->node_cursor;
     plan_nodes(work, step);
+    if (cse_node_is_done(work->cluster, cse_tree_root(work->cluster->head->microbatches),
+                         cse_step_number(step) + 1))
+        return true; /* joined by all hosts */
     while (cursor->complete < work->plan.count &&
            cse_node_complete(work->cluster, work->plan.nodes[cursor->complete], cursor->sequence))
         cursor->complete++;

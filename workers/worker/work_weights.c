@@ -5,6 +5,7 @@
  * nothing that it reads, so it can be repeated, too. UPDATE changes the states in place, with an
  * undo log: after a recovery the next claimer continues at the line where the first one stopped. */
 #include "engine/base/clock.h"
+#include "workers/arena/shards.h"
 #include "workers/worker/work_state.h"
 
 typedef struct lookup_context {
@@ -17,9 +18,10 @@ static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
     const lookup_context *context = self;
     const cse_cluster *cluster = context->cluster;
     uint64_t word = cse_word_load(&cluster->nodes[node.heap]);
-    return cse_word_is(word, CSE_WORD_DONE, context->sequence)
-               ? cse_arena_partial_sum(cluster, node.first)
-               : NULL;
+    if (!cse_word_is(word, CSE_WORD_DONE, context->sequence))
+        return NULL;
+    return node.heap == 1 ? cse_arena_root_sum(cluster, context->sequence - 1)
+                          : cse_arena_partial_sum(cluster, node.first);
 }
 
 void cse_work_plan_join(cse_work *work, int64_t sequence)
@@ -60,7 +62,7 @@ cse_frame *cse_work_frame_for(cse_work *work, uint64_t step)
     cse_frame *frame = &work->frame;
     frame->step = cse_step_number(step);
     frame->base[CSE_SPACE_REDUCED] = cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM
-                                         ? cse_arena_partial_sum(cluster, 0)
+                                         ? cse_arena_root_sum(cluster, frame->step)
                                          : cluster->base + cluster->head->reduced_offset;
     frame->base[CSE_SPACE_FETCH] = cse_arena_fetched(cluster, frame->step);
     return frame;

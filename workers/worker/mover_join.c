@@ -1,0 +1,115 @@
+/* Joining the own shard: what other hosts have sent of their pieces lies in the places of these
+ * pieces, whose words the mover has claimed and gives back in the end: they are never complete. */
+#include <string.h>
+
+#include "workers/worker/mover_state.h"
+
+static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
+{
+    const cse_mover *mover = self;
+    const int host = cse_host_cut_of(mover->cut, node.first);
+    const bool theirs = host != mover->cluster->head->host &&
+                        node.first + node.size <= mover->cut->bounds[host + 1];
+    return theirs || cse_node_is_done(mover->cluster, node, mover->step + 1)
+               ? cse_arena_partial_sum(mover->cluster, node.first)
+               : NULL;
+}
+
+static bool is_owner(const cse_mover *mover, int host)
+{
+    return host != mover->cluster->head->host && (mover->owners >> host & 1);
+}
+
+/* Whether all of the own shard is here. */
+static bool can_join(cse_mover *mover)
+{
+    for (int h = 0; h < mover->cut->host_count; h++) {
+        const cse_piece_stream stream = cse_mover_stream(mover, h, mover->cluster->head->host);
+        if (is_owner(mover, h) && mover->peers[h].receives.piece < stream.pieces)
+            return false;
+    }
+    for (int i = 0; i < mover->own_count; i++)
+        if (!cse_mover_covered(mover->cluster, mover->own[i], mover->step + 1))
+            return false;
+    return true;
+}
+
+static void join_shard(cse_mover *mover)
+{
+    const cse_arena_head *head = mover->cluster->head;
+    cse_segments segments = mover->cluster->segments;
+    int64_t shard[2];
+    segments.step = mover->step;
+    cse_shard_of(mover->owners, head->host, cse_mover_elements(mover), shard);
+    cse_join_plan(&mover->work->join, cse_tree_root(head->microbatches), partial_sum_of, mover);
+    mover->wire_step = -1;
+    for (int64_t at = shard[0]; at < shard[1]; at += mover->frame_elements) {
+        const int64_t end =
+            shard[1] - at > mover->frame_elements ? at + mover->frame_elements : shard[1];
+        const int64_t range[2] = { at, end };
+        unsigned char *base = (unsigned char *)mover->values - 4 * at;
+        cse_join_run(&mover->work->join, &segments, base, at, end);
+        cse_piece_take_joined(&segments, base, range, mover->wire);
+        cse_piece_put(&segments, mover->wire, range,
+                      cse_arena_root_sum(mover->cluster, mover->step));
+    }
+    mover->joined = true;
+}
+
+static bool all_shards_are_there(const cse_mover *mover)
+{
+    for (int h = 0; h < mover->cut->host_count; h++)
+        if (is_owner(mover, h) && mover->peers[h].receives.part != CSE_FRAMES_END)
+            return false;
+    return mover->joined || !(mover->owners >> mover->cluster->head->host & 1);
+}
+
+/* Counts are added up in any order. */
+static void add_statistics(cse_mover *mover, cse_tree_node node, cse_tensor_statistics *sum)
+{
+    const cse_cluster *cluster = mover->cluster;
+    const unsigned char *partial = partial_sum_of(mover, node);
+    if (partial != NULL) {
+        cse_tensor_statistics_add(
+            sum, cse_arena_partial_sum_statistics(cluster, partial),
+            (int)(cluster->head->statistics_bytes / (int64_t)sizeof(cse_tensor_statistics)));
+        return;
+    }
+    add_statistics(mover, cse_tree_left(node), sum);
+    add_statistics(mover, cse_tree_right(node), sum);
+}
+
+static void publish_root(cse_mover *mover)
+{
+    cse_cluster *cluster = mover->cluster;
+    const cse_tree_node root = cse_tree_root(cluster->head->microbatches);
+    unsigned char *sum = cse_arena_root_sum(cluster, mover->step);
+    if (!cse_word_claim(&cluster->nodes[root.heap], mover->step + 1, mover->work->slot,
+                        mover->work->incarnation))
+        return;
+    if (cse_arena_takes_statistics(cluster, mover->step)) {
+        cse_tensor_statistics *statistics = cse_arena_partial_sum_statistics(cluster, sum);
+        memset(statistics, 0, (size_t)cluster->head->statistics_bytes);
+        add_statistics(mover, root, statistics);
+    }
+    CSE_FAILPOINT(PIECE_UNPUBLISHED);
+    cse_word_publish(&cluster->nodes[root.heap], mover->step + 1, CSE_WORD_DONE);
+    CSE_FAILPOINT(PIECE_PUBLISHED);
+    for (int h = 0; h < mover->cut->host_count; h++)
+        cse_mover_give_back(mover, h);
+    cse_mover_advance(mover);
+}
+
+void cse_mover_join(cse_mover *mover)
+{
+    if (!mover->sharded)
+        return;
+    if (cse_mover_has_root(mover)) {
+        mover->joined = true; /* by a mover before, perhaps; others may still need it */
+        return;
+    }
+    if (!mover->joined && (mover->owners >> mover->cluster->head->host & 1) && can_join(mover))
+        join_shard(mover);
+    if (all_shards_are_there(mover))
+        publish_root(mover);
+}

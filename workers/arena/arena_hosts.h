@@ -25,8 +25,8 @@ int cse_cluster_host(const cse_cluster *cluster);
  * CSE_TEMPORARY when the cut before has not begun to count yet, or memory is missing. */
 cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
 
-/* Hosts of the mask are lost: nothing is awaited of them, nor sent to them. Replaces the mask. A bit
- * is cleared only when a cut counts that gives that host nothing. */
+/* Hosts of the mask are lost: nothing is awaited of them, nor sent to them. Replaces the mask. A
+ * bit is cleared only when a cut counts that gives that host nothing. */
 void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost);
 
 /* Another host has done so many steps: it has all sums of those before. */

@@ -212,6 +212,30 @@ CSE_API cse_optimizer *cse_optimizer_new(const char *name, cse_state *const stat
 CSE_API void cse_optimizer_add_group(cse_optimizer *optimizer, cse_state *const states[], int count,
                                      const char *settings);
 
+/* Selective gradients: only chosen elements of some parameters are trained; the others keep their
+ * values, and count as zeros in norms and for the optimizer. `settings` is one mapping or a list:
+ *   {param_filter: ["fc*.weight"], init_method: outlier, upper_threshold: 2.25}
+ * param_filter: patterns as those of groups; null: parameters of rank 2 and more without
+ * "embedding", "norm", "lm_head" and "pe_helper" in their names. outlier: elements whose magnitude
+ * is at least upper_threshold standard deviations of the magnitudes along the first axis. The first
+ * mapping that chooses a parameter stands; NULL: {}. A mask is made of the weights that training
+ * begins with, is kept as optimizer.NAME.requires_grad in checkpoints, and never changes. Before
+ * the first step. */
+CSE_API void cse_select_gradients(cse_optimizer *optimizer, const char *settings);
+
+/* The same with a function of your own, which is called for each parameter that the pattern (NULL:
+ * as above) matches, once its first values are known: it sets `selected` of the elements that are
+ * trained, which are all false before. It must depend on nothing but what it is given. */
+typedef struct cse_mask_request {
+    const char *name; /* of the parameter */
+    cse_shape shape;
+    const float *values; /* row-major */
+    bool *selected;
+} cse_mask_request;
+typedef void cse_mask_function(void *self, const cse_mask_request *request);
+CSE_API void cse_select_gradients_by(cse_optimizer *optimizer, const char *param_filter,
+                                     cse_mask_function *function, void *self);
+
 /* The parameters that the optimizer updates, in the order in which it takes their gradients. */
 CSE_API int cse_optimizer_parameter_count(const cse_optimizer *optimizer);
 CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, int index);

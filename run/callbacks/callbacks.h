@@ -6,4 +6,7 @@
 
 extern const cse_callback_descriptor *const cse_callbacks[];
 
+/* Of those that the job applies to the training itself. */
+extern const cse_callback_descriptor cse_callback_selective_grad;
+
 #endif

@@ -13,13 +13,16 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
+#include "engine/config/settings.h"
 #include "engine/trace/trace.h"
+#include "run/callbacks/callbacks.h"
 #include "run/job/hints.h"
 #include "run/job/job_digest.h"
 #include "run/job/room_wait.h"
 #include "run/session/configured.h"
 #include "run/session/parameter_groups.h"
 #include "run/session/plugins.h"
+#include "run/session/selective_gradients.h"
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
@@ -275,10 +278,23 @@ static void record_rates(job *j)
     }
 }
 
+/* A callback that changes the step: of every job that traces one, whether or not it executes. */
+static cse_status select_gradients(const job *j)
+{
+    const cse_job_settings *s = j->settings;
+    for (int i = 0; i < s->callback_count; i++)
+        if (s->callbacks[i].descriptor == &cse_callback_selective_grad)
+            CSE_TRY(cse_session_select_gradients(
+                j->optimizer, cse_settings_node(s->callbacks[i].settings, "selective_grads")));
+    return CSE_OK;
+}
+
 static cse_status make_training(job *j)
 {
     const cse_job_settings *s = j->settings;
     j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
+    if (j->optimizer != NULL)
+        CSE_TRY(select_gradients(j));
     if (s->schedulers != NULL)
         cse_session_schedule_new(j->optimizer, s->schedulers);
     if (j->optimizer != NULL)

@@ -10,6 +10,8 @@
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
 
+extern const cse_op cse_op_where;
+
 /* One that was taken in the step that is traced. */
 typedef struct cse_taken_gradient {
     cse_tensor *loss, *value;
@@ -59,6 +61,8 @@ cse_tensor *cse_gradient_of(cse_tensor *loss, cse_state *state)
 const char *cse_gradient_name_view(const cse_tensor *gradient)
 {
     const cse_session *session = cse_session_open_view("cse_gradients");
+    if (!cse_trace_is_poison(gradient) && gradient->op == &cse_op_where)
+        gradient = gradient->inputs[1]; /* of the elements that are selected */
     for (int i = 0; session != NULL && i < session->state_count; i++)
         for (const taken_gradient *t = session->states[i]->gradients; t != NULL; t = t->next)
             if (t->value == gradient)

@@ -28,6 +28,8 @@ struct cse_state {
     struct cse_taken_gradient *gradients;
     bool updated;
     bool bfloat16; /* stored as float32, but always rounded to bfloat16 */
+    /* Of a mask: how its values are made (selective_gradients.h); NULL: by `initializer`. */
+    const struct cse_selection *selection;
 };
 
 struct cse_model {
@@ -54,6 +56,7 @@ typedef struct cse_optimized {
     cse_state **states; /* in the order of the descriptor */
     int state_count;
     cse_state *compensation; /* with CSE_WEIGHT_BF16_KAHAN; else NULL */
+    cse_state *mask;         /* of the elements that are trained; NULL: all are */
     int group;
 } cse_optimized;
 

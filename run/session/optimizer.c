@@ -11,6 +11,7 @@
 #include "run/session/gradients.h"
 #include "run/session/parameter_groups.h"
 #include "run/session/plugins.h"
+#include "run/session/selective_gradients.h"
 
 /* ---- construction ---- */
 
@@ -157,7 +158,7 @@ static void assign_weight(const update *u, int index, cse_tensor *next)
     snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
     if (parameter->bfloat16)
         kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
-    cse_assign_if(u->finite, parameter, kept);
+    cse_assign_if(u->finite, parameter, cse_selected_or(one, kept, cse_read(parameter)));
     if (one->compensation != NULL)
         cse_assign_if(u->finite, one->compensation, in_bfloat16(cse_sub(next, kept)));
 }
@@ -173,12 +174,12 @@ static void trace_parameter(const update *u, int index, cse_tensor *gradient)
     const cse_optimizer *optimizer = u->optimizer;
     const cse_optimized *one = &optimizer->optimized[index];
     cse_optimizer_update next = { .settings = optimizer->groups[one->group].settings,
-                                  .parameter = whole_weight(one),
-                                  .gradient = gradient,
+                                  .parameter = cse_selected_or_zero(one, whole_weight(one)),
+                                  .gradient = cse_selected_or_zero(one, gradient),
                                   .learning_rate = u->rates[one->group].learning_rate,
                                   .weight_decay = u->rates[one->group].weight_decay };
     for (int s = 0; s < one->state_count; s++)
-        next.states[s] = cse_read(one->states[s]);
+        next.states[s] = cse_selected_or_zero(one, cse_read(one->states[s]));
     optimizer->descriptor->update(&next);
     assign_weight(u, index, next.next_parameter);
     for (int s = 0; s < one->state_count; s++)
@@ -279,6 +280,9 @@ void cse_optimizer_gradients(cse_optimizer *optimizer, cse_tensor *loss, cse_ten
     for (int i = 0; i < optimizer->count; i++)
         states[i] = optimizer->optimized[i].parameter;
     cse_gradients(loss, states, optimizer->count, gradients);
+    for (int i = 0; i < optimizer->count; i++)
+        if (gradients[i] != NULL)
+            gradients[i] = cse_selected_or_zero(&optimizer->optimized[i], gradients[i]);
 }
 
 static void apply(const char *caller, cse_optimizer *optimizer, cse_tensor *const gradients[],
@@ -371,7 +375,8 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     if (scaler != NULL)
         loss = cse_grad_scaler_scale(scaler, loss);
     for (int i = 0; i < count; i++)
-        gradients[i] = cse_gradient_of(loss, optimizer->optimized[i].parameter);
+        gradients[i] = cse_selected_or_zero(
+            &optimizer->optimized[i], cse_gradient_of(loss, optimizer->optimized[i].parameter));
     if (scaler != NULL)
         cse_grad_scaler_unscale(scaler, gradients, count);
     keep_gradients(&u, gradients);

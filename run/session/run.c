@@ -20,6 +20,7 @@
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
 #include "run/session/runner.h"
+#include "run/session/selective_gradients.h"
 #include "run/session/standing_arena.h"
 #include "run/session/time_limit.h"
 #include "workers/arena/kept_arena.h"
@@ -199,6 +200,8 @@ static void fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
+    if (!r->found)
+        cse_session_settle_selections(r->session);
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;

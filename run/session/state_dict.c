@@ -152,12 +152,18 @@ static bool is_taken(const cse_session *session, const cse_state *state)
     return state->persistent && is_wanted(session->hooks.load_only, state->name);
 }
 
+/* A mask that the checkpoint lacks is made of the weights that are loaded. */
+static bool is_made_anew(const cse_checkpoint *checkpoint, const cse_state *state)
+{
+    return state->selection != NULL && cse_checkpoint_find(checkpoint, state->name) == NULL;
+}
+
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
                             const char *path)
 {
     const char *prefix = "model.";
     for (int i = 0; i < session->state_count; i++)
-        if (is_taken(session, session->states[i]))
+        if (is_taken(session, session->states[i]) && !is_made_anew(checkpoint, session->states[i]))
             CSE_TRY(check_state(checkpoint, session->states[i], path));
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const char *name = checkpoint->tensors[i].name;
@@ -171,15 +177,22 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
     return CSE_OK;
 }
 
+static void take(const cse_checkpoint *checkpoint, cse_state *state)
+{
+    memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
+           cse_state_bytes(state));
+    cse_state_round_held(state);
+}
+
 static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
 {
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
-        if (!is_taken(session, state))
-            continue;
-        memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
-               cse_state_bytes(state));
-        cse_state_round_held(state);
+        const bool taken = is_taken(session, state);
+        if (state->selection != NULL && (!taken || is_made_anew(checkpoint, state)))
+            cse_state_release_values(state);
+        else if (taken)
+            take(checkpoint, state);
     }
     session->kernels =
         checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;

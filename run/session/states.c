@@ -10,7 +10,7 @@
 #include "engine/trace/trace.h"
 #include "engine/types/narrow.h"
 #include "engine/types/shape.h"
-#include "run/session/session.h"
+#include "run/session/selective_gradients.h"
 
 size_t cse_state_bytes(const cse_state *state)
 {
@@ -124,6 +124,10 @@ void *cse_state_values(cse_session *session, cse_state *state)
 {
     if (state->values != NULL)
         return state->values;
+    if (state->selection != NULL) {
+        cse_selection_fill(session, state->selection, cse_state_own_values(state));
+        return state->values;
+    }
     cse_graph *graph = cse_graph_new(1, 1);
     int index = cse_state_bind(graph, state);
     state->index = -1;

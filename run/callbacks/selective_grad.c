@@ -1,0 +1,33 @@
+/* SelectiveGrad: trains only some elements of some parameters. It is a setting of the training more
+ * than a callback: the job gives it to the optimizer, also where a step is compiled and not run
+ * (run/job/job_run.c), and run/session/selective_gradients.c says what it does. */
+#include "run/callbacks/callbacks.h"
+
+static const cse_setting settings[] = {
+    { .name = "selective_grads",
+      .type = CSE_SETTING_ANY,
+      .default_value = "{}",
+      .doc = "{param_filter: PATTERN or list, init_method: outlier, upper_threshold: 2.25}, or a "
+             "list of such; null: none" },
+    { .name = NULL },
+};
+
+/* What it does to the training is held by tests/run/callbacks/check_selective_grad.sh. */
+static const cse_callback_sample samples[] = {
+    { .settings = "{selective_grads: {param_filter: '*.weight', init_method: outlier}}",
+      .val_losses = { 1.0 },
+      .source = "one mapping" },
+    { .settings = "{selective_grads: [{param_filter: [fc_layers.0.weight]}, "
+                  "{upper_threshold: 1.5}]}",
+      .val_losses = { 1.0 },
+      .source = "a list" },
+    { .settings = "{}", .val_losses = { 1.0 }, .source = "the default filter" },
+    { .settings = NULL },
+};
+
+const cse_callback_descriptor cse_callback_selective_grad = {
+    .name = "SelectiveGrad",
+    .summary = "trains only some elements of some parameters",
+    .settings = settings,
+    .samples = samples,
+};

@@ -12,7 +12,8 @@ typedef struct cse_batching {
     int64_t micro_batch_size; /* samples of one microbatch; divides batch_size */
     bool shuffle;
     uint64_t shuffle_seed;
-    bool drop_last; /* the last, incomplete batch of an epoch is left out */
+    bool drop_last;       /* the last, incomplete batch of an epoch is left out */
+    int64_t skip_samples; /* of the stream of samples, before the first step */
 } cse_batching;
 
 /* An input function bound to a batching: random access to microbatches. */

@@ -2,7 +2,8 @@
  *
  * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them.
  * The order of samples depends only on batch_size and the seed: micro_batch_size divides the same
- * order differently, and it does not matter which process reads a microbatch. */
+ * order differently, and it does not matter which process reads a microbatch. Skipped samples move
+ * all steps by as many places of that order. */
 #ifndef CSE_DATALOADER_POSITION_H
 #define CSE_DATALOADER_POSITION_H
 

@@ -39,6 +39,7 @@ static void read_batching(cse_dataloader_section *section, uint64_t default_seed
         .shuffle = cse_settings_bool(settings, "shuffle"),
         .shuffle_seed = default_seed,
         .drop_last = cse_settings_bool(settings, "drop_last"),
+        .skip_samples = cse_settings_integer(settings, "skip_samples"),
     };
     batching->micro_batch_size = batching->batch_size;
     if (cse_settings_has(settings, "micro_batch_size"))

@@ -61,6 +61,15 @@ static cse_status put_micro_batch_size(cse_arena *arena, cse_yaml_node *loaders,
     return CSE_OK;
 }
 
+/* The callback SkipSamples is a setting of the data that training reads. */
+static cse_status put_skipped(cse_arena *arena, cse_yaml_node *loader, const cse_yaml_node *init)
+{
+    cse_yaml_node *n = flag_of(init, "SkipSamples", "n");
+    if (n == NULL || loader == NULL || loader->kind != CSE_YAML_MAPPING)
+        return CSE_OK;
+    return put(arena, loader, "skip_samples", n);
+}
+
 cse_status cse_config_apply_callback_flags(cse_arena *arena, const cse_yaml_node *root)
 {
     const cse_yaml_node *trainer = cse_yaml_find(root, "trainer");
@@ -74,6 +83,7 @@ cse_status cse_config_apply_callback_flags(cse_arena *arena, const cse_yaml_node
         CSE_TRY(put(arena, precision, "precision_opt_level", flag));
     CSE_TRY(put_micro_batch_size(arena, cse_yaml_find(fit, "train_dataloader"),
                                  flag_in(init, "ScopedTrainFlags", micro_batch_size)));
+    CSE_TRY(put_skipped(arena, cse_yaml_find(fit, "train_dataloader"), init));
     return put_micro_batch_size(arena, cse_yaml_find(fit, "val_dataloader"),
                                 flag_in(init, "ScopedValidateFlags", micro_batch_size));
 }

@@ -1,5 +1,6 @@
-/* The flags of the ModelZoo's callbacks GlobalFlags, ScopedTrainFlags and ScopedValidateFlags that
- * are settings here: each is put where the setting stands, before the configuration is checked. */
+/* What callbacks of the ModelZoo set that is a setting here (the flags of GlobalFlags,
+ * ScopedTrainFlags and ScopedValidateFlags, the number of SkipSamples): each is put where the
+ * setting stands, before the configuration is checked. */
 #ifndef CSE_CONFIG_CALLBACK_FLAGS_H
 #define CSE_CONFIG_CALLBACK_FLAGS_H
 

@@ -16,6 +16,8 @@ const cse_setting cse_dataloader_settings[] = {
       "seed of the shuffling; null: the run's seed", NULL },
     { "drop_last", CSE_SETTING_BOOL, "true", 0, 0, NULL,
       "drop the samples of an epoch that do not fill a batch", NULL },
+    { "skip_samples", CSE_SETTING_INTEGER, "0", 0, 1e15, NULL,
+      "samples of the stream before those of the first step, over all epochs", NULL },
     { 0 },
 };
 

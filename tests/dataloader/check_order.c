@@ -142,6 +142,35 @@ START_TEST(the_cut_into_microbatches_does_not_change_the_order)
 }
 END_TEST
 
+/* One stream of all epochs, of which the first samples are left out. */
+START_TEST(skipped_samples_move_the_stream)
+{
+    enum { MOST = 8 * 6 * 40 };
+    int64_t stream[MOST], samples[8];
+    for (uint32_t number = 0; number < 200; number++) {
+        int64_t n, count = 0;
+        cse_batching batching = random_batching(number, &n);
+        const int64_t microbatches = batching.batch_size / batching.micro_batch_size;
+        for (int64_t q = 0; count + batching.micro_batch_size <= MOST; q++) {
+            cse_position_samples(&batching, n,
+                                 cse_position_of(&batching, n, q / microbatches, q % microbatches),
+                                 stream + count);
+            count += batching.micro_batch_size;
+        }
+        batching.skip_samples = random_word(number, 15) % 1000;
+        int64_t place = batching.skip_samples;
+        for (int64_t q = 0; place + batching.micro_batch_size <= count; q++) {
+            cse_position_samples(&batching, n,
+                                 cse_position_of(&batching, n, q / microbatches, q % microbatches),
+                                 samples);
+            for (int64_t i = 0; i < batching.micro_batch_size; i++, place++)
+                ck_assert_int_eq(samples[i], stream[place]);
+        }
+        ck_assert_int_gt(place, 900);
+    }
+}
+END_TEST
+
 START_TEST(a_far_step_is_reached_at_once)
 {
     int64_t samples[64];
@@ -188,6 +217,7 @@ int main(void)
     tcase_add_test(tests, shuffle_separates_neighbours);
     tcase_add_test(tests, seeking_equals_reading_from_the_start);
     tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
+    tcase_add_test(tests, skipped_samples_move_the_stream);
     tcase_add_test(tests, a_far_step_is_reached_at_once);
     tcase_add_test(tests, the_stream_is_the_same_for_any_number_of_workers);
     return fixture_run(tests);

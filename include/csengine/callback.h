@@ -48,6 +48,13 @@ CSE_API cse_model *cse_callback_model_view(const cse_callback_host *host);
  * False where the optimizer has no such setting, or no such entry, or it is null. */
 CSE_API bool cse_callback_optimizer_setting(const cse_callback_host *host, const char *name,
                                             int index, double *value);
+/* The optimizer's groups of parameters, from on_fit_start on (before: 1): their number, what the
+ * series of a group end in (lr/NAME: its name, or its number), and settings as above, which a group
+ * may have of its own. NULL and false for a group that is not there. */
+CSE_API int cse_callback_group_count(const cse_callback_host *host);
+CSE_API const char *cse_callback_group_name_view(const cse_callback_host *host, int group);
+CSE_API bool cse_callback_group_setting(const cse_callback_host *host, int group, const char *name,
+                                        int index, double *value);
 /* Records a value of the whole run at a step: in the run store, and with every logger. */
 CSE_API void cse_callback_log(cse_callback_host *host, const char *name, int64_t step,
                               double value);

@@ -1,4 +1,5 @@
-/* LogOptimizerParamGroup: logs settings of the optimizer, as KEY/0 for its one group of parameters.
+/* LogOptimizerParamGroup: logs settings of the optimizer's groups of parameters, as KEY/0, KEY/1,
+ * ... or KEY/NAME where a group has a name.
  *
  * What a schedule changes, the learning rate (lr/0) and the weight decay, is recorded by every run
  * with its value of each step; here it is only asked for. All other settings are constants. An
@@ -52,24 +53,29 @@ static cse_status setup(const cse_settings *settings, cse_callback_host *host, v
     return CSE_OK;
 }
 
+static void log_key(const group_log *g, const cse_callback_step *step, int group, const char *key)
+{
+    const char *of_group = cse_callback_group_name_view(g->host, group);
+    char name[192];
+    double value;
+    snprintf(name, sizeof name, "%s/%s", key, of_group);
+    if (strcmp(key, "lr") == 0 || cse_callback_value(step, name, &value))
+        return; /* the run records it */
+    const bool is_list = cse_callback_group_setting(g->host, group, key, 1, &value);
+    for (int i = 0; i < MOST_ENTRIES && cse_callback_group_setting(g->host, group, key, i, &value);
+         i++) {
+        if (is_list)
+            snprintf(name, sizeof name, "%s.%d/%s", key, i, of_group);
+        cse_callback_log(g->host, name, step->step, value);
+    }
+}
+
 static cse_status on_train_step_end(void *self, const cse_callback_step *step)
 {
-    group_log *g = self;
-    for (int k = 0; k < g->count; k++) {
-        char name[96];
-        double value;
-        snprintf(name, sizeof name, "%s/0", g->keys[k]);
-        if (strcmp(g->keys[k], "lr") == 0 || cse_callback_value(step, name, &value))
-            continue; /* the run records it */
-        bool is_list = cse_callback_optimizer_setting(g->host, g->keys[k], 1, &value);
-        for (int i = 0;
-             i < MOST_ENTRIES && cse_callback_optimizer_setting(g->host, g->keys[k], i, &value);
-             i++) {
-            if (is_list)
-                snprintf(name, sizeof name, "%s.%d/0", g->keys[k], i);
-            cse_callback_log(g->host, name, step->step, value);
-        }
-    }
+    const group_log *g = self;
+    for (int k = 0; k < g->count; k++)
+        for (int group = 0; group < cse_callback_group_count(g->host); group++)
+            log_key(g, step, group, g->keys[k]);
     return CSE_OK;
 }
 

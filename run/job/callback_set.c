@@ -182,10 +182,8 @@ cse_model *cse_callback_model_view(const cse_callback_host *host)
     return host->model;
 }
 
-bool cse_callback_optimizer_setting(const cse_callback_host *host, const char *name, int index,
-                                    double *value)
+static bool number_of(const cse_settings *settings, const char *name, int index, double *value)
 {
-    const cse_settings *settings = host->optimizer;
     for (int i = 0; settings != NULL && i < settings->count; i++) {
         const cse_setting_value *found = &settings->values[i];
         if (strcmp(settings->table[i].name, name) != 0 || found->is_null)
@@ -210,6 +208,34 @@ bool cse_callback_optimizer_setting(const cse_callback_host *host, const char *n
         }
     }
     return false;
+}
+
+bool cse_callback_optimizer_setting(const cse_callback_host *host, const char *name, int index,
+                                    double *value)
+{
+    return number_of(host->optimizer, name, index, value);
+}
+
+int cse_callback_group_count(const cse_callback_host *host)
+{
+    return host->trained != NULL ? host->trained->group_count : 1;
+}
+
+const char *cse_callback_group_name_view(const cse_callback_host *host, int group)
+{
+    if (group < 0 || group >= cse_callback_group_count(host))
+        return NULL;
+    return host->trained != NULL ? host->trained->groups[group].name : "0";
+}
+
+bool cse_callback_group_setting(const cse_callback_host *host, int group, const char *name,
+                                int index, double *value)
+{
+    if (group < 0 || group >= cse_callback_group_count(host))
+        return false;
+    return number_of(host->trained != NULL ? host->trained->groups[group].settings
+                                           : host->optimizer,
+                     name, index, value);
 }
 
 void cse_callback_log(cse_callback_host *host, const char *name, int64_t step, double value)

@@ -17,6 +17,7 @@ struct cse_callback_host {
     const char *model_dir;
     cse_model *model;
     const cse_settings *optimizer; /* NULL: there is none */
+    const cse_optimizer *trained;  /* the optimizer itself, once it is made */
     /* What the callbacks asked for. */
     bool stops;                   /* the training is to end */
     int64_t keep;                 /* checkpoints; 0: nothing was asked */

@@ -677,6 +677,7 @@ static cse_status run_session(job *j)
     j->host.model = j->model;
     if (trains)
         CSE_TRY(make_training(j));
+    j->host.trained = j->optimizer;
     if (s->val_dataloader != NULL)
         CSE_TRY(cse_job_make_metrics(j));
     if (executes) {

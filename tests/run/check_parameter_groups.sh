@@ -1,7 +1,8 @@
 #!/bin/sh
 # Parameter groups in a configuration: they have their effect, the same with 1 and 3 replicas and
-# after a stop; each has its learning rate in the loggers; groups that change nothing change no
-# weight; every key of a group counts as read, and a mistake in one is told with its place.
+# after a stop; each has its learning rate and its settings in the loggers; groups that change
+# nothing change no weight; every key of a group counts as read, and a mistake in one is told with
+# its place.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:-.}/configs/synthetic.yaml
@@ -14,12 +15,14 @@ fail() {
     failed=1
 }
 
-# train FOLDER REPLICAS MAX_STEPS OPTIMIZER SCHEDULERS: prints the digest of the weights.
+# train FOLDER REPLICAS MAX_STEPS OPTIMIZER SCHEDULERS [CALLBACKS]: prints the digest of the
+# weights.
 train() {
     timeout 100 "$csengine" start "$config" --no_dashboard --json --model_dir "$work/$1" \
         --compile_dir "$work/compiled" --num_csx "$2" --set loop.num_steps=null --max_steps "$3" \
         --set logging.log_steps=4 --set fit.val_dataloader=null --set 'loggers=[CSVLogger]' \
         --set "optimizer={$4}" --set "schedulers=$5" \
+        --set "callbacks=${6:-null}" \
         2>"$work/errors" | sed -n 's/.*"weights_digest":"\([0-9a-f]*\)".*/\1/p'
 }
 
@@ -27,13 +30,20 @@ rates() { grep -o 'lr/[a-z0-9]*,[0-9.e-]*' "$work/$1/metrics.csv" | sort -u | tr
 
 adamw='AdamW: {lr: 0.01, weight_decay: 0.1'
 groups="$adamw, params: [{params: ['*.bias'], weight_decay: 0, lr: 0.02, name: biases}]}"
-one=$(train one 1 8 "$groups" null)
+logged='[{LogOptimizerParamGroup: {keys: [lr, weight_decay, betas]}}]'
+one=$(train one 1 8 "$groups" null "$logged")
 [ -n "$one" ] || fail "no digest: $(cat "$work/errors")"
 ! grep -q 'not used' "$work/errors" || fail "one: $(cat "$work/errors")"
 rates=$(rates one)
 case $rates in
 'lr/1,0.01'*' lr/biases,0.02'*) ;;
 *) fail "the rates are $rates" ;;
+esac
+decays=$(grep -o '[0-9]*,[0-9.]*,[wb]e[a-z_.0-9]*/.*' "$work/one/metrics.csv" |
+    sed -n 's/^8,[0-9.]*,//p' | sort | tr '\n' ' ')
+case $decays in
+'betas.0/1,0.9'*'betas.0/biases,0.9'*'weight_decay/1,0.1'*'weight_decay/biases,0 ') ;;
+*) fail "the groups have $decays" ;;
 esac
 three=$(train three 3 8 "$groups" null)
 [ "$one" = "$three" ] || fail "1 replica: $one, 3: $three"

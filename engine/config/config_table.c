@@ -35,10 +35,13 @@ static const cse_setting loop_table[] = {
 };
 
 static const cse_setting keep_best_table[] = {
-    { "metric", CSE_SETTING_CHOICE, "null", 0, 0, "val_loss|val_accuracy",
-      "of the validation after a checkpoint's step", NULL },
+    { "metric", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "of the validation after a checkpoint's step: val_loss or loss, val_accuracy or accuracy, "
+      "with "
+      "several data loaders validate_0/loss, ...",
+      NULL },
     { "goal", CSE_SETTING_CHOICE, "null", 0, 0, "min|max",
-      "which value is the best; null: min for val_loss, max for val_accuracy", NULL },
+      "which value is the best; null: min for a loss, max for any other metric", NULL },
     { 0 },
 };
 

@@ -31,6 +31,7 @@ typedef struct cse_job {
     cse_run_directory directory;    /* sockets of the recorder and the executions */
     cse_metric *loss, *accuracy;    /* of validations */
     bool has_accuracy;              /* the validation step had labels to compare with */
+    const char *best;               /* the metric of cse_job_best_metric; NULL: none */
     bool evaluating, evaluated;     /* a validation is being traced; one was traced */
     int loader;                     /* that is evaluated, from 0 */
     int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
@@ -86,6 +87,10 @@ cse_status cse_job_validate_all(cse_job *job, cse_status (*load)(cse_job *job, c
 
 /* The names of the metrics that validations of a training record; ended by NULL. */
 const char *const *cse_job_validation_names(cse_job *job);
+
+/* The name of the metric by which the best checkpoint is chosen, as validations record it; NULL:
+ * none is chosen. CSE_CONFIG with those that there are. */
+cse_status cse_job_best_metric(cse_job *job, const char **name);
 
 /* Gives the callbacks the validations that the run did before the step that it goes on from. */
 cse_status cse_job_replay(cse_job *job);

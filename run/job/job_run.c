@@ -611,6 +611,8 @@ static cse_status look_back(job *j)
 {
     const cse_job_settings *s = j->settings;
     const char *model_dir = j->session->configuration.model_dir;
+    if (s->mode == CSE_JOB_TRAIN)
+        CSE_TRY(cse_job_best_metric(j, &j->best));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
@@ -618,7 +620,7 @@ static cse_status look_back(job *j)
     j->retention =
         cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
                                                     .keep = s->no_checkpoints ? 0 : keep,
-                                                    .best = s->keep_best,
+                                                    .best = j->best,
                                                     .best_is_greatest = s->best_is_greatest });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
                  cse_takeover_checkpoint(s->takeover) == NULL;

@@ -52,10 +52,19 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->recompute = cse_settings_nested(init, "recompute");
 }
 
+/* "loss", "val_loss", "validate_1/loss" */
+static bool is_loss(const char *metric)
+{
+    const char *loss = "loss";
+    const size_t length = strlen(metric), suffix = strlen(loss);
+    return length >= suffix && strcmp(metric + length - suffix, loss) == 0;
+}
+
 static void read_keep_best(const cse_settings *best, cse_job_settings *settings)
 {
     settings->keep_best = cse_settings_text(best, "metric");
-    settings->best_is_greatest = strcmp(settings->keep_best, "val_accuracy") == 0;
+    settings->keep_best_origin = cse_settings_origin(best, "metric");
+    settings->best_is_greatest = !is_loss(settings->keep_best);
     if (cse_settings_has(best, "goal"))
         settings->best_is_greatest = strcmp(cse_settings_text(best, "goal"), "max") == 0;
 }

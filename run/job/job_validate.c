@@ -61,6 +61,35 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
     return loss;
 }
 
+/* ---- the metric of the best checkpoint ---- */
+
+static cse_status no_such_metric(const cse_job *j, const char *const *names, const char *why)
+{
+    cse_text text = { 0 };
+    for (int i = 0; names[i] != NULL; i++)
+        cse_text_add(&text, "%s%s", i > 0 ? ", " : "", names[i]);
+    cse_status status =
+        cse_fail(CSE_CONFIG, "checkpoint.keep_best.metric (%s): \"%.60s\" %s; accepted: %s",
+                 j->settings->keep_best_origin, j->settings->keep_best, why, text.data);
+    cse_text_clear(&text);
+    return status;
+}
+
+/* Whether there are labels to compare with is known when the validation has been traced: a metric
+ * that needs them is missed then. */
+static cse_status check_best_metric(const cse_job *j, int loader, int taken)
+{
+    const char *has[METRICS + 1] = { NULL };
+    for (int m = 0; m < taken; m++)
+        has[m] = metric_name(j, loader, m);
+    for (int m = taken; j->best != NULL && m < METRICS; m++)
+        if (strcmp(metric_name(j, loader, m), j->best) == 0)
+            return no_such_metric(j, has,
+                                  "is a metric of integer labels, which the validation's data do "
+                                  "not have");
+    return CSE_OK;
+}
+
 /* ---- one data loader ---- */
 
 /* Logs the metrics of a loader at the training step whose weights were evaluated. */
@@ -97,8 +126,9 @@ static cse_status take_metrics(cse_job *j, int loader)
 {
     cse_job_result *result = j->result;
     cse_metric *const metrics[METRICS] = { j->loss, j->accuracy };
-    const int first = result->metric_count;
-    for (int m = 0; m < (j->has_accuracy ? METRICS : 1); m++) {
+    const int first = result->metric_count, count = j->has_accuracy ? METRICS : 1;
+    CSE_TRY(check_best_metric(j, loader, count));
+    for (int m = 0; m < count; m++) {
         double value;
         CSE_TRY(cse_metric_value(metrics[m], &value));
         if (result->metric_count == CSE_JOB_MAX_METRICS)
@@ -250,6 +280,24 @@ const char *const *cse_job_validation_names(cse_job *j)
     for (int i = 0; i < count; i++)
         names[i] = metric_name(j, i / METRICS, i % METRICS);
     return names;
+}
+
+cse_status cse_job_best_metric(cse_job *j, const char **name)
+{
+    const cse_job_settings *s = j->settings;
+    *name = NULL;
+    if (s->keep_best == NULL)
+        return CSE_OK;
+    const char *const *names = cse_job_validation_names(j);
+    for (int i = 0; names[i] != NULL && *name == NULL; i++)
+        if (strcmp(names[i], s->keep_best) == 0 ||
+            (s->val_count == 1 && strcmp(metric_names[i % METRICS], s->keep_best) == 0))
+            *name = names[i];
+    if (*name != NULL)
+        return CSE_OK;
+    return no_such_metric(j, names,
+                          s->val_count > 1 ? "is no metric of any of the validation's data loaders"
+                                           : "is no metric of the validation");
 }
 
 cse_status cse_job_replay(cse_job *j)

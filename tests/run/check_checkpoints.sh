@@ -71,6 +71,30 @@ expect worst 10 40
 start worst $keep --num_steps 20 --set 'checkpoint.keep_best={metric: val_loss, goal: max}'
 expect worst 10 60
 
+# A metric is known by either of its names; a wrong one is told before anything runs, with those
+# that there are.
+start short $keep --num_steps 40 --set 'checkpoint.keep_best={metric: loss, goal: max}'
+expect short 10 40
+start accurate $keep --num_steps 20 --set 'checkpoint.keep_best={metric: accuracy}'
+refused() { # WORDS ARGUMENTS...
+    words=$1
+    shift
+    timeout 100 "$csengine" start "$config" --json --model_dir "$work/wrong" $keep --num_steps 20 \
+        "$@" >/dev/null 2>"$work/wrong.err" && fail "wrong: $*"
+    grep -q "$words" "$work/wrong.err" || fail "expected '$words': $(cat "$work/wrong.err")"
+}
+refused 'keep_best.metric (.*keep_best:1:.*"val_lost" is no metric of the validation; accepted: '\
+'val_loss, val_accuracy' --set 'checkpoint.keep_best={metric: val_lost}'
+[ -d "$work/wrong" ] && ls "$work/wrong" | grep -q checkpoint && fail "a wrong metric has trained"
+two='fit.val_dataloader=[{data_processor: synthetic, features: [16], classes: 4, samples: 64,
+    batch_size: 64}, {data_processor: synthetic, features: [16], classes: 4, samples: 128,
+    batch_size: 64}]'
+refused 'data loaders; accepted: validate_0/loss, validate_0/accuracy, validate_1/loss' \
+    --set 'checkpoint.keep_best={metric: val_loss}' --set "$two"
+start second $keep --num_steps 40 --set "$two" \
+    --set 'checkpoint.keep_best={metric: validate_1/loss, goal: max}'
+expect second 10 40
+
 # What has no effect is said.
 start told --num_steps 10 --set 'checkpoint.keep_best={metric: val_accuracy}'
 grep -q 'keep_best.*without keep all checkpoints stay' "$work/told.err" ||

@@ -155,6 +155,18 @@ static void look_for_library(const folders *f, cse_config_plugin *plugin)
         plugin->library_node->text = plugin->library;
 }
 
+/* Schedules are made of schedules, each of which may be a library's. */
+static void look_for_nested_libraries(const folders *f, const cse_yaml_node *node)
+{
+    for (int i = 0; node != NULL && i < node->count; i++) {
+        cse_yaml_node *child = node->children[i];
+        if (node->kind != CSE_YAML_MAPPING || strcmp(node->keys[i].text, "library") != 0)
+            look_for_nested_libraries(f, child);
+        else if (child->kind == CSE_YAML_SCALAR && !cse_yaml_is_null(child))
+            child->text = look(f, child->text);
+    }
+}
+
 cse_status cse_config_look_in_mounts(const cse_config_loading *loading, const cse_settings *trainer,
                                      const cse_plugin_list *sections,
                                      const cse_confinement *confinement)
@@ -181,5 +193,7 @@ cse_status cse_config_look_in_mounts(const cse_config_loading *loading, const cs
     for (int s = 0; s < CSE_PLUGIN_SECTION_COUNT; s++)
         for (int k = 0; k < sections[s].count; k++)
             look_for_library(&code, &sections[s].plugins[k]);
+    const cse_yaml_node *init = cse_yaml_find(cse_yaml_find(loading->root, "trainer"), "init");
+    look_for_nested_libraries(&code, cse_yaml_find(init, "schedulers"));
     return CSE_OK;
 }

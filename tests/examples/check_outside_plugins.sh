@@ -107,6 +107,25 @@ early='[{library: ./custom_kinds.so, name: GoodEnough, loss: 0.5}]'
 grep -q 'the loss is good enough' out && [ ! -e early/checkpoint_120.mdl ] ||
     { cat out; fail 'the callback did not end the training'; }
 
+# A relative library is looked for in python_paths, also in schedules that are parts of others.
+mkdir code
+cp custom_training.so code/elsewhere.so
+triangle='name: TriangleLR, max_lr: 0.2, half_period: 60'
+nested() { # library: prints the digest
+    run "nested-$(basename "$1")" --num_steps 20 --python_paths "[$folder/code]" \
+        --set "trainer.init.optimizer.library=$1" --set "trainer.init.schedulers=[{SequentialLR:
+        {milestones: [10], schedulers: [{ConstantLR: {learning_rate: 0.1}}, {ScalePerParamLR:
+        {scheduler: {library: $1, $triangle}}}]}}]"
+}
+near=$(nested ./custom_training.so)
+[ -n "$near" ] && [ "$(nested elsewhere.so)" = "$near" ] || fail 'a library in python_paths'
+status=0
+"$csengine" start config.yaml --model_dir wrong --python_paths "[$folder/code]" \
+    --set "trainer.init.schedulers=[{SequentialLR: {milestones: [10], schedulers: [
+    {library: nowhere.so, $triangle}, {ConstantLR: {learning_rate: 0.1}}]}}]" >out 2>&1 || status=$?
+[ "$status" -eq 66 ] && grep -q 'nowhere.so cannot be opened' out ||
+    { cat out; fail 'a library that is in no folder of python_paths'; }
+
 # The library of the input function belongs to the data of a checkpoint.
 cp custom_training.so kept.so
 build "$top_srcdir/examples/outside/custom_training.c" custom_training.new -shared -fPIC -O1

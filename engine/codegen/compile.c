@@ -26,6 +26,7 @@
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
 #include "engine/codegen/plan_file.h"
+#include "engine/graph/outside_ops.h"
 #include "engine/kernels/kernel_record.h"
 #include "engine/kernels/product_order.h"
 #include "engine/trace/trace.h"
@@ -409,12 +410,32 @@ void cse_codegen_kernels(const cse_artefact *artefact, char kernels[CSE_KERNELS_
     snprintf(kernels, CSE_KERNELS_BYTES, "%.*s", (int)length, text->size > 0 ? text->data : "");
 }
 
+/* Without a compiler a step is interpreted by the workers' processes, which have no code but the
+ * engine's. Composites have become ops of the engine by then. */
+static cse_status check_interpretable(const cse_graph *graph)
+{
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_op *op = graph->nodes[n]->op;
+        if (cse_op_is_outside(op) && op->kind != CSE_OP_COMPOSITE)
+            return cse_fail_at(
+                &(cse_error){ .status = CSE_UNAVAILABLE,
+                              .hint = "install gcc or clang on this machine, or set CSE_CC to the "
+                                      "path of a compiler" },
+                "there is no C compiler (cc, gcc, clang), and the step has the op %s, which is not "
+                "the engine's own: its code must be compiled into the step",
+                op->name);
+    }
+    return CSE_OK;
+}
+
 cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
                                   cse_compile_result *result)
 {
     cse_status status = CSE_OK;
     *result = (cse_compile_result){ .compiler_present = c->compiler_present };
     memcpy(result->directory, c->directory, sizeof result->directory);
+    if (!c->compiler_present)
+        CSE_TRY(check_interpretable(graph));
     if (!c->compiler_present)
         cse_log_line(CSE_LOG_WARNING,
                      "there is no C compiler (cc, gcc, clang): the step runs interpreted, "

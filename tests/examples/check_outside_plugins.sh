@@ -136,6 +136,21 @@ fi
 grep -q 'was trained on other data: .*custom_training.so' out || { cat out; fail 'what changed'; }
 mv kept.so custom_training.so
 
+# Without a compiler a step is interpreted, in processes that have no code of libraries: the other
+# plugins work, and an op is refused before anything is started.
+without() { # options...
+    status=0
+    env -u CSE_CC PATH="$folder" "$csengine" start config.yaml --model_dir bare --num_steps 5 \
+        "$@" >out 2>&1 || status=$?
+}
+own='{name: fc_mnist, input_size: 2, hidden_sizes: [8], num_classes: 2}'
+without --set "trainer.init.model=$own"
+[ "$status" -eq 0 ] && grep -q 'runs interpreted' out || { cat out; fail 'plugins, no compiler'; }
+rm -r bare
+without
+[ "$status" -eq 69 ] && grep -q 'no C compiler .*the op softsign, .* set CSE_CC' out &&
+    ! ls bare/checkpoint_* 2>/dev/null || { cat out; fail "an op, no compiler: $status"; }
+
 # ---- mistakes ----
 fails_with() { # exit code, words of the message, options...
     code=$1 words=$2 status=0

@@ -1,5 +1,7 @@
 /* Both compute from the same values and round to the same format: what float arithmetic leaves open
- * moves a result to a neighbour at most. */
+ * moves a result to a neighbour at most, one epsilon away. An op that stands for several others (a
+ * composite, a kernel of several results) rounds after each: four such moves, of values as large as
+ * 1 or the result. */
 #include "run/contracts/op_code.h"
 
 #include <math.h>
@@ -14,8 +16,6 @@
 #include "engine/trace/arguments.h"
 #include "run/contracts/straight_run.h"
 
-enum { MOST_SAMPLES = 64 };
-
 static const struct {
     cse_dtype dtype;
     double epsilon, least; /* distance of 1 and the next value; the least above 0 */
@@ -24,22 +24,27 @@ static const struct {
                 { CSE_FLOAT16, 0x1p-10, 0x1p-24 },
                 { CSE_CBFLOAT16, 0x1p-9, 0x1p-39 } };
 
-typedef struct trial {
+/* A sample of an op that is in the graph. */
+typedef struct added_sample {
     const cse_op *op;
-    int format, count;
-    const cse_op_sample *samples[MOST_SAMPLES];
+    const cse_op_sample *sample;
+} added_sample;
+
+struct cse_op_trial {
+    int format, count, capacity;
+    added_sample *added;
     cse_graph *graph;
     cse_executable *compiled, *interpreter;
-} trial;
+};
 
-static cse_dtype dtype_of(const trial *t, const cse_op_sample *sample, int input)
+static cse_dtype dtype_of(const cse_op_trial *t, const cse_op_sample *sample, int input)
 {
     const cse_dtype dtype = sample->inputs[input].dtype;
     return dtype == CSE_FLOAT32 ? formats[t->format].dtype : dtype;
 }
 
 /* Whether the op's shape rule takes the sample with floats of the format. */
-static bool takes(const trial *t, const cse_op_sample *sample)
+static bool takes(const cse_op_trial *t, const cse_op *op, const cse_op_sample *sample)
 {
     cse_shape shapes[CSE_MAX_INPUTS], shape = cse_scalar_shape;
     cse_dtype dtypes[CSE_MAX_INPUTS], dtype;
@@ -50,11 +55,11 @@ static bool takes(const trial *t, const cse_op_sample *sample)
         narrow = narrow || dtypes[i] != sample->inputs[i].dtype;
     }
     const cse_infer in = { &sample->attributes, sample->input_count, shapes, dtypes };
-    return narrow && t->op->infer(&in, &shape, &dtype) == CSE_OK;
+    return narrow && op->infer(&in, &shape, &dtype) == CSE_OK;
 }
 
 /* fetched value = sum over the (one) microbatch of float32(op(inputs)) */
-static void add_sample(trial *t, const cse_op_sample *sample)
+static void add_sample(cse_op_trial *t, const cse_op *op, const cse_op_sample *sample)
 {
     cse_graph *graph = t->graph;
     cse_node *inputs[CSE_MAX_INPUTS];
@@ -70,23 +75,25 @@ static void add_sample(trial *t, const cse_op_sample *sample)
                                .node = inputs[i] };
     }
     cse_tensor *value =
-        cse_cast(cse_trace(t->op, &sample->attributes, sample->input_count, inputs), CSE_FLOAT32);
+        cse_cast(cse_trace(op, &sample->attributes, sample->input_count, inputs), CSE_FLOAT32);
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
     graph->fetches[graph->fetch_count++] = (cse_fetch_entry){
-        .name = cse_arena_string(graph->arena, sample->name),
+        .name = cse_arena_printf(graph->arena, "%s, %s", op->name, sample->name),
         .value = cse_trace_1(&cse_op_batch_sum, NULL, value),
     };
-    t->samples[t->count++] = sample;
+    CSE_GROW(t->added, t->count, t->capacity);
+    t->added[t->count++] = (added_sample){ op, sample };
 }
 
-static unsigned char *draw_inputs(const trial *t)
+static unsigned char *draw_inputs(const cse_op_trial *t)
 {
     unsigned char *bytes = cse_aligned_calloc((size_t)t->graph->space_bytes[CSE_SPACE_INPUT] + 64);
     for (int n = 0, next = 0; n < t->count; n++)
-        for (int i = 0; i < t->samples[n]->input_count; i++, next++) {
+        for (int i = 0; i < t->added[n].sample->input_count; i++, next++) {
             const cse_input_entry *entry = &t->graph->inputs[next];
             const bool is_float = cse_dtype_is_float(entry->dtype);
-            double low = t->samples[n]->inputs[i].low, high = t->samples[n]->inputs[i].high;
+            double low = t->added[n].sample->inputs[i].low;
+            double high = t->added[n].sample->inputs[i].high;
             if (low == 0 && high == 0) {
                 low = is_float ? -1 : 0;
                 high = is_float ? 1 : 2;
@@ -103,14 +110,15 @@ static unsigned char *draw_inputs(const trial *t)
     return bytes;
 }
 
-static cse_status compare(const trial *t, int number, const float *got, const float *expected)
+static cse_status compare(const cse_op_trial *t, int number, const float *got,
+                          const float *expected)
 {
-    const cse_op_sample *sample = t->samples[number];
+    const cse_op *op = t->added[number].op;
+    const bool several = op->kind == CSE_OP_COMPOSITE || op->kernel.results > 1;
     const int64_t count = cse_shape_elements(t->graph->fetches[number].value->shape);
     for (int64_t e = 0; e < count; e++) {
         const double size = fabs((double)expected[e]);
-        const bool several = t->op->kind == CSE_OP_COMPOSITE;
-        const double bound = sample->tolerance * fmax(1, size) +
+        const double bound = t->added[number].sample->tolerance * fmax(1, size) +
                              formats[t->format].epsilon * (several ? 4 * fmax(1, size) : size) +
                              formats[t->format].least;
         const bool same = got[e] == expected[e] || (isnan(got[e]) && isnan(expected[e]));
@@ -118,12 +126,13 @@ static cse_status compare(const trial *t, int number, const float *got, const fl
             return cse_fail(CSE_DATA,
                             "\"%s\", element %lld is %.9g compiled and %.9g by the reference "
                             "kernel; %.3g is allowed",
-                            sample->name, (long long)e, (double)got[e], (double)expected[e], bound);
+                            t->graph->fetches[number].name, (long long)e, (double)got[e],
+                            (double)expected[e], bound);
     }
     return CSE_OK;
 }
 
-static cse_status run_both(trial *t)
+static cse_status run_both(cse_op_trial *t)
 {
     cse_straight_run ours, theirs;
     unsigned char *inputs = draw_inputs(t);
@@ -143,33 +152,60 @@ static cse_status run_both(trial *t)
     return status;
 }
 
-static cse_status compile(const cse_contract *contract, trial *t)
+cse_dtype cse_op_trial_format(int format)
+{
+    return format < (int)(sizeof formats / sizeof formats[0]) ? formats[format].dtype
+                                                              : CSE_DTYPE_COUNT;
+}
+
+cse_op_trial *cse_op_trial_new(int format)
+{
+    cse_op_trial *t = cse_calloc(1, sizeof *t);
+    *t = (cse_op_trial){ .format = format, .graph = cse_graph_new(1, 8) };
+    return t;
+}
+
+int cse_op_trial_add(cse_op_trial *t, const cse_op *op)
+{
+    const int before = t->count;
+    cse_trace_begin(t->graph);
+    for (const cse_op_sample *s = op->samples; s != NULL && s->name != NULL; s++)
+        if (takes(t, op, s))
+            add_sample(t, op, s);
+    cse_trace_end();
+    return t->count - before;
+}
+
+cse_status cse_op_trial_run(cse_op_trial *t, const char *disable, const char *folder)
 {
     cse_compile_result compiled;
     CSE_TRY(cse_trace_status(t->graph));
-    CSE_TRY(cse_passes_run(t->graph, NULL));
-    CSE_TRY(cse_codegen_compile(t->graph, contract->folder, &compiled));
+    CSE_TRY(cse_passes_run(t->graph, &(cse_passes_options){ .disable = disable }));
+    CSE_TRY(cse_codegen_compile(t->graph, folder, &compiled));
     CSE_TRY(cse_executable_open(compiled.directory, &t->compiled));
     CSE_TRY(cse_executable_interpret(t->graph, &t->interpreter));
     return run_both(t);
 }
 
+void cse_op_trial_destroy(cse_op_trial **trial)
+{
+    if ((*trial)->compiled != NULL)
+        cse_executable_destroy(&(*trial)->compiled);
+    if ((*trial)->interpreter != NULL)
+        cse_executable_destroy(&(*trial)->interpreter);
+    cse_graph_destroy(&(*trial)->graph);
+    free((*trial)->added);
+    free(*trial);
+    *trial = NULL;
+}
+
 void cse_contract_op_code(cse_contract *contract, const cse_op *op)
 {
-    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
-        trial t = { .op = op, .format = (int)f, .graph = cse_graph_new(1, 8) };
-        cse_trace_begin(t.graph);
-        for (const cse_op_sample *s = op->samples; s->name != NULL && t.count < MOST_SAMPLES; s++)
-            if (takes(&t, s))
-                add_sample(&t, s);
-        cse_trace_end();
-        if (t.count > 0)
-            cse_contract_tell(contract, compile(contract, &t), "equals its reference in %s",
-                              cse_dtype_name(formats[f].dtype));
-        if (t.compiled != NULL)
-            cse_executable_destroy(&t.compiled);
-        if (t.interpreter != NULL)
-            cse_executable_destroy(&t.interpreter);
-        cse_graph_destroy(&t.graph);
+    for (int f = 0; cse_op_trial_format(f) != CSE_DTYPE_COUNT; f++) {
+        cse_op_trial *t = cse_op_trial_new(f);
+        if (cse_op_trial_add(t, op) > 0)
+            cse_contract_tell(contract, cse_op_trial_run(t, NULL, contract->folder),
+                              "equals its reference in %s", cse_dtype_name(cse_op_trial_format(f)));
+        cse_op_trial_destroy(&t);
     }
 }

@@ -197,3 +197,8 @@ int cse_job_evaluate(const cse_command_line *line, cse_job_mode mode)
     cse_job_clear(&job);
     return exit_code;
 }
+
+int cse_job_evaluate_one(const cse_command_line *line)
+{
+    return cse_job_evaluate(line, CSE_JOB_EVALUATE);
+}

@@ -53,6 +53,13 @@
         "validate_only", NULL, "backend.validate_only", NULL    \
     }
 
+/* What `validate` and `eval` print, which evaluate one checkpoint. */
+#define CSE_EVALUATION_OUTPUT_OPTIONS                                             \
+    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" }, \
+    {                                                                             \
+        "quiet", NULL, NULL, "prints only errors and the result"                  \
+    }
+
 /* A job's settings and what they borrow from. */
 typedef struct cse_prepared_job {
     cse_config *config;
@@ -79,7 +86,8 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job);
  * memory that a killed job leaves. Must be called before any thread exists. */
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job);
 
-/* A whole evaluation, from its configuration to the exit code. */
+/* A whole evaluation, from its configuration to the exit code; the other is of one checkpoint. */
 int cse_job_evaluate(const cse_command_line *line, cse_job_mode mode);
+int cse_job_evaluate_one(const cse_command_line *line);
 
 #endif

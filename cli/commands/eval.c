@@ -3,18 +3,8 @@
 
 #include "cli/job.h"
 
-static int run(const cse_command_line *line)
-{
-    return cse_job_evaluate(line, CSE_JOB_EVALUATE);
-}
-
 static const cse_option options[] = {
-    CSE_JOB_OPTIONS,
-    CSE_RUN_OPTIONS,
-    CSE_EVALUATION_OPTIONS,
-    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
-    { "quiet", NULL, NULL, "prints only errors and the result" },
-    { 0 },
+    CSE_JOB_OPTIONS, CSE_RUN_OPTIONS, CSE_EVALUATION_OPTIONS, CSE_EVALUATION_OUTPUT_OPTIONS, { 0 },
 };
 
 static const cse_command_note examples[] = {
@@ -36,5 +26,5 @@ const cse_command cse_command_eval = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
-    .run = run,
+    .run = cse_job_evaluate_one,
 };

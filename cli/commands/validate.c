@@ -3,17 +3,11 @@
 
 #include "cli/job.h"
 
-static int run(const cse_command_line *line)
-{
-    return cse_job_evaluate(line, CSE_JOB_EVALUATE);
-}
-
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_EVALUATION_OPTIONS,
     { "checkpoint", "FILE", "fit.ckpt_path", "the checkpoint; as --checkpoint_path" },
-    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
-    { "quiet", NULL, NULL, "prints only errors and the result" },
+    CSE_EVALUATION_OUTPUT_OPTIONS,
     { 0 },
 };
 
@@ -37,5 +31,5 @@ const cse_command cse_command_validate = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
-    .run = run,
+    .run = cse_job_evaluate_one,
 };

@@ -2,26 +2,11 @@
  * (loop_time_remaining) and of all its steps (time_remaining), by the rate so far. */
 #include <stdlib.h>
 
-#include "engine/base/arena.h"
 #include "run/callbacks/rates.h"
-
-typedef struct profiler {
-    cse_callback_host *host;
-    cse_rates rates;
-} profiler;
-
-static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
-{
-    (void)settings;
-    profiler *p = cse_calloc(1, sizeof *p);
-    p->host = host;
-    *self = p;
-    return CSE_OK;
-}
 
 static cse_status on_train_step_end(void *self, const cse_callback_step *step)
 {
-    profiler *p = self;
+    cse_rates_profiler *p = self;
     if (!cse_rates_update(&p->rates, step))
         return CSE_OK;
     cse_callback_log(p->host, "loop_time_remaining", step->step,
@@ -30,8 +15,6 @@ static cse_status on_train_step_end(void *self, const cse_callback_step *step)
                      (double)(step->last_step - step->step) / p->rates.steps_per_second);
     return CSE_OK;
 }
-
-static const cse_setting settings[] = { { .name = NULL } };
 
 static const cse_callback_sample samples[] = {
     { .settings = "{}",
@@ -45,8 +28,8 @@ static const cse_callback_sample samples[] = {
 const cse_callback_descriptor cse_callback_duration_profiler = {
     .name = "DurationProfiler",
     .summary = "logs the seconds that are left",
-    .settings = settings,
-    .setup = setup,
+    .settings = cse_rates_profiler_settings,
+    .setup = cse_rates_profiler_setup,
     .finalize = free,
     .on_train_step_end = on_train_step_end,
     .samples = samples,

@@ -1,6 +1,8 @@
 /* The first logged step has nothing before it, and so begins with the rate since the start. */
 #include "run/callbacks/rates.h"
 
+#include "engine/base/arena.h"
+
 bool cse_rates_update(cse_rates *r, const cse_callback_step *step)
 {
     const double done = (double)(step->step - step->first_step);
@@ -17,4 +19,16 @@ bool cse_rates_update(cse_rates *r, const cse_callback_step *step)
     r->total_samples = samples;
     r->step = step->step;
     return true;
+}
+
+const cse_setting cse_rates_profiler_settings[] = { { .name = NULL } };
+
+cse_status cse_rates_profiler_setup(const cse_settings *settings, cse_callback_host *host,
+                                    void **self)
+{
+    (void)settings;
+    cse_rates_profiler *p = cse_calloc(1, sizeof *p);
+    p->host = host;
+    *self = p;
+    return CSE_OK;
 }

@@ -17,4 +17,14 @@ typedef struct cse_rates {
 /* Takes a step; false where no time has passed since the one before. */
 bool cse_rates_update(cse_rates *rates, const cse_callback_step *step);
 
+/* What a callback that only logs rates is: its settings, of which there are none, and itself, which
+ * free releases. */
+typedef struct cse_rates_profiler {
+    cse_callback_host *host;
+    cse_rates rates;
+} cse_rates_profiler;
+extern const cse_setting cse_rates_profiler_settings[];
+cse_status cse_rates_profiler_setup(const cse_settings *settings, cse_callback_host *host,
+                                    void **self);
+
 #endif

@@ -15,11 +15,11 @@ VALIDATION = """    val_dataloader:
       data_processor: synthetic
       features: [16]
       classes: 4
-      samples: 5120000
+      samples: 2560000
       batch_size: 64
       micro_batch_size: 16
 """
-BATCHES = 80000
+BATCHES = 40000
 
 
 def validated():

@@ -24,17 +24,19 @@ sh "$source/scripts/fill_tables.sh" "$csengine" "$work/filled.md" >"$work/docume
 diff "$source/docs/cerebras_api.md" "$work/document.md" >"$work/difference" ||
     fail "docs/cerebras_api.md is old: make cerebras_api; $(head -n 5 "$work/difference")"
 
-# refuses ROW WHAT: a tree whose rows are these and one more, which is not true.
+# refuses ROW WHAT: a row that is not true. All of them stand in one tree behind the true ones; each
+# must be refused, by its line and for its reason.
 mkdir -p "$work/tree/scripts" "$work/tree/docs"
 for part in include tests; do
     ln -s "$(cd "$source/$part" && pwd)" "$work/tree/$part"
 done
 cp "$source/docs/cerebras_api.md" "$work/tree/docs/"
+cp "$source/scripts/cerebras_api.txt" "$work/tree/scripts/"
+line=$(wc -l <"$source/scripts/cerebras_api.txt")
 refuses() {
-    { cat "$source/scripts/cerebras_api.txt"; printf '%s\n' "$1"; } \
-        >"$work/tree/scripts/cerebras_api.txt"
-    fill "$work/tree" >"$work/out" 2>"$work/err" && fail "accepted: $1"
-    grep -qF "$2" "$work/err" || fail "$1: $(cat "$work/err")"
+    line=$((line + 1))
+    printf '%s\n' "$1" >>"$work/tree/scripts/cerebras_api.txt"
+    printf '%s\t%s\n' "cerebras_api.txt:$line: " "$2" >>"$work/expected"
 }
 test=tests/run/check_job.c
 refuses "x | call | same | \`cse_nothing\` | $test:cse_run |" '`cse_nothing` does not exist'
@@ -53,4 +55,10 @@ refuses "x | call | different | \`cse_run\` | $test |" 'it gives no reason'
 refuses "x | call | not yet | | |" 'it gives no reason'
 refuses "x | call | nearly | \`cse_run\` | $test |" '"nearly" is none of'
 refuses "x | call | same | | $test:cse_run |" 'it does not say what it is here'
+fill "$work/tree" >"$work/out" 2>"$work/err" && fail "rows that are not true are accepted"
+while IFS="$(printf '\t')" read -r where what; do
+    grep -F "$where" "$work/err" | grep -qF "$what" || fail "$where$what: $(cat "$work/err")"
+done <"$work/expected"
+[ "$(grep -c . "$work/err")" -eq "$(grep -c . "$work/expected")" ] ||
+    fail "other rows are refused, too: $(cat "$work/err")"
 [ "$failures" = 0 ]

@@ -17,7 +17,7 @@ function ownerOf(microbatches, replicas, microbatch) {
   return replicas - 1;
 }
 
-/* As workers/arena/reduction_tree.c: how many nodes cover a replica's share. */
+/* As workers/hosts/reduction_tree.c: how many nodes cover a replica's share. */
 function cover(first, size, from, to) {
   if (first >= to || first + size <= from) return 0;
   if (first >= from && first + size <= to) return 1;

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "workers/arena/reduction_tree.h"
+#include "workers/hosts/reduction_tree.h"
 
 START_TEST(test_splits_at_powers_of_two)
 {

@@ -19,7 +19,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/types/rounding.h"
-#include "workers/arena/reduction_tree.h"
+#include "workers/hosts/reduction_tree.h"
 
 /* Elements [first, first + count) of a gradient, all of one kind. `first` is a multiple of 16. */
 typedef struct cse_segment {

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "workers/hosts/reduction_tree.h"
+
 void cse_host_cut_even(int microbatches, int host_count, uint64_t present, cse_host_cut *cut)
 {
     const int shares = __builtin_popcountll(present);
@@ -22,4 +24,12 @@ int cse_host_cut_of(const cse_host_cut *cut, int microbatch)
     while (cut->bounds[host + 1] <= microbatch)
         host++;
     return host;
+}
+
+int cse_host_cut_pieces(const cse_host_cut *cut, int host)
+{
+    int pieces = 0;
+    for (int at = cut->bounds[host]; at < cut->bounds[host + 1]; pieces++)
+        at = cse_tree_next(cut->bounds[cut->host_count], at, cut->bounds[host + 1]);
+    return pieces;
 }

@@ -27,4 +27,7 @@ void cse_host_cut_even(int microbatches, int host_count, uint64_t present, cse_h
 /* Host that has the microbatch. */
 int cse_host_cut_of(const cse_host_cut *cut, int microbatch);
 
+/* How many pieces the host sends: nodes of the reduction tree that cover its range. */
+int cse_host_cut_pieces(const cse_host_cut *cut, int host);
+
 #endif

@@ -1,5 +1,5 @@
 /* Everything about the tree is computed from the number of microbatches; nothing is stored. */
-#include "workers/arena/reduction_tree.h"
+#include "workers/hosts/reduction_tree.h"
 
 #include <assert.h>
 
@@ -75,4 +75,15 @@ static int add_cover(cse_tree_node node, int first, int end, cse_tree_node *node
 int cse_tree_cover(int microbatches, int first, int end, cse_tree_node *nodes)
 {
     return first < end ? add_cover(cse_tree_root(microbatches), first, end, nodes) : 0;
+}
+
+/* The largest node that begins at `first` has as many microbatches as the lowest bit of `first`, or
+ * all that are left; its left descendants have the powers of two below. */
+int cse_tree_next(int microbatches, int first, int end)
+{
+    assert(first >= 0 && first < end && end <= microbatches);
+    if (end == microbatches && (first == 0 || (first & -first) >= microbatches - first))
+        return microbatches;
+    const int fits = 1 << (31 - __builtin_clz((unsigned)(end - first)));
+    return first + (first == 0 || fits < (first & -first) ? fits : first & -first);
 }

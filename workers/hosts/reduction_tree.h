@@ -12,8 +12,8 @@
  * EasyScale (fixed logical workers), TBIK (one tree across tensor-parallel sizes).
  *
  * Nodes are numbered in heap order: the root is 1, the children of i are 2i and 2i + 1. */
-#ifndef CSE_WORKERS_ARENA_REDUCTION_TREE_H
-#define CSE_WORKERS_ARENA_REDUCTION_TREE_H
+#ifndef CSE_WORKERS_HOSTS_REDUCTION_TREE_H
+#define CSE_WORKERS_HOSTS_REDUCTION_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,6 +47,9 @@ void cse_tree_share(int microbatches, int replicas, int replica, int *first, int
 /* The nodes that cover [first, end): the largest ones inside it, from left to right. `nodes` has
  * room for all microbatches. Returns their number. */
 int cse_tree_cover(int microbatches, int first, int end, cse_tree_node *nodes);
+
+/* Where the first of these nodes ends, first < end: the next one begins there. */
+int cse_tree_next(int microbatches, int first, int end);
 
 /* How many additions of the two latest partial sums follow gradient `count - 1` of a range: the
  * trailing zeros of `count`, as carries in a binary counter. At the end of the range the partial

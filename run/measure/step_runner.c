@@ -9,16 +9,27 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/layout.h"
 #include "workers/worker/work.h"
 
 struct cse_step_runner {
     cse_executable *executable;
     cse_dataloader *loader;
-    cse_microbatch_source *source;
+    cse_microbatch_source *source, timed_source;
     cse_cluster *cluster;
     cse_work *work;
     int64_t steps;
+    int64_t input_ns; /* of all steps */
 };
+
+static cse_status read_timed(void *self, int64_t step, int64_t m, void *bytes)
+{
+    cse_step_runner *runner = self;
+    const int64_t start_ns = cse_clock_ns();
+    cse_status status = runner->source->read(runner->source->self, step, m, bytes);
+    runner->input_ns += cse_clock_ns() - start_ns;
+    return status;
+}
 
 static cse_status compile(const cse_job_settings *settings, cse_job_result *result)
 {
@@ -63,9 +74,10 @@ static cse_status open_step(cse_step_runner *runner, const cse_job_settings *set
     cse_cluster_attach(runner->cluster, 0, getpid());
     cse_cluster_set_roles(runner->cluster, 0,
                           CSE_ROLE_REPLICA | CSE_ROLE_WEIGHT_SERVER | CSE_ROLE_INPUT);
+    runner->timed_source = (cse_microbatch_source){ .self = runner, .read = read_timed };
     return cse_work_new(&(cse_work_options){ .cluster = runner->cluster,
                                              .executable = runner->executable,
-                                             .source = runner->source },
+                                             .source = &runner->timed_source },
                         &runner->work);
 }
 
@@ -106,21 +118,34 @@ static int64_t processor_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* One unit of work; what belongs to the microbatches is known by the stage that it is done in. */
+static cse_status work_once(cse_step_runner *runner, cse_step_time *taken)
+{
+    const int64_t start_ns = cse_clock_ns(), input_start_ns = runner->input_ns;
+    const bool computes = cse_step_stage(cse_word_load(runner->cluster->step)) == CSE_STAGE_COMPUTE;
+    switch (cse_work_once(runner->work)) {
+    case CSE_WORK_DONE:
+        break;
+    case CSE_WORK_FAILED:
+        return cse_work_status(runner->work);
+    default:
+        return cse_fail(CSE_INTERNAL, "bench: step %lld has nothing to do and is not done",
+                        (long long)runner->steps);
+    }
+    const int64_t input_ns = runner->input_ns - input_start_ns;
+    taken->input_ns += input_ns;
+    taken->gradients_ns += computes ? cse_clock_ns() - start_ns - input_ns : 0;
+    return CSE_OK;
+}
+
 cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
 {
     cse_record record;
     int64_t start_ns = cse_clock_ns(), processor_start_ns = processor_ns();
+    *taken = (cse_step_time){ .input_ns = 0 };
     cse_cluster_release(runner->cluster, ++runner->steps);
     while (!cse_cluster_next_record(runner->cluster, &record))
-        switch (cse_work_once(runner->work)) {
-        case CSE_WORK_DONE:
-            break;
-        case CSE_WORK_FAILED:
-            return cse_work_status(runner->work);
-        default:
-            return cse_fail(CSE_INTERNAL, "bench: step %lld has nothing to do and is not done",
-                            (long long)runner->steps);
-        }
+        CSE_TRY(work_once(runner, taken));
     cse_cluster_close_record(runner->cluster);
     cse_cluster_free_records(runner->cluster, record.step + 1);
     taken->clock_ns = cse_clock_ns() - start_ns;
@@ -149,6 +174,11 @@ double cse_median_of_times(double *values, int64_t count)
 {
     qsort(values, (size_t)count, sizeof *values, by_size);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+const cse_cluster *cse_step_runner_cluster_view(const cse_step_runner *runner)
+{
+    return runner->cluster;
 }
 
 const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner)

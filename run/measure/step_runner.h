@@ -15,9 +15,12 @@ cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_st
                                cse_step_runner **runner);
 void cse_step_runner_destroy(cse_step_runner **runner);
 
-/* How long a step took: wall-clock and processor time; they differ when other processes compete. */
+/* How long a step took: wall-clock and processor time; they differ when other processes compete. Of
+ * the clock's: reading input, and gradients of microbatches with what is summed as they come; what
+ * is left is the sums, the norm and the update. */
 typedef struct cse_step_time {
     int64_t clock_ns, processor_ns;
+    int64_t input_ns, gradients_ns;
 } cse_step_time;
 
 /* One whole step. */
@@ -30,6 +33,9 @@ cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *tak
 
 /* Of `count` measured values, which it sorts; at least one. */
 double cse_median_of_times(double *values, int64_t count);
+
+/* The arena that it runs in; borrowed. */
+const cse_cluster *cse_step_runner_cluster_view(const cse_step_runner *runner);
 
 /* The planned step; borrowed. */
 const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner);

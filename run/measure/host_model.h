@@ -1,0 +1,65 @@
+/* What a training would do on several hosts, from the profile of one: a model, without measurement.
+ *
+ * Every host holds the whole state. It computes its share of the step's microbatches, sends the
+ * pieces of its share to all other hosts, and does the rest of the step by itself. With R replicas
+ * on each of H hosts, shares cut by workers/hosts/planned_cut.h (whose head has the formulas of the
+ * time until a piece is sent), B bytes a piece:
+ *
+ *     compute   = max over hosts of ceil(share / R) * time of a microbatch
+ *     exposed   = max over hosts of (when its last piece is sent) - compute
+ *     step      = compute + exposed + update / R
+ *     bytes up  = max over hosts of pieces * (H - 1) * B; down: the pieces of all others * B
+ *     memory    = arena without partial sums + R processes + partial sums of all nodes that are kept
+ *     goodput   = 1 / (1 + saves) * 1 / (1 + losses)
+ *       saves   = pause of a save / (steps between two saves * step)
+ *       losses  = H / (mean time between failures of a host) * (lease + one step)
+ *     rate      = samples of a step / step * goodput
+ *     cost      = H / rate * 10^6 / 3600 host-hours a million samples
+ *
+ * A lost host costs the lease, until it is known to be lost, and one step, in which the others
+ * compute its share, too. A single host has nobody who goes on: it loses half of the steps between
+ * two saves and one more; without saves between, its goodput is not known. */
+#ifndef CSE_RUN_MEASURE_HOST_MODEL_H
+#define CSE_RUN_MEASURE_HOST_MODEL_H
+
+#include "workers/hosts/planned_cut.h"
+
+/* One host, with one replica on one core. */
+typedef struct cse_host_profile {
+    int64_t microbatches, micro_batch_size;
+    double microbatch_s; /* forward, backward and its part of the sums */
+    double update_s;     /* what is left of the step: sums, norm, update */
+    double save_s;       /* how long the steps wait while a checkpoint is copied */
+    int64_t save_steps;  /* between two saves; 0: only at the end */
+    int64_t rounded_elements, exact_elements; /* of a piece: 2 and 4 bytes each */
+    int64_t arena_bytes;                      /* without partial sums */
+    int64_t partial_sum_bytes, process_bytes;
+} cse_host_profile;
+
+typedef struct cse_host_plan_options {
+    int hosts, replicas;
+    double bytes_per_s; /* of each host's link, in each direction */
+    double failure_s;   /* mean time between failures of a host; 0: they do not fail */
+    double lease_s;
+} cse_host_plan_options;
+
+typedef struct cse_host_plan {
+    cse_host_cut cut;
+    int pieces;                       /* of all hosts, a step */
+    int largest_share, working_hosts; /* hosts with microbatches */
+    double compute_s, exposed_s, update_s, step_s;
+    double bytes_up, bytes_down; /* a step, of the host that has most */
+    double memory_bytes;         /* of the host that has most */
+    double goodput;              /* share of the time; NaN: not known */
+    double samples_per_s;        /* with the goodput; NaN likewise */
+    double host_hours;           /* a million samples */
+} cse_host_plan;
+
+double cse_host_piece_bytes(const cse_host_profile *profile);
+void cse_host_plan_make(const cse_host_profile *profile, const cse_host_plan_options *options,
+                        cse_host_plan *plan);
+
+/* What the model takes for granted, a sentence each; ended by NULL. */
+extern const char *const cse_host_model_assumptions[];
+
+#endif

@@ -1,0 +1,164 @@
+/* Times are medians over the steps; sizes are those of the arena that they ran in. One table of
+ * members serves reading and writing. */
+#include "run/measure/host_profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "engine/passes/memory_plan.h"
+#include "workers/arena/coordinator_side.h"
+#include "workers/arena/layout.h"
+
+enum { WARM_UP_STEPS = 2 };
+
+/* ---- measurement ---- */
+
+/* What a checkpoint makes the steps wait for: a copy of the states into new memory. */
+static double save_seconds(const cse_cluster *cluster)
+{
+    const size_t bytes = (size_t)cluster->head->state_bytes;
+    const int64_t start_ns = cse_clock_ns();
+    char *copy = cse_malloc(bytes + 1);
+    memcpy(copy, cse_cluster_states_view(cluster), bytes);
+    __asm__ volatile("" : : "r"(copy) : "memory"); /* the copy is used */
+    free(copy);
+    return (double)(cse_clock_ns() - start_ns) * 1e-9;
+}
+
+static void read_sizes(const cse_step_runner *runner, cse_host_profile *profile)
+{
+    const cse_cluster *cluster = cse_step_runner_cluster_view(runner);
+    const cse_arena_head *head = cluster->head;
+    profile->microbatches = head->microbatches;
+    profile->micro_batch_size = head->micro_batch_size;
+    for (int i = 0; i < cluster->segments.count; i++) {
+        const cse_segment *segment = &cluster->segments.items[i];
+        *(segment->rounded ? &profile->rounded_elements : &profile->exact_elements) +=
+            segment->count;
+    }
+    profile->arena_bytes = head->partial_sums_offset;
+    profile->partial_sum_bytes = head->partial_sum_stride;
+    profile->process_bytes =
+        cse_memory_plan_figures(cse_step_runner_graph_view(runner)).workspace_bytes;
+}
+
+cse_status cse_host_profile_measure(cse_step_runner *runner, int64_t steps,
+                                    cse_host_profile *profile)
+{
+    double *gradients_s = cse_calloc(2 * (size_t)steps, sizeof *gradients_s);
+    double *update_s = gradients_s + steps;
+    cse_status status = CSE_OK;
+    *profile = (cse_host_profile){ .microbatches = 0 };
+    for (int64_t step = -WARM_UP_STEPS; step < steps && status == CSE_OK; step++) {
+        cse_step_time taken;
+        status = cse_step_runner_run(runner, &taken);
+        if (step < 0 || status != CSE_OK)
+            continue;
+        gradients_s[step] = (double)taken.gradients_ns * 1e-9;
+        update_s[step] = (double)(taken.clock_ns - taken.gradients_ns - taken.input_ns) * 1e-9;
+    }
+    if (status == CSE_OK) {
+        read_sizes(runner, profile);
+        profile->microbatch_s =
+            cse_median_of_times(gradients_s, steps) / (double)profile->microbatches;
+        profile->update_s = cse_median_of_times(update_s, steps);
+        profile->save_s = save_seconds(cse_step_runner_cluster_view(runner));
+    }
+    free(gradients_s);
+    return status;
+}
+
+/* ---- file ---- */
+
+typedef struct member {
+    const char *name;
+    size_t offset;
+    bool whole;         /* int64_t, else double */
+    double least, most; /* accepted */
+} member;
+
+#define WHOLE(name, least, most)                                   \
+    {                                                              \
+#name, offsetof(cse_host_profile, name), true, least, most \
+    }
+#define REAL(name, least, most)                                     \
+    {                                                               \
+#name, offsetof(cse_host_profile, name), false, least, most \
+    }
+
+static const member members[] = {
+    WHOLE(microbatches, 1, 1 << 20),
+    WHOLE(micro_batch_size, 1, 1e9),
+    REAL(microbatch_s, 1e-9, 1e6),
+    REAL(update_s, 0, 1e6),
+    REAL(save_s, 0, 1e6),
+    WHOLE(rounded_elements, 0, 1e13),
+    WHOLE(exact_elements, 0, 1e13),
+    WHOLE(arena_bytes, 0, 1e15),
+    WHOLE(partial_sum_bytes, 0, 1e15),
+    WHOLE(process_bytes, 0, 1e15),
+};
+enum { MEMBERS = sizeof members / sizeof *members };
+
+json_t *cse_host_profile_json(const cse_host_profile *profile)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < MEMBERS; i++) {
+        const void *value = (const char *)profile + members[i].offset;
+        json_object_set_new(object, members[i].name,
+                            members[i].whole ? json_integer(*(const int64_t *)value)
+                                             : json_real(*(const double *)value));
+    }
+    return object;
+}
+
+cse_status cse_host_profile_write(const cse_host_profile *profile, const char *path)
+{
+    json_t *object = cse_host_profile_json(profile);
+    const bool written = json_dump_file(object, path, JSON_INDENT(2)) == 0;
+    const int error = errno;
+    json_decref(object);
+    return written ? CSE_OK
+                   : cse_fail(CSE_CANNOT_CREATE, "%s: the profile cannot be written: %s", path,
+                              strerror(error));
+}
+
+static cse_status read_member(const json_t *object, const member *m, const char *path,
+                              cse_host_profile *profile)
+{
+    const json_t *value = json_object_get(object, m->name);
+    void *to = (char *)profile + m->offset;
+    const double number = json_is_number(value) ? json_number_value(value) : NAN;
+    if (!(number >= m->least && number <= m->most) || (m->whole && !json_is_integer(value)))
+        return cse_fail(CSE_DATA,
+                        "%s: \"%s\" is missing or out of range; accepted: %s from %g to %g, as "
+                        "`csengine plan --save_profile` writes it",
+                        path, m->name, m->whole ? "an integer" : "a number", m->least, m->most);
+    if (m->whole)
+        *(int64_t *)to = json_integer_value(value);
+    else
+        *(double *)to = number;
+    return CSE_OK;
+}
+
+cse_status cse_host_profile_read(const char *path, cse_host_profile *profile)
+{
+    json_error_t error;
+    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (object == NULL)
+        return error.line < 1
+                   ? cse_fail(CSE_NO_INPUT, "%s: the profile cannot be read: %s", path, error.text)
+                   : cse_fail(CSE_DATA, "%s:%d:%d: the profile is no JSON: %s", path, error.line,
+                              error.column, error.text);
+    cse_status status = CSE_OK;
+    *profile = (cse_host_profile){ .microbatches = 0 };
+    for (int i = 0; i < MEMBERS && status == CSE_OK; i++)
+        status = read_member(object, &members[i], path, profile);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,111 @@
+#!/bin/sh
+# `csengine plan`: a profile whose plans are computed by hand, one that is measured, and what is
+# refused.
+set -eu
+source_directory=${top_srcdir:-.}
+csengine=${CSENGINE_EXECUTABLE:-${top_builddir:-.}/csengine}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=1
+}
+
+plan() {
+    "$csengine" plan "$source_directory/configs/synthetic.yaml" --model_dir "$work/model" "$@"
+}
+
+# The number of the plan's member $1 at $2 hosts of the table in the file `json`.
+field() { # name hosts
+    grep -o "\"hosts\":$2,.*" "$work/json" | grep -o "\"$1\":[^,}]*" | sed -n '1s/[^:]*://p'
+}
+
+near() { # name hosts expected
+    awk -v is="$(field "$1" "$2")" -v expected="$3" \
+        'BEGIN { exit !(is != "" && (is - expected) ^ 2 <= 1e-18 * expected ^ 2) }' ||
+        fail "$1 of $2 hosts is $(field "$1" "$2"), not $3"
+}
+
+cat >"$work/profile" <<END
+{"microbatches": 4, "micro_batch_size": 16, "microbatch_s": 0.5, "update_s": 0.1, "save_s": 1,
+ "rounded_elements": 1000000, "exact_elements": 250000, "arena_bytes": 1000,
+ "partial_sum_bytes": 100, "process_bytes": 10}
+END
+
+# A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: at 100 Mbit/s 0.24 s to each other host.
+# One host: 4 * 0.5 + 0.1 s. Two: two microbatches, 0.24 s, the update; four: 0.5 + 3 * 0.24 + 0.1.
+# On two hosts a failure, every 10 hours of each, costs 9 + 1.34 s; a save of 1 s is every 20 steps.
+plan --profile "$work/profile" --hosts 1..2,4 --link 100M --replicas 1 --mtbf 10 --lease 9 \
+    --set checkpoint.steps=20 --json >"$work/json" || fail "no plan"
+near step_s 1 2.1
+near exposed_s 1 0
+near step_s 2 1.34
+near exposed_s 2 0.24
+near step_s 4 1.32
+near bytes_up 2 3e6
+near bytes_up 4 9e6
+near bytes_down 4 9e6
+near memory_bytes 4 1410
+near goodput 2 "$(awk 'BEGIN { printf "%.17g", 1 / (1 + 1 / 26.8) / (1 + 2 / 36000 * 10.34) }')"
+near host_hours_per_million_samples 2 "$(awk 'BEGIN {
+    goodput = 1 / (1 + 1 / 26.8) / (1 + 2 / 36000 * 10.34)
+    printf "%.17g", 2 / (64 / 1.34 * goodput) * 1e6 / 3600 }')"
+[ -z "$(field step_s 3)" ] || fail "a plan that was not asked for"
+grep -q '"assumptions":\["hosts are alike' "$work/json" || fail "no assumptions"
+
+# As many replicas as the configuration says: two.
+plan --profile "$work/profile" --hosts 1 --json >"$work/json"
+near step_s 1 1.05
+
+# The table has a line a number of hosts; a single host that may fail has no known goodput.
+plan --profile "$work/profile" --hosts 1..3 --mtbf 10 >"$work/table" || fail "no table"
+grep -Eq '^2 .*  0\.99[0-9]*  ' "$work/table" || fail "no goodput of 2: $(cat "$work/table")"
+grep -Eq '^1 .*  -  ' "$work/table" || fail "a goodput of 1: $(cat "$work/table")"
+[ "$(grep -c '^[1-9]' "$work/table")" = 3 ] || fail "not three lines: $(cat "$work/table")"
+grep -q 'a lost host is replaced' "$work/table" || fail "no assumptions: $(cat "$work/table")"
+
+# A measured profile, read again, makes the same plan.
+plan --steps 3 --hosts 1..5 --save_profile "$work/measured" --json >"$work/one" 2>/dev/null ||
+    fail "no profile is measured"
+plan --profile "$work/measured" --hosts 1..5 --json >"$work/two" || fail "it cannot be read"
+cmp -s "$work/one" "$work/two" || fail "another plan from the saved profile"
+# fc_mnist with 16 inputs, 32 and 4 units: 16 * 32 + 32 + 32 * 4 + 4 = 676 gradients, exact in fp32;
+# beside them sums of the loss and metrics, in lines of 16.
+awk -F'[:,]' '/exact_elements/ { exit !($2 >= 676 && $2 <= 676 + 64) }' "$work/measured" ||
+    fail "not 676 gradients: $(cat "$work/measured")"
+plan --steps 1 --weight_grad_reduce bf16 --save_profile "$work/measured" >/dev/null 2>&1
+awk -F'[:,]' '/rounded_elements/ { exit !($2 == 676) }' "$work/measured" ||
+    fail "not 676 rounded gradients: $(cat "$work/measured")"
+
+refused() { # words arguments...
+    words=$1
+    shift
+    if plan "$@" >"$work/out" 2>"$work/err"; then
+        fail "accepted: $*"
+    fi
+    grep -q -- "$words" "$work/err" || fail "$*: $(cat "$work/err")"
+}
+for hosts in 0 65 1..65 4..2 1, a 1..2x ''; do
+    refused 'accepted: numbers from 1 to 64' --profile "$work/profile" --hosts "$hosts"
+done
+for link in 0 10X G 10GG -1G nan ''; do
+    refused 'accepted: bits a second' --profile "$work/profile" --link="$link"
+done
+refused 'accepted: a number' --profile "$work/profile" --mtbf 0
+refused 'cannot be read' --profile "$work/nowhere"
+echo '{"microbatches": 4' >"$work/bad"
+refused 'is no JSON' --profile "$work/bad"
+echo '[]' >"$work/bad"
+refused '"microbatches" is missing or out of range' --profile "$work/bad"
+for change in s/0.5/0/ s/0.5/1e999/ s/1000000/1e6/ s/250000/-1/ s/1000,/1.5,/ 's/"save_s": 1,//'; do
+    sed "$change" "$work/profile" >"$work/bad"
+    refused 'missing or out of range\|is no JSON' --profile "$work/bad"
+done
+sed 's/"microbatches": 4/"microbatches": 8/' "$work/profile" >"$work/bad"
+refused 'of a step of 128 samples, but batch_size is 64' --profile "$work/bad"
+refused 'cannot be written' --profile "$work/profile" --save_profile "$work/no/where"
+
+[ "$failures" = 0 ] || exit 1
+echo "all as expected"

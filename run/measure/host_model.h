@@ -9,7 +9,7 @@
  *     exposed   = max over hosts of (when its last piece is sent) - compute
  *     step      = compute + exposed + update / R
  *     bytes up  = max over hosts of pieces * (H - 1) * B; down: the pieces of all others * B
- *     memory    = arena without partial sums + R processes + partial sums of all nodes that are kept
+ *     memory    = arena without partial sums + R processes + sums of its nodes, others' pieces
  *     goodput   = 1 / (1 + saves) * 1 / (1 + losses)
  *       saves   = pause of a save / (steps between two saves * step)
  *       losses  = H / (mean time between failures of a host) * (lease + one step)

@@ -34,7 +34,7 @@ cat >"$work/profile" <<END
  "partial_sum_bytes": 100, "process_bytes": 10}
 END
 
-# A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: at 100 Mbit/s 0.24 s to each other host.
+# A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: 0.24 s to each host at 100 Mbit/s.
 # One host: 4 * 0.5 + 0.1 s. Two: two microbatches, 0.24 s, the update; four: 0.5 + 3 * 0.24 + 0.1.
 # On two hosts a failure, every 10 hours of each, costs 9 + 1.34 s; a save of 1 s is every 20 steps.
 plan --profile "$work/profile" --hosts 1..2,4 --link 100M --replicas 1 --mtbf 10 --lease 9 \

@@ -76,10 +76,8 @@ END_TEST
 
 /* Three hosts, 2 * 10 MB a piece. At 2 GB/s (0.01 s a piece) the least time has 22 microbatches on
  * the largest share, and its last piece alone is exposed: the pieces before it have a microbatch of
- * time, 0.1 s, at least. At 10 MB/s (2 s a piece) a host with two pieces has sent them after 4 s and
- * its first piece, and one piece on each of two or three hosts has 32 microbatches at least: 3.2 s +
- * 2 s. Two hosts with two pieces of 16 take 1.6 + 4 s, and no cut has fewer than 5.2 s and two
- * pieces. The host that is left gets both. */
+ * time, 0.1 s, at least. At 10 MB/s (2 s a piece) two halves take 3.2 s + 2 s, and the third host,
+ * which gets both, has none; that no other cut is better is what check_planned_cut shows. */
 START_TEST(test_three_hosts)
 {
     cse_host_plan p = plan(3, 1, 2e9, 0);

@@ -81,7 +81,7 @@ static cse_status read_options(const cse_command_line *line, planning *p)
     CSE_TRY(cse_option_number(line, "mtbf", hour_range, &failure_hours));
     CSE_TRY(cse_option_number(line, "lease", lease_range, &p->options.lease_s));
     p->options.replicas = (int)replicas;
-    p->options.bytes_per_s = p->link_bits_per_s / 8;
+    p->options.bytes_per_s = p->link_bits_per_s / 8 * CSE_LINK_PAYLOAD;
     p->options.failure_s = failure_hours * 3600;
     return CSE_OK;
 }

@@ -24,6 +24,10 @@
 
 #include "workers/hosts/planned_cut.h"
 
+/* Of what a link carries, the part that is payload: TCP over IPv4 with time stamps in Ethernet frames
+ * of 1500 bytes, 20 + 32 of which are heads, and 38 around them (head, checksum, preamble, gap). */
+#define CSE_LINK_PAYLOAD ((1500.0 - 52) / (1500 + 38))
+
 /* One host, with one replica on one core. */
 typedef struct cse_host_profile {
     int64_t microbatches, micro_batch_size;
@@ -38,7 +42,7 @@ typedef struct cse_host_profile {
 
 typedef struct cse_host_plan_options {
     int hosts, replicas;
-    double bytes_per_s; /* of each host's link, in each direction */
+    double bytes_per_s; /* of each host's link, in each direction: payload */
     double failure_s;   /* mean time between failures of a host; 0: they do not fail */
     double lease_s;
 } cse_host_plan_options;

@@ -24,8 +24,8 @@
 
 #include "workers/hosts/planned_cut.h"
 
-/* Of what a link carries, the part that is payload: TCP over IPv4 with time stamps in Ethernet frames
- * of 1500 bytes, 20 + 32 of which are heads, and 38 around them (head, checksum, preamble, gap). */
+/* The part of what a link carries that is payload: TCP, IPv4 with time stamps in Ethernet frames
+ * of 1500 bytes, of which 52 are heads; 38 stand around them (head, checksum, preamble, gap). */
 #define CSE_LINK_PAYLOAD ((1500.0 - 52) / (1500 + 38))
 
 /* One host, with one replica on one core. */

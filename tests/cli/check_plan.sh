@@ -34,7 +34,7 @@ cat >"$work/profile" <<END
  "partial_sum_bytes": 100, "process_bytes": 10}
 END
 
-# A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: 0.24 s to each host at 100 Mbit/s, times
+# A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: 0.24 s to a host at 100 Mbit/s, times
 # 1538 / 1448 for what is around the payload in Ethernet frames. One host: 4 * 0.5 + 0.1 s. Two: two
 # microbatches, a piece, the update; four: 0.5 s, 3 times a piece, 0.1 s. On two hosts a failure,
 # every 10 hours of each, costs 9 s and a step; a save of 1 s is every 20 steps.

@@ -27,6 +27,7 @@ static const plugin_section plugin_sections[CSE_PLUGIN_SECTION_COUNT] = {
     { "model", "init", "model", "models", "model", "name", false },
     { "optimizer", "init", "optimizer", "optimizers", "optimizer", NULL, false },
     { "schedulers", "init", "schedulers", "schedules", "schedule", NULL, true },
+    { "metrics", "init", "metrics", "metrics", "metric", NULL, true },
     { "callbacks", "init", "callbacks", "callbacks", "callback", NULL, true },
     { "loggers", "init", "loggers", "loggers", "logger", NULL, true },
     { "train_dataloader", "fit", "train_dataloader", INPUT, false },

@@ -93,6 +93,10 @@ static const cse_setting init_table[] = {
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },
     { "logging", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is printed", logging_table },
+    { "metrics", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "[{NAME: {its own settings}}]: what validations measure besides loss and accuracy, see "
+      "`csengine list metrics`",
+      NULL },
     { "callbacks", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}]: what is done at the events of a run, see `csengine list "
       "callbacks`",

@@ -34,6 +34,8 @@ typedef struct cse_job_settings {
     int logger_count;
     const cse_config_plugin *callbacks; /* [callback_count] */
     int callback_count;
+    const cse_config_plugin *metrics; /* [metric_count], besides loss and accuracy */
+    int metric_count;
 
     /* Its counts start at the first step of the run when the newest checkpoint is loaded
      * (autoload), and at the checkpoint's step when a checkpoint is named. */

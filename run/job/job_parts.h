@@ -16,6 +16,14 @@
 
 enum { CSE_DEFAULT_LOG_STEPS = 50 };
 
+/* What validations measure. */
+typedef struct cse_job_metric {
+    const char *name;                /* "loss" */
+    const cse_config_plugin *plugin; /* NULL: loss and accuracy, which each validation has */
+    cse_metric *metric;
+    bool is_traced; /* the validation step has what it takes */
+} cse_job_metric;
+
 typedef struct cse_job {
     const cse_job_settings *settings;
     cse_job_result *result;
@@ -29,9 +37,9 @@ typedef struct cse_job {
     cse_recorder *recorder;         /* NULL: the job has no run store */
     cse_retention *retention;       /* NULL: all checkpoints stay */
     cse_run_directory directory;    /* sockets of the recorder and the executions */
-    cse_metric *loss, *accuracy;    /* of validations */
-    bool has_accuracy;              /* the validation step had labels to compare with */
     const char *best;               /* the metric of cse_job_best_metric; NULL: none */
+    cse_job_metric *metrics;        /* [metric_count], loss and accuracy first */
+    int metric_count;               /* 0: they have no names yet */
     bool evaluating, evaluated;     /* a validation is being traced; one was traced */
     int loader;                     /* that is evaluated, from 0 */
     int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
@@ -74,10 +82,18 @@ cse_status cse_job_save_step(void *self, const cse_values *values);
 /* During a validation: the states are those of the last step of training. */
 cse_status cse_job_save_between(void *self);
 
-/* ---- job_validate.c ---- */
+/* ---- job_metrics.c ---- */
 
-/* Makes the metrics of validations. */
+/* Gives job->metrics their names, of the settings alone. */
+void cse_job_name_metrics(cse_job *job);
 cse_status cse_job_make_metrics(cse_job *job);
+cse_status cse_job_reset_metrics(const cse_job *job);
+
+/* Traces the update of each metric that the step has arguments for. */
+void cse_job_trace_metrics(cse_job *job, const cse_step *step, cse_tensor *loss,
+                           cse_tensor *predictions);
+
+/* ---- job_validate.c ---- */
 
 /* One validation: the model's weights over the data of each val_dataloader. */
 cse_status cse_job_validate(cse_job *job);

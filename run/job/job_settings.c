@@ -125,6 +125,8 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->train_dataloader = cse_config_plugin_view(config, "train_dataloader", 0);
     settings->callbacks = cse_config_plugin_view(config, "callbacks", 0);
     settings->callback_count = cse_config_plugin_count(config, "callbacks");
+    settings->metrics = cse_config_plugin_view(config, "metrics", 0);
+    settings->metric_count = cse_config_plugin_count(config, "metrics");
 }
 
 /* The section of the job's validation: its own, or else that of the training. */

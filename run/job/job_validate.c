@@ -12,50 +12,25 @@
 #include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
 
-static const char *const metric_names[] = { "loss", "accuracy" };
-enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
-
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */
 static const char *metric_name(const cse_job *j, int loader, int metric)
 {
     const bool trains = j->settings->mode == CSE_JOB_TRAIN;
     if (j->settings->val_count > 1)
-        return cse_arena_printf(j->session->arena, "validate_%d/%s", loader, metric_names[metric]);
-    return trains ? cse_arena_printf(j->session->arena, "val_%s", metric_names[metric])
-                  : metric_names[metric];
+        return cse_arena_printf(j->session->arena, "validate_%d/%s", loader,
+                                j->metrics[metric].name);
+    return trains ? cse_arena_printf(j->session->arena, "val_%s", j->metrics[metric].name)
+                  : j->metrics[metric].name;
 }
 
 /* ---- the step ---- */
-
-cse_status cse_job_make_metrics(cse_job *j)
-{
-    j->loss = cse_metric_new("mean", "loss");
-    j->accuracy = cse_metric_new("accuracy", "accuracy");
-    return cse_session_status();
-}
-
-/* The integer labels that have one row of `predictions` each; NULL when there are none. */
-static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
-{
-    for (int i = 0; i < step->graph->input_count; i++) {
-        cse_node *input = step->graph->inputs[i].node;
-        if (strcmp(step->graph->inputs[i].name, "labels") == 0 && input->dtype == CSE_INT32 &&
-            input->shape.rank == 1 && cse_tensor_shape(predictions).rank == 2)
-            return input;
-    }
-    return NULL;
-}
 
 static cse_tensor *evaluation_step(cse_step *step, void *self)
 {
     cse_job *j = self;
     cse_tensor *predictions = NULL;
     cse_tensor *loss = cse_model_loss(j->model, step, &predictions);
-    cse_tensor *labels = labels_of(step, predictions);
-    cse_metric_update(j->loss, loss);
-    j->has_accuracy = labels != NULL;
-    if (labels != NULL)
-        cse_metric_update(j->accuracy, labels, cse_argmax(predictions, -1));
+    cse_job_trace_metrics(j, step, loss, predictions);
     cse_step_closure(step, cse_job_show_step, self, loss);
     cse_step_name_closure(step, "evaluation");
     return loss;
@@ -77,37 +52,36 @@ static cse_status no_such_metric(const cse_job *j, const char *const *names, con
 
 /* Whether there are labels to compare with is known when the validation has been traced: a metric
  * that needs them is missed then. */
-static cse_status check_best_metric(const cse_job *j, int loader, int taken)
+static cse_status check_best_metric(const cse_job *j, int loader)
 {
-    const char *has[METRICS + 1] = { NULL };
-    for (int m = 0; m < taken; m++)
-        has[m] = metric_name(j, loader, m);
-    for (int m = taken; j->best != NULL && m < METRICS; m++)
-        if (strcmp(metric_name(j, loader, m), j->best) == 0)
-            return no_such_metric(j, has,
-                                  "is a metric of integer labels, which the validation's data do "
-                                  "not have");
-    return CSE_OK;
+    const char **has =
+        cse_arena_alloc(j->session->arena, ((size_t)j->metric_count + 1) * sizeof *has);
+    bool is_missed = false;
+    int count = 0;
+    for (int m = 0; j->best != NULL && m < j->metric_count; m++) {
+        const char *name = metric_name(j, loader, m);
+        if (j->metrics[m].is_traced)
+            has[count++] = name;
+        else
+            is_missed = is_missed || strcmp(name, j->best) == 0;
+    }
+    has[count] = NULL;
+    return is_missed ? no_such_metric(j, has,
+                                      "is a metric of integer labels, which the validation's data "
+                                      "do not have")
+                     : CSE_OK;
 }
 
 /* ---- one data loader ---- */
 
 /* Logs the metrics of a loader at the training step whose weights were evaluated. */
-static cse_status log_metrics(cse_job *j, int loader, int first)
+static cse_status log_metrics(cse_job *j, int loader, const cse_callback_metric *metrics, int count)
 {
-    const cse_job_result *result = j->result;
     const int64_t step = cse_global_step();
-    cse_callback_metric metrics[METRICS];
-    int count = 0;
-    if (j->settings->mode != CSE_JOB_TRAIN)
-        return CSE_OK;
-    for (int i = first; i < result->metric_count; i++, count++) {
-        const char *name = metric_name(j, loader, count);
-        const double value = result->metrics[i].value;
-        metrics[count] = (cse_callback_metric){ name, value };
-        cse_logger_set_scalar(j->loggers, name, step, value);
-        cse_recorder_metric(j->recorder, name, step, value);
-        cse_retention_metric(j->retention, name, step, value);
+    for (int i = 0; i < count; i++) {
+        cse_logger_set_scalar(j->loggers, metrics[i].name, step, metrics[i].value);
+        cse_recorder_metric(j->recorder, metrics[i].name, step, metrics[i].value);
+        cse_retention_metric(j->retention, metrics[i].name, step, metrics[i].value);
     }
     cse_logger_set_flush(j->loggers);
     if (j->replayed_step == step)
@@ -125,22 +99,25 @@ static cse_status log_metrics(cse_job *j, int loader, int first)
 static cse_status take_metrics(cse_job *j, int loader)
 {
     cse_job_result *result = j->result;
-    cse_metric *const metrics[METRICS] = { j->loss, j->accuracy };
-    const int first = result->metric_count, count = j->has_accuracy ? METRICS : 1;
-    CSE_TRY(check_best_metric(j, loader, count));
-    for (int m = 0; m < count; m++) {
+    cse_callback_metric metrics[CSE_JOB_MAX_METRICS];
+    int count = 0;
+    CSE_TRY(check_best_metric(j, loader));
+    for (int m = 0; m < j->metric_count; m++) {
         double value;
-        CSE_TRY(cse_metric_value(metrics[m], &value));
+        if (!j->metrics[m].is_traced)
+            continue;
+        CSE_TRY(cse_metric_value(j->metrics[m].metric, &value));
         if (result->metric_count == CSE_JOB_MAX_METRICS)
             return cse_fail(CSE_CONFIG, "val_dataloader: there are more than %d metrics",
                             CSE_JOB_MAX_METRICS);
+        const char *name = metric_name(j, loader, m);
         snprintf(result->metrics[result->metric_count].name,
-                 sizeof result->metrics[result->metric_count].name, "%s%s",
-                 j->settings->val_count > 1 ? "" : metric_names[m],
-                 j->settings->val_count > 1 ? metric_name(j, loader, m) : "");
+                 sizeof result->metrics[result->metric_count].name, "%s",
+                 j->settings->val_count > 1 ? name : j->metrics[m].name);
         result->metrics[result->metric_count++].value = value;
+        metrics[count++] = (cse_callback_metric){ name, value };
     }
-    return log_metrics(j, loader, first);
+    return j->settings->mode == CSE_JOB_TRAIN ? log_metrics(j, loader, metrics, count) : CSE_OK;
 }
 
 static cse_status run_loader(cse_job *j, int loader)
@@ -150,8 +127,7 @@ static cse_status run_loader(cse_job *j, int loader)
                                      .num_epochs = s->eval_steps > 0 ? 0 : 1,
                                      .activation_steps =
                                          s->log_steps > 0 ? s->log_steps : CSE_DEFAULT_LOG_STEPS };
-    CSE_TRY(cse_metric_reset(j->loss));
-    CSE_TRY(cse_metric_reset(j->accuracy));
+    CSE_TRY(cse_job_reset_metrics(j));
     bool counts_from_start = j->session->hooks.counts_from_start;
     j->session->hooks.counts_from_start = false;
     cse_eval_mode(j->model);
@@ -275,10 +251,11 @@ cse_status cse_job_validate_all(cse_job *j, cse_status (*load)(cse_job *job, con
 
 const char *const *cse_job_validation_names(cse_job *j)
 {
-    const int count = j->settings->val_count * METRICS;
+    cse_job_name_metrics(j);
+    const int count = j->settings->val_count * j->metric_count;
     const char **names = cse_arena_alloc(j->session->arena, ((size_t)count + 1) * sizeof *names);
     for (int i = 0; i < count; i++)
-        names[i] = metric_name(j, i / METRICS, i % METRICS);
+        names[i] = metric_name(j, i / j->metric_count, i % j->metric_count);
     return names;
 }
 
@@ -291,7 +268,7 @@ cse_status cse_job_best_metric(cse_job *j, const char **name)
     const char *const *names = cse_job_validation_names(j);
     for (int i = 0; names[i] != NULL && *name == NULL; i++)
         if (strcmp(names[i], s->keep_best) == 0 ||
-            (s->val_count == 1 && strcmp(metric_names[i % METRICS], s->keep_best) == 0))
+            (s->val_count == 1 && strcmp(j->metrics[i % j->metric_count].name, s->keep_best) == 0))
             *name = names[i];
     if (*name != NULL)
         return CSE_OK;

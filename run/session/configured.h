@@ -13,6 +13,8 @@ cse_model *cse_session_model_new(const cse_config_plugin *plugin);
 cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model);
 /* cse_configure_schedule. */
 cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree);
+/* cse_configure_metric. */
+cse_metric *cse_session_metric_new(const cse_config_plugin *plugin, const char *label);
 /* cse_grad_scaler_new. */
 cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree);
 /* cse_executor_new; `options->input` is not looked at. */

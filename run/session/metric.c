@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/trace/trace.h"
+#include "run/session/configured.h"
 #include "run/session/plugins.h"
 #include "run/session/session.h"
 
@@ -17,19 +18,16 @@ static cse_state *metric_state(const char *label, const char *name, cse_shape sh
                              "metrics.%s.%s", label, name);
 }
 
-static cse_status read_settings(cse_metric *metric, const char *name, const char *text)
+static cse_status read_settings(const char *name, const char *text, cse_config_plugin *plugin)
 {
     char subject[128];
-    cse_yaml_node *tree = NULL;
-    const void *found = NULL;
     cse_plugin_wanted wanted = { .kind = "metric", .name = name, .table = cse_metrics };
     snprintf(subject, sizeof subject, "metric %s", name);
-    CSE_TRY(cse_session_parse(subject, text, &tree));
-    CSE_TRY(cse_session_take_library(tree, &wanted.library));
-    CSE_TRY(cse_session_plugin_find(&wanted, &found, NULL));
-    const cse_metric_descriptor *descriptor = metric->descriptor = found;
-    CSE_TRY(cse_session_check(descriptor->settings, subject, tree, &metric->settings));
-    return descriptor->check != NULL ? descriptor->check(metric->settings) : CSE_OK;
+    CSE_TRY(cse_session_parse(subject, text, &plugin->tree));
+    CSE_TRY(cse_session_take_library(plugin->tree, &wanted.library));
+    CSE_TRY(cse_session_plugin_find(&wanted, &plugin->descriptor, NULL));
+    return cse_session_check(((const cse_metric_descriptor *)plugin->descriptor)->settings, subject,
+                             plugin->tree, &plugin->settings);
 }
 
 static void declare_states(cse_metric *metric)
@@ -48,20 +46,35 @@ static void declare_states(cse_metric *metric)
     metric->updates = metric_state(metric->label, "updates", cse_scalar_shape, CSE_INT32, 0);
 }
 
-cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings)
+cse_metric *cse_session_metric_new(const cse_config_plugin *plugin, const char *label)
 {
     cse_session *session = cse_session_open_view("cse_configure_metric");
+    const cse_metric_descriptor *descriptor = plugin->descriptor;
     if (session == NULL)
         return NULL;
-    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
-    cse_status status = read_settings(metric, name, settings);
+    cse_status status = descriptor->check != NULL ? descriptor->check(plugin->settings) : CSE_OK;
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
     }
-    metric->label = cse_arena_string(session->arena, label);
+    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
+    *metric = (cse_metric){ .descriptor = descriptor,
+                            .settings = plugin->settings,
+                            .label = cse_arena_string(session->arena, label) };
     declare_states(metric);
     return metric->updates != NULL ? metric : NULL;
+}
+
+cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings)
+{
+    cse_config_plugin plugin = { .name = name };
+    if (cse_session_open_view("cse_configure_metric") == NULL)
+        return NULL;
+    cse_status status = read_settings(name, settings, &plugin);
+    if (status == CSE_OK)
+        return cse_session_metric_new(&plugin, label);
+    cse_session_fail(status);
+    return NULL;
 }
 
 cse_metric *cse_metric_new(const char *name, const char *label)

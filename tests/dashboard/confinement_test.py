@@ -272,8 +272,8 @@ def libraries_are_the_operators():
         place.stop()
 
 
-def one_of_each(library):
-    """A configuration with a plugin of every kind from the folder's libraries."""
+def one_of_each(library, loss=0):
+    """A configuration with a plugin of every kind from the folder's libraries; the op is in the model."""
     kinds, training = f"{library}/custom_kinds.so", f"{library}/custom_training.so"
     return f"""trainer:
   init:
@@ -283,7 +283,9 @@ def one_of_each(library):
     - {{ library: {training}, name: TriangleLR, max_lr: 0.1, half_period: 8 }}
     - {{ library: {training}, name: TriangleWD, max_val: 0.01, half_period: 8 }}
     loggers: [ {{ library: {kinds}, name: JsonLines }} ]
-    loop: {{ num_steps: 16, eval_steps: 2 }}
+    metrics: [ {{ library: {kinds}, name: error_rate }} ]
+    callbacks: [ {{ library: {kinds}, name: GoodEnough, loss: {loss} }} ]
+    loop: {{ num_steps: 16, eval_frequency: 8, eval_steps: 2 }}
     seed: 1
   fit:
     train_dataloader: {{ library: {training}, data_processor: circles, batch_size: 64, micro_batch_size: 32 }}
@@ -310,8 +312,12 @@ def every_kind_is_the_operators():
         place.refused(nested.replace(line, line.replace("compiled", "elsewhere")), "may not load")
         place.ends("each", text, "SUCCEEDED")
         with open(f"{place.root}/each/scalars.jsonl") as lines:
-            check('"name": "loss", "step": 16' in lines.read(), "the logger wrote nothing")
+            written = lines.read()
+        for name in ("loss", "val_error_rate"):
+            check(f'"name": "{name}", "step": 16' in written, f"the logger wrote no {name}:", written)
         place.ends("nested", nested, "SUCCEEDED")
+        log = place.ends("early", one_of_each(f"{place.top}/compiled", loss=1000), "SUCCEEDED")
+        check("the loss is good enough" in log and place.server.job("early")["progress"]["step"] == 8, log)
     finally:
         place.stop()
 

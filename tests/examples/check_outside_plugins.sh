@@ -76,6 +76,9 @@ trainer:
     - {library: ./custom_training.so, name: TriangleWD, max_val: 0.01, half_period: 60}
     loggers:
     - {library: ./custom_kinds.so, name: JsonLines, file: lines.jsonl}
+    metrics:
+    - {library: ./custom_kinds.so, name: error_rate}
+    - {f_beta: {num_classes: 2, average_type: macro}}
     callbacks:
     - {library: ./custom_kinds.so, name: GoodEnough, loss: 0.001}
     loop: {num_steps: 120, eval_frequency: 40, eval_steps: 4}
@@ -96,6 +99,8 @@ run() { # model_dir, options...: prints the weights' digest
 }
 one=$(run one)
 grep -q 'accuracy: 1.0000' out || { cat out; fail 'the two circles are not told apart'; }
+grep -q 'error_rate: 0.0000' out && grep -q 'f_beta: 1.0000' out || { cat out; fail 'metrics'; }
+grep -q '"name": "val_error_rate", "step": 80' one/lines.jsonl || fail 'no series of a metric'
 grep -q '"name": "loss", "step": 120' one/lines.jsonl || fail 'the logger wrote no loss'
 [ "$(run three --num_csx 3)" = "$one" ] || fail 'other bits with three replicas'
 run parts --num_steps 50 >parts.digest
@@ -169,6 +174,8 @@ fails_with 78 "'TriangleLR' is no optimizer, it is a plugin of the kind schedule
 fails_with 78 'has no optimizer at all' --set $of.optimizer.library=./custom_kinds.so
 fails_with 78 'unknown setting "momentun"' --set $of.optimizer.momentun=0.5
 grep -q 'config.yaml:4:\|momentun' out || { cat out; fail 'the place of a setting'; }
+fails_with 78 "'softsign_net' is no metric, it is a plugin of the kind model" \
+    --set $of.metrics='[{library: ./custom_kinds.so, name: softsign_net}]'
 fails_with 78 'there is no input function' --set trainer.fit.train_dataloader.data_processor=circle
 
 wrong_table() { # name, source, words, exit code

@@ -75,6 +75,26 @@ timeout 100 "$csengine" validate_all "$work/two.yaml" --checkpoints "[$work/two/
 [ $? = 66 ] && grep -q "none_\*.mdl: there is no such checkpoint" "$work/none" ||
     fail "no such checkpoint: $(cat "$work/none")"
 
+# Further metrics, of what a validation has: labels, predictions, scores, loss and value. Two of the
+# same name are told apart; some say in other words what loss and accuracy say.
+more='[perplexity, mean_loss, {recall_at_k: {k: 1}}, {recall_at_k: {k: 4}}, {mean: {}}, accuracy]'
+run more validate --set "validate.val_dataloader=$first" --set "init.metrics=$more"
+metrics more end | tr ',' '\n' | sed 's/"//g' >"$work/values"
+awk -F: '
+    { v[$1] = $2 }
+    function far(a, b) { return a - b > 1e-5 * b || b - a > 1e-5 * b }
+    END {
+        exit NR != 8 || v["loss"] <= 0 || far(v["perplexity"], exp(v["loss"])) ||
+            far(v["mean_loss"], v["loss"]) || far(v["mean"], v["loss"]) ||
+            v["recall_at_k_2"] != 1 || v["recall_at_k"] != v["accuracy"] ||
+            v["accuracy_2"] != v["accuracy"]
+    }' "$work/values" || fail "further metrics: $(cat "$work/values")"
+run early start --no_dashboard --model_dir "$work/early.d" --num_steps 8 \
+    --set loop.eval_frequency=2 --set fit.val_dataloader="$first" \
+    --set init.metrics='[mean_loss]' --set \
+    'init.callbacks=[{EarlyStopping: {monitor: val_mean_loss, min_delta: 100, patience: 2}}]'
+[ "$(series early.d val_mean_loss)" = "2 4 6 " ] || fail "early: $(series early.d val_mean_loss)"
+
 # As in the ModelZoo 1.0 is the whole run, and 1 is every step.
 run whole start --no_dashboard --model_dir "$work/whole.d" --num_steps 4 \
     --set loop.eval_frequency=1.0

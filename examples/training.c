@@ -1,8 +1,11 @@
 /* Training: a model, an optimizer, a schedule, loss scaling, a loop, checkpoints.
  *
- * It follows the reference API's full training example step by step, with a loop of its own.
- * `training [CHECKPOINT [LOSS_SCALE]]` continues from a checkpoint if one is given ("-": none);
- * a loss scale of 0 trains without a gradient scaler. */
+ * It follows the reference API's full training example step by step, with an input function and a
+ * loop of its own. Input workers are processes of their own, which load the input function from a
+ * shared object: LIBRARY, compiled of examples/outside/custom_training.c.
+ * `training LIBRARY [CHECKPOINT [LOSS_SCALE]]` continues from a checkpoint if one is given ("-":
+ * none); a loss scale of 0 trains without a gradient scaler. training.yaml is the same training as
+ * a configuration, with the same bits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +70,7 @@ static cse_status load_checkpoint(const training *t, const char *checkpoint_path
 static cse_tensor *training_step(cse_step *step, void *self)
 {
     training *t = self;
-    cse_tensor *inputs = cse_input(step, "images");  /* [batch, 20] float32 */
+    cse_tensor *inputs = cse_input(step, "points");  /* [batch, 2] float32 */
     cse_tensor *targets = cse_input(step, "labels"); /* [batch] int32 */
     cse_tensor *outputs = cse_forward(t->model, inputs);
     cse_tensor *loss = cse_cross_entropy(outputs, targets);
@@ -84,11 +87,15 @@ static void post_training_step(const training *t)
 }
 
 /* Each call before this one may have failed: the first failure arrives here. */
-static cse_status train(training *t)
+static cse_status train(training *t, const char *library)
 {
+    char train_input[4352];
+    snprintf(train_input, sizeof train_input,
+             "{library: \"%s\", data_processor: circles, samples: 4096, batch_size: 128, "
+             "micro_batch_size: 32, shuffle: true}",
+             library);
     cse_executor *executor = cse_executor_new(&(cse_executor_options){
-        .input = "{data_processor: synthetic, samples: 4096, features: [20], classes: 4, "
-                 "batch_size: 128, micro_batch_size: 32, shuffle: true}",
+        .input = train_input,
         .num_steps = NUM_STEPS,
         .checkpoint_steps = CHECKPOINT_STEPS,
         .activation_steps = 20,
@@ -109,14 +116,18 @@ static cse_status train(training *t)
 
 int main(int argc, char **argv)
 {
-    const char *checkpoint_path = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL;
-    const double loss_scale = argc > 2 ? strtod(argv[2], NULL) : -1;
+    const char *checkpoint_path = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
+    const double loss_scale = argc > 3 ? strtod(argv[3], NULL) : -1;
+    if (argc < 2) {
+        fprintf(stderr, "usage: training LIBRARY [CHECKPOINT [LOSS_SCALE]]\n");
+        return cse_status_exit_code(CSE_USAGE);
+    }
 
     /* The first call; once per process. */
     cse_configure(&(cse_configuration){ .model_dir = ".", .num_csx = 2, .seed = 1 });
 
     cse_model *model =
-        cse_model_new("fc_mnist", "{input_size: 20, hidden_sizes: [64, 32], num_classes: 4}");
+        cse_model_new("fc_mnist", "{input_size: 2, hidden_sizes: [64, 32], num_classes: 2}");
     training self = { .model = cse_compile(model) };
     self.optimizer = cse_configure_optimizer("SGD", model, "{momentum: 0.9}");
     self.lr_scheduler = cse_configure_schedule(
@@ -130,7 +141,7 @@ int main(int argc, char **argv)
     if (checkpoint_path != NULL)
         status = load_checkpoint(&self, checkpoint_path);
     if (status == CSE_OK)
-        status = train(&self);
+        status = train(&self, argv[1]);
     if (status != CSE_OK)
         fprintf(stderr, "training: %s\n", cse_error_message());
     cse_finish();

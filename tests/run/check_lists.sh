@@ -1,7 +1,7 @@
 #!/bin/sh
 # Each optimizer and each schedule of the lists, in runs with real processes: the weights are the
-# same with 1 and 3 replicas, and when the run is stopped halfway and resumed; and no two runs end
-# with the same weights. A run has one of each list. A new name without a line below fails.
+# same with 1 and 3 replicas, and when the run is stopped halfway under 2 and resumed under 4; and no
+# two runs end with the same weights. A run has one of each list. A new name without a line below fails.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:-.}/configs/synthetic.yaml
@@ -86,10 +86,10 @@ check() {
     [ -n "$one" ] || fail "$1, $2: $(cat "$work/errors")"
     three=$(train three 3 8 "$1" "$2")
     [ "$three" = "$one" ] || fail "$1, $2: 3 replicas: $three, not $one $(cat "$work/errors")"
-    half=$(train cut 1 4 "$1" "$2")
+    half=$(train cut 2 4 "$1" "$2")
     [ -n "$half" ] && [ "$half" != "$one" ] || fail "$1, $2: half: $half"
-    cut=$(train cut 1 4 "$1" "$2")
-    [ "$cut" = "$one" ] || fail "$1, $2: resumed: $cut, not $one $(cat "$work/errors")"
+    cut=$(train cut 4 4 "$1" "$2")
+    [ "$cut" = "$one" ] || fail "$1, $2: 2, then 4 replicas: $cut, not $one $(cat "$work/errors")"
     rm -rf "$work/one" "$work/three" "$work/cut"
     echo "$one" >>"$work/digests"
 }

@@ -370,6 +370,9 @@ CSE_API cse_metric *cse_configure_metric(const char *name, const char *label, co
  *   accuracy, dice, f_beta, mean_iou, mean_per_class_accuracy
  *                              labels int32 [batch], predictions int32 [batch], weights float32
  *                              [batch]; all three may have further axes
+ *   auc                        labels int32 [batch], 0 or 1, probabilities float32 [batch] of 1,
+ *                              weights float32 [batch]
+ *   bleu, rouge_n              labels int32 [batch, time], predictions int32 [batch, time]
  *   mean                       value float32 (any shape), weight float32 (the same shape)
  *   mean_loss, perplexity      labels int32 (any shape), loss float32, summed over them, weights
  *                              float32 (the shape of the labels)

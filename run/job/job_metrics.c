@@ -2,8 +2,9 @@
  *
  * The contract of a metric says what it takes (csengine/metric.h), and a validation has these: the
  * `labels` of the data, the model's outputs as `scores`, the class of the highest one as
- * `predictions`, and the model's loss, as `value` and, times the number of labels, as the `loss`
- * that is summed over them. So a metric of a library needs no code in the model. */
+ * `predictions`, with two classes the probability of the second as `probabilities`, and the model's
+ * loss, as `value` and, times the number of labels, as the `loss` that is summed over them. So a
+ * metric of a library needs no code in the model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,7 +85,8 @@ typedef struct validated {
 static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
 {
     cse_shape rows = cse_tensor_shape(predictions);
-    rows.rank--;
+    if (rows.rank-- == 0)
+        return NULL;
     for (int i = 0; i < step->graph->input_count; i++) {
         cse_node *input = step->graph->inputs[i].node;
         if (strcmp(step->graph->inputs[i].name, "labels") == 0 && input->dtype == CSE_INT32 &&
@@ -97,6 +99,16 @@ static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions
 static bool is_word(const char *word, const char *text, size_t length)
 {
     return strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
+/* Of the second of two classes; NULL where there are more or less. */
+static cse_tensor *probabilities_of(const validated *v)
+{
+    const cse_shape shape = cse_tensor_shape(v->predictions);
+    if (shape.dims[shape.rank - 1] != 2)
+        return NULL;
+    cse_tensor *both = cse_softmax(cse_cast(v->predictions, CSE_FLOAT32), -1);
+    return cse_reshape(cse_slice_axis(both, -1, 1, 2), v->labels->shape);
 }
 
 /* What a validation has, by the name of a metric's argument; NULL: nothing of that name. Only what
@@ -113,6 +125,8 @@ static cse_tensor *argument(const char *name, size_t length, const validated *v)
         return v->labels;
     if (is_word("predictions", name, length))
         return cse_argmax(v->predictions, -1);
+    if (is_word("probabilities", name, length))
+        return probabilities_of(v);
     if (is_word("loss", name, length))
         return cse_scale(v->loss, (double)cse_shape_elements(v->labels->shape));
     return NULL;

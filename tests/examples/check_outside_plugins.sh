@@ -79,6 +79,7 @@ trainer:
     metrics:
     - {library: ./custom_kinds.so, name: error_rate}
     - {f_beta: {num_classes: 2, average_type: macro}}
+    - auc
     callbacks:
     - {library: ./custom_kinds.so, name: GoodEnough, loss: 0.001}
     loop: {num_steps: 120, eval_frequency: 40, eval_steps: 4}
@@ -99,7 +100,8 @@ run() { # model_dir, options...: prints the weights' digest
 }
 one=$(run one)
 grep -q 'accuracy: 1.0000' out || { cat out; fail 'the two circles are not told apart'; }
-grep -q 'error_rate: 0.0000' out && grep -q 'f_beta: 1.0000' out || { cat out; fail 'metrics'; }
+grep -q 'error_rate: 0.0000' out && grep -q 'f_beta: 1.0000' out &&
+    grep -q 'auc: 1.0000' out || { cat out; fail 'metrics'; }
 grep -q '"name": "val_error_rate", "step": 80' one/lines.jsonl || fail 'no series of a metric'
 grep -q '"name": "loss", "step": 120' one/lines.jsonl || fail 'the logger wrote no loss'
 [ "$(run three --num_csx 3)" = "$one" ] || fail 'other bits with three replicas'

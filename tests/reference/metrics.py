@@ -1,5 +1,8 @@
 """Prints the samples of engine/metrics: values after each of three batches, by NumPy in float64.
 Run: python3 metrics.py, then clang-format."""
+import collections
+import math
+
 import numpy
 
 BATCHES, ROWS = 3, 4
@@ -117,3 +120,118 @@ for metric, function in (("mean_loss", lambda x: x), ("perplexity", numpy.exp)):
     show("weighted", "NumPy: sums over the samples",
          [(I, 0, labels), (F, 0, losses * weights), (F, 0, weights)],
          [function((losses * weights)[:n].sum() / weights[:n].sum()) for n in ends])
+
+# ---- the area under a curve ----
+
+probabilities = random.permutation(BATCHES * ROWS * 2)[:BATCHES * ROWS] / 32 + 1 / 64
+classes = random.integers(0, 2, BATCHES * ROWS)
+
+
+def counts(n, thresholds, weight):
+    """By loops: weights of those of the class, and of the others, above each threshold."""
+    hits, misses = numpy.zeros(thresholds), numpy.zeros(thresholds)
+    for t in range(thresholds):
+        at = -1e-7 if t == 0 else 1 + 1e-7 if t == thresholds - 1 else t / (thresholds - 1)
+        for k in range(n):
+            if probabilities[k] > at:
+                (hits if classes[k] else misses)[t] += weight[k]
+    return hits, misses
+
+
+def ratio(a, b):
+    return a / b if b > 0 else 0.0
+
+
+def curve_area(n, thresholds=200, curve="ROC", method="interpolation", weight=None):
+    weight = numpy.ones(BATCHES * ROWS) if weight is None else weight
+    hits, misses = counts(n, thresholds, weight)
+    positives, negatives = (weight[:n][classes[:n] == c].sum() for c in (1, 0))
+    area = 0.0
+    for t in range(thresholds - 1):
+        if curve == "PR" and method == "interpolation":
+            # The integral of hits / found over hits / positives, hits linear in found.
+            a, b = hits[t + 1], hits[t]
+            p, q = hits[t + 1] + misses[t + 1], hits[t] + misses[t]
+            slope = ratio(b - a, q - p)
+            start = a - slope * p
+            area += ratio(slope * (b - a + (start * numpy.log(q / p) if p > 0 < q else 0)), positives)
+            continue
+        x = [ratio(misses[t + i], negatives) if curve == "ROC" else ratio(hits[t + i], positives)
+             for i in (0, 1)]
+        y = [ratio(hits[t + i], positives) if curve == "ROC" else
+             ratio(hits[t + i], hits[t + i] + misses[t + i]) for i in (0, 1)]
+        tall = {"interpolation": sum(y) / 2, "minoring": min(y), "majoring": max(y)}[method]
+        area += (x[0] - x[1]) * tall
+    return area
+
+
+def in_order(n):
+    """Of all pairs of one of the class and one of the others, those in the right order."""
+    pairs = [(probabilities[i] > probabilities[k]) for i in range(n) for k in range(n)
+             if classes[i] and not classes[k]]
+    return numpy.mean(pairs) if pairs else 0.0
+
+
+COUNTED = "the definition, by loops over thresholds and samples"
+AREA = [(I, 0, classes), (F, 0, probabilities)]
+print("/* auc */")
+for n in ends:
+    assert abs(in_order(n) - curve_area(n)) < 1e-12
+show("pairs in the right order", "the share of pairs in the right order, by loops", AREA,
+     [in_order(n) for n in ends])
+show("weighted", COUNTED, AREA + [(F, 0, weights)], [curve_area(n, weight=weights) for n in ends])
+for curve, method in (("ROC", "minoring"), ("PR", "interpolation"), ("PR", "majoring")):
+    show(f"{curve}, {method}", COUNTED, AREA, [curve_area(n, 7, curve, method) for n in ends],
+         f"{{num_thresholds: 7, curve: {curve}, summation_method: {method}}}")
+
+# ---- runs of tokens ----
+
+texts = random.integers(1, 4, (BATCHES * ROWS, 4))
+guesses = numpy.where(random.random(texts.shape) < 0.6, texts, random.integers(1, 4, texts.shape))
+shorter = guesses * (numpy.arange(4) < random.integers(1, 5, (BATCHES * ROWS, 1)))  # 0 behind
+
+
+def runs(row, n, padding=None):
+    tuples = [tuple(row[i:i + n]) for i in range(len(row) - n + 1)]
+    return collections.Counter(t for t in tuples if padding not in t)
+
+
+def compared(count, n, guessed, padding):
+    """Numbers of common, predicted and labelled ones of the first `count` samples."""
+    sums = numpy.zeros(3)
+    for k in range(count):
+        a, b = runs(guessed[k], n, padding), runs(texts[k], n, padding)
+        sums += [sum((a & b).values()), sum(a.values()), sum(b.values())]
+    return sums
+
+
+def bleu(count, longest, guessed, padding=None):
+    found = [compared(count, n, guessed, padding) for n in range(1, longest + 1)]
+    if any(common == 0 for common, _, _ in found):
+        return 0.0
+    _, c, r = found[0]
+    brevity = 1 if c > r else math.exp(1 - r / c)
+    return brevity * math.exp(sum(math.log(common / all_) for common, all_, _ in found) / longest)
+
+
+def rouge(count, n, measure, guessed, padding=None):
+    common, predicted, labelled = compared(count, n, guessed, padding)
+    return {"recall": common / labelled, "precision": common / predicted,
+            "f1": 2 * common / (labelled + predicted)}[measure]
+
+
+COUNTER = "the definition, by collections.Counter"
+for metric, cases in (
+        ("bleu", [("up to 2", "{max_n: 2}", lambda n, g, p: bleu(n, 2, g, p)),
+                  ("up to 4", None, lambda n, g, p: bleu(n, 4, g, p))]),
+        ("rouge_n", [("1", None, lambda n, g, p: rouge(n, 1, "recall", g, p)),
+                     ("2, precision", "{n: 2, measure: precision}",
+                      lambda n, g, p: rouge(n, 2, "precision", g, p)),
+                     ("2, f1", "{n: 2, measure: f1}", lambda n, g, p: rouge(n, 2, "f1", g, p))])):
+    print(f"/* {metric} */")
+    for name, setting, value in cases:
+        show(name, COUNTER, [(I, 4, texts), (I, 4, guesses)],
+             [value(n, guesses, None) for n in ends], setting)
+        padded = (setting[:-1] + ", padding: 0}") if setting else "{padding: 0}"
+        show(name + ", padded", COUNTER, [(I, 4, texts), (I, 4, shorter)],
+             [value(n, shorter, 0) for n in ends], padded)

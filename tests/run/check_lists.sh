@@ -1,7 +1,8 @@
 #!/bin/sh
 # Each optimizer and each schedule of the lists, in runs with real processes: the weights are the
-# same with 1 and 3 replicas, and when the run is stopped halfway under 2 and resumed under 4; and no
-# two runs end with the same weights. A run has one of each list. A new name without a line below fails.
+# same with 1 and 3 replicas, and when the run is stopped halfway under 2 and resumed under 4; and
+# no two runs end with the same weights. A run has one of each list. A new name without a line below
+# fails.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:-.}/configs/synthetic.yaml

@@ -12,18 +12,27 @@
 #include "engine/metrics/metric.h"
 #include "tests/support/temporary_folder.h"
 
-enum { MOST_METRICS = 64, EXECUTIONS = 2 };
+enum { MOST_METRICS = 64, EXECUTIONS = 2, MICROBATCH = 4 };
 
 static const char data[] = "{data_processor: synthetic, samples: 240, features: [6], classes: 4, "
                            "batch_size: 24, micro_batch_size: 4}";
 
 /* How a metric is called: settings, and which of the step's tensors are its arguments. */
-typedef enum arguments { OF_CLASSES, OF_SCORES, OF_LOSS, OF_VALUE } arguments;
+typedef enum arguments {
+    OF_CLASSES,
+    OF_SCORES,
+    OF_LOSS,
+    OF_VALUE,
+    OF_PROBABILITIES,
+    OF_TOKENS
+} arguments;
 static const struct {
     const char *name, *settings;
     arguments arguments;
 } calls[] = {
     { "accuracy", NULL, OF_CLASSES },
+    { "auc", "{num_thresholds: 20, curve: PR}", OF_PROBABILITIES },
+    { "bleu", "{max_n: 2}", OF_TOKENS },
     { "dice", "{num_classes: 4}", OF_CLASSES },
     { "f_beta", "{num_classes: 4, beta: 2, average_type: macro}", OF_CLASSES },
     { "mean", NULL, OF_VALUE },
@@ -33,6 +42,7 @@ static const struct {
     { "perplexity", NULL, OF_LOSS },
     { "precision_at_k", "{k: 2}", OF_SCORES },
     { "recall_at_k", "{k: 3}", OF_SCORES },
+    { "rouge_n", "{n: 1, measure: f1}", OF_TOKENS },
 };
 
 typedef struct evaluation {
@@ -59,6 +69,7 @@ static cse_tensor *step_function(cse_step *step, void *self)
     cse_tensor *losses = cse_cross_entropy_per_sample(scores, labels);
     /* Of each sample; not a sum of few bits. */
     cse_tensor *weights = cse_sigmoid(losses), *classes = cse_argmax(scores, -1);
+    cse_tensor *first = cse_reshape(cse_slice_axis(scores, 1, 0, 1), cse_shape_of(MICROBATCH));
     for (int k = 0; k < e->count; k++) {
         switch (calls[e->calls[k]].arguments) {
         case OF_CLASSES:
@@ -73,6 +84,13 @@ static cse_tensor *step_function(cse_step *step, void *self)
             break;
         case OF_VALUE:
             cse_metric_update(e->metrics[k], losses, weights);
+            break;
+        case OF_PROBABILITIES:
+            cse_metric_update(e->metrics[k], labels, cse_sigmoid(first), weights);
+            break;
+        case OF_TOKENS: /* the samples of a microbatch as one text */
+            cse_metric_update(e->metrics[k], cse_reshape(labels, cse_shape_of(1, MICROBATCH)),
+                              cse_reshape(classes, cse_shape_of(1, MICROBATCH)));
             break;
         }
     }

@@ -2,8 +2,8 @@
 """Writes tests/reference/function_values_*.h: what PyTorch computes for public functions that are
 several ops each, forward and backward.
 
-Run once with PyTorch installed (the stored files say which release), for GROUP attention, losses
-and shapes:
+Run once with PyTorch installed (the stored files say which release), for GROUP attention, losses,
+shapes and moves:
     python3 tests/reference/make_function_values.py GROUP > tests/reference/function_values_GROUP.h
 The functions of the engine that belong to the names stand in
 tests/engine/ops/check_function_values.c. Floats are odd multiples of 1/16 below 2, all different
@@ -252,11 +252,49 @@ def image_functions():
     write("adaptive_odd", lambda x: functional.adaptive_avg_pool2d(x, (2, 3)), x)
 
 
+def between(x):
+    """Two elements of 0.5 between neighbours of the last axis, one before and none behind."""
+    wide = torch.full((x.shape[0], 3 * x.shape[1] - 1), 0.5, dtype=x.dtype)
+    wide[:, 1::3] = x
+    return torch.cat([torch.full((x.shape[0], 1), 0.5, dtype=x.dtype), wide[:, 1:]], 1)
+
+
+def moving_functions():
+    x, rows = floats(3, 5), ints(2, 0, 2)
+    write("shift", lambda x: x + 0.75, x)
+    write("roll", lambda x: x.roll(2, 1), x)
+    write("roll_back", lambda x: x.roll(-1, 0), x)
+    write("min", lambda x: x.amin(1), x)
+    write("min_kept", lambda x: x.amin((0, 1), keepdim=True), x)
+    write("any", lambda x: x * (x > 1).any(0), x)
+    write("all", lambda x: x * (x > -1).all(1, keepdim=True), x)
+    write("index_select", lambda x, i: x.index_select(0, i), x, rows)
+    write("sort", lambda x: x.sort(1).values, x)
+    write("sort_falling", lambda x: x.sort(0, descending=True).values, x)
+    write("argsort", lambda x: x.gather(1, x.argsort(1)) * torch.arange(5), x)
+    write("argmin", lambda x: x.gather(1, x.argmin(1)[:, None]), x)
+    write("flatten", lambda x: x.flatten(1) * 2, floats(2, 3, 2))
+    write("mean", lambda x: x.mean(1), floats(2, 4, 2))
+    write("mean_all", torch.mean, floats(2, 4))
+    write("linear", functional.linear, floats(2, 3, 4), floats(5, 4), floats(5))
+    write("pad_between", between, floats(2, 3))
+    write("scatter_add_to", lambda t, r, i: t.index_add(0, i, r), floats(4, 2), floats(3, 2), rows)
+    labels = ints(2, 0, 4)
+    write("nll", lambda x, y: functional.nll_loss(x, y.long()), x, labels)
+    write("cross_entropy_rows",
+          lambda x, y: functional.cross_entropy(x, y.long(), reduction="none"), x, labels)
+    write("embedding", lambda t, i: functional.embedding(i, t), floats(4, 3), rows)
+    channels = floats(3, 2, 2)
+    write("batch_mean", lambda x: x.mean((0, 2)), channels)
+    write("batch_variance", lambda x: x.var((0, 2)), channels)
+
+
 print(f"/* Written by make_function_values.py with PyTorch {torch.__version__.split('+')[0]}. */")
 print("/* clang-format off */")
 GROUPS = {"attention": (attention_functions, position_functions),
           "losses": (norm_functions, loss_functions, activation_functions),
-          "shapes": (axis_functions, image_functions)}
+          "shapes": (axis_functions, image_functions),
+          "moves": (moving_functions,)}
 print(f"static const function_case {sys.argv[1]}_cases[] = {{")
 for fill in GROUPS[sys.argv[1]]:
     fill()

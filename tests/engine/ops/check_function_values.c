@@ -36,6 +36,7 @@ typedef struct function_case {
     }
 #include "tests/reference/function_values_attention.h"
 #include "tests/reference/function_values_losses.h"
+#include "tests/reference/function_values_moves.h"
 #include "tests/reference/function_values_shapes.h"
 
 /* MAKE(name, expression): the function of the engine that the case `name` is; its inputs are x[0],
@@ -182,6 +183,55 @@ MAKE(bilinear_corners_odd, INTERPOLATE({ 4, 3 }, true, true))
 MAKE(adaptive_even, cse_adaptive_avg_pool2d(x[0], 1, 2))
 MAKE(adaptive_odd, cse_adaptive_avg_pool2d(x[0], 2, 3))
 
+/* ---- moves and sums along axes ---- */
+
+/* A bool as 0 and 1 of x's type. */
+static cse_tensor *times(cse_tensor *x, cse_tensor *condition)
+{
+    return cse_mul(x, cse_cast(condition, cse_tensor_dtype(x)));
+}
+
+static cse_tensor *above(cse_tensor *x, double limit)
+{
+    return cse_greater(x, cse_cast(cse_constant(limit), cse_tensor_dtype(x)));
+}
+
+static cse_tensor *batch_statistic(cse_tensor *x, int which)
+{
+    cse_tensor *statistics[2];
+    cse_batch_statistics(x, statistics);
+    return cse_cast(statistics[which], cse_tensor_dtype(x));
+}
+
+MAKE(shift, cse_shift(x[0], 0.75))
+MAKE(roll, cse_roll(x[0], 1, 2))
+MAKE(roll_back, cse_roll(x[0], 0, -1))
+MAKE(min, cse_min(x[0], cse_axes(1), false))
+MAKE(min_kept, cse_min(x[0], cse_axes(0, 1), true))
+MAKE(any, times(x[0], cse_any(above(x[0], 1), cse_axes(0), true)))
+MAKE(all, times(x[0], cse_all(above(x[0], -1), cse_axes(1), true)))
+MAKE(index_select, cse_index_select(x[0], 0, x[1]))
+MAKE(sort, cse_sort(x[0], 1, false))
+MAKE(sort_falling, cse_sort(x[0], 0, true))
+MAKE(argsort, cse_mul(cse_take_along(x[0], cse_argsort(x[0], 1, false), 1),
+                      cse_cast(cse_iota(5, 0, 1), cse_tensor_dtype(x[0]))))
+MAKE(argmin, cse_take_along(x[0], cse_reshape(cse_argmin(x[0], 1), cse_shape_of(3, 1)), 1))
+MAKE(flatten, cse_scale(cse_flatten(x[0], 1), 2))
+MAKE(mean, cse_mean(x[0], cse_axes(1), false))
+MAKE(mean_all, cse_mean_all(x[0]))
+MAKE(linear, cse_linear(x[0], x[1], x[2]))
+MAKE(pad_between, cse_pad_between(x[0], (const int64_t[]){ 0, 1 }, (const int64_t[]){ 0, 0 },
+                                  (const int64_t[]){ 0, 2 }, 0.5))
+/* Sums into a table are of float32 alone. */
+MAKE(scatter_add_to,
+     cse_cast(cse_scatter_add_to(cse_cast(x[0], CSE_FLOAT32), cse_cast(x[1], CSE_FLOAT32), x[2]),
+              cse_tensor_dtype(x[0])))
+MAKE(nll, cse_nll(x[0], x[1]))
+MAKE(cross_entropy_rows, cse_cross_entropy_per_sample(x[0], x[1]))
+MAKE(embedding, cse_embedding(x[0], x[1]))
+MAKE(batch_mean, batch_statistic(x[0], 0))
+MAKE(batch_variance, batch_statistic(x[0], 1))
+
 static const struct {
     const char *name;
     cse_tensor *(*make)(cse_tensor *const x[]);
@@ -276,6 +326,29 @@ static const struct {
     FUNCTION(bilinear_corners_odd),
     FUNCTION(adaptive_even),
     FUNCTION(adaptive_odd),
+    FUNCTION(shift),
+    FUNCTION(roll),
+    FUNCTION(roll_back),
+    FUNCTION(min),
+    FUNCTION(min_kept),
+    FUNCTION(any),
+    FUNCTION(all),
+    FUNCTION(index_select),
+    FUNCTION(sort),
+    FUNCTION(sort_falling),
+    FUNCTION(argsort),
+    FUNCTION(argmin),
+    FUNCTION(flatten),
+    FUNCTION(mean),
+    FUNCTION(mean_all),
+    FUNCTION(linear),
+    FUNCTION(pad_between),
+    FUNCTION(scatter_add_to),
+    FUNCTION(nll),
+    FUNCTION(cross_entropy_rows),
+    FUNCTION(embedding),
+    FUNCTION(batch_mean),
+    FUNCTION(batch_variance),
 };
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
@@ -287,8 +360,9 @@ static const function_case *find(const char *name)
         size_t count;
     } groups[] = { { attention_cases, sizeof attention_cases / sizeof *attention_cases },
                    { losses_cases, sizeof losses_cases / sizeof *losses_cases },
-                   { shapes_cases, sizeof shapes_cases / sizeof *shapes_cases } };
-    for (int g = 0; g < 3; g++)
+                   { shapes_cases, sizeof shapes_cases / sizeof *shapes_cases },
+                   { moves_cases, sizeof moves_cases / sizeof *moves_cases } };
+    for (int g = 0; g < 4; g++)
         for (size_t i = 0; i < groups[g].count; i++)
             if (strcmp(groups[g].cases[i].name, name) == 0)
                 return &groups[g].cases[i];
@@ -417,7 +491,8 @@ START_TEST(every_value_has_a_function)
 {
     size_t values = sizeof attention_cases / sizeof *attention_cases +
                     sizeof losses_cases / sizeof *losses_cases +
-                    sizeof shapes_cases / sizeof *shapes_cases;
+                    sizeof shapes_cases / sizeof *shapes_cases +
+                    sizeof moves_cases / sizeof *moves_cases;
     ck_assert_uint_eq(values, FUNCTIONS);
 }
 END_TEST

@@ -15,7 +15,8 @@ static const struct {
     { "compute_on_system", "leave it out: metrics are always part of the step" },
     { "sparsity", "leave it out: weights are dense" },
     { "callbacks",
-      "leave it out: there are no callbacks; a program of the C API has step closures" },
+      "write trainer.init.callbacks: [{NAME: {settings}}], see `csengine list callbacks`" },
+    { "metrics", "write trainer.init.metrics: [{NAME: {settings}}], see `csengine list metrics`" },
 };
 
 const char *cse_reference_name_hint(const char *name)

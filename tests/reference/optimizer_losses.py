@@ -1,6 +1,6 @@
 """Writes optimizer_losses.h: the losses of 50 steps of a small network by PyTorch's optimizers in
-float32, with settings under which both sides mean the same. Lamb, Lion and SM3 are not in PyTorch:
-optimizers.py has their formulas. The learning rates are such that PyTorch's own losses in float32 and
+float32, with settings under which both sides mean the same. Lamb, Lion and SM3 are not in PyTorch: the
+formulas of optimizers.py stand for its classes, on PyTorch's gradients. The learning rates are such that PyTorch's own losses in float32 and
 float64 agree over the 50 steps: Adafactor at 0.1 circles around the minimum, and rounding errors grow
 there several times a step on either side. Run: python3 optimizer_losses.py >optimizer_losses.h, then
 clang-format."""
@@ -8,11 +8,27 @@ import math
 
 import torch
 
+import optimizers
+
 STEPS, ROWS, INPUTS, HIDDEN = 50, 8, 3, 4
 
 
 def waves(count, speed, shift, size):
     return [round(math.sin(speed * i + shift) * size, 4) for i in range(count)]
+
+
+class ByFormula(torch.optim.Optimizer):
+    """An optimizer by rule(parameter, gradient, step from 1, state) -> next parameter."""
+
+    def __init__(self, weights, rule):
+        super().__init__(weights, {})
+        self.rule, self.steps = rule, 0
+
+    @torch.no_grad()
+    def step(self):
+        self.steps += 1
+        for w in self.param_groups[0]["params"]:
+            w.copy_(self.rule(w.clone(), w.grad, self.steps, self.state[w]))
 
 
 def train(name, arguments):
@@ -22,7 +38,8 @@ def train(name, arguments):
     b1 = torch.tensor(waves(HIDDEN, 0.9, 0.1, 0.3))
     w2 = torch.tensor([waves(HIDDEN, 2.1, 0.7, 0.9)])
     weights = [w.requires_grad_() for w in (w1, b1, w2)]
-    optimizer, losses = getattr(torch.optim, name)(weights, **arguments), []
+    make = getattr(torch.optim, name, None) or ByFormula
+    optimizer, losses = make(weights, **arguments), []
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss = ((torch.tanh(x @ w1.T + b1) @ w2.T).squeeze(1) - y).square().mean()
@@ -42,6 +59,9 @@ CASES = [  # optimizer, settings, arguments of PyTorch's class
     ("AdamW", "{lr: 0.02, eps: 1e-8, eps_added_to: corrected, weight_decay: 0.01}", dict(lr=0.02)),
     ("Adamax", "{lr: 0.05}", dict(lr=0.05, eps=1e-6)),
     ("ASGD", "{lr: 0.2, lambd: 0.01, t0: 20}", dict(lr=0.2, lambd=0.01, t0=20)),
+    ("Lamb", "{lr: 0.02, weight_decay: 0.01}",
+     dict(rule=optimizers.lamb(0.02, 0.9, 0.999, 1e-6, 0.01))),
+    ("Lion", "{lr: 0.01, weight_decay: 0.1}", dict(rule=optimizers.lion(0.01, 0.9, 0.99, 0.1))),
     ("NAdam", "{lr: 0.02}", dict(lr=0.02)),
     ("RAdam", "{lr: 0.05}", dict(lr=0.05, eps=1e-6)),
     ("RMSprop", "{lr: 0.005, momentum: 0.9, centered: true}",
@@ -49,6 +69,7 @@ CASES = [  # optimizer, settings, arguments of PyTorch's class
     ("Rprop", "{lr: 0.01}", dict(lr=0.01)),
     ("SGD", "{lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.01}",
      dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01)),
+    ("SM3", "{lr: 0.1, momentum: 0.9}", dict(rule=optimizers.sm3(0.1, 0.9, 0.0, 1e-30))),
 ]
 
 print(f"/* Written by optimizer_losses.py with PyTorch {torch.__version__.split('+')[0]}. */")

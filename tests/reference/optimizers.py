@@ -288,12 +288,17 @@ def print_sample(name, settings, source, field, rows, matrix=False):
     print("      } },")
 
 
-for name, settings, rows, source, *matrix in CASES:
-    if wanted(name):
-        source = f"torch.optim.{name} in float64" if source == "torch" else "the formula in float64"
-        print_sample(name, settings, source, "parameters", [rows[k] for k in (0, 1, 3, 7)],
-                     bool(matrix))
-for name, settings, steps, rates, source in SCHEDULES:
-    if wanted(name):
-        source = "torch.optim.lr_scheduler" if source == "torch" else "the formula in float64"
-        print_sample(name, settings, source, "points", [(t, rates[t]) for t in steps])
+def main():
+    for name, settings, rows, source, *matrix in CASES:
+        if wanted(name):
+            source = f"torch.optim.{name} in float64" if source == "torch" else "the formula in float64"
+            print_sample(name, settings, source, "parameters", [rows[k] for k in (0, 1, 3, 7)],
+                         bool(matrix))
+    for name, settings, steps, rates, source in SCHEDULES:
+        if wanted(name):
+            source = "torch.optim.lr_scheduler" if source == "torch" else "the formula in float64"
+            print_sample(name, settings, source, "points", [(t, rates[t]) for t in steps])
+
+
+if __name__ == "__main__":
+    main()

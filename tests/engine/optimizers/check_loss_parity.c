@@ -3,10 +3,12 @@
  * tests/reference/optimizer_losses.py. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <check.h>
 
 #include "csengine/csengine.h"
+#include "engine/optimizers/optimizer.h"
 #include "tests/reference/optimizer_losses.h"
 #include "tests/support/traced_run.h"
 
@@ -113,11 +115,24 @@ START_TEST(losses_are_those_of_pytorch)
 }
 END_TEST
 
+/* Each of the list has at least one training. */
+START_TEST(no_optimizer_is_left_out)
+{
+    for (int i = 0; cse_optimizers[i] != NULL; i++) {
+        bool found = false;
+        for (int k = 0; k < COUNT(optimizer_losses) && !found; k++)
+            found = strcmp(optimizer_losses[k].optimizer, cse_optimizers[i]->name) == 0;
+        ck_assert_msg(found, "no losses of %s", cse_optimizers[i]->name);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loss_parity");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, losses_are_those_of_pytorch, 0, COUNT(optimizer_losses));
+    tcase_add_test(cases, no_optimizer_is_left_out);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -82,7 +82,9 @@ static const cse_setting init_table[] = {
       NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
-      "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}", NULL },
+      "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "
+      "Momentum for LR in the name of weight decay or momentum",
+      NULL },
     { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "number formats of the step",
       cse_precision_setting_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,

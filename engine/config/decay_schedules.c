@@ -1,4 +1,4 @@
-/* ConstantWD is ConstantLR with other words. */
+/* ConstantWD and ConstantMomentum are ConstantLR with other words. */
 #include "engine/config/decay_schedules.h"
 
 #include <string.h>
@@ -13,10 +13,19 @@ static const char *const words[][2] = {
     { "max_val", "max_lr" },
 };
 
-bool cse_is_decay_schedule(const char *name)
+static const char *const ends[CSE_SCHEDULED_COUNT] = {
+    [CSE_SCHEDULED_RATE] = "", [CSE_SCHEDULED_DECAY] = "WD", [CSE_SCHEDULED_MOMENTUM] = "Momentum"
+};
+
+cse_scheduled cse_scheduled_by(const char *name)
 {
-    size_t length = strlen(name);
-    return length > 2 && strcasecmp(name + length - 2, "WD") == 0;
+    const size_t length = strlen(name);
+    for (int what = CSE_SCHEDULED_COUNT - 1; what > CSE_SCHEDULED_RATE; what--) {
+        const size_t end = strlen(ends[what]);
+        if (length > end && strcasecmp(name + length - end, ends[what]) == 0)
+            return (cse_scheduled)what;
+    }
+    return CSE_SCHEDULED_RATE;
 }
 
 static const char *word_of(const char *word)
@@ -30,9 +39,10 @@ static const char *word_of(const char *word)
 void cse_decay_schedule_rename(cse_arena *arena, const char **name, cse_yaml_node **settings)
 {
     const cse_yaml_node *given = *settings;
-    if (!cse_is_decay_schedule(*name))
+    const cse_scheduled what = cse_scheduled_by(*name);
+    if (what == CSE_SCHEDULED_RATE)
         return;
-    *name = cse_arena_printf(arena, "%.*sLR", (int)strlen(*name) - 2, *name);
+    *name = cse_arena_printf(arena, "%.*sLR", (int)(strlen(*name) - strlen(ends[what])), *name);
     if (given->kind != CSE_YAML_MAPPING)
         return;
     *settings = cse_yaml_mapping_new(arena, given->place);

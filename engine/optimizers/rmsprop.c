@@ -52,7 +52,7 @@ static void update(cse_optimizer_update *u)
     }
     cse_tensor *direction = cse_div(gradient, cse_shift(cse_sqrt(squares), eps));
     if (momentum > 0) {
-        direction = cse_add(cse_scale(u->states[1], momentum), direction);
+        direction = cse_add(cse_optimizer_with_momentum(u, u->states[1]), direction);
         u->next_states[1] = direction;
     }
     cse_optimizer_descend(u, direction);

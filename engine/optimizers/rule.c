@@ -42,6 +42,12 @@ cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x)
     return weight_decay > 0 ? cse_add(x, cse_scale(u->parameter, weight_decay)) : x;
 }
 
+cse_tensor *cse_optimizer_with_momentum(const cse_optimizer_update *u, cse_tensor *x)
+{
+    return u->momentum != NULL ? cse_mul(x, u->momentum)
+                               : cse_scale(x, cse_settings_number(u->settings, "momentum"));
+}
+
 cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double beta)
 {
     return cse_add(cse_scale(moment, beta), cse_scale(fresh, 1 - beta));

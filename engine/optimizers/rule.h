@@ -45,6 +45,9 @@ cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maxi
 /* x plus the weight decay times the parameter; x itself where there is none. */
 cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x);
 
+/* momentum * x, of the schedule or of the setting `momentum`. */
+cse_tensor *cse_optimizer_with_momentum(const cse_optimizer_update *u, cse_tensor *x);
+
 /* beta * moment + (1 - beta) * fresh */
 cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double beta);
 

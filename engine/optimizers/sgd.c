@@ -73,10 +73,10 @@ static void update(cse_optimizer_update *u)
     gradient = cse_optimizer_decayed(u, gradient);
     if (momentum > 0) {
         cse_tensor *fresh = dampening > 0 ? cse_scale(gradient, 1 - dampening) : gradient;
-        cse_tensor *buffer = cse_add(cse_scale(u->states[0], momentum), fresh);
+        cse_tensor *buffer = cse_add(cse_optimizer_with_momentum(u, u->states[0]), fresh);
         u->next_states[0] = buffer;
         gradient = cse_settings_bool(u->settings, "nesterov")
-                       ? cse_add(gradient, cse_scale(buffer, momentum))
+                       ? cse_add(gradient, cse_optimizer_with_momentum(u, buffer))
                        : buffer;
     }
     u->next_parameter = cse_sub(u->parameter, cse_mul(gradient, u->learning_rate));

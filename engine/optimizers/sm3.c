@@ -74,9 +74,11 @@ static void update(cse_optimizer_update *u)
     for (int axis = 0; axis < axes; axis++)
         u->next_states[axis] = largest(squares, axis);
     cse_tensor *direction = cse_mul(u->gradient, cse_rsqrt(cse_shift(squares, eps)));
-    if (momentum > 0)
+    if (momentum > 0) {
+        cse_tensor *fresh = cse_sub(direction, cse_optimizer_with_momentum(u, direction));
         direction = u->next_states[axes] =
-            cse_optimizer_average(u->states[axes], direction, momentum);
+            cse_add(cse_optimizer_with_momentum(u, u->states[axes]), fresh);
+    }
     cse_optimizer_descend(u, direction);
 }
 

@@ -61,7 +61,9 @@ static void update(cse_optimizer_update *u)
     const double momentum = cse_settings_number(u->settings, "momentum");
     cse_tensor *direction = u->gradient;
     if (momentum != 0) {
-        direction = cse_add(cse_scale(u->states[0], momentum), direction);
+        cse_tensor *kept = u->momentum != NULL ? cse_mul(u->states[0], u->momentum)
+                                               : cse_scale(u->states[0], momentum);
+        direction = cse_add(kept, direction);
         u->next_states[0] = direction;
     }
     direction = cse_add(direction, cse_mul(weight_decay(u), u->parameter));

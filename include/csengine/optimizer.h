@@ -25,6 +25,9 @@ typedef struct cse_optimizer_update {
     /* Results. A state that is left NULL does not change. */
     cse_tensor *next_parameter;
     cse_tensor *next_states[CSE_MAX_DECLARED_STATES];
+    /* Of an optimizer with a setting of that name: float32 scalar, by a schedule; NULL: the setting
+     * (which is above 0 where there is a schedule). */
+    cse_tensor *momentum;
 } cse_optimizer_update;
 
 /* A test case of an optimizer: settings, and the values of one parameter after some steps.

@@ -245,6 +245,8 @@ CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, in
  *   {scheduler: CosineDecayLR, initial_learning_rate: 0.1, ...}
  *   {CosineDecayLR: {initial_learning_rate: 0.1, ...}}
  *   [{...}, {...}]                                   one after another, each for its total_iters
+ * A list may also have schedules of weight decay and of momentum, by names that end with WD and
+ * with Momentum for LR ({LinearWD: {initial_val: 0.1, ...}}); they replace those settings.
  * A schedule with param_group_tags: [TAG, ...] is for the groups that have one of the tags (null:
  * for groups without any), and takes the place of those without.
  * Declares schedulers.0.last_epoch; for the next optimizer schedulers.1.last_epoch. It replaces the

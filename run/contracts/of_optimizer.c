@@ -77,7 +77,7 @@ static cse_status refuse(const char *name, const cse_optimizer_sample *sample)
     return status;
 }
 
-/* ---- weight decay by a schedule ---- */
+/* ---- weight decay and momentum by a schedule ---- */
 
 static cse_status train(const char *name, const char *settings, const char *schedule,
                         float after[CSE_PRESCRIBED_ELEMENTS])
@@ -110,6 +110,18 @@ static cse_status decay_by_schedule(const char *name)
     return memcmp(by_setting, other, sizeof by_setting) != 0
                ? CSE_OK
                : cse_fail(CSE_DATA, "the setting weight_decay changes nothing");
+}
+
+/* The setting is there for the buffer; a half, since sums and products with it are exact. */
+static cse_status momentum_by_schedule(const char *name)
+{
+    float by_setting[CSE_PRESCRIBED_ELEMENTS], other[CSE_PRESCRIBED_ELEMENTS];
+    CSE_TRY(train(name, "{momentum: 0.5}", "0.125", by_setting));
+    CSE_TRY(train(name, "{momentum: 0.25}", "[0.125, {ConstantMomentum: {val: 0.5}}]", other));
+    return memcmp(by_setting, other, sizeof by_setting) == 0
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "the schedule ConstantMomentum gives another parameter than "
+                                    "the setting: use u->momentum where it is not NULL");
 }
 
 /* ---- the descriptor ---- */
@@ -175,4 +187,7 @@ void cse_contract_of_optimizer(cse_contract *contract, const void *descriptor)
     if (cse_setting_table_has(d->settings, "weight_decay"))
         cse_contract_tell(contract, decay_by_schedule(d->name),
                           "takes its weight decay from a schedule");
+    if (cse_setting_table_has(d->settings, "momentum"))
+        cse_contract_tell(contract, momentum_by_schedule(d->name),
+                          "takes its momentum from a schedule");
 }

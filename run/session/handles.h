@@ -47,7 +47,7 @@ typedef struct cse_parameter_group {
     const char *name;             /* of its learning rate: lr/NAME */
     const struct cse_yaml_node *tags;
     double adjust_learning_rate;
-    cse_schedule_part *rate, *weight_decay; /* NULL: no schedule */
+    cse_schedule_part *rate, *weight_decay, *momentum; /* NULL: no schedule */
 } cse_parameter_group;
 
 /* What the optimizer keeps for one parameter. */
@@ -73,8 +73,7 @@ struct cse_optimizer {
 };
 
 struct cse_schedule {
-    cse_schedule_part *part;         /* of the optimizer's first group */
-    cse_schedule_part *weight_decay; /* NULL: it has no schedule */
+    cse_schedule_part *part; /* of the optimizer's first group */
     cse_state *last_epoch;
 };
 

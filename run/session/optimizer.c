@@ -111,8 +111,8 @@ typedef struct update {
     bool stochastic;    /* rounding of weights */
     struct group_rates {
         cse_tensor *learning_rate;
-        cse_tensor *weight_decay; /* NULL without a schedule for it */
-    } * rates;                    /* of each group */
+        cse_tensor *weight_decay, *momentum; /* NULL without a schedule for it */
+    } * rates;                               /* of each group */
 } update;
 
 static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
@@ -127,6 +127,13 @@ static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
                           optimizer->descriptor->name);
 }
 
+/* NULL without a schedule. */
+static cse_tensor *scheduled(const cse_optimizer *optimizer, cse_schedule_part *part)
+{
+    return part != NULL ? cse_schedule_part_rate(part, cse_read(optimizer->schedule->last_epoch))
+                        : NULL;
+}
+
 static void trace_rates(update *u)
 {
     const cse_optimizer *optimizer = u->optimizer;
@@ -135,9 +142,8 @@ static void trace_rates(update *u)
     for (int g = 0; g < optimizer->group_count; g++) {
         const cse_parameter_group *group = &optimizer->groups[g];
         u->rates[g].learning_rate = learning_rate_of(optimizer, group);
-        if (group->weight_decay != NULL)
-            u->rates[g].weight_decay = cse_schedule_part_rate(
-                group->weight_decay, cse_read(optimizer->schedule->last_epoch));
+        u->rates[g].weight_decay = scheduled(optimizer, group->weight_decay);
+        u->rates[g].momentum = scheduled(optimizer, group->momentum);
     }
 }
 
@@ -177,7 +183,8 @@ static void trace_parameter(const update *u, int index, cse_tensor *gradient)
                                   .parameter = cse_selected_or_zero(one, whole_weight(one)),
                                   .gradient = cse_selected_or_zero(one, gradient),
                                   .learning_rate = u->rates[one->group].learning_rate,
-                                  .weight_decay = u->rates[one->group].weight_decay };
+                                  .weight_decay = u->rates[one->group].weight_decay,
+                                  .momentum = u->rates[one->group].momentum };
     for (int s = 0; s < one->state_count; s++)
         next.states[s] = cse_selected_or_zero(one, cse_read(one->states[s]));
     optimizer->descriptor->update(&next);
@@ -199,6 +206,9 @@ static void fetch_rates(const update *u)
         snprintf(name, sizeof name, "weight_decay/%s", group->name);
         if (group->weight_decay != NULL)
             cse_step_fetch(u->step, name, u->rates[g].weight_decay);
+        snprintf(name, sizeof name, "momentum/%s", group->name);
+        if (group->momentum != NULL)
+            cse_step_fetch(u->step, name, u->rates[g].momentum);
     }
 }
 

@@ -7,9 +7,9 @@
  *                              ChainedScheduler, where a part says {main_scheduler: chained, ...}
  *
  * Parts of a list whose names end with WD make a second schedule in the same way, of the weight
- * decay. Both count the same steps. Parts with param_group_tags make schedules for the parameter
- * groups that have one of the tags; the parts of a group are read for it alone, as its factor may
- * scale them. */
+ * decay, and those that end with Momentum a third one. All count the same steps. Parts with
+ * param_group_tags make schedules for the parameter groups that have one of the tags; the parts of
+ * a group are read for it alone, as its factor may scale them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ typedef struct written_part {
 /* Where a part stands. */
 typedef struct part_place {
     int depth;
-    bool is_decay; /* of weight decay */
+    cse_scheduled what;
     const cse_parameter_group *group;
 } part_place;
 
@@ -179,16 +179,23 @@ static cse_status read_children(cse_session *session, cse_schedule_part *part, p
     return in_turn ? read_milestones(part) : CSE_OK;
 }
 
-/* A part of weight decay is named so, unless it is a number, a list or inside one that is. */
+/* What the messages call it, and the setting whose place it takes. */
+static const char *const titles[CSE_SCHEDULED_COUNT] = { "the learning rate", "weight decay",
+                                                         "momentum" };
+static const char *const replaced[CSE_SCHEDULED_COUNT] = { "lr", "weight_decay", "momentum" };
+
+/* A part of another value than the learning rate is named so, unless it is a number, a list or
+ * inside one that is. */
 static cse_status settle_name(cse_session *session, written_part *written, part_place at)
 {
-    const bool is_decay = cse_is_decay_schedule(written->name);
-    if (is_decay && !at.is_decay)
+    const cse_scheduled what = cse_scheduled_by(written->name);
+    if (what != CSE_SCHEDULED_RATE && what != at.what)
         return cse_fail(CSE_CONFIG,
-                        "schedule %s (%s): a schedule of weight decay cannot be a part of one of "
-                        "the learning rate: write it beside that, in the list of schedulers",
+                        "schedule %s (%s): a schedule of %s cannot be a part of one of %s: write "
+                        "it beside that, in the list of schedulers",
                         written->name,
-                        cse_yaml_place_text(session->arena, written->settings->place));
+                        cse_yaml_place_text(session->arena, written->settings->place), titles[what],
+                        titles[at.what]);
     cse_decay_schedule_rename(session->arena, &written->name, &written->settings);
     return CSE_OK;
 }
@@ -233,15 +240,15 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, part_plac
     return part->descriptor->check ? part->descriptor->check(part) : CSE_OK;
 }
 
-static bool is_decay_part(const cse_yaml_node *node)
+static cse_scheduled scheduled_by_part(const cse_yaml_node *node)
 {
     const cse_yaml_node *name = cse_yaml_find(node, "scheduler");
     if (name == NULL && cse_yaml_find(node, "library") != NULL)
         name = cse_yaml_find(node, "name");
     if (name != NULL)
-        return name->kind == CSE_YAML_SCALAR && cse_is_decay_schedule(name->text);
-    return node->kind == CSE_YAML_MAPPING && node->count == 1 &&
-           cse_is_decay_schedule(node->keys[0].text);
+        return name->kind == CSE_YAML_SCALAR ? cse_scheduled_by(name->text) : CSE_SCHEDULED_RATE;
+    return node->kind == CSE_YAML_MAPPING && node->count == 1 ? cse_scheduled_by(node->keys[0].text)
+                                                              : CSE_SCHEDULED_RATE;
 }
 
 /* ---- which parts are for which group ---- */
@@ -291,19 +298,19 @@ static cse_yaml_node *settled(const chosen_parts *chosen)
 
 static cse_status choose_parts(cse_session *session, const cse_optimizer *optimizer,
                                const cse_parameter_group *group, cse_yaml_node *tree,
-                               cse_yaml_node *lists[2])
+                               cse_yaml_node *lists[CSE_SCHEDULED_COUNT])
 {
     cse_arena *arena = session->arena;
-    chosen_parts chosen[2];
+    chosen_parts chosen[CSE_SCHEDULED_COUNT];
     const bool is_list = tree->kind == CSE_YAML_SEQUENCE;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < CSE_SCHEDULED_COUNT; k++)
         chosen[k] = (chosen_parts){ cse_yaml_sequence_new(arena, tree->place),
                                     cse_yaml_sequence_new(arena, tree->place) };
     for (int i = 0; i < (is_list ? tree->count : 1); i++) {
         cse_yaml_node *tags = NULL;
         cse_yaml_node *part =
             cse_schedule_take_tags(arena, is_list ? tree->children[i] : tree, &tags);
-        chosen_parts *of_kind = &chosen[is_decay_part(part)];
+        chosen_parts *of_kind = &chosen[scheduled_by_part(part)];
         if (tags == NULL) {
             cse_yaml_append(arena, of_kind->untagged, part);
             continue;
@@ -312,35 +319,55 @@ static cse_status choose_parts(cse_session *session, const cse_optimizer *optimi
         if (is_tagged(group, tags))
             cse_yaml_append(arena, of_kind->tagged, part);
     }
-    lists[0] = settled(&chosen[0]);
-    lists[1] = settled(&chosen[1]);
+    for (int k = 0; k < CSE_SCHEDULED_COUNT; k++)
+        lists[k] = settled(&chosen[k]);
     return CSE_OK;
 }
 
-/* Both schedules of a group, from a list with the parts of both or from one part. */
-static cse_status read_both(cse_session *session, const cse_optimizer *optimizer,
-                            cse_yaml_node *tree, cse_parameter_group *group)
+/* The schedule of weight decay or momentum, beside that of the learning rate. An update rule
+ * without momentum keeps no buffer for it. */
+static cse_status read_other(cse_session *session, const cse_optimizer *optimizer,
+                             cse_yaml_node *list, part_place at, cse_schedule_part **part)
 {
-    cse_yaml_node *lists[2];
-    CSE_TRY(choose_parts(session, optimizer, group, tree, lists));
-    const cse_yaml_node *rates = lists[0], *decays = lists[1];
-    if (decays->count > 0 && rates->count == 0)
+    const char *setting = replaced[at.what];
+    if (!cse_setting_table_has(optimizer->descriptor->settings, setting))
+        return cse_fail(CSE_CONFIG, "schedulers (%s): the optimizer %s has no %s",
+                        cse_yaml_place_text(session->arena, list->place),
+                        optimizer->descriptor->name, setting);
+    if (at.what == CSE_SCHEDULED_MOMENTUM &&
+        cse_settings_number(at.group->settings, "momentum") == 0)
         return cse_fail(CSE_CONFIG,
-                        "schedulers (%s): the weight decay has a schedule, so the learning rate "
-                        "must have one: add {ConstantLR: {learning_rate: ...}} to the list",
-                        cse_yaml_place_text(session->arena, tree->place));
-    if (decays->count > 0 &&
-        !cse_setting_table_has(optimizer->descriptor->settings, "weight_decay"))
-        return cse_fail(CSE_CONFIG, "schedulers (%s): the optimizer %s has no weight_decay",
-                        cse_yaml_place_text(session->arena, tree->place),
+                        "schedulers (%s): the momentum has a schedule, and the optimizer %s is "
+                        "without: give it a momentum above 0, whose place the schedule takes",
+                        cse_yaml_place_text(session->arena, list->place),
                         optimizer->descriptor->name);
-    if (decays->count > 0)
-        CSE_TRY(read_part(session, lists[1], (part_place){ 0, true, group }, &group->weight_decay));
+    return read_part(session, list, at, part);
+}
+
+/* All schedules of a group, from a list with the parts of each or from one part. */
+static cse_status read_all(cse_session *session, const cse_optimizer *optimizer,
+                           cse_yaml_node *tree, cse_parameter_group *group)
+{
+    cse_yaml_node *lists[CSE_SCHEDULED_COUNT];
+    cse_schedule_part **parts[] = { &group->rate, &group->weight_decay, &group->momentum };
+    CSE_TRY(choose_parts(session, optimizer, group, tree, lists));
+    const cse_yaml_node *rates = lists[CSE_SCHEDULED_RATE];
+    for (int what = CSE_SCHEDULED_RATE + 1; what < CSE_SCHEDULED_COUNT; what++) {
+        if (lists[what]->count == 0)
+            continue;
+        if (rates->count == 0)
+            return cse_fail(CSE_CONFIG,
+                            "schedulers (%s): the %s has a schedule, so the learning rate must "
+                            "have one: add {ConstantLR: {learning_rate: ...}} to the list",
+                            cse_yaml_place_text(session->arena, tree->place), titles[what]);
+        CSE_TRY(read_other(session, optimizer, lists[what],
+                           (part_place){ 0, (cse_scheduled)what, group }, parts[what]));
+    }
     /* An empty list is told as the mistake that it is, unless all parts are for other groups. */
     if (rates->count == 0 && (tree->kind != CSE_YAML_SEQUENCE || tree->count > 0))
         return CSE_OK;
-    return read_part(session, rates->count > 0 ? lists[0] : tree, (part_place){ 0, false, group },
-                     &group->rate);
+    return read_part(session, rates->count > 0 ? lists[CSE_SCHEDULED_RATE] : tree,
+                     (part_place){ 0, CSE_SCHEDULED_RATE, group }, &group->rate);
 }
 
 cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree)
@@ -354,13 +381,12 @@ cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *
         status = cse_fail(CSE_USAGE, "cse_configure_schedule: the optimizer %s has a schedule",
                           optimizer->descriptor->name);
     for (int g = 0; status == CSE_OK && g < optimizer->group_count; g++)
-        status = read_both(session, optimizer, tree, &optimizer->groups[g]);
+        status = read_all(session, optimizer, tree, &optimizer->groups[g]);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
     }
     schedule->part = optimizer->groups[0].rate;
-    schedule->weight_decay = optimizer->groups[0].weight_decay;
     schedule->last_epoch =
         cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
                           "schedulers.%d.last_epoch", session->schedule_count);

@@ -107,7 +107,9 @@ check Rprop LinearLR
 check AdamW LinearLR
 decay=', {CosineDecayWD: {initial_val: 0.3, end_val: 0.0, total_iters: 6}}'
 check AdamW LinearLR
+decay=', {LinearMomentum: {initial_val: 0.9, end_val: 0.5, total_iters: 6}}'
+check SGD LinearLR
 count=$(wc -l <"$work/digests")
-[ "$count" -ge 21 ] || fail "$count runs"
+[ "$count" -ge 22 ] || fail "$count runs"
 [ "$(sort -u "$work/digests" | wc -l)" -eq "$count" ] || fail 'two runs end with the same weights'
 exit "$failed"

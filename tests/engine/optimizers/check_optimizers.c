@@ -69,6 +69,27 @@ START_TEST(weight_decay_follows_its_schedule)
 }
 END_TEST
 
+/* PyTorch's update with another momentum in each step, as its CyclicLR and OneCycleLR set it. */
+START_TEST(momentum_follows_its_schedule)
+{
+    float after[PRESCRIBED_ELEMENTS];
+    double w[PRESCRIBED_ELEMENTS], buffer[PRESCRIBED_ELEMENTS] = { 0 };
+    memcpy(w, start, sizeof w);
+    for (int t = 0; t < STEPS; t++) {
+        const double momentum = t < 4 ? 0.95 - 0.025 * t : 0.85;
+        for (int i = 0; i < PRESCRIBED_ELEMENTS; i++) {
+            buffer[i] = momentum * buffer[i] + gradients[t][i];
+            w[i] -= 0.1 * (gradients[t][i] + momentum * buffer[i]);
+        }
+    }
+    train("SGD", "{momentum: 0.5, nesterov: true}",
+          "[{LinearMomentum: {initial_val: 0.95, end_val: 0.85, total_iters: 4}}, 0.1]", after);
+    for (int i = 0; i < PRESCRIBED_ELEMENTS; i++)
+        ck_assert_msg(fabs((double)after[i] - w[i]) < 1e-5, "w[%d] is %.9g, expected %.9g", i,
+                      (double)after[i], w[i]);
+}
+END_TEST
+
 /* From the power that a state holds after t - 1 multiplications in float32. */
 START_TEST(the_bias_of_a_power_is_exact_from_the_first_step)
 {
@@ -127,6 +148,7 @@ int main(void)
     make_gradients();
     tcase_add_loop_test(cases, the_contract_is_kept, 0, contract_count(cse_optimizers));
     tcase_add_test(cases, weight_decay_follows_its_schedule);
+    tcase_add_test(cases, momentum_follows_its_schedule);
     tcase_add_loop_test(cases, the_bias_of_a_power_is_exact_from_the_first_step, 0, 3);
     tcase_add_test(cases, an_unknown_optimizer_is_refused);
     tcase_add_test(cases, a_learning_rate_must_be_given);

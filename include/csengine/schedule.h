@@ -1,5 +1,5 @@
-/* The contract of a schedule of the learning rate, of weight decay or of momentum: a function of the
- * number of optimizer steps done, as traced tensor operations of step level. */
+/* The contract of a schedule of the learning rate, of weight decay or of momentum: a function of
+ * the number of optimizer steps done, as traced tensor operations of step level. */
 #ifndef CSENGINE_SCHEDULE_H
 #define CSENGINE_SCHEDULE_H
 

@@ -367,8 +367,11 @@ static cse_stop_request stop_requested(void *self)
     int asked = hooks->stop_requested != NULL ? hooks->stop_requested(hooks->self) : 0;
     if (asked >= 2 || r->stop == CSE_STOP_NOW)
         return CSE_STOP_NOW;
-    if (asked == 1 || stop_asked || r->stop != CSE_STOP_NONE)
+    if (asked == 1)
         return CSE_STOP_CHECKPOINT;
+    /* Of a program's own, which may run more; a job's says by itself what it ends for. */
+    if (stop_asked || r->stop != CSE_STOP_NONE)
+        return hooks->stop_requested != NULL ? CSE_STOP_CHECKPOINT : CSE_STOP_EARLY;
     return cse_session_time_is_up(r->session) ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
 }
 

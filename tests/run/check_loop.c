@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <check.h>
@@ -240,6 +242,45 @@ START_TEST(a_break_stops_after_a_step_from_where_training_goes_on)
 }
 END_TEST
 
+static void stop(int number)
+{
+    (void)number;
+    cse_stop();
+}
+
+/* A handler that asks for the end wakes a loop that waits without a limit; the last step has its
+ * checkpoint, as that of a loop that was left. */
+START_TEST(a_signal_ends_a_loop_that_waits)
+{
+    enum { ENDLESS = 1000000000, QUIET = 500000000 };
+    training t = open_training(2);
+    signal(SIGALRM, stop);
+    /* No activation step comes before the signal. */
+    cse_loop *loop =
+        cse_execution_begin(cse_executor_new(&(cse_executor_options){ .input = data,
+                                                                      .num_steps = ENDLESS,
+                                                                      .checkpoint_steps = QUIET,
+                                                                      .activation_steps = QUIET }),
+                            training_step, &t);
+    ck_assert_int_eq(cse_execution_next(loop, 200), CSE_NEXT_TIMEOUT);
+    ck_assert_int_eq(
+        setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_usec = 300000 }, NULL), 0);
+    ck_assert_int_eq(cse_execution_next(loop, -1), CSE_NEXT_STEP);
+    ck_assert(cse_execution_at_checkpoint(loop));
+    const int64_t last = cse_execution_step(loop);
+    ck_assert_int_eq(cse_execution_next(loop, -1), CSE_NEXT_END);
+    must(cse_execution_end(&loop));
+    signal(SIGALRM, SIG_DFL);
+    no_process_is_left();
+    ck_assert_int_eq(cse_global_step(), last);
+    ck_assert_int_eq(t.checkpoints.count, 1);
+    /* From where the next execution goes on. */
+    must(cse_run(executor_of(ACTIVATION, 0), training_step, &t));
+    ck_assert_int_eq(cse_global_step(), last + ACTIVATION);
+    cse_finish();
+}
+END_TEST
+
 START_TEST(failures_arrive_in_the_loop)
 {
     /* Of a closure: no later step is handed out, and its status is the loop's. */
@@ -372,6 +413,7 @@ int main(void)
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, a_loop_has_the_bits_of_cse_run);
     tcase_add_test(cases, a_break_stops_after_a_step_from_where_training_goes_on);
+    tcase_add_test(cases, a_signal_ends_a_loop_that_waits);
     tcase_add_test(cases, failures_arrive_in_the_loop);
     tcase_add_test(cases, a_second_loop_and_a_missing_one_are_refused);
     tcase_add_test(cases, states_between_executions_follow_the_rule);

@@ -205,6 +205,38 @@ START_TEST(a_program_leaves_a_run)
 }
 END_TEST
 
+/* The program goes on after an execution that it ended itself: nobody cancels the run. */
+START_TEST(a_break_is_no_cancellation)
+{
+    enum { ENDLESS = 1000000000 };
+    cse_run_status status;
+    must(cse_configure(&(cse_configuration){ .model_dir = folder, .seed = 4 }));
+    training t = { .model = cse_compile(cse_model_new(
+                       "fc_mnist", "{input_size: 4, hidden_sizes: [6], num_classes: 2}")) };
+    t.optimizer = cse_configure_optimizer("SGD", t.model, "{lr: 0.1}");
+    cse_executor *executor = cse_executor_new(&(cse_executor_options){
+        .input = data, .num_steps = ENDLESS, .checkpoint_steps = ENDLESS, .activation_steps = 50 });
+    for (int i = 0; i < 2; i++) {
+        cse_loop *loop = cse_execution_begin(executor, training_step, &t);
+        ck_assert_int_eq(cse_execution_next(loop, -1), CSE_NEXT_STEP);
+        must(cse_execution_end(&loop));
+    }
+    cse_finish();
+    cse_store_reader *reader = open_reader(&status);
+    ck_assert_int_eq(status.state, CSE_RUN_SUCCEEDED);
+    json_t *transitions = rows_of(reader, CSE_ROW_TRANSITION), *row;
+    size_t i;
+    json_array_foreach(transitions, i, row)
+        ck_assert_str_ne(json_string_value(json_object_get(row, "to_state")), "CANCELLING");
+    json_decref(transitions);
+    json_t *logs = rows_of(reader, CSE_ROW_LOG);
+    json_array_foreach(logs, i, row)
+        ck_assert_str_ne(json_string_value(json_object_get(row, "level")), "WARNING");
+    json_decref(logs);
+    cse_store_reader_close(&reader);
+}
+END_TEST
+
 START_TEST(recording_changes_no_bit_and_can_be_switched_off)
 {
     uint64_t with, without;
@@ -289,6 +321,7 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, a_program_leaves_a_run);
+    tcase_add_test(cases, a_break_is_no_cancellation);
     tcase_add_test(cases, recording_changes_no_bit_and_can_be_switched_off);
     tcase_add_test(cases, a_failure_and_a_second_attempt_are_told);
     tcase_add_test(cases, a_store_that_cannot_be_made_ends_nothing);

@@ -72,7 +72,7 @@ static void look_for_stop(cse_coordinator *c)
     const cse_run_callbacks *k = c->options.callbacks;
     cse_stop_request request =
         k->stop_requested != NULL ? k->stop_requested(k->self) : CSE_STOP_NONE;
-    if (request != CSE_STOP_NONE)
+    if (request == CSE_STOP_CHECKPOINT || request == CSE_STOP_NOW)
         cse_coordinator_set_phase(c, CSE_PHASE_CANCELLING, "a stop was requested");
     if (request == CSE_STOP_NOW) {
         c->stopped = true;
@@ -80,7 +80,7 @@ static void look_for_stop(cse_coordinator *c)
             c,
             cse_fail(CSE_INTERRUPTED, "stopped on request in step %lld, without a checkpoint of it",
                      (long long)c->arena->steps_done(c->cluster)));
-    } else if (request == CSE_STOP_CHECKPOINT) {
+    } else if (request != CSE_STOP_NONE) {
         c->stop_wanted = true;
     }
 }

@@ -69,7 +69,12 @@ typedef struct cse_run_events {
                 cse_to->event(cse_to->self, __VA_ARGS__);                                    \
     } while (0)
 
-typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
+typedef enum cse_stop_request {
+    CSE_STOP_NONE,
+    CSE_STOP_CHECKPOINT,
+    CSE_STOP_NOW,
+    CSE_STOP_EARLY, /* as CHECKPOINT, but nobody cancels the run, which may go on */
+} cse_stop_request;
 
 /* The states after `steps_done` steps, consistent, before any later update. */
 typedef struct cse_snapshot {

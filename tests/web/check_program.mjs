@@ -174,7 +174,8 @@ async function executed(checks, context) {
   let place;
   try {
     await until("the record", () => existsSync(join(folder, "run.db")));
-    place = await startServer("--run", folder);
+    /* It is refused while the record is being made. */
+    place = await until("a server", () => startServer("--run", folder).catch(() => null));
     const { jobs } = await until("the run", () => ask(place, "/jobs"));
     const base = `${place.url}/jobs/${jobs[0].id}`;
     const tab = await openTab(context, place.url);

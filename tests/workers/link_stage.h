@@ -10,7 +10,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "engine/base/random.h"
+#include "engine/base/text.h"
 #include "workers/links/link.h"
 
 enum { STAGE_HOSTS = 5, STAGE_LIMIT_MS = 20000 };

@@ -39,7 +39,9 @@ typedef struct cse_host_link_options {
 } cse_host_link_options;
 
 typedef enum cse_host_link_event_kind {
-    CSE_HOST_LINK_NOTHING,   /* until the deadline, or `wake` is readable */
+    /* Until the deadline, or `wake` is readable, or a host has room for a frame again to which one
+     * could not be sent. */
+    CSE_HOST_LINK_NOTHING,
     CSE_HOST_LINK_CONNECTED, /* the host can be sent to; frames of it may follow */
     CSE_HOST_LINK_LOST,      /* the connection ended; it is made again by itself */
     CSE_HOST_LINK_FRAME,     /* `bytes` is a view, valid until the next `next` or `close` */

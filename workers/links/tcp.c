@@ -436,6 +436,19 @@ static bool look(cse_host_link_state *s, int64_t deadline_ns)
     return s->polled[0].revents == 0;
 }
 
+/* Whether there is room again for a host to which a frame could not be sent. */
+static bool has_room_again(cse_host_link_state *s)
+{
+    bool any = false;
+    for (int host = 0; host < s->side.host_count; host++) {
+        cse_tcp_connection *c = s->peers[host].connection;
+        any |= c != NULL && c->roomy;
+        if (c != NULL)
+            c->roomy = false;
+    }
+    return any;
+}
+
 /* The contract */
 
 static cse_status tcp_next(cse_host_link_state *s, int64_t deadline_ns, cse_host_link_event *event)
@@ -450,7 +463,7 @@ static cse_status tcp_next(cse_host_link_state *s, int64_t deadline_ns, cse_host
         if (take_event(s, event))
             return CSE_OK;
         bool woken = !look(s, deadline_ns);
-        if (take_event(s, event) || woken || cse_clock_ns() >= deadline_ns)
+        if (take_event(s, event) || has_room_again(s) || woken || cse_clock_ns() >= deadline_ns)
             return CSE_OK;
     }
 }

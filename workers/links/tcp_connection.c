@@ -27,7 +27,8 @@ enum {
     SILENT_LOOKS = 2,
     MIN_IN_BYTES = 256 << 10,
     FLUSH_BYTES = 256 << 10, /* so much queued is sent at once */
-    TURN_BYTES = 2 << 20,    /* at most so much is sent before others are looked at */
+    ROOMY_BYTES = CSE_FRAME_RING_BYTES / 2,
+    TURN_BYTES = 2 << 20, /* at most so much is sent before others are looked at */
 };
 #define LOOK_NS INT64_C(1000000000)
 
@@ -143,6 +144,7 @@ cse_status cse_tcp_connection_queue(cse_tcp_connection *connection, const void *
     }
     if (c->broken)
         return cse_fail(CSE_UNAVAILABLE, "the connection ended");
+    c->crowded = frame == NULL;
     if (frame == NULL)
         return cse_fail(CSE_TEMPORARY, "%zu bytes wait to be sent already", c->queue.queued_bytes);
     if (first_bytes > 0)
@@ -179,6 +181,10 @@ void cse_tcp_connection_flush(cse_tcp_connection *connection)
         cse_frame_ring_remove(&c->queue, (size_t)sent);
         c->counts->bytes_sent += sent;
         turn += (size_t)sent;
+        if (c->crowded && c->queue.queued_bytes <= ROOMY_BYTES) {
+            c->crowded = false;
+            c->roomy = true;
+        }
     }
 }
 

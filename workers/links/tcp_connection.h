@@ -15,6 +15,8 @@ typedef struct cse_tcp_connection {
     bool ended;      /* no more bytes come */
     bool broken;     /* nothing can be sent */
     bool full;       /* the kernel took no more */
+    bool crowded;    /* there was no room for a frame; */
+    bool roomy;      /* there is room again; for whoever has it to clear */
     uint64_t number; /* given by whoever has it */
     int64_t begun_ns, looked_ns;
     int silent_looks;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
-# sanitizers, for a few seconds each: requests, configurations, step graphs, messages, data files,
-# and manifests of compiled steps and checkpoints with digests that fit. FUZZ_SECONDS sets the time;
-# FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that crashes a harness
-# is left in the build directory; tests/fuzz/bin/NAME FILE runs it again.
+# sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
+# hosts, data files, and manifests of compiled steps and checkpoints with digests that fit.
+# FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
+# input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
 seconds=${FUZZ_SECONDS:-2}
 python=${PYTHON:-python3}
@@ -54,6 +54,7 @@ sources_of() { # harness
         configuration) ls engine/config/*.c ;;
         graph) ls engine/graph/*.c ;;
         message) ls workers/messages/message.c ;;
+        link) ls workers/links/*.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
@@ -62,7 +63,7 @@ sources_of() { # harness
     )
 }
 
-harnesses='request configuration graph message dataset manifest checkpoint'
+harnesses='request configuration graph message link dataset manifest checkpoint'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

@@ -145,3 +145,18 @@ for rank in range(1, 5):
 words("dataset", ["nan", "inf", "1e309", "0x1p3"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
 words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])
+
+# Hellos of host 2 to host 1 and of host 0 to host 1, addresses, frames; see tests/fuzz/link.c.
+def hello(host, peer):
+    return b"csehosts" + struct.pack("<HBBHHQ", 1, 3, 0, host, peer, 7) + bytes(range(64))
+
+
+write("link", "accepts", b"\0" + hello(2, 1) + bytes(32))
+write("link", "calls", b"\1" + hello(0, 1) + bytes(32))
+for index, address in enumerate(["10.0.0.1:7000", "[fd00::1]:7000", "name:7000", ":0"]):
+    write("link", f"address{index}", b"\2" + address.encode())
+write("link", "bytes", b"\3" + struct.pack("<I", 20) + bytes(60))
+for cipher in (5, 13):
+    for what in range(5):
+        write("link", f"frames{cipher}.{what}", bytes([cipher, 4, 0, 0, 200, 0, 0, 8, what, 9, 1, 0, 0]))
+words("link", ["csehosts", "[::1]", ":65535"])

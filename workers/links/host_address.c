@@ -44,9 +44,10 @@ cse_status cse_host_address_parse(const char *text, cse_host_address *address)
             return malformed(text);
         name++;
         name_bytes -= 2;
-    } else if (memchr(text, ':', name_bytes) != NULL) {
-        return malformed(text);
     }
+    bool has_colon = memchr(name, ':', name_bytes) != NULL;
+    if (has_colon != (name != text) || strcspn(name, "[]") < name_bytes)
+        return malformed(text);
     size_t digits = strspn(colon + 1, "0123456789");
     if (digits == 0 || digits > 5 || colon[1 + digits] != '\0' || atoi(colon + 1) > 65535)
         return malformed(text);

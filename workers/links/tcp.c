@@ -413,12 +413,28 @@ static void go_on(cse_host_link_state *s, cse_tcp_connection **of, short events)
         lose(p);
 }
 
+/* Whether there is room again for a host to which a frame could not be sent. */
+static bool has_room_again(const cse_host_link_state *s)
+{
+    for (int host = 0; host < s->side.host_count; host++)
+        if (s->peers[host].connection != NULL && s->peers[host].connection->roomy)
+            return true;
+    return false;
+}
+
+static void forget_room(cse_host_link_state *s)
+{
+    for (int host = 0; host < s->side.host_count; host++)
+        if (s->peers[host].connection != NULL)
+            s->peers[host].connection->roomy = false;
+}
+
 /* Waits until something can go on, at most until the deadline; false: `wake` is readable. */
 static bool look(cse_host_link_state *s, int64_t deadline_ns)
 {
     int64_t now = cse_clock_ns(), next = maintain(s, now);
     watch_all(s, now, &next);
-    int64_t wait = (deadline_ns < next ? deadline_ns : next) - now;
+    int64_t wait = has_room_again(s) ? 0 : (deadline_ns < next ? deadline_ns : next) - now;
     struct timespec limit = { .tv_sec = wait > 0 ? wait / 1000000000 : 0,
                               .tv_nsec = wait > 0 ? wait % 1000000000 : 0 };
     s->frames_since_look = 0;
@@ -436,19 +452,6 @@ static bool look(cse_host_link_state *s, int64_t deadline_ns)
     return s->polled[0].revents == 0;
 }
 
-/* Whether there is room again for a host to which a frame could not be sent. */
-static bool has_room_again(cse_host_link_state *s)
-{
-    bool any = false;
-    for (int host = 0; host < s->side.host_count; host++) {
-        cse_tcp_connection *c = s->peers[host].connection;
-        any |= c != NULL && c->roomy;
-        if (c != NULL)
-            c->roomy = false;
-    }
-    return any;
-}
-
 /* The contract */
 
 static cse_status tcp_next(cse_host_link_state *s, int64_t deadline_ns, cse_host_link_event *event)
@@ -463,8 +466,12 @@ static cse_status tcp_next(cse_host_link_state *s, int64_t deadline_ns, cse_host
         if (take_event(s, event))
             return CSE_OK;
         bool woken = !look(s, deadline_ns);
-        if (take_event(s, event) || has_room_again(s) || woken || cse_clock_ns() >= deadline_ns)
+        if (take_event(s, event))
             return CSE_OK;
+        if (has_room_again(s) || woken || cse_clock_ns() >= deadline_ns) {
+            forget_room(s);
+            return CSE_OK;
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
@@ -143,32 +144,45 @@ static void echo_bytes(int fd, bool first, int count)
 
 /* ---- one side of all measurements ---- */
 
-/* Seconds of each size, and of one round trip. */
-typedef double times[SIZES + 1];
+/* Seconds of each size and of the round trips: by the clock, and of this process's processor. */
+typedef struct times {
+    double clock[SIZES + 1], processor[SIZES + 1];
+} times;
 
-static void run_link(end *e, bool first, times seconds)
+static double processor_seconds(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+static void run_link(end *e, bool first, times *seconds)
 {
     for (int i = 0; i <= SIZES; i++) {
         echo(e, first, 10);
-        int64_t begun = cse_clock_ns();
+        const int64_t begun = cse_clock_ns();
+        const double used = processor_seconds();
         if (i == SIZES)
             echo(e, first, ECHOES);
         else
             exchange(e, frame_sizes[i], frame_counts[i]);
-        seconds[i] = (double)(cse_clock_ns() - begun) * 1e-9;
+        seconds->clock[i] = (double)(cse_clock_ns() - begun) * 1e-9;
+        seconds->processor[i] = processor_seconds() - used;
     }
 }
 
-static void run_sockets(int fd, bool first, times seconds)
+static void run_sockets(int fd, bool first, times *seconds)
 {
     for (int i = 0; i <= SIZES; i++) {
         echo_bytes(fd, first, 10);
-        int64_t begun = cse_clock_ns();
+        const int64_t begun = cse_clock_ns();
+        const double used = processor_seconds();
         if (i == SIZES)
             echo_bytes(fd, first, ECHOES);
         else
             move_bytes(fd, frame_sizes[i], frame_counts[i]);
-        seconds[i] = (double)(cse_clock_ns() - begun) * 1e-9;
+        seconds->clock[i] = (double)(cse_clock_ns() - begun) * 1e-9;
+        seconds->processor[i] = processor_seconds() - used;
     }
 }
 
@@ -187,9 +201,9 @@ static void other_side(const char *const links[2], const struct sockaddr_in *soc
         await(&ends[plain], CSE_HOST_LINK_CONNECTED);
     }
     for (int round = 0; round < ROUNDS; round++) {
-        run_sockets(fd, false, ignored);
-        run_link(&ends[1], false, ignored);
-        run_link(&ends[0], false, ignored);
+        run_sockets(fd, false, &ignored);
+        run_link(&ends[1], false, &ignored);
+        run_link(&ends[0], false, &ignored);
     }
     for (int plain = 0; plain < 2; plain++)
         ends[plain].link->close(&ends[plain].state);
@@ -202,23 +216,28 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(times seconds[WAYS][ROUNDS])
+static double median_of(const times rounds[ROUNDS], int i, bool processor)
 {
-    printf("%-16s%24s%24s%24s%14s\n", "", "64 B", "64 KiB", "1 MiB", "round trip");
+    double sorted[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++)
+        sorted[round] = processor ? rounds[round].processor[i] : rounds[round].clock[i];
+    qsort(sorted, ROUNDS, sizeof *sorted, compare);
+    return sorted[ROUNDS / 2];
+}
+
+/* ns/B: of one process's processor, for a byte sent and a byte received. */
+static void report(const times seconds[WAYS][ROUNDS])
+{
+    printf("%-16s%32s%32s%32s%14s\n", "", "64 B", "64 KiB", "1 MiB", "round trip");
     for (int way = 0; way < WAYS; way++) {
         printf("%-16s", way_names[way]);
-        for (int i = 0; i <= SIZES; i++) {
-            double sorted[ROUNDS];
-            for (int round = 0; round < ROUNDS; round++)
-                sorted[round] = seconds[way][round][i];
-            qsort(sorted, ROUNDS, sizeof *sorted, compare);
-            const double median = sorted[ROUNDS / 2];
-            if (i == SIZES)
-                printf("%11.1f us\n", median / ECHOES * 1e6);
-            else
-                printf("%9.0f/s %7.0f MB/s", frame_counts[i] / median,
-                       frame_counts[i] * (double)frame_sizes[i] / median * 1e-6);
+        for (int i = 0; i < SIZES; i++) {
+            const double median = median_of(seconds[way], i, false);
+            const double bytes = frame_counts[i] * (double)frame_sizes[i];
+            printf("%9.0f/s%6.0f MB/s%6.2f ns/B", frame_counts[i] / median, bytes / median * 1e-6,
+                   median_of(seconds[way], i, true) / bytes * 1e9);
         }
+        printf("%11.1f us\n", median_of(seconds[way], SIZES, false) / ECHOES * 1e6);
     }
 }
 
@@ -247,9 +266,9 @@ int main(void)
     for (int plain = 0; plain < 2; plain++)
         await(&ends[plain], CSE_HOST_LINK_CONNECTED);
     for (int round = 0; round < ROUNDS; round++) {
-        run_sockets(fd, true, seconds[0][round]);
-        run_link(&ends[1], true, seconds[1][round]);
-        run_link(&ends[0], true, seconds[2][round]);
+        run_sockets(fd, true, &seconds[0][round]);
+        run_link(&ends[1], true, &seconds[1][round]);
+        run_link(&ends[0], true, &seconds[2][round]);
     }
     for (int plain = 0; plain < 2; plain++)
         ends[plain].link->close(&ends[plain].state);

@@ -87,8 +87,10 @@ static int frames_before_loss(relay_edit edit, bool plain)
         if (s.hosts[0].event_count == 0)
             continue;
         kept_event event = stage_next(&s, 0);
-        if (event.kind == CSE_HOST_LINK_LOST)
+        if (event.kind == CSE_HOST_LINK_LOST) {
+            free(event.bytes);
             break;
+        }
         ck_assert_int_eq(event.kind, CSE_HOST_LINK_FRAME);
         ck_assert_int_lt(arrived, FRAMES);
         ck_assert_uint_eq(event.size, FRAME);
@@ -237,6 +239,7 @@ END_TEST
 START_TEST(strangers_do_not_keep_hosts_out)
 {
     enum { FLOOD = 200 };
+    static const char request[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     stage s = stage_of(tcp_link(), 2);
     int fds[FLOOD];
     stage_open(&s, 0);
@@ -247,7 +250,7 @@ START_TEST(strangers_do_not_keep_hosts_out)
         ck_assert(connect(fds[i], (const struct sockaddr *)&server, sizeof server) == 0 ||
                   errno == EINPROGRESS);
         if (i % 3 == 0)
-            send(fds[i], "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 37, MSG_NOSIGNAL);
+            send(fds[i], request, sizeof request - 1, MSG_NOSIGNAL);
         else if (i % 3 == 1)
             for (int k = 0; k < 64; k++)
                 send(fds[i], s.hosts[0].address, sizeof s.hosts[0].address, MSG_NOSIGNAL);

@@ -1,6 +1,7 @@
 /* The contract of links, tested for every plugin that works over 127.0.0.1. */
 #include "tests/workers/link_stage.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -147,6 +148,53 @@ START_TEST(a_held_host_slows_down_its_sender)
     }
     ck_assert(s.link->drained(s.hosts[0].state, 1));
     stage_close(&s);
+}
+END_TEST
+
+typedef struct taker {
+    stage *s;
+    int frames;
+} taker;
+
+static void *take(void *self)
+{
+    taker *t = self;
+    cse_host_link_event event;
+    for (int left = t->frames; left > 0; left -= event.kind == CSE_HOST_LINK_FRAME)
+        t->s->link->next(t->s->hosts[1].state, cse_clock_ns() + 1000000000, &event);
+    return NULL;
+}
+
+/* The other host is served by a thread of its own. */
+START_TEST(a_sender_is_woken_when_there_is_room)
+{
+    enum { COUNT = 200, SIZE = 1 << 20 };
+    stage s = stage_of(_i, 2);
+    unsigned char *bytes = cse_calloc(1, SIZE);
+    cse_host_link_event event;
+    pthread_t thread;
+    int crowded = 0;
+    stage_begin(&s);
+    taker t = { &s, COUNT };
+    ck_assert_int_eq(pthread_create(&thread, NULL, take, &t), 0);
+    for (int sent = 0; sent < COUNT;) {
+        cse_status status = s.link->send(s.hosts[0].state, 1, bytes, SIZE, NULL, 0);
+        sent += status == CSE_OK;
+        if (status == CSE_OK)
+            continue;
+        ck_assert_int_eq(status, CSE_TEMPORARY);
+        crowded++;
+        int64_t before = cse_clock_ns();
+        s.link->next(s.hosts[0].state, before + 60000000000, &event);
+        ck_assert_int_eq(event.kind, CSE_HOST_LINK_NOTHING);
+        ck_assert_int_lt(cse_clock_ns() - before, 30000000000);
+    }
+    while (!s.link->drained(s.hosts[0].state, 1))
+        s.link->next(s.hosts[0].state, cse_clock_ns() + 1000000, &event);
+    pthread_join(thread, NULL);
+    ck_assert_int_gt(crowded, 0);
+    stage_close(&s);
+    free(bytes);
 }
 END_TEST
 
@@ -367,6 +415,7 @@ int main(void)
     tcase_add_loop_test(tests, all_hosts_are_connected, 0, links);
     tcase_add_loop_test(tests, frames_of_all_sizes_arrive_in_order, 0, links);
     tcase_add_loop_test(tests, a_held_host_slows_down_its_sender, 0, links);
+    tcase_add_loop_test(tests, a_sender_is_woken_when_there_is_room, 0, links);
     tcase_add_loop_test(tests, both_queues_full_is_no_deadlock, 0, links);
     tcase_add_loop_test(tests, a_host_that_comes_back_is_connected_again, 0, links);
     tcase_add_loop_test(tests, last_words_arrive_after_closing, 0, links);

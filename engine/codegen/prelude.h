@@ -339,6 +339,23 @@ CSE_INLINE _Bool cse_comes_before(double a, int32_t i, double b, int32_t j, _Boo
     return a == b ? i < j : smallest ? a < b : a > b;
 }
 
+/* Scores of 31 bits by which elements are ranked: of the magnitude, whose order they have, or random
+ * ones; and whether an element is within a rank (engine/ops/ranking.h). */
+CSE_INLINE int32_t cse_magnitude(float x)
+{
+    return cse_bits(x) & 0x7fffffff;
+}
+
+CSE_INLINE int32_t cse_draw_score(int32_t low, int32_t high, int64_t index)
+{
+    return (int32_t)(cse_hash_bits(cse_key_of(low, high), (uint32_t)index) >> 1);
+}
+
+CSE_INLINE _Bool cse_within_rank(int32_t score, int64_t index, int32_t least, int32_t last)
+{
+    return (score > least) | ((score == least) & (index <= last));
+}
+
 /* The angle of (x, y) to 3 ulp: of the smaller over the larger size t, atan t = t + t z P(z) with
  * z = t^2 (a minimax fit, rest 2.6e-09), then the octants. */
 CSE_INLINE float cse_atan2(float y, float x)

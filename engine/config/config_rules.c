@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/config/settings.h"
+#include "engine/config/sparsity_settings.h"
 
 static const char context[] = "configuration: ";
 
@@ -115,8 +116,17 @@ static const cse_settings *sound_section(const cse_settings *trainer, const char
     return settings == NULL || settings->faulty ? NULL : settings;
 }
 
+static cse_status check_sparsity(const cse_settings *init)
+{
+    cse_sparsity_groups groups;
+    cse_status status =
+        cse_sparsity_settings_read(init->arena, cse_settings_node(init, "sparsity"), &groups);
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s", context);
+}
+
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics)
 {
+    const cse_settings *init = sound_section(trainer, "init");
     const cse_settings *loop = sound_section(trainer, "init.loop");
     const cse_settings *precision = sound_section(trainer, "init.precision");
     const cse_settings *cluster = sound_section(trainer, "init.backend.cluster_config");
@@ -127,5 +137,7 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
         CSE_TRY(cse_config_check_precision(precision, diagnostics));
     if (cluster != NULL)
         CSE_TRY(check_labels(cluster, diagnostics));
+    if (init != NULL && cse_settings_has(init, "sparsity"))
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_sparsity(init)));
     return backend != NULL ? cse_diagnostics_take(diagnostics, check_backend(backend)) : CSE_OK;
 }

@@ -85,6 +85,10 @@ static const cse_setting init_table[] = {
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "
       "Momentum for LR in the name of weight decay or momentum",
       NULL },
+    { "sparsity", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "a number, or {algorithm: static|gmp|set|rigl, sparsity: ...}, or a list of these: weights "
+      "that are zero",
+      NULL },
     { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "number formats of the step",
       cse_precision_setting_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,

@@ -13,7 +13,6 @@ static const struct {
     { "optimizer_type", "write optimizer: {NAME: {settings}}" },
     { "max_gradient_val", "write max_gradient_value" },
     { "compute_on_system", "leave it out: metrics are always part of the step" },
-    { "sparsity", "leave it out: weights are dense" },
     { "callbacks",
       "write trainer.init.callbacks: [{NAME: {settings}}], see `csengine list callbacks`" },
     { "metrics", "write trainer.init.metrics: [{NAME: {settings}}], see `csengine list metrics`" },

@@ -123,8 +123,7 @@ static int64_t list_eligible(const cse_reference *call, ranked *list)
     for (int64_t i = 0; i < count; i++) {
         bool is_kept = mask[i] != 0;
         if (outside)
-            is_kept =
-                is_kept && cse_is_within_rank(magnitude_of(weights[i]), i, kept[0], kept[1]);
+            is_kept = is_kept && cse_is_within_rank(magnitude_of(weights[i]), i, kept[0], kept[1]);
         if (is_kept != outside)
             list[found++] = (ranked){
                 random ? (int32_t)(cse_hash_bits(cse_key_of(key[0], key[1]), (uint32_t)i) >> 1)
@@ -175,10 +174,10 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "y[2] = 0;\n",
                  (long long)cse_shape_elements(node->inputs[1]->shape),
                  outside ? "0x7fffffff" : "x3[0] < 0 ? -1 : 0x7fffffff");
-    cse_text_add(
-        out, "#define ELIGIBLE(i) (%s)\n",
-        outside ? "!(x1[i] != 0.0f && cse_within_rank(cse_magnitude(x4[i]), i, x5[0], x5[1]))"
-                : "x1[i] != 0.0f");
+    cse_text_add(out, "#define ELIGIBLE(i) (%s)\n",
+                 outside
+                     ? "!(x1[i] != 0.0f && cse_within_rank(cse_magnitude(x4[i]), i, x5[0], x5[1]))"
+                     : "x1[i] != 0.0f");
     cse_text_add(out, "#define SCORE(i) (%s)\n",
                  random ? "cse_draw_score(x0[0], x0[1], i)" : "cse_magnitude(x0[i])");
     cse_text_add(out, "int64_t found = 0;\n"
@@ -212,8 +211,8 @@ static void emit(cse_text *out, const cse_tensor *node)
                       "#undef SCORE\n");
 }
 
-#define SCALAR(type, low, high)            \
-    {                                      \
+#define SCALAR(type, low, high)             \
+    {                                       \
         { 0, { 0 } }, (type), (low), (high) \
     }
 static const cse_op_sample samples[] = {
@@ -245,8 +244,8 @@ static const cse_op_sample samples[] = {
       CSE_WITH_INTEGERS(0) },
     { .name = "outside, at random",
       .inputs = { CSE_INTEGERS(-2147483647, 2147483647, 2), CSE_FLOATS(0, 1, 5, 67),
-                  SCALAR(CSE_FLOAT32, 1, 1), SCALAR(CSE_INT32, 1, 100),
-                  CSE_FLOATS(-2, 2, 5, 67), CSE_INTEGERS(0x3f800000, 0x3f900000, 3) },
+                  SCALAR(CSE_FLOAT32, 1, 1), SCALAR(CSE_INT32, 1, 100), CSE_FLOATS(-2, 2, 5, 67),
+                  CSE_INTEGERS(0x3f800000, 0x3f900000, 3) },
       .input_count = 6,
       CSE_WITH_INTEGERS(1) },
     { .name = NULL },

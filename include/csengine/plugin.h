@@ -74,6 +74,7 @@ enum { CSE_MAX_DECLARED_STATES = 10 };
 typedef struct cse_declared_state {
     const char *name;
     bool scalar; /* else of the parameter's shape */
+    bool dense; /* of an optimizer: not zero where a sparse parameter is (cse_configure_sparsity) */
     /* The axes of that shape that it lacks, as bits: axis 0 is bit 0. */
     unsigned without_axes;
     double initial;

@@ -253,6 +253,24 @@ CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, in
  * optimizer's lr, is evaluated just before each optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
+/* Weight sparsity: parameters of the optimizer with elements that are zero where a mask is, as are
+ * their gradients and those states of the optimizer that have the parameter's shape. After all
+ * parameters were given to the optimizer, and before the first step. `settings`:
+ *   0.5                                                    half of the elements, at random, for good
+ *   {algorithm: rigl, sparsity: 0.9, update: {freq: 100, stop: 5000}}
+ *   [{param_filter: "*.ffn.*", sparsity: 0.8, ...}, ...]   each parameter: the first that matches
+ * docs/sparsity.md describes the algorithms static, gmp, set and rigl. Declares the states
+ * sparsity.PARAMETER.mask (float32, 0 or 1) and sparsity.step, which checkpoints hold. */
+CSE_API void cse_configure_sparsity(cse_optimizer *optimizer, const char *settings);
+
+/* The mask of a sparse parameter; NULL for one that is dense. In a step, after the update, cse_read
+ * gives the one that the next step begins with. */
+CSE_API cse_state *cse_sparsity_mask(const cse_state *parameter);
+
+/* In a step, after the update: the sparsity that the parameter is to have, a float32 scalar; NULL
+ * for one that is dense. */
+CSE_API cse_tensor *cse_sparsity_target(const cse_state *parameter);
+
 /* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}"; 0.0, the
  * default, means none. NULL handles mean: as the session's precision says (loss_scaling_factor),
  * which excludes a scaler made here. max_gradient_norm clips, with a dynamic scale, gradients that

@@ -29,6 +29,7 @@ typedef struct cse_job_settings {
     const cse_settings *precision, *numerics, *recompute;
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
+    cse_yaml_node *sparsity;          /* as cse_session_sparsity_new takes it; NULL: none */
     cse_yaml_node *schedulers;        /* as cse_session_schedule_new takes it; NULL: its lr */
     const cse_config_plugin *loggers; /* [logger_count] */
     int logger_count;

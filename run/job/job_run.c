@@ -23,6 +23,7 @@
 #include "run/session/parameter_groups.h"
 #include "run/session/plugins.h"
 #include "run/session/selective_gradients.h"
+#include "run/session/sparsity.h"
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
@@ -297,6 +298,8 @@ static cse_status make_training(job *j)
         CSE_TRY(select_gradients(j));
     if (s->schedulers != NULL)
         cse_session_schedule_new(j->optimizer, s->schedulers);
+    if (s->sparsity != NULL && j->optimizer != NULL)
+        cse_session_sparsity_new(j->optimizer, s->sparsity);
     if (j->optimizer != NULL)
         record_rates(j);
     return cse_session_settle_precision(j->session);

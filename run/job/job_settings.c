@@ -116,6 +116,8 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->optimizer = cse_config_plugin_view(config, "optimizer", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
+    if (cse_settings_has(init, "sparsity"))
+        settings->sparsity = cse_settings_node(init, "sparsity");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);
     settings->logger_count = cse_config_plugin_count(config, "loggers");
     for (int i = 0; i < settings->logger_count; i++) /* null takes it away, as in the ModelZoo */

@@ -30,6 +30,7 @@ struct cse_state {
     bool bfloat16; /* stored as float32, but always rounded to bfloat16 */
     /* Of a mask: how its values are made (selective_gradients.h); NULL: by `initializer`. */
     const struct cse_selection *selection;
+    struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
 };
 
 struct cse_model {
@@ -55,6 +56,7 @@ typedef struct cse_optimized {
     cse_state *parameter;
     cse_state **states; /* in the order of the descriptor */
     int state_count;
+    unsigned dense_states;   /* as bits: those that sparsity does not mask */
     cse_state *compensation; /* with CSE_WEIGHT_BF16_KAHAN; else NULL */
     cse_state *mask;         /* of the elements that are trained; NULL: all are */
     int group;
@@ -70,6 +72,7 @@ struct cse_optimizer {
     int count, capacity;
     cse_parameter_group *groups;
     int group_count, group_capacity;
+    cse_state *sparsity_clock; /* the updates so far; NULL: no parameter is sparse */
 };
 
 struct cse_schedule {

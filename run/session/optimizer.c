@@ -12,6 +12,7 @@
 #include "run/session/parameter_groups.h"
 #include "run/session/plugins.h"
 #include "run/session/selective_gradients.h"
+#include "run/session/sparsity.h"
 
 /* ---- construction ---- */
 
@@ -109,6 +110,7 @@ typedef struct update {
     const cse_optimizer *optimizer;
     cse_tensor *finite; /* NULL without a scaler */
     bool stochastic;    /* rounding of weights */
+    cse_sparsity_clock clock;
     struct group_rates {
         cse_tensor *learning_rate;
         cse_tensor *weight_decay, *momentum; /* NULL without a schedule for it */
@@ -152,10 +154,10 @@ static cse_tensor *in_bfloat16(cse_tensor *x)
     return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
 }
 
-/* Stores the weight, rounded if it is bfloat16. With Kahan compensation the rounding error is kept
+/* Stores the weight, rounded if it is bfloat16; `mask` NULL: it is dense. With Kahan compensation the rounding error is kept
  * and added before the next update (Kahan, "Pracniques: further remarks on reducing truncation
  * errors", CACM 8, 1965). */
-static void assign_weight(const update *u, int index, cse_tensor *next)
+static void assign_weight(const update *u, int index, cse_tensor *mask, cse_tensor *next)
 {
     const cse_optimized *one = &u->optimizer->optimized[index];
     cse_state *parameter = one->parameter;
@@ -164,7 +166,8 @@ static void assign_weight(const update *u, int index, cse_tensor *next)
     snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
     if (parameter->bfloat16)
         kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
-    cse_assign_if(u->finite, parameter, cse_selected_or(one, kept, cse_read(parameter)));
+    cse_tensor *chosen = cse_selected_or(one, kept, cse_read(parameter));
+    cse_assign_if(u->finite, parameter, cse_sparsity_apply(mask, chosen));
     if (one->compensation != NULL)
         cse_assign_if(u->finite, one->compensation, in_bfloat16(cse_sub(next, kept)));
 }
@@ -175,23 +178,34 @@ static cse_tensor *whole_weight(const cse_optimized *one)
     return one->compensation != NULL ? cse_add(weight, cse_read(one->compensation)) : weight;
 }
 
+static cse_tensor *masked_state(const cse_optimized *one, int state, cse_tensor *kept,
+                                cse_tensor *value)
+{
+    return cse_sparsity_apply((one->dense_states >> state & 1U) != 0 ? NULL : kept, value);
+}
+
 static void trace_parameter(const update *u, int index, cse_tensor *gradient)
 {
     const cse_optimizer *optimizer = u->optimizer;
     const cse_optimized *one = &optimizer->optimized[index];
-    cse_optimizer_update next = { .settings = optimizer->groups[one->group].settings,
-                                  .parameter = cse_selected_or_zero(one, whole_weight(one)),
-                                  .gradient = cse_selected_or_zero(one, gradient),
-                                  .learning_rate = u->rates[one->group].learning_rate,
-                                  .weight_decay = u->rates[one->group].weight_decay,
-                                  .momentum = u->rates[one->group].momentum };
+    cse_tensor *kept = cse_sparsity_next_mask(&u->clock, optimizer, one->parameter, &gradient);
+    cse_optimizer_update next = {
+        .settings = optimizer->groups[one->group].settings,
+        .parameter = cse_sparsity_apply(kept, cse_selected_or_zero(one, whole_weight(one))),
+        .gradient = cse_sparsity_apply(kept, cse_selected_or_zero(one, gradient)),
+        .learning_rate = u->rates[one->group].learning_rate,
+        .weight_decay = u->rates[one->group].weight_decay,
+        .momentum = u->rates[one->group].momentum
+    };
     for (int s = 0; s < one->state_count; s++)
-        next.states[s] = cse_selected_or_zero(one, cse_read(one->states[s]));
+        next.states[s] =
+            masked_state(one, s, kept, cse_selected_or_zero(one, cse_read(one->states[s])));
     optimizer->descriptor->update(&next);
-    assign_weight(u, index, next.next_parameter);
+    assign_weight(u, index, kept, cse_sparsity_apply(kept, next.next_parameter));
     for (int s = 0; s < one->state_count; s++)
         if (next.next_states[s] != NULL)
-            cse_assign_if(u->finite, one->states[s], next.next_states[s]);
+            cse_assign_if(u->finite, one->states[s],
+                          masked_state(one, s, kept, next.next_states[s]));
 }
 
 /* Fetches what the update computes in any case. */
@@ -247,6 +261,7 @@ static void trace_update(update *u, cse_tensor *const gradients[])
 {
     const cse_optimizer *optimizer = u->optimizer;
     u->stochastic = u->step->session->weight_update == CSE_WEIGHT_BF16SR;
+    u->clock = cse_sparsity_clock_read(optimizer, u->finite);
     trace_rates(u);
     for (int i = 0; i < optimizer->count; i++) {
         cse_state *parameter = optimizer->optimized[i].parameter;
@@ -258,6 +273,7 @@ static void trace_update(update *u, cse_tensor *const gradients[])
         trace_parameter(u, i, gradients[i]);
         cse_scope_leave(u->step, name);
     }
+    cse_sparsity_clock_move(optimizer, &u->clock);
     if (optimizer->schedule != NULL) {
         cse_state *clock = optimizer->schedule->last_epoch;
         cse_assign_if(u->finite, clock, cse_add(cse_read(clock), cse_constant_int(1)));
@@ -290,6 +306,7 @@ void cse_optimizer_gradients(cse_optimizer *optimizer, cse_tensor *loss, cse_ten
     for (int i = 0; i < optimizer->count; i++)
         states[i] = optimizer->optimized[i].parameter;
     cse_gradients(loss, states, optimizer->count, gradients);
+    cse_sparsity_mask_gradients(optimizer, gradients);
     for (int i = 0; i < optimizer->count; i++)
         if (gradients[i] != NULL)
             gradients[i] = cse_selected_or_zero(&optimizer->optimized[i], gradients[i]);
@@ -385,8 +402,10 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     if (scaler != NULL)
         loss = cse_grad_scaler_scale(scaler, loss);
     for (int i = 0; i < count; i++)
-        gradients[i] = cse_selected_or_zero(
-            &optimizer->optimized[i], cse_gradient_of(loss, optimizer->optimized[i].parameter));
+        gradients[i] = cse_gradient_of(loss, optimizer->optimized[i].parameter);
+    cse_sparsity_mask_gradients(optimizer, gradients);
+    for (int i = 0; i < count; i++)
+        gradients[i] = cse_selected_or_zero(&optimizer->optimized[i], gradients[i]);
     if (scaler != NULL)
         cse_grad_scaler_unscale(scaler, gradients, count);
     keep_gradients(&u, gradients);

@@ -204,9 +204,12 @@ static cse_status add_parameter(cse_session *session, cse_optimizer *optimizer,
                                                     parameter->shape, declared);
     one.states =
         cse_arena_alloc(session->arena, ((size_t)one.state_count + 1) * sizeof(cse_state *));
-    for (int s = 0; s < one.state_count; s++)
-        one.states[s] = declare(parameter, declared[s].name,
-                                shape_of(&declared[s], parameter->shape), declared[s].initial);
+    for (int s = 0; s < one.state_count; s++) {
+        const cse_shape shape = shape_of(&declared[s], parameter->shape);
+        one.states[s] = declare(parameter, declared[s].name, shape, declared[s].initial);
+        if (declared[s].dense || !cse_shape_equal(shape, parameter->shape))
+            one.dense_states |= 1U << s;
+    }
     parameter->trainable = true;
     CSE_GROW(optimizer->optimized, optimizer->count, optimizer->capacity);
     optimizer->optimized[optimizer->count++] = one;

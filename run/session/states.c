@@ -11,6 +11,7 @@
 #include "engine/types/narrow.h"
 #include "engine/types/shape.h"
 #include "run/session/selective_gradients.h"
+#include "run/session/sparsity.h"
 
 size_t cse_state_bytes(const cse_state *state)
 {
@@ -99,6 +100,8 @@ void *cse_state_own_values(cse_state *state)
 {
     if (state->borrowed)
         cse_state_release_values(state);
+    if (state->sparse != NULL)
+        cse_sparse_unsettle(state->sparse, state);
     if (state->values == NULL)
         state->values = cse_pages_new(cse_state_bytes(state));
     return state->values;
@@ -107,6 +110,8 @@ void *cse_state_own_values(cse_state *state)
 void cse_state_borrow_values(cse_state *state, const void *values)
 {
     cse_state_release_values(state);
+    if (state->sparse != NULL)
+        cse_sparse_unsettle(state->sparse, state);
     state->values = (void *)(uintptr_t)values;
     state->borrowed = true;
 }
@@ -120,13 +125,11 @@ void cse_state_release_values(cse_state *state)
 }
 
 /* Initial values are computed by a graph that holds only this state. */
-void *cse_state_values(cse_session *session, cse_state *state)
+static void initialize(cse_session *session, cse_state *state)
 {
-    if (state->values != NULL)
-        return state->values;
     if (state->selection != NULL) {
         cse_selection_fill(session, state->selection, cse_state_own_values(state));
-        return state->values;
+        return;
     }
     cse_graph *graph = cse_graph_new(1, 1);
     int index = cse_state_bind(graph, state);
@@ -139,6 +142,15 @@ void *cse_state_values(cse_session *session, cse_state *state)
     cse_pages_release(space, bytes);
     cse_graph_destroy(&graph);
     cse_state_round_held(state);
+}
+
+void *cse_state_values(cse_session *session, cse_state *state)
+{
+    const bool is_mask = state->sparse != NULL && state->sparse->mask == state;
+    if (state->values == NULL && !is_mask)
+        initialize(session, state);
+    if (state->sparse != NULL)
+        cse_sparse_settle(session, state->sparse);
     return state->values;
 }
 

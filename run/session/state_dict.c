@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "run/session/session.h"
+#include "run/session/sparsity.h"
 
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
 {
@@ -126,6 +127,12 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
 {
     char has[128], wants[128];
     const cse_checkpoint_tensor *tensor = cse_checkpoint_find(checkpoint, state->name);
+    if (tensor == NULL && state->sparse != NULL && state->sparse->mask == state)
+        return cse_fail(CSE_DATA,
+                        "checkpoint %s has no masks: it was written by a run with dense weights, "
+                        "or other ones were sparse; to begin with its weights alone, load only "
+                        "those (callback LoadCheckpointStates: {load_checkpoint_states: model})",
+                        path);
     if (tensor == NULL)
         return cse_fail(CSE_DATA,
                         "checkpoint %s has no tensor '%s'; it was written by model '%s' with other "

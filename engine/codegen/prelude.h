@@ -339,8 +339,8 @@ CSE_INLINE _Bool cse_comes_before(double a, int32_t i, double b, int32_t j, _Boo
     return a == b ? i < j : smallest ? a < b : a > b;
 }
 
-/* Scores of 31 bits by which elements are ranked: of the magnitude, whose order they have, or random
- * ones; and whether an element is within a rank (engine/ops/ranking.h). */
+/* Scores of 31 bits by which elements are ranked: of the magnitude, whose order they have, or
+ * random ones; and whether an element is within a rank (engine/ops/ranking.h). */
 CSE_INLINE int32_t cse_magnitude(float x)
 {
     return cse_bits(x) & 0x7fffffff;

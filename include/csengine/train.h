@@ -256,7 +256,7 @@ CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const cha
 /* Weight sparsity: parameters of the optimizer with elements that are zero where a mask is, as are
  * their gradients and those states of the optimizer that have the parameter's shape. After all
  * parameters were given to the optimizer, and before the first step. `settings`:
- *   0.5                                                    half of the elements, at random, for good
+ *   0.5                                                half of the elements, at random, for good
  *   {algorithm: rigl, sparsity: 0.9, update: {freq: 100, stop: 5000}}
  *   [{param_filter: "*.ffn.*", sparsity: 0.8, ...}, ...]   each parameter: the first that matches
  * docs/sparsity.md describes the algorithms static, gmp, set and rigl. Declares the states

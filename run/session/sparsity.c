@@ -251,12 +251,12 @@ static cse_status choose(cse_session *session, const cse_optimizer *optimizer,
         return CSE_OK;
     list_names(optimizer, names, sizeof names);
     return cse_fail_at(CSE_ERROR_AT("sparsity: ", group->place),
-                       "%s of the optimizer's parameters; they are: %s",
+                       "%s of the optimizer's parameters%s; they are: %s",
                        group->patterns == NULL
                            ? "without param_filter those with two or more axes are sparse that are "
                              "no embedding, norm or head, but that is none"
-                           : "param_filter matches none that an earlier group left",
-                       names);
+                           : "param_filter matches none",
+                       g > 0 ? " that the groups before it left" : "", names);
 }
 
 static cse_status configure(cse_session *session, cse_optimizer *optimizer, cse_yaml_node *tree)

@@ -80,8 +80,9 @@ try:
 except ImportError:
     sys.exit(0)  # the masks themselves are held by check_sparsity
 
-logged = {(int(row[0]), row[2]): float(row[3]) for row in csv.reader(open(sys.argv[1] + "/metrics.csv"))
-          if row[2].startswith("sparsity/")}
+with open(sys.argv[1] + "/metrics.csv") as file:
+    logged = {(int(row[0]), row[2]): float(row[3]) for row in csv.reader(file)
+              if row[2].startswith("sparsity/")}
 with h5py.File(sys.argv[1] + "/checkpoint_60.mdl") as file:
     names = [key[9:-5] for key in file if key.startswith("sparsity.") and key.endswith(".mask")]
     assert names == ["fc_layers.0.weight", "last_layer.weight"], names

@@ -310,10 +310,10 @@ static const struct {
     { "{sparsity: many}", "sparsity is \"many\"; accepted" },
     { "{algorithm: set}", "how sparse?" },
     { "{sparsity: 0.5, schedule: 0.5}", "mean the same" },
-    { "{sparsity: 0.5, param_filter: '*.weights'}", "param_filter matches none that an earlier "
-                                                    "group left of the optimizer's parameters; "
-                                                    "they are: w" },
-    { "[{sparsity: 0.5}, {sparsity: 0.7, param_filter: w}]", "param_filter matches none" },
+    { "{sparsity: 0.5, param_filter: '*.weights'}", "param_filter matches none of the optimizer's "
+                                                    "parameters; they are: w" },
+    { "[{sparsity: 0.5}, {sparsity: 0.7, param_filter: w}]",
+      "param_filter matches none of the optimizer's parameters that the groups before it left" },
     { "{sparsity: 0.5, param_filter: {a: b}}", "a pattern of parameters' names" },
     { "{sparsity: 0.5, update: {freq: 10}}", "static has no update" },
     { "{algorithm: gmp, sparsity: 0.5}", "gmp with the constant sparsity 0.5" },

@@ -5,6 +5,7 @@
  *
  *     optimizer.preinitialize             states        declares what is kept for each parameter
  *     optimizer.step                      update        one parameter's update, traced once
+ *     optimizer.state_names_to_sparsify   .dense        of a state: not masked as the parameter is
  *     scheduler._get_closed_form_lr       learning_rate a function of the step, traced
  *     input_fn                            open, read    samples by index, in input workers
  *
@@ -45,7 +46,9 @@ static int states(const cse_settings *settings, cse_shape shape,
     (void)shape;
     if (cse_settings_number(settings, "momentum") == 0)
         return 0;
-    list[0] = (cse_declared_state){ .name = "momentum_buffer" };
+    /* Where a parameter is sparse, the momentum is 0 as the weights are; `.dense = true` would keep
+     * it whole, and is for states that sums or counts go through. */
+    list[0] = (cse_declared_state){ .name = "momentum_buffer", .dense = false };
     return 1;
 }
 

@@ -154,9 +154,9 @@ static cse_tensor *in_bfloat16(cse_tensor *x)
     return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
 }
 
-/* Stores the weight, rounded if it is bfloat16; `mask` NULL: it is dense. With Kahan compensation the rounding error is kept
- * and added before the next update (Kahan, "Pracniques: further remarks on reducing truncation
- * errors", CACM 8, 1965). */
+/* Stores the weight, rounded if it is bfloat16; `mask` NULL: it is dense. With Kahan compensation
+ * the rounding error is kept and added before the next update (Kahan, "Pracniques: further remarks
+ * on reducing truncation errors", CACM 8, 1965). */
 static void assign_weight(const update *u, int index, cse_tensor *mask, cse_tensor *next)
 {
     const cse_optimized *one = &u->optimizer->optimized[index];

@@ -9,6 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/models/models.h"
+#include "run/session/configured.h"
 #include "tests/reference/sparsity.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
@@ -91,9 +92,10 @@ static void open_model(training *t, const char *optimizer, const char *weight_up
                      CSE_OK);
     t->model = cse_compile(cse_model_define(&matrix, NULL));
     t->w = cse_parameter_at(t->model, 0);
-    t->optimizer = cse_configure_optimizer(
-        optimizer, t->model,
-        strcmp(optimizer, "SGD") == 0 ? "{lr: 0.05, momentum: 0.9, weight_decay: 0.01}" : NULL);
+    if (optimizer != NULL)
+        t->optimizer = cse_configure_optimizer(
+            optimizer, t->model,
+            strcmp(optimizer, "SGD") == 0 ? "{lr: 0.05, momentum: 0.9, weight_decay: 0.01}" : NULL);
     ck_assert_int_eq(cse_state_set(t->w, first, sizeof first), CSE_OK);
 }
 
@@ -218,6 +220,57 @@ START_TEST(states_of_all_shapes_are_zero_where_weights_are)
         check_zeros(&t, states[_i]);
     }
     close_run(&t);
+}
+END_TEST
+
+/* An optimizer of a program's own that adds up gradients, twice. */
+static int two_sums(const cse_settings *settings, cse_shape shape,
+                    cse_declared_state list[CSE_MAX_DECLARED_STATES])
+{
+    (void)settings;
+    (void)shape;
+    list[0] = (cse_declared_state){ .name = "whole", .initial = 1, .dense = true };
+    list[1] = (cse_declared_state){ .name = "masked", .initial = 1 };
+    return 2;
+}
+
+static void add_sums(cse_optimizer_update *u)
+{
+    for (int s = 0; s < 2; s++)
+        u->next_states[s] = cse_add(u->states[s], u->gradient);
+    u->next_parameter = cse_sub(u->parameter, cse_mul(u->learning_rate, u->gradient));
+}
+
+static const cse_setting sum_settings[] = { CSE_LEARNING_RATE_SETTINGS, { .name = NULL } };
+static const cse_optimizer_descriptor sums = {
+    .name = "Sums",
+    .settings = sum_settings,
+    .states = two_sums,
+    .update = add_sums,
+};
+
+START_TEST(a_state_that_is_declared_dense_is_not_masked)
+{
+    training t = { .clip = 0 };
+    cse_settings *settings = NULL;
+    cse_yaml_node *tree = NULL;
+    open_model(&t, NULL, NULL);
+    ck_assert_int_eq(cse_settings_parse(sum_settings, "optimizer", "{lr: 0.1}", &settings), CSE_OK);
+    ck_assert_int_eq(cse_session_parse("optimizer", "{lr: 0.1}", &tree), CSE_OK);
+    const cse_config_plugin plugin = {
+        .name = "Sums", .descriptor = &sums, .settings = settings, .tree = tree
+    };
+    t.optimizer = cse_session_optimizer_new(&plugin, t.model);
+    cse_configure_sparsity(t.optimizer, "0.5");
+    open_run(&t, NULL);
+    traced_run_step(&t.traced);
+    check_zeros(&t, "optimizer.w.masked");
+    const float *mask = traced_floats(&t.traced, "sparsity.w.mask");
+    for (int i = 0; i < SIZE; i++)
+        if (mask[i] == 0)
+            ck_assert_float_eq(traced_floats(&t.traced, "optimizer.w.whole")[i], 1);
+    close_run(&t);
+    cse_settings_destroy(&settings);
 }
 END_TEST
 
@@ -366,6 +419,7 @@ int main(void)
     tcase_add_loop_test(cases, compiled_masks_are_those_of_the_simulation, 0, CASES);
     tcase_add_test(cases, gradients_of_the_caller_are_masked);
     tcase_add_loop_test(cases, states_of_all_shapes_are_zero_where_weights_are, 0, 4);
+    tcase_add_test(cases, a_state_that_is_declared_dense_is_not_masked);
     tcase_add_loop_test(cases, weights_in_bfloat16_stay_zero, 0, 3);
     tcase_add_test(cases, a_skipped_step_changes_no_mask);
     tcase_add_test(cases, masks_follow_values_from_outside);

@@ -47,7 +47,8 @@ static cutoff find_cutoff(const uint32_t *scores, int64_t elements, int64_t coun
  */
 static int64_t count_for(double sparsity, int64_t elements)
 {
-    return (int64_t)nearbyintf((1.0f - (float)sparsity) * (float)elements);
+    const int64_t count = (int64_t)nearbyintf((1.0f - (float)sparsity) * (float)elements);
+    return count < elements ? count : elements; /* above 2^24 the product may be rounded up */
 }
 
 static void mask_highest(const uint32_t *scores, int64_t elements, int64_t count, float *mask)

@@ -50,6 +50,13 @@ for sparsity in "$set_sparsity" "$rigl" "$gmp" "$both"; do
         [ "$(digest part$number$cut 60)" = "$one" ] || fail "cut at $cut, $sparsity: other bits"
     done
 done
+# Parameter groups are something else than the groups of the sparsity.
+for processes in 1 3; do
+    start groups$processes --set "$both" --num_csx $processes --set 'optimizer={AdamW: {lr: 0.01,
+weight_decay: 0.1, params: [{params: "*.bias", weight_decay: 0}]}}' ||
+        fail "parameter groups: $(cat "$work/groups$processes")"
+done
+[ "$(digest groups1 60)" = "$(digest groups3 60)" ] || fail "parameter groups: other bits"
 start servers --set "$rigl" --num_csx 3 --set backend.cluster_config.max_wgt_servers=2 ||
     fail "servers: $(cat "$work/servers")"
 [ "$(digest servers 60)" = "$(digest one2 60)" ] || fail "weight servers: other bits"

@@ -99,8 +99,7 @@ static void open_model(training *t, const char *optimizer, const char *weight_up
     ck_assert_int_eq(cse_state_set(t->w, first, sizeof first), CSE_OK);
 }
 
-/* Begins with the session's values of parameter and mask. */
-static void open_run(training *t, const char *compile_dir)
+static void write_rows(training *t)
 {
     ck_assert_msg(cse_session_status() == CSE_OK, "%s", cse_error_message());
     table_file_write(&t->file, &(table_content){ .features = t->gradients,
@@ -108,6 +107,12 @@ static void open_run(training *t, const char *compile_dir)
                                                  .columns = SIZE,
                                                  .batch_size = 2,
                                                  .micro_batch_size = 1 });
+}
+
+/* Begins with the session's values of parameter and mask. */
+static void open_run(training *t, const char *compile_dir)
+{
+    write_rows(t);
     if (compile_dir != NULL)
         traced_run_open_compiled(&t->traced, t->file.yaml, sum_step, t, compile_dir);
     else
@@ -320,6 +325,98 @@ START_TEST(a_skipped_step_changes_no_mask)
 }
 END_TEST
 
+/* Two optimizers of one step, each with its own sparsity and its own clock: as both get the same
+ * gradients, the masks of the first are those of the simulation. */
+typedef struct two_optimizers {
+    cse_state *states[2];
+    cse_optimizer *optimizers[2];
+} two_optimizers;
+
+static cse_tensor *step_of_two(cse_step *step, void *self)
+{
+    const two_optimizers *two = self;
+    cse_tensor *sum = cse_add(cse_read(two->states[0]), cse_read(two->states[1]));
+    cse_tensor *loss =
+        cse_sum_all(cse_mul(cse_input(step, "images"), cse_reshape(sum, cse_shape_of(SIZE))));
+    for (int k = 0; k < 2; k++)
+        cse_optimizer_step(step, loss, two->optimizers[k], NULL, NULL);
+    return loss;
+}
+
+START_TEST(optimizers_of_one_step_have_masks_of_their_own)
+{
+    static const char *const names[] = { "w", "other" };
+    const sparsity_case *expected = &sparsity_cases[7]; /* rigl */
+    training t = { .clip = 0 };
+    two_optimizers two;
+    float first[SIZE];
+    open_model(&t, NULL, NULL);
+    ck_assert_int_eq(cse_state_get(t.w, first, sizeof first), CSE_OK);
+    for (int k = 0; k < 2; k++) {
+        two.states[k] = cse_state_new(names[k], cse_shape_of(SPARSITY_ROWS, SPARSITY_COLUMNS),
+                                      CSE_FLOAT32, (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
+        ck_assert_int_eq(cse_state_set(two.states[k], first, sizeof first), CSE_OK);
+        two.optimizers[k] = cse_optimizer_new("SGD", &two.states[k], 1,
+                                              "{lr: 0.05, momentum: 0.9, weight_decay: 0.01}");
+        cse_configure_sparsity(two.optimizers[k],
+                               k == 0 ? expected->settings : "{algorithm: set, sparsity: 0.5}");
+    }
+    t.w = two.states[0];
+    write_rows(&t);
+    traced_run_open(&t.traced, t.file.yaml, step_of_two, &two);
+    t.traced.run.seed = SPARSITY_SEED;
+    for (int k = 0; k < 2; k++) {
+        char mask[64];
+        snprintf(mask, sizeof mask, "sparsity.%s.mask", names[k]);
+        memcpy(traced_floats(&t.traced, mask), cse_state_view(cse_sparsity_mask(two.states[k])),
+               sizeof first);
+        memcpy(traced_floats(&t.traced, names[k]), cse_state_view(two.states[k]), sizeof first);
+    }
+    for (int s = 0; s < SPARSITY_STEPS; s++) {
+        traced_run_step(&t.traced);
+        ck_assert_str_eq(mask_text(&t), expected->masks[s + 1]);
+        ck_assert_int_eq(traced_int(&t.traced, "sparsity.1.step"), s + 1);
+    }
+    close_run(&t);
+}
+END_TEST
+
+/* For updates of a program's own: magnitude pruning in one line. */
+static cse_tensor *pruning_step(cse_step *step, void *self)
+{
+    const training *t = self;
+    cse_tensor *w = cse_read(t->w), *zero = cse_constant(0);
+    cse_tensor *mask = cse_cast(cse_greater(w, zero), CSE_FLOAT32);
+    cse_tensor *kept = cse_largest_magnitudes(w, mask, cse_constant_int(10));
+    cse_step_train(step);
+    cse_assign(t->w, cse_where(kept, w, zero));
+    return cse_sum_all(cse_input(step, "images"));
+}
+
+START_TEST(a_program_prunes_by_itself)
+{
+    training t = { .clip = 0 };
+    float first[SIZE];
+    int left = 0;
+    open_model(&t, NULL, NULL);
+    ck_assert_int_eq(cse_state_get(t.w, first, sizeof first), CSE_OK);
+    write_rows(&t);
+    traced_run_open(&t.traced, t.file.yaml, pruning_step, &t);
+    float *w = traced_floats(&t.traced, "model.w");
+    memcpy(w, first, sizeof first);
+    traced_run_step(&t.traced);
+    for (int i = 0; i < SIZE; i++) {
+        int larger = 0;
+        for (int k = 0; k < SIZE; k++)
+            larger += first[k] > first[i] || (first[k] == first[i] && k < i);
+        ck_assert_float_eq(w[i], larger < 10 ? first[i] : 0);
+        left += w[i] != 0;
+    }
+    ck_assert_int_eq(left, 10);
+    close_run(&t);
+}
+END_TEST
+
 /* ---- values outside of steps ---- */
 
 /* Masks are made of the values that training begins with, whatever was looked at before. */
@@ -422,6 +519,8 @@ int main(void)
     tcase_add_test(cases, a_state_that_is_declared_dense_is_not_masked);
     tcase_add_loop_test(cases, weights_in_bfloat16_stay_zero, 0, 3);
     tcase_add_test(cases, a_skipped_step_changes_no_mask);
+    tcase_add_test(cases, optimizers_of_one_step_have_masks_of_their_own);
+    tcase_add_test(cases, a_program_prunes_by_itself);
     tcase_add_test(cases, masks_follow_values_from_outside);
     tcase_add_loop_test(cases, mistakes_are_told, 0, refusal_count);
     tcase_add_test(cases, a_second_sparsity_is_refused);

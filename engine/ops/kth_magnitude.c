@@ -5,8 +5,9 @@
  * whether scores are random: then x is a key, int32 [2].
  *
  * Four passes find the least score, eight bits each: every pass counts the elements that agree with
- * the digits found so far, by their next digit. A fifth finds the last element that is taken of
- * those with the least score. Sorting would take a copy of the tensor. */
+ * the digits found so far, by their next digit. The first one counts all that may be taken, too; a
+ * fifth finds the last element that is taken of those with the least score. Sorting would take a
+ * copy of the tensor. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,9 +181,11 @@ static void emit(cse_text *out, const cse_tensor *node)
                      : "x1[i] != 0.0f");
     cse_text_add(out, "#define SCORE(i) (%s)\n",
                  random ? "cse_draw_score(x0[0], x0[1], i)" : "cse_magnitude(x0[i])");
-    cse_text_add(out, "int64_t found = 0;\n"
+    cse_text_add(out, "int64_t counts[256] = { 0 }, found = 0;\n"
                       "for (int64_t i = 0; x3[0] >= 0 && i < COUNT; i++)\n"
-                      "found += ELIGIBLE(i);\n"
+                      "counts[SCORE(i) >> 24] += ELIGIBLE(i);\n"
+                      "for (int digit = 0; digit < 256; digit++)\n"
+                      "found += counts[digit];\n"
                       "float wanted = cse_round(x2[0] * (float)found);\n"
                       "int64_t rest = wanted > 0.0f ? (int64_t)wanted : 0;\n"
                       "rest = rest > x3[0] ? x3[0] : rest;\n"
@@ -191,10 +194,11 @@ static void emit(cse_text *out, const cse_tensor *node)
                       "int32_t least = 0;\n"
                       "y[2] = (int32_t)rest;\n"
                       "for (int shift = 24; shift >= 0; shift -= 8) {\n"
-                      "int64_t counts[256] = { 0 };\n"
-                      "for (int64_t i = 0; i < COUNT; i++)\n"
-                      "if (ELIGIBLE(i) && (SCORE(i) ^ least) >> shift >> 8 == 0)\n"
-                      "counts[SCORE(i) >> shift & 255]++;\n"
+                      "for (int digit = 0; shift < 24 && digit < 256; digit++)\n"
+                      "counts[digit] = 0;\n"
+                      "for (int64_t i = 0; shift < 24 && i < COUNT; i++)\n"
+                      "if ((SCORE(i) ^ least) >> shift >> 8 == 0)\n"
+                      "counts[SCORE(i) >> shift & 255] += ELIGIBLE(i);\n"
                       "int32_t digit = 255;\n"
                       "while (counts[digit] < rest)\n"
                       "rest -= counts[digit--];\n"
@@ -202,7 +206,7 @@ static void emit(cse_text *out, const cse_tensor *node)
                       "}\n"
                       "y[0] = least;\n"
                       "for (int64_t i = 0; rest > 0; i++)\n"
-                      "if (ELIGIBLE(i) && SCORE(i) == least) {\n"
+                      "if (SCORE(i) == least && ELIGIBLE(i)) {\n"
                       "rest--;\n"
                       "y[1] = (int32_t)i;\n"
                       "}\n"

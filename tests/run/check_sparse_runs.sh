@@ -57,6 +57,13 @@ weight_decay: 0.1, params: [{params: "*.bias", weight_decay: 0}]}}' ||
         fail "parameter groups: $(cat "$work/groups$processes")"
 done
 [ "$(digest groups1 60)" = "$(digest groups3 60)" ] || fail "parameter groups: other bits"
+# Of a sparse parameter only some elements are trained: the others stay, unless they go out of use.
+for processes in 1 3; do
+    start selected$processes --set "$rigl" --num_csx $processes --set 'callbacks=[{SelectiveGrad:
+{selective_grads: {param_filter: "*.weight", init_method: outlier, upper_threshold: 1.2}}}]' ||
+        fail "selective gradients: $(cat "$work/selected$processes")"
+done
+[ "$(digest selected1 60)" = "$(digest selected3 60)" ] || fail "selective gradients: other bits"
 start servers --set "$rigl" --num_csx 3 --set backend.cluster_config.max_wgt_servers=2 ||
     fail "servers: $(cat "$work/servers")"
 [ "$(digest servers 60)" = "$(digest one2 60)" ] || fail "weight servers: other bits"

@@ -18,6 +18,7 @@ held_by() {
     reshape | broadcast_to | cast) echo engine/ops/check_op_values.c ;;
     stochastic_round) echo engine/types/check_stochastic_rounding.c ;;
     constant_int | full) echo run/check_session.c ;;
+    largest_magnitudes) echo run/check_sparsity.c ;;
     *) return 1 ;;
     esac
 }

@@ -138,8 +138,9 @@ static const char *mask_text(const training *t)
         int digit = 0;
         for (int i = 4 * d; i < 4 * d + 4; i++)
             digit = 2 * digit + (i < SIZE && mask[i] != 0);
-        snprintf(text + d, 2, "%x", digit);
+        text[d] = "0123456789abcdef"[digit];
     }
+    text[(SIZE + 3) / 4] = '\0';
     return text;
 }
 

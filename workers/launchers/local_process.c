@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "workers/launchers/launch_environment.h"
 #include "workers/launchers/launcher.h"
 
 #ifndef P_PIDFD
@@ -32,37 +33,6 @@ struct cse_worker_process {
     bool is_gone;
     cse_exit how;
 };
-
-extern char **environ;
-
-static bool same_name(const char *a, const char *b)
-{
-    size_t length = strcspn(a, "=");
-    return strncmp(a, b, length) == 0 && b[length] == '=';
-}
-
-/* The process's environment with the changes placed before the variables they override; the strings
- * are borrowed. */
-static char **merged_environment(const char *const *changes)
-{
-    size_t count = 0, kept = 0;
-    while (environ != NULL && environ[count] != NULL)
-        count++;
-    size_t change_count = 0;
-    while (changes != NULL && changes[change_count] != NULL)
-        change_count++;
-    char **merged = cse_calloc(count + change_count + 1, sizeof *merged);
-    for (size_t c = 0; c < change_count; c++)
-        memcpy(&merged[kept++], &changes[c], sizeof *merged);
-    for (size_t i = 0; i < count; i++) {
-        bool replaced = false;
-        for (size_t c = 0; c < change_count; c++)
-            replaced = replaced || same_name(changes[c], environ[i]);
-        if (!replaced)
-            merged[kept++] = environ[i];
-    }
-    return merged;
-}
 
 /* In the child, after fork. Returns only when exec failed. */
 static void become(const cse_launch_options *options, char **environment, pid_t parent)
@@ -136,7 +106,7 @@ static cse_status local_start(const cse_launch_options *options, cse_worker_proc
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cse_fail(CSE_TEMPORARY, "worker process: no pipe: %s", strerror(errno));
-    char **environment = merged_environment(options->environment);
+    char **environment = cse_launch_environment(options->environment);
     pid_t child = fork_and_exec(options, environment, ends[1]);
     int error = errno;
     free(environment);

@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 # or includes the contract) | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
 # its own name beside it is a helper of the folder and has none. "@" in a header's path is the
-# folder above the plugins'.
+# folder above the plugins'; an empty one is FOLDER/KIND.h.
 plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers
@@ -21,6 +21,7 @@ engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
+workers/host_launchers|host_launcher|cse_host_launcher||cse_host_launchers
 workers/links|host_link|cse_host_link|workers/links/link.h|cse_host_links
 cli/commands|command|cse_command|cli/command.h|cse_commands
 dashboard/routes|route|cse_route|dashboard/route.h|cse_routes
@@ -72,6 +73,7 @@ for row in $plugins; do
     IFS='|' read -r folder singular type header array <<EOF
 $row
 EOF
+    [ -n "$header" ] || header=$folder/$singular.h
     case $header in @/*) header=$(dirname "$folder")/${header#@/} ;; esac
     [ -f "$header" ] || continue
     [ -d "$folder" ] || mkdir -p "$folder"

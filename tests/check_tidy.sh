@@ -17,7 +17,8 @@ traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
 plugins='optimizers schedules metrics models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
-control="$links workers/launchers workers/control"
+launching='workers/launchers workers/host_launchers'
+control="$links $launching workers/control"
 job="config checkpoint dataloader store $control run/callbacks run/session run/record"
 directions="
 base:
@@ -43,9 +44,10 @@ workers/hosts: base workers/links
 workers/arena: $traced passes execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
+workers/host_launchers: base workers/hosts workers/launchers
 workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
-workers/control: $traced execute dataloader $links workers/launchers
+workers/control: $traced execute dataloader $links $launching
 run/loggers: base
 run/callbacks: base types
 run/session: $plan $plugins config checkpoint dataloader $control

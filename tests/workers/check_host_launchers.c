@@ -1,4 +1,8 @@
-/* Host launchers: the arguments that each makes, and the process that carries a command. */
+/* Host launchers: the arguments that each makes, and the process that carries a command.
+ *
+ * With CSE_TEST_LAUNCHER it runs other tests: commands on the host CSE_TEST_HOST, by that launcher
+ * with the options CSE_TEST_OPTIONS, where CSE_TEST_SHARED is a folder that both hosts see.
+ * tests/workers/check_host_launchers_real.sh makes such hosts. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -8,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +27,8 @@ static cse_text lines;
 static void set_up(void)
 {
     arena = cse_arena_new();
-    unsetenv("SLURM_JOB_ID");
+    if (getenv("CSE_TEST_LAUNCHER") == NULL)
+        unsetenv("SLURM_JOB_ID");
 }
 
 static void tear_down(void)
@@ -121,8 +127,9 @@ START_TEST(mpi_makes_one_process_for_a_host)
 {
     const char *text;
     ck_assert_int_eq(arguments_of("mpi", "n1", "--mca plm rsh", &text), CSE_OK);
-    ck_assert_str_eq(text, "mpirun|-np|1|--host|n1|--bind-to|none|--mca|plm|rsh|/opt/csengine|"
-                           "agent|--note|it's \"a\" $(b)");
+    ck_assert_str_eq(text,
+                     "mpirun|--quiet|-np|1|--host|n1|--bind-to|none|--mca|plm|rsh|/opt/csengine|"
+                     "agent|--note|it's \"a\" $(b)");
     ck_assert_int_eq(arguments_of("mpi", "n1:4", NULL, &text), CSE_CONFIG);
 }
 END_TEST
@@ -488,12 +495,127 @@ START_TEST(closed_standard_descriptors_are_no_obstacle)
 }
 END_TEST
 
-int main(void)
+/* Starts a shell's script on the other host. */
+static cse_status start_there(const char *script, cse_host_process **process)
 {
-    Suite *suite = suite_create("host_launchers");
-    TCase *c = tcase_create("host_launchers");
+    const char *const command[] = { "/bin/sh", "-c", script, "it's $(b)", NULL };
+    const cse_host_launch launch = { .host = getenv("CSE_TEST_HOST"),
+                                     .command = command,
+                                     .options = getenv("CSE_TEST_OPTIONS"),
+                                     .on_line = keep_line };
+    return cse_host_process_start(launcher(getenv("CSE_TEST_LAUNCHER")), &launch, process);
+}
+
+static bool exists(const char *name)
+{
+    return access(cse_arena_printf(arena, "%s/%s", getenv("CSE_TEST_SHARED"), name), F_OK) == 0;
+}
+
+static bool appears(const char *name)
+{
+    for (int i = 0; i < 3000 && !exists(name); i++)
+        cse_sleep_ns(10000000);
+    return exists(name);
+}
+
+static bool has_line(const char *line)
+{
+    const char *host = getenv("CSE_TEST_HOST");
+    return lines.data != NULL &&
+           strstr(lines.data, cse_arena_printf(arena, "%s%s\n", host, line)) != NULL;
+}
+
+START_TEST(there_a_command_has_input_output_and_an_exit_code)
+{
+    cse_host_process *process;
+    ck_assert_int_eq(start_there("cat; hostname; echo \"$0\"; echo error >&2; exit 75", &process),
+                     CSE_OK);
+    ck_assert_int_eq(cse_host_process_send(process, "secret\n", 7), CSE_OK);
+    cse_host_process_close_input(process);
+    const cse_host_end end = serve(process);
+    cse_host_process_destroy(&process);
+    printf("%s", lines.data);
+    ck_assert_int_eq(end.how.code, 75);
+    ck_assert(end.proved);
+    ck_assert(has_line(": secret"));
+    ck_assert(has_line(cse_arena_printf(arena, ": %s", getenv("CSE_TEST_HOST"))));
+    ck_assert(has_line(": it's $(b)"));
+    ck_assert(has_line("! error"));
+}
+END_TEST
+
+START_TEST(there_a_command_outlives_the_leader)
+{
+    const pid_t leader = fork();
+    if (leader == 0) {
+        cse_host_process *process;
+        const char *script = cse_arena_printf(
+            arena, "trap '' PIPE; cd '%s'; echo up; cat; >ended; sleep 1; echo x; >alive",
+            getenv("CSE_TEST_SHARED"));
+        if (start_there(script, &process) != CSE_OK)
+            _exit(1);
+        while (!has_line(": up")) {
+            cse_host_process_turn(process);
+            cse_sleep_ns(1000000);
+        }
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(leader, &status, 0), leader);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert(appears("ended"));
+    ck_assert(appears("alive"));
+}
+END_TEST
+
+static off_t size_of(const char *name)
+{
+    struct stat about = { 0 };
+    stat(cse_arena_printf(arena, "%s/%s", getenv("CSE_TEST_SHARED"), name), &about);
+    return about.st_size;
+}
+
+/* What becomes of the command: CSE_TEST_LEFT is "ends", "stays" (and sees the end of its input) or
+ * "unaware" (its input stays open). */
+START_TEST(there_a_command_is_left_by_its_client)
+{
+    cse_host_process *process;
+    const char *script = cse_arena_printf(arena,
+                                          "trap '' PIPE HUP; cd '%s'; echo up; "
+                                          "(while sleep 0.1; do echo beat >>beats; done) & "
+                                          "cat; >left; sleep 20; kill $!",
+                                          getenv("CSE_TEST_SHARED"));
+    ck_assert_int_eq(start_there(script, &process), CSE_OK);
+    while (!has_line(": up") || size_of("beats") == 0) {
+        cse_host_process_turn(process);
+        cse_sleep_ns(1000000);
+    }
+    ck_assert(!exists("left"));
+    cse_host_process_signal(process, SIGKILL);
+    ck_assert(!serve(process).proved);
+    cse_host_process_destroy(&process);
+    cse_sleep_ns(5000000000); /* mpirun's daemon takes a moment */
+    const off_t size = size_of("beats");
+    cse_sleep_ns(2000000000);
+    const bool runs_on = size_of("beats") > size;
+    ck_assert_str_eq(!runs_on         ? "ends"
+                     : exists("left") ? "stays"
+                                      : "unaware",
+                     getenv("CSE_TEST_LEFT"));
+}
+END_TEST
+
+static void add_tests_there(TCase *c)
+{
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, there_a_command_has_input_output_and_an_exit_code);
+    tcase_add_test(c, there_a_command_outlives_the_leader);
+    tcase_add_test(c, there_a_command_is_left_by_its_client);
+}
+
+static void add_tests_here(TCase *c)
+{
     tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, launchers_are_selected_by_name);
     tcase_add_test(c, ssh_hands_over_one_quoted_text);
     tcase_add_test(c, slurm_makes_one_step_for_a_host);
@@ -512,6 +634,17 @@ int main(void)
     tcase_add_test(c, hostile_and_missing_things_are_refused);
     tcase_add_test(c, what_an_end_proves);
     tcase_add_test(c, closed_standard_descriptors_are_no_obstacle);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("host_launchers");
+    TCase *c = tcase_create("host_launchers");
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    if (getenv("CSE_TEST_LAUNCHER") != NULL)
+        add_tests_there(c);
+    else
+        add_tests_here(c);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

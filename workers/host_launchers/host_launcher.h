@@ -5,11 +5,12 @@
  * launcher only makes the client's arguments and reads its exit code.
  *
  * Keys and options are handed over through the command's standard input, a pipe; never in arguments
- * or the environment, which other users of a host can read. What the command may rely on: the pipe
- * closes when the process that started it closes it, ends, or is lost with its host. The command
- * ends by itself then, or goes on without its leader because it was told how; no launcher does that
- * for it. Its standard output may have no reader from then on, so it ignores SIGPIPE and takes no
- * failed write there for an error. `leader_loss` says what else each launcher does in that case.
+ * or the environment, which other users of a host can read. The pipe closes when the process that
+ * started it closes it or ends, and with most launchers when that is lost with its host, too; who
+ * must know of the latter in time keeps a lease over a connection of its own. The command ends by
+ * itself then, or goes on without its leader because it was told how; no launcher does that for it.
+ * Its standard output may have no reader from then on, so it ignores SIGPIPE and takes no failed
+ * write there for an error. `leader_loss` says what else each launcher does in that case.
  *
  * The end of a client proves the end of the command only where `proves_end` says so: an ssh that
  * lost its connection says nothing of the other side. A lease decides such cases. */

@@ -19,6 +19,7 @@ static cse_status mpi_arguments(const cse_host_launch *launch, cse_arena *arena,
                         launch->host);
     cse_words words = { 0 };
     cse_words_add(&words, arena, "mpirun");
+    cse_words_add(&words, arena, "--quiet");
     cse_words_add(&words, arena, "-np");
     cse_words_add(&words, arena, "1");
     cse_words_add(&words, arena, "--host");

@@ -50,7 +50,9 @@ static cse_status slurm_arguments(const cse_host_launch *launch, cse_arena *aren
     return CSE_OK;
 }
 
-/* srun gives 128 + N for a task that signal N ended, and 1 when it could not start the step or lost
+/* A signal to srun ends the step: SIGTERM has Slurm kill it a moment later.
+ *
+ * srun gives 128 + N for a task that signal N ended, and 1 when it could not start the step or lost
  * its node; an agent that failed gives 1, too, and the lease says which it was. */
 static bool slurm_proves_end(cse_exit how)
 {
@@ -61,8 +63,9 @@ const cse_host_launcher cse_host_launcher_slurm = {
     .name = "slurm",
     .summary = "a step of the present allocation of Slurm, by srun",
     .leader_loss =
-        "the command stays when the leader's process ends, and its input closes; when the "
-        "host that runs the batch script is lost, Slurm ends the whole job",
+        "the command stays when the leader's process ends, and its input closes; it stays, and its "
+        "input stays open, when srun or its host is lost, until Slurm ends the job of a lost batch "
+        "script",
     .arguments = slurm_arguments,
     .proves_end = slurm_proves_end,
 };

@@ -64,10 +64,25 @@ static void count_stop(int number)
         stop_requests++;
 }
 
+/* Whether a scheduler needs the place: Slurm signals so some time before its limit. */
+static volatile sig_atomic_t is_preempted;
+
+static void note_preemption(int number)
+{
+    (void)number;
+    is_preempted = 1;
+}
+
 static int stop_requested(void *self)
 {
     (void)self;
-    return stop_requests;
+    return stop_requests > 0 ? stop_requests : is_preempted;
+}
+
+static bool preempted(void *self)
+{
+    (void)self;
+    return is_preempted != 0;
 }
 
 /* What is shown of a job while it runs. */
@@ -124,6 +139,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     job->settings.self = &shown;
     job->settings.on_event = show_event;
     job->settings.stop_requested = stop_requested;
+    job->settings.preempted = preempted;
     cse_progress_start(&progress);
     job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
@@ -174,6 +190,9 @@ static bool takes_over(void *self)
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
     supervised_job supervised = { .line = line, .job = job, .directory.lock = -1 };
+    /* Before the coordinator begins, so that it is never without: a lost request is a lost run. */
+    struct sigaction action = { .sa_handler = note_preemption, .sa_flags = SA_RESTART };
+    sigaction(SIGUSR1, &action, NULL);
     bool confined = cse_confinement_view() != NULL;
     cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
     if (status != CSE_OK)

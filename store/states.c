@@ -165,6 +165,8 @@ cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
         return CSE_REASON_STORAGE;
     case CSE_TIME_LIMIT:
         return CSE_REASON_TIME_LIMIT;
+    case CSE_PREEMPTED:
+        return CSE_REASON_PREEMPTED;
     case CSE_INTERRUPTED:
         return CSE_REASON_INTERRUPTED;
     case CSE_OK:

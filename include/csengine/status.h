@@ -21,21 +21,22 @@ extern "C" {
 #endif
 
 /* X(code, exit code of the process, retryable, text) */
-#define CSE_STATUS_TABLE(X)                                         \
-    X(CSE_OK, 0, 0, "success")                                      \
-    X(CSE_FAILED, 1, 0, "the job failed")                           \
-    X(CSE_USAGE, 64, 0, "wrong use of the command line")            \
-    X(CSE_DATA, 65, 0, "the content of a file is wrong")            \
-    X(CSE_SHAPE, 65, 0, "shapes or types of tensors do not fit")    \
-    X(CSE_NO_INPUT, 66, 0, "an input file is missing")              \
-    X(CSE_UNAVAILABLE, 69, 1, "a peer or service is not available") \
-    X(CSE_INTERNAL, 70, 0, "internal error")                        \
-    X(CSE_CANNOT_CREATE, 73, 0, "a file cannot be created")         \
-    X(CSE_IO, 74, 1, "input or output failed")                      \
-    X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")    \
-    X(CSE_PERMISSION, 77, 0, "permission denied")                   \
-    X(CSE_CONFIG, 78, 0, "the configuration is wrong")              \
-    X(CSE_TIME_LIMIT, 124, 0, "the time limit of the run is over")  \
+#define CSE_STATUS_TABLE(X)                                          \
+    X(CSE_OK, 0, 0, "success")                                       \
+    X(CSE_FAILED, 1, 0, "the job failed")                            \
+    X(CSE_USAGE, 64, 0, "wrong use of the command line")             \
+    X(CSE_DATA, 65, 0, "the content of a file is wrong")             \
+    X(CSE_SHAPE, 65, 0, "shapes or types of tensors do not fit")     \
+    X(CSE_NO_INPUT, 66, 0, "an input file is missing")               \
+    X(CSE_UNAVAILABLE, 69, 1, "a peer or service is not available")  \
+    X(CSE_INTERNAL, 70, 0, "internal error")                         \
+    X(CSE_CANNOT_CREATE, 73, 0, "a file cannot be created")          \
+    X(CSE_IO, 74, 1, "input or output failed")                       \
+    X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")     \
+    X(CSE_PREEMPTED, 75, 1, "the run's place is needed for another") \
+    X(CSE_PERMISSION, 77, 0, "permission denied")                    \
+    X(CSE_CONFIG, 78, 0, "the configuration is wrong")               \
+    X(CSE_TIME_LIMIT, 124, 0, "the time limit of the run is over")   \
     X(CSE_INTERRUPTED, 130, 1, "interrupted")
 
 typedef enum cse_status {

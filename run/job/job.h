@@ -83,6 +83,8 @@ typedef struct cse_job_settings {
     void (*on_event)(void *self, const cse_job_event *event);
     /* Polled: 0 go on, 1 stop with a checkpoint, 2 stop now. */
     int (*stop_requested)(void *self);
+    /* Whether a stop is one for a scheduler that needs the place: it ends with CSE_PREEMPTED. */
+    bool (*preempted)(void *self);
     void *self;
     const cse_passes_options *passes; /* for `compile --print-after` */
 } cse_job_settings;

@@ -699,6 +699,18 @@ static cse_status run_session(job *j)
     return trains ? fit(j) : cse_job_validate(j);
 }
 
+/* The steps are saved by then, as at any other stop. */
+static cse_status check_preemption(const job *j)
+{
+    const cse_job_settings *s = j->settings;
+    if (!j->result->stopped || s->preempted == NULL || !s->preempted(s->self))
+        return CSE_OK;
+    return cse_fail_at(&(cse_error){ .status = CSE_PREEMPTED,
+                                     .hint = "started again, the run goes on from there" },
+                       "the run ends after step %lld: SIGUSR1 asked for its place",
+                       (long long)j->result->steps);
+}
+
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
 {
     cse_configuration session = settings->session;
@@ -724,6 +736,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                ? result->checkpoint_path
                                : NULL,
                            result->weights_digest);
+    if (status == CSE_OK)
+        status = check_preemption(&j);
     cse_recorder_close(
         &j.recorder,
         &(cse_recorder_end){ .status = status,

@@ -23,7 +23,7 @@
 /* A body that is stopped for longer is replaced. Less than a second, as timespec has it. */
 #define STOP_NS INT64_C(999999999)
 
-static const int kept_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD };
+static const int kept_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP, SIGCHLD };
 
 static void fill_kept(sigset_t *set)
 {
@@ -89,9 +89,9 @@ static void forward(watched *w, int number)
     if (number == SIGTSTP) {
         suspend(w->child);
         w->stopped_ns = 0;
-    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGUSR1) {
         w->told_to_end = true;
-        kill(w->child, number == SIGINT ? SIGINT : SIGTERM);
+        kill(w->child, number == SIGHUP ? SIGTERM : number);
     }
 }
 
@@ -151,7 +151,8 @@ static bool is_told_to_end(const watched *w)
     sigset_t pending;
     sigpending(&pending);
     return w->told_to_end || sigismember(&pending, SIGINT) == 1 ||
-           sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1;
+           sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1 ||
+           sigismember(&pending, SIGUSR1) == 1;
 }
 
 /* The exit code; negative: another body shall begin. */

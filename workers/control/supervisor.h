@@ -17,10 +17,10 @@ typedef struct cse_supervised {
  * any thread exists.
  *
  * Forwarded to the body: SIGINT (a terminal's Ctrl-C reaches only the supervisor, so each arrives
- * once), SIGTERM, SIGHUP (as SIGTERM); SIGTSTP stops the whole job until SIGCONT. When the body is
- * killed, its workers are killed, its sockets removed, and another body begins, unless it was told
- * to end before. A body that somebody stops (SIGSTOP) for longer than a second is killed. When the
- * supervisor is killed, the body gets SIGTERM. */
+ * once), SIGTERM, SIGHUP (as SIGTERM), SIGUSR1; SIGTSTP stops the whole job until SIGCONT. When the
+ * body is killed, its workers are killed, its sockets removed, and another body begins, unless it
+ * was told to end before. A body that somebody stops (SIGSTOP) for longer than a second is killed.
+ * When the supervisor is killed, the body gets SIGTERM. */
 int cse_supervisor_run(const cse_supervised *supervised);
 
 #endif

@@ -82,12 +82,11 @@ slurm_idle() { # how many nodes
 }
 
 slurm_wait() { # seconds, what to say, command...
-    slurm_left=$(($1 * 10))
+    slurm_until=$(($(date +%s) + $1))
     slurm_what=$2
     shift 2
     until "$@"; do
-        slurm_left=$((slurm_left - 1))
-        if [ $slurm_left -eq 0 ]; then
+        if [ "$(date +%s)" -gt $slurm_until ]; then
             echo "Slurm: $slurm_what"
             tail -n 20 "$slurm_folder"/*.log
             exit 1

@@ -1,28 +1,17 @@
 /* Control messages between coordinator, workers and operators, as one table.
  *
  * Messages are small and rare: they start, stop and report. Payload (weights, gradients, samples)
- * and progress never travel this way; they are in the shared arena. Byte order and sizes are fixed,
- * so that the format is the same between hosts, and nothing that arrives is trusted: sizes, kinds,
- * versions and terminators are checked before a field is read.
- *
- * On the wire, all integers little-endian:
- *
- *     "CSEM" | version:16 | kind:16 | body bytes:32 | fields in table order
- *     INTEGER: 8 bytes, two's complement      TEXT: length:32, bytes, one zero byte
- *
- * A program accepts its own version only: a cluster runs one build of csengine. */
+ * and progress never travel this way; they are in the shared arena. Their bytes are those of
+ * message_codec.h, with the mark "CSEM". A program accepts its own version only: a cluster runs one
+ * build of csengine. */
 #ifndef CSE_WORKERS_MESSAGES_MESSAGE_H
 #define CSE_WORKERS_MESSAGES_MESSAGE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "engine/base/text.h"
+#include "workers/messages/message_codec.h"
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 5,
-    CSE_MESSAGE_HEADER_BYTES = 12,
+    CSE_MESSAGE_VERSION = 4,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* enough for a loader's settings */
 };
 

@@ -1,0 +1,635 @@
+/* One lock around members.h: the thread holds it while it handles what arrived, the job's thread
+ * while it asks or tells. */
+#include "workers/hosts/host_group.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "workers/arena/coordinator_side.h"
+
+#define MILLISECONDS INT64_C(1000000)
+#define TURN_NS (10 * MILLISECONDS)
+#define WAIT_NS (20 * MILLISECONDS)
+#define START_NS (120000 * MILLISECONDS)
+#define END_NS (5000 * MILLISECONDS)
+#define LEADER_LEFT "the leading host"
+#define CONTROL_SESSION (INT64_MAX)
+
+struct cse_host_group {
+    cse_host_group_options options;
+    cse_arena *arena;
+    const cse_host_link *link;
+    cse_host_link_state *state; /* of the thread alone */
+    cse_members_io io;
+    cse_members *members;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    int wake;
+    bool ends;
+    cse_text sent; /* of the thread */
+    /* The job. */
+    cse_host_message job; /* its texts in `arena`; kind 0: none */
+    int file;             /* descriptor of its checkpoint, or -1 */
+    char directory[4096], file_path[4200];
+    int64_t file_bytes; /* that arrived */
+    int64_t generation;
+    bool left_alone;
+    int job_from;
+    cse_host_message leaves; /* to the leader; kind 0: nothing */
+    char leaves_reason[512];
+    /* The execution. */
+    cse_host_cut cut;
+    bool has_begun, started;
+    uint64_t lost_told;
+    int64_t steps_done;
+};
+typedef struct cse_host_group group;
+
+static void lock(group *g)
+{
+    pthread_mutex_lock(&g->lock);
+}
+
+static void unlock(group *g)
+{
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void wake(group *g)
+{
+    const uint64_t one = 1;
+    (void)!write(g->wake, &one, sizeof one);
+}
+
+/* ---- the thread ---- */
+
+static cse_status send_message(void *self, int host, const cse_host_message *message)
+{
+    group *g = self;
+    g->sent.size = 0;
+    CSE_TRY(cse_host_message_encode(message, &g->sent));
+    return g->link->send(g->state, host, g->sent.data, g->sent.size, NULL, 0);
+}
+
+static int64_t read_file(void *self, int64_t offset, unsigned char *bytes, size_t size)
+{
+    const group *g = self;
+    return pread(g->file, bytes, size, offset);
+}
+
+static void take_job(group *g, int host, const cse_host_message *message)
+{
+    const int64_t file_bytes = message->job.file_bytes;
+    if (host != cse_members_leader(g->members)) {
+        if (message->job.epoch <= cse_members_epoch(g->members))
+            return;
+        cse_members_follow(g->members, host, message->job.epoch);
+    } else if (g->job.kind != 0 && g->file_bytes == g->job.job.file_bytes &&
+               message->job.generation == g->generation) {
+        return; /* it is there already, and the leader sends it once more */
+    }
+    g->job = *message;
+    g->job_from = host;
+    g->generation = message->job.generation;
+    const char **const texts[] = { &g->job.job.configuration, &g->job.job.directory,
+                                   &g->job.job.model_dir,     &g->job.job.hosts,
+                                   &g->job.job.movers,        &g->job.job.validations };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        *texts[i] = cse_arena_string(g->arena, *texts[i]);
+    g->file_bytes = 0;
+    if (g->file >= 0)
+        close(g->file);
+    g->file = -1;
+    if (file_bytes > 0)
+        g->file = open(g->file_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file_bytes > 0 && g->file < 0)
+        cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
+}
+
+static void take_file(group *g, const cse_host_message *message)
+{
+    const cse_message_bytes *bytes = &message->file.bytes;
+    if (g->job.kind == 0 || g->file < 0 || message->file.offset != g->file_bytes ||
+        (int64_t)bytes->size > g->job.job.file_bytes - g->file_bytes)
+        return;
+    if (pwrite(g->file, bytes->data, bytes->size, g->file_bytes) == (ssize_t)bytes->size)
+        g->file_bytes += (int64_t)bytes->size;
+    else
+        cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
+}
+
+static void take_frame(group *g, const cse_host_link_event *event)
+{
+    cse_host_message message;
+    cse_status status = cse_host_message_decode(event->bytes, event->size, &message);
+    const int leader = cse_members_leader(g->members);
+    if (status == CSE_OK && leader != g->options.host && message.kind == CSE_HOST_JOB) {
+        take_job(g, event->host, &message);
+        return;
+    }
+    if (status == CSE_OK && event->host == leader && message.kind == CSE_HOST_FILE) {
+        take_file(g, &message);
+        return;
+    }
+    if (status == CSE_OK && message.kind == CSE_HOST_LOG) {
+        cse_log_line(message.log.level <= CSE_LOG_ERROR ? (cse_log_level)message.log.level
+                                                        : CSE_LOG_INFO,
+                     "host %s: %s", g->options.names[event->host], message.log.line);
+        return;
+    }
+    if (status == CSE_OK)
+        status = cse_members_receive(g->members, event->host, &message, cse_clock_ns());
+    if (status != CSE_OK)
+        cse_log_line(CSE_LOG_WARNING, "from host %s: %s", g->options.names[event->host],
+                     cse_error_message());
+}
+
+static void take_event(group *g, const cse_host_link_event *event)
+{
+    if (event->kind == CSE_HOST_LINK_CONNECTED)
+        cse_members_connected(g->members, event->host, cse_clock_ns());
+    else if (event->kind == CSE_HOST_LINK_LOST)
+        cse_members_disconnected(g->members, event->host);
+    else if (event->kind == CSE_HOST_LINK_FRAME)
+        take_frame(g, event);
+}
+
+static void tell_leaving(group *g)
+{
+    const int leader = cse_members_leader(g->members);
+    if (g->leaves.kind != 0 && cse_members_are_connected(g->members, leader) &&
+        send_message(g, leader, &g->leaves) == CSE_OK)
+        g->leaves.kind = 0;
+}
+
+static void drain_wake(const group *g)
+{
+    uint64_t count;
+    (void)!read(g->wake, &count, sizeof count);
+}
+
+static void *run_thread(void *self)
+{
+    group *g = self;
+    bool ends = false;
+    while (!ends) {
+        cse_host_link_event event;
+        int64_t deadline_ns = cse_clock_ns() + TURN_NS;
+        cse_status status;
+        while ((status = g->link->next(g->state, deadline_ns, &event)) == CSE_OK &&
+               event.kind != CSE_HOST_LINK_NOTHING) {
+            lock(g);
+            take_event(g, &event);
+            unlock(g);
+            deadline_ns = 0;
+        }
+        if (status != CSE_OK) {
+            cse_log_line(CSE_LOG_ERROR, "link of the hosts: %s", cse_error_message());
+            cse_sleep_ns(TURN_NS);
+        }
+        drain_wake(g);
+        lock(g);
+        cse_members_tick(g->members, cse_clock_ns());
+        tell_leaving(g);
+        ends = g->ends;
+        unlock(g);
+        if (g->options.turn != NULL)
+            g->options.turn(g->options.self, g);
+    }
+    return NULL;
+}
+
+/* ---- open, close ---- */
+
+static const char *const *copy_texts(group *g, const char *const *texts)
+{
+    const char **copies = cse_arena_alloc(g->arena, (size_t)g->options.host_count * sizeof *copies);
+    for (int h = 0; h < g->options.host_count; h++)
+        copies[h] = cse_arena_string(g->arena, texts[h]);
+    return copies;
+}
+
+static cse_status open_link(group *g)
+{
+    const cse_host_group_options *o = &g->options;
+    cse_host_link_options link = { .host = o->host,
+                                   .host_count = o->host_count,
+                                   .addresses = o->addresses,
+                                   .session = CONTROL_SESSION,
+                                   .plain = o->plain,
+                                   .wake = g->wake };
+    memcpy(link.key, o->key, sizeof link.key);
+    CSE_TRY(cse_host_link_select(o->link, &g->link));
+    return g->link->open(&link, &g->state);
+}
+
+static void make_members(group *g)
+{
+    const cse_host_group_options *o = &g->options;
+    int64_t process = 0;
+    (void)!getrandom(&process, sizeof process, 0);
+    g->io = (cse_members_io){ .self = g, .send = send_message, .read_file = read_file };
+    g->members = cse_members_new(&(cse_members_options){ .io = &g->io,
+                                                         .host = o->host,
+                                                         .host_count = o->host_count,
+                                                         .leader = o->leader,
+                                                         .absent = o->absent,
+                                                         .epoch = o->epoch,
+                                                         .lease_ns = o->lease_ns,
+                                                         .process = process & INT64_MAX,
+                                                         .identity = o->identity,
+                                                         .names = o->names },
+                                 cse_clock_ns());
+}
+
+cse_status cse_host_group_open(const cse_host_group_options *options, cse_host_group **opened)
+{
+    group *g = cse_calloc(1, sizeof *g);
+    g->options = *options;
+    g->arena = cse_arena_new();
+    g->options.names = copy_texts(g, options->names);
+    g->options.addresses = copy_texts(g, options->addresses);
+    g->options.movers = copy_texts(g, options->movers);
+    g->file = -1;
+    g->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&g->lock, NULL);
+    make_members(g);
+    cse_status status = open_link(g);
+    if (status == CSE_OK && pthread_create(&g->thread, NULL, run_thread, g) != 0)
+        status = cse_fail(CSE_TEMPORARY, "hosts: no thread can be made");
+    g->started = status == CSE_OK;
+    *opened = g;
+    if (status != CSE_OK)
+        cse_host_group_close(opened);
+    return status;
+}
+
+void cse_host_group_close(cse_host_group **closed)
+{
+    group *g = *closed;
+    if (g == NULL)
+        return;
+    lock(g);
+    g->ends = true;
+    unlock(g);
+    wake(g);
+    if (g->started)
+        pthread_join(g->thread, NULL);
+    if (g->state != NULL)
+        g->link->close(&g->state);
+    cse_members_destroy(&g->members);
+    if (g->file >= 0)
+        close(g->file);
+    close(g->wake);
+    pthread_mutex_destroy(&g->lock);
+    cse_text_clear(&g->sent);
+    cse_arena_destroy(&g->arena);
+    free(g);
+    *closed = NULL;
+}
+
+/* ---- what is told and asked ---- */
+
+void cse_host_group_gone(cse_host_group *g, int host, const char *how)
+{
+    lock(g);
+    cse_members_gone(g->members, host, how);
+    unlock(g);
+}
+
+void cse_host_group_left_alone(cse_host_group *g)
+{
+    lock(g);
+    g->left_alone = true;
+    cse_members_gone(g->members, cse_members_leader(g->members), "its program has ended");
+    unlock(g);
+}
+
+bool cse_host_group_leads(const cse_host_group *g)
+{
+    return cse_members_leader(g->members) == g->options.host;
+}
+
+const char *cse_host_group_name(const cse_host_group *g, int host)
+{
+    return g->options.names[host];
+}
+
+int cse_host_group_size(const cse_host_group *g)
+{
+    return g->options.host_count;
+}
+
+void cse_host_group_look(cse_host_group *g, int host, cse_host_view *view)
+{
+    lock(g);
+    *view = (cse_host_view){ .name = g->options.names[host],
+                             .state = cse_members_state(g->members, host),
+                             .connected = cse_members_are_connected(g->members, host),
+                             .steps_done = cse_members_steps_of(g->members, host) };
+    unlock(g);
+}
+
+/* A line for each host. */
+static const char *lines_of(group *g, const char *const *texts)
+{
+    cse_text lines = { 0 };
+    for (int h = 0; h < g->options.host_count; h++)
+        cse_text_add(&lines, "%s\n", texts[h]);
+    const char *kept = cse_arena_string(g->arena, lines.data);
+    cse_text_clear(&lines);
+    return kept;
+}
+
+cse_status cse_host_group_give_job(cse_host_group *g, const cse_host_message *job, const char *file)
+{
+    struct stat found = { 0 };
+    int descriptor = file != NULL ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    if (file != NULL && (descriptor < 0 || fstat(descriptor, &found) != 0)) {
+        const int error = errno;
+        if (descriptor >= 0)
+            close(descriptor);
+        return cse_fail(CSE_NO_INPUT, "%s: cannot be read for the other hosts: %s", file,
+                        strerror(error));
+    }
+    lock(g);
+    cse_host_message given = *job;
+    given.job.epoch = cse_members_epoch(g->members);
+    given.job.generation = ++g->generation;
+    given.job.hosts = lines_of(g, g->options.names);
+    given.job.movers = lines_of(g, g->options.movers);
+    given.job.file_bytes = found.st_size;
+    g->file = descriptor;
+    cse_members_set_job(g->members, &given);
+    unlock(g);
+    wake(g);
+    return CSE_OK;
+}
+
+void cse_host_group_end(cse_host_group *g, const cse_host_message *leave)
+{
+    const int64_t end_ns = cse_clock_ns() + END_NS;
+    bool told = false;
+    lock(g);
+    cse_members_end(g->members, leave);
+    unlock(g);
+    wake(g);
+    while (!told && cse_clock_ns() < end_ns) {
+        cse_sleep_ns(MILLISECONDS);
+        lock(g);
+        told = cse_members_all_told(g->members);
+        unlock(g);
+    }
+}
+
+static bool lacks_leader(group *g, bool *is_next)
+{
+    int successor = -1;
+    const bool lacks = cse_members_lack_leader(g->members, &successor);
+    *is_next = lacks && successor == g->options.host;
+    return lacks;
+}
+
+bool cse_host_group_lacks_leader(cse_host_group *g, bool *is_next)
+{
+    lock(g);
+    const bool lacks = lacks_leader(g, is_next);
+    unlock(g);
+    return lacks;
+}
+
+bool cse_host_group_is_over(cse_host_group *g)
+{
+    bool is_next;
+    lock(g);
+    const bool over = !cse_host_group_leads(g) &&
+                      (cse_members_told_to_end(g->members) != NULL || lacks_leader(g, &is_next));
+    unlock(g);
+    return over;
+}
+
+bool cse_host_group_told(cse_host_group *g, cse_host_message *message)
+{
+    lock(g);
+    const cse_host_message *told = cse_members_told_to_end(g->members);
+    if (told != NULL)
+        *message = *told;
+    unlock(g);
+    return told != NULL;
+}
+
+void cse_host_group_leave(cse_host_group *g, cse_status status, const char *reason)
+{
+    const int64_t end_ns = cse_clock_ns() + END_NS / 5;
+    bool told = false;
+    lock(g);
+    snprintf(g->leaves_reason, sizeof g->leaves_reason, "%s", reason);
+    g->leaves = (cse_host_message){ .kind = CSE_HOST_LEAVE };
+    g->leaves.leave.epoch = cse_members_epoch(g->members);
+    g->leaves.leave.status = status;
+    g->leaves.leave.reason = g->leaves_reason;
+    unlock(g);
+    wake(g);
+    while (!told && cse_clock_ns() < end_ns) {
+        cse_sleep_ns(MILLISECONDS);
+        lock(g);
+        told = g->leaves.kind == 0;
+        unlock(g);
+    }
+}
+
+/* Why a follower waits in vain; CSE_OK: it does not. With the lock held. */
+static cse_status why_over(group *g)
+{
+    bool is_next;
+    const cse_host_message *told = cse_members_told_to_end(g->members);
+    if (told != NULL && told->kind == CSE_HOST_REFUSED)
+        return cse_fail(CSE_UNAVAILABLE, "%s has refused this host: %s", LEADER_LEFT,
+                        told->refused.reason);
+    if (told != NULL)
+        return cse_fail(CSE_INTERRUPTED, "%s has ended the run: %s", LEADER_LEFT,
+                        told->leave.reason);
+    if (lacks_leader(g, &is_next))
+        return cse_fail(CSE_UNAVAILABLE, "%s is not heard of any more", LEADER_LEFT);
+    return CSE_OK;
+}
+
+cse_status cse_host_group_wait_job(cse_host_group *g, const char *directory,
+                                   int (*stops)(void *self), void *self, cse_host_job *job)
+{
+    cse_status status = CSE_OK;
+    bool found = false;
+    lock(g);
+    if (g->job.kind == 0)
+        snprintf(g->file_path, sizeof g->file_path, "%s/received.mdl", directory);
+    unlock(g);
+    while (!found && status == CSE_OK) {
+        if (stops(self) != 0)
+            return cse_fail(CSE_INTERRUPTED, "told to end");
+        lock(g);
+        status = why_over(g);
+        found = g->job.kind != 0 && g->file_bytes == g->job.job.file_bytes;
+        if (found) {
+            job->message = g->job;
+            job->file = g->job.job.file_bytes > 0 ? g->file_path : NULL;
+        }
+        unlock(g);
+        if (!found)
+            cse_sleep_ns(WAIT_NS / 4);
+    }
+    return status;
+}
+
+/* ---- executions ---- */
+
+static cse_status check_hosts(group *g)
+{
+    int host;
+    int64_t step;
+    if (!cse_host_group_leads(g))
+        return CSE_OK;
+    if (cse_members_differ(g->members, &host, &step))
+        return cse_fail(CSE_DATA,
+                        "step %lld: the record of host %s differs from that of host %s: one of "
+                        "them computes wrong bits. `csengine doctor` on both; start again from "
+                        "the checkpoint before that step",
+                        (long long)step + 1, g->options.names[host],
+                        g->options.names[g->options.host]);
+    const int left = g->options.host_count - __builtin_popcountll(cse_members_lost(g->members));
+    if (left < g->options.min_hosts)
+        return cse_fail(CSE_UNAVAILABLE,
+                        "%d host%s left, and backend.cluster_config.min_hosts is %d", left,
+                        left == 1 ? " is" : "s are", g->options.min_hosts);
+    return CSE_OK;
+}
+
+static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *cluster)
+{
+    group *g = self;
+    (void)running;
+    const int64_t done = cse_cluster_steps_done(cluster);
+    lock(g);
+    cse_members_note_steps(g->members, done);
+    g->steps_done = done;
+    const cse_host_cut *next = cse_members_next_cut(g->members);
+    cse_status status = CSE_OK;
+    if (next != NULL && next->first_step > done) {
+        status = cse_cluster_set_cut(cluster, next);
+        if (status == CSE_OK)
+            cse_members_cut_is_set(g->members);
+        else if (status == CSE_TEMPORARY)
+            status = CSE_OK;
+    }
+    const uint64_t lost = cse_members_lost(g->members);
+    if (lost != g->lost_told)
+        cse_cluster_lose_hosts(cluster, lost);
+    g->lost_told = lost;
+    for (int h = 0; h < g->options.host_count; h++)
+        if (h != g->options.host && cse_members_steps_of(g->members, h) >= 0)
+            cse_cluster_note_host(cluster, h, cse_members_steps_of(g->members, h));
+    if (status == CSE_OK)
+        status = check_hosts(g);
+    unlock(g);
+    return status;
+}
+
+static int64_t most_released(void *self)
+{
+    group *g = self;
+    lock(g);
+    const int64_t most = cse_members_most_released(g->members);
+    unlock(g);
+    return most;
+}
+
+/* A run starts with all hosts that were asked for; one that is missing is a mistake to be told. */
+static cse_status check_start(group *g, int64_t waited_ns)
+{
+    for (int h = 0; h < g->options.host_count; h++) {
+        const cse_member_state state = cse_members_state(g->members, h);
+        if (state == CSE_MEMBER_LOST)
+            return cse_fail(CSE_UNAVAILABLE, "host %s does not take part: %s", g->options.names[h],
+                            cse_members_why(g->members, h));
+        if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)
+            return cse_fail(CSE_UNAVAILABLE,
+                            "host %s: its agent has not connected to %s within %lld s",
+                            g->options.names[h], g->options.addresses[g->options.host],
+                            (long long)(START_NS / (1000 * MILLISECONDS)));
+    }
+    return CSE_OK;
+}
+
+static void fill(group *g, const cse_members_execution *execution, cse_execution_hosts *hosts)
+{
+    const cse_host_group_options *o = &g->options;
+    g->lost_told = cse_members_lost(g->members);
+    *hosts = (cse_execution_hosts){ .host = o->host,
+                                    .host_count = o->host_count,
+                                    .cut = &g->cut,
+                                    .lost = g->lost_told,
+                                    .link = g->link->name,
+                                    .addresses = o->movers,
+                                    .session = (uint64_t)(g->generation << 32) +
+                                               (uint64_t)execution->number,
+                                    .plain = o->plain,
+                                    .on_turn = on_turn,
+                                    .most_released = most_released,
+                                    .self = g };
+    memcpy(hosts->key, o->key, sizeof hosts->key);
+}
+
+cse_status cse_host_group_begin(cse_host_group *g, const cse_members_execution *execution,
+                                int (*stops)(void *self), void *self, cse_execution_hosts *hosts)
+{
+    const int64_t begun_ns = cse_clock_ns();
+    cse_status status = CSE_OK;
+    bool may = false;
+    lock(g);
+    cse_members_begin(g->members, execution);
+    unlock(g);
+    wake(g);
+    while (!may && status == CSE_OK) {
+        if (stops(self) != 0)
+            return cse_fail(CSE_INTERRUPTED, "stopped on request before the first step");
+        lock(g);
+        status = cse_host_group_leads(g) ? CSE_OK : why_over(g);
+        if (cse_host_group_leads(g) && !g->has_begun)
+            status = check_start(g, cse_clock_ns() - begun_ns);
+        may = status == CSE_OK && cse_members_may_begin(g->members, &g->cut);
+        if (may)
+            fill(g, execution, hosts);
+        unlock(g);
+        if (!may && status == CSE_OK)
+            cse_sleep_ns(WAIT_NS / 4);
+    }
+    g->has_begun = g->has_begun || may;
+    wake(g);
+    return status;
+}
+
+void cse_host_group_note_record(cse_host_group *g, int64_t step, uint64_t digest)
+{
+    lock(g);
+    cse_members_note_record(g->members, step, digest);
+    unlock(g);
+}
+
+void cse_host_group_note_steps(cse_host_group *g, int64_t steps_done)
+{
+    lock(g);
+    cse_members_note_steps(g->members, steps_done);
+    unlock(g);
+    wake(g);
+}

@@ -1,0 +1,94 @@
+/* This process's part in a group of hosts: members.h behind a thread of its own, which has the
+ * connections to the other hosts.
+ *
+ * The thread keeps on talking while the job compiles, traces or saves, so that silence means that a
+ * host cannot go on. The job's thread calls the functions here; what an arena has to know (a new
+ * cut, who is lost, how far others are) is told to it in the turns of its execution's loop
+ * (execution_options.h). */
+#ifndef CSE_WORKERS_HOSTS_HOST_GROUP_H
+#define CSE_WORKERS_HOSTS_HOST_GROUP_H
+
+#include <stdbool.h>
+
+#include "workers/control/execution_options.h"
+#include "workers/hosts/members.h"
+
+typedef struct cse_host_group cse_host_group;
+
+/* Texts are copied, but for those of the identity and the names. */
+typedef struct cse_host_group_options {
+    int host, host_count, leader;
+    uint64_t absent; /* places without a host */
+    int64_t epoch, lease_ns;
+    cse_host_identity identity;
+    const char *const *names, *const *addresses, *const *movers; /* [host_count] */
+    const char *link;                                            /* NULL: the default */
+    unsigned char key[CSE_HOST_LINK_KEY_BYTES];
+    bool plain;
+    int min_hosts; /* fewer end the run */
+    /* In the thread, every few milliseconds; may be NULL. */
+    void (*turn)(void *self, cse_host_group *group);
+    void *self;
+} cse_host_group_options;
+
+cse_status cse_host_group_open(const cse_host_group_options *options, cse_host_group **group);
+void cse_host_group_close(cse_host_group **group);
+
+/* How a program of another host ended; from any thread. */
+void cse_host_group_gone(cse_host_group *group, int host, const char *how);
+/* The program that started this one has ended: the leader is lost once its connection is. */
+void cse_host_group_left_alone(cse_host_group *group);
+bool cse_host_group_leads(const cse_host_group *group);
+const char *cse_host_group_name(const cse_host_group *group, int host);
+int cse_host_group_size(const cse_host_group *group);
+
+/* ---- leader ---- */
+
+/* What the others are told to train; `file`: the checkpoint, or NULL. `hosts` and `movers` of the
+ * job are filled in. */
+cse_status cse_host_group_give_job(cse_host_group *group, const cse_host_message *job,
+                                   const char *file);
+/* The run has ended: tells the others, and waits a short, bounded time until they know. */
+void cse_host_group_end(cse_host_group *group, const cse_host_message *leave);
+
+/* ---- follower ---- */
+
+/* What it is told to train: texts live until the next call. */
+typedef struct cse_host_job {
+    cse_host_message message; /* of the kind JOB */
+    const char *file;         /* the checkpoint; NULL: none */
+} cse_host_job;
+
+/* Waits for a job; the checkpoint is written to `directory`. CSE_UNAVAILABLE: refused, or there is
+ * no leader (any more); CSE_INTERRUPTED: `stops` says so. */
+cse_status cse_host_group_wait_job(cse_host_group *group, const char *directory,
+                                   int (*stops)(void *self), void *self, cse_host_job *job);
+/* Whether the job is to end at once: the leader said so, or has not been heard of for long. */
+bool cse_host_group_is_over(cse_host_group *group);
+/* What the leader said at the end (kind REFUSED or LEAVE); false: nothing. Texts are valid until
+ * the group is closed. */
+bool cse_host_group_told(cse_host_group *group, cse_host_message *message);
+/* The leader is lost; whether it is this host's turn to take the lead. */
+bool cse_host_group_lacks_leader(cse_host_group *group, bool *is_next);
+/* Tells the leader why this host cannot go on. */
+void cse_host_group_leave(cse_host_group *group, cse_status status, const char *reason);
+
+/* ---- both: executions ---- */
+
+/* Waits until all may begin, and fills what the execution needs of the other hosts; its pointers
+ * live until the next call. `stops` as above: not 0 ends the wait with CSE_INTERRUPTED. */
+cse_status cse_host_group_begin(cse_host_group *group, const cse_members_execution *execution,
+                                int (*stops)(void *self), void *self, cse_execution_hosts *hosts);
+void cse_host_group_note_record(cse_host_group *group, int64_t step, uint64_t digest);
+void cse_host_group_note_steps(cse_host_group *group, int64_t steps_done);
+
+/* For reports. */
+typedef struct cse_host_view {
+    const char *name;
+    cse_member_state state;
+    bool connected;
+    int64_t steps_done; /* -1: not known */
+} cse_host_view;
+void cse_host_group_look(cse_host_group *group, int host, cse_host_view *view);
+
+#endif

@@ -63,6 +63,7 @@ typedef struct cse_job_settings {
     const char *const *checkpoints; /* [checkpoint_count] */
     int checkpoint_count;
 
+    struct cse_job_hosts *hosts;   /* job_hosts.h; NULL: this host alone */
     int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 

@@ -44,6 +44,7 @@ typedef struct cse_job {
     int loader;                     /* that is evaluated, from 0 */
     int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
     int64_t first_step;             /* where this start of the run began */
+    const char *loaded_path;        /* the checkpoint that it began with; NULL: none */
     int64_t replayed_step;          /* of the last validation before it that callbacks were told */
     bool failed;                    /* a failure ends it: its last step is saved, where it is not */
     bool cannot_save;               /* a checkpoint that had to be written was not */

@@ -18,6 +18,7 @@
 #include "run/callbacks/callbacks.h"
 #include "run/job/hints.h"
 #include "run/job/job_digest.h"
+#include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
 #include "run/session/configured.h"
 #include "run/session/parameter_groups.h"
@@ -120,7 +121,7 @@ static cse_status call_back(const job *j, const cse_values *values, const cse_jo
     CSE_TRY(cse_callback_set_step(j->callbacks, &step));
     if (j->host.stops) {
         cse_recorder_end_early(j->recorder);
-        cse_stop();
+        cse_job_stop(j);
     }
     return CSE_OK;
 }
@@ -181,7 +182,9 @@ bool cse_job_executes(const job *j)
 static int stop_requested(void *self)
 {
     const job *j = self;
-    return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
+    const cse_job_settings *s = j->settings;
+    const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
+    return asked == 0 && cse_job_stops_here(j) ? 1 : asked;
 }
 
 static bool is_below(const cse_yaml_unread *setting, const char *section)
@@ -347,6 +350,7 @@ static cse_status load_from(job *j, const char *path)
     j->session->hooks.load_only = is_named ? j->host.load_only : NULL;
     CSE_TRY(cse_load(path));
     j->saved_step = cse_global_step();
+    j->loaded_path = cse_arena_string(j->session->arena, path);
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
@@ -359,7 +363,10 @@ static cse_status load(job *j)
 {
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
-    const char *handed_on = cse_takeover_checkpoint(s->takeover);
+    const bool follows = cse_job_follows(j);
+    const char *handed_on = follows ? s->hosts->given->file : cse_takeover_checkpoint(s->takeover);
+    if (follows && handed_on == NULL)
+        return CSE_OK;
     if (handed_on != NULL) {
         snprintf(path, sizeof path, "%s", handed_on);
     } else if (s->checkpoint_path != NULL) {
@@ -376,14 +383,15 @@ static cse_status load(job *j)
     } else {
         return CSE_OK;
     }
-    if (handed_on != NULL || s->checkpoint_path == NULL) {
+    if ((handed_on != NULL && !follows) || s->checkpoint_path == NULL) {
         j->session->hooks.counts_from_start = true;
         j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
     }
     CSE_TRY(load_from(j, path));
     if (s->checkpoint_path != NULL)
         cse_retention_named(j->retention, path);
-    warn_of_start(j, path);
+    if (!follows)
+        warn_of_start(j, path);
     return CSE_OK;
 }
 
@@ -489,6 +497,8 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
  * interrupted goes on to its own end. */
 static int64_t steps_count_from(const job *j)
 {
+    if (cse_job_follows(j))
+        return j->settings->hosts->given->message.job.run_start;
     if (!j->session->hooks.counts_from_start)
         return cse_global_step();
     if (cse_goes_on(&j->previous, j->settings->loop.num_steps, cse_global_step()))
@@ -534,7 +544,9 @@ static cse_status train(job *j)
         j->session->hooks.segment = j->settings->eval_frequency;
     j->session->hooks.run_start = steps_count_from(j);
     j->session->hooks.counts_from_start = true;
-    if (cse_job_owes_validation(j)) {
+    const bool owes_validation = cse_job_owes_validation(j);
+    CSE_TRY(cse_job_hosts_give(j, owes_validation));
+    if (owes_validation) {
         CSE_TRY(cse_job_validate(j));
         j->replayed_step = cse_global_step();
     }
@@ -604,7 +616,9 @@ static cse_status make_callbacks(job *j)
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_callback_set_new(s->callbacks, s->callback_count, &j->host, &j->callbacks));
-    if (cse_callback_set_sees_validations(j->callbacks))
+    if (cse_job_follows(j))
+        j->past = cse_past_validations_parse(s->hosts->given->message.job.validations);
+    else if (cse_callback_set_sees_validations(j->callbacks))
         j->past = cse_past_validations_read(j->host.model_dir, cse_job_validation_names(j));
     return CSE_OK;
 }
@@ -614,9 +628,7 @@ static cse_status look_back(job *j)
 {
     const cse_job_settings *s = j->settings;
     const char *model_dir = j->session->configuration.model_dir;
-    if (s->mode == CSE_JOB_TRAIN)
-        CSE_TRY(cse_job_best_metric(j, &j->best));
-    if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
+    if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
@@ -671,13 +683,16 @@ static cse_status run_session(job *j)
     j->session->paused = cse_takeover_is_paused(s->takeover);
     j->session->canonical_configuration = s->canonical_configuration;
     j->session->effective_settings = s->effective_settings;
-    j->session->hooks = (cse_session_hooks){ .self = j,
-                                             .stop_requested = stop_requested,
-                                             .on_planned = on_planned,
-                                             .save = cse_job_save_between,
-                                             .new_data = s->new_data,
-                                             .passes = s->passes,
-                                             .kept_arena = cse_takeover_arena(s->takeover) };
+    j->session->hooks =
+        (cse_session_hooks){ .self = j,
+                             .stop_requested = stop_requested,
+                             .on_planned = on_planned,
+                             .save = cse_job_save_between,
+                             .new_data = s->new_data,
+                             .passes = s->passes,
+                             .kept_arena =
+                                 s->hosts == NULL ? cse_takeover_arena(s->takeover) : NULL };
+    cse_job_hosts_attach(j);
     CSE_TRY(make_model(j));
     j->host.model = j->model;
     if (trains)

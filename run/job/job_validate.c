@@ -10,7 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/trace/trace.h"
-#include "run/job/job_parts.h"
+#include "run/job/job_hosts.h"
 
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */
 static const char *metric_name(const cse_job *j, int loader, int metric)
@@ -293,6 +293,8 @@ bool cse_job_owes_validation(const cse_job *j)
     const cse_session_hooks *hooks = &j->session->hooks;
     const int64_t done = cse_global_step() - hooks->run_start;
     double every = hooks->segment;
+    if (cse_job_follows(j))
+        return j->settings->hosts->given->message.job.owes_validation != 0;
     if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||
         j->replayed_step == cse_global_step())
         return false;

@@ -64,6 +64,43 @@ cse_past_validations *cse_past_validations_read(const char *model_dir, const cha
     return past;
 }
 
+/* Values in hexadecimal digits, which lose nothing. */
+void cse_past_validations_print(const cse_past_validations *past, cse_text *text)
+{
+    for (int i = 0; past != NULL && i < past->count; i++)
+        cse_text_add(text, "%lld %a %s\n", (long long)past->points[i].step, past->points[i].value,
+                     past->points[i].name);
+}
+
+static const char *copy_name(cse_arena *arena, const char *name, size_t length)
+{
+    char *copy = cse_arena_alloc(arena, length + 1); /* zeroed */
+    memcpy(copy, name, length);
+    return copy;
+}
+
+cse_past_validations *cse_past_validations_parse(const char *text)
+{
+    cse_past_validations *past = cse_calloc(1, sizeof *past);
+    past->arena = cse_arena_new();
+    while (*text != '\0') {
+        char *end, *name;
+        const int64_t step = strtoll(text, &end, 10);
+        const double value = strtod(end, &name);
+        const size_t length = strcspn(name, "\n");
+        if (*name != ' ' || name == end)
+            break;
+        CSE_GROW(past->points, past->count, past->capacity);
+        past->points[past->count++] =
+            (point){ .name = copy_name(past->arena, name + 1, length - 1),
+                     .step = step,
+                     .value = value };
+        text = name + length + (name[length] == '\n');
+    }
+    past->metrics = cse_calloc((size_t)past->count + 1, sizeof *past->metrics);
+    return past;
+}
+
 void cse_past_validations_destroy(cse_past_validations **past)
 {
     if (*past == NULL)

@@ -519,6 +519,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .run_directory = session->observer.run_directory,
         .endpoint = session->endpoint,
         .left = r->step->training ? &r->left : NULL,
+        .hosts = r->hosts,
         .callbacks = { .self = r,
                        .fill_states = fill_states,
                        .on_arena = on_arena,
@@ -591,6 +592,10 @@ static cse_status execute(runner *r)
     session->report.links = cse_session_links(session);
     cse_dataloader_settings_encode(r->input, &r->dataloader);
     cse_execution execution = execution_of(r, r->dataloader.data);
+    if (session->hooks.meet_hosts != NULL && r->last_step > r->first_step) {
+        CSE_TRY(session->hooks.meet_hosts(session->hooks.self, &execution, &r->hosts));
+        execution.hosts = r->hosts;
+    }
     if (r->step->training && !cse_session_take_arena(session, r->found, &execution)) {
         r->found = false;
         CSE_TRY(plan_steps(r));

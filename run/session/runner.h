@@ -28,6 +28,7 @@ typedef struct cse_runner {
     cse_arena_facts facts; /* then: of that */
     bool goes_on;          /* in an arena that stands already */
     cse_cluster *left;
+    const cse_execution_hosts *hosts; /* NULL: this host alone */
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done after that record */
     int64_t checkpointed_step;

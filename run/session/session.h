@@ -24,6 +24,10 @@ typedef struct cse_session_hooks {
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
     const cse_passes_options *passes;
+    /* An execution is about to begin, as `execution` says: waits for the other hosts of the run,
+     * and gives what it needs of them, borrowed to its end. NULL: there are none. */
+    cse_status (*meet_hosts)(void *self, const cse_execution *execution,
+                             const cse_execution_hosts **hosts);
     /* Keeps the arena of training for another coordinator, or has that of the one before; may be
      * NULL. */
     struct cse_kept_arena *kept_arena;

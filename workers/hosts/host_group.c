@@ -17,6 +17,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "workers/arena/arena_hosts.h"
 #include "workers/arena/coordinator_side.h"
 
 #define MILLISECONDS INT64_C(1000000)
@@ -617,6 +618,21 @@ cse_status cse_host_group_begin(cse_host_group *g, const cse_members_execution *
     g->has_begun = g->has_begun || may;
     wake(g);
     return status;
+}
+
+void cse_host_group_end_execution(cse_host_group *g)
+{
+    lock(g);
+    cse_members_end_execution(g->members);
+    unlock(g);
+}
+
+bool cse_host_group_ends_here(cse_host_group *g)
+{
+    lock(g);
+    const bool ends = cse_members_ends_here(g->members);
+    unlock(g);
+    return ends;
 }
 
 void cse_host_group_note_record(cse_host_group *g, int64_t step, uint64_t digest)

@@ -79,6 +79,10 @@ void cse_host_group_leave(cse_host_group *group, cse_status status, const char *
  * live until the next call. `stops` as above: not 0 ends the wait with CSE_INTERRUPTED. */
 cse_status cse_host_group_begin(cse_host_group *group, const cse_members_execution *execution,
                                 int (*stops)(void *self), void *self, cse_execution_hosts *hosts);
+/* The leader ends the execution early, after the same step everywhere, a few steps from here. */
+void cse_host_group_end_execution(cse_host_group *group);
+/* Whether the execution stands at that step. */
+bool cse_host_group_ends_here(cse_host_group *group);
 void cse_host_group_note_record(cse_host_group *group, int64_t step, uint64_t digest);
 void cse_host_group_note_steps(cse_host_group *group, int64_t steps_done);
 

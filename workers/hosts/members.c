@@ -24,6 +24,7 @@ enum {
 
 typedef struct numbered_cut {
     int64_t number, execution; /* 0: none */
+    bool ends;
     cse_host_cut cut;
 } numbered_cut;
 
@@ -31,7 +32,7 @@ typedef struct member {
     cse_member_state state;
     bool connected, gone, told_end, said_hello;
     int64_t process, heard_ns;
-    int64_t told_ns, told_steps, told_execution; /* the last TURN to it */
+    int64_t told_ns, told_steps, told_promise, told_execution; /* the last TURN to it */
     int64_t told_records;          /* of its own records, how many in all it was told */
     int64_t execution, steps_done; /* what it said */
     int64_t ready;                 /* the execution that it stood before; 0: none */
@@ -44,11 +45,12 @@ struct cse_members {
     cse_members_options options;
     int leader;
     int64_t epoch, ticked_ns;
-    bool begun, wants_cut, set; /* `set`: the arena has the newest cut */
-    bool executes;              /* the cut that it begins with was handed out */
+    bool begun, wants_cut, wants_end, set; /* `set`: the arena has the newest cut */
+    bool executes;                         /* the cut that it begins with was handed out */
     cse_members_execution execution;
     int64_t steps_done, steps_before; /* at the last question for most_released */
     int64_t promised;                 /* the most that was released */
+    int64_t limit;                    /* of a follower: what its leader lets it release */
     int64_t cut_count;
     numbered_cut first, newest; /* of the execution */
     int64_t ready_sent, cut_known_sent;
@@ -295,6 +297,9 @@ static void take_turn(cse_members *m, int host, const cse_host_message *turn)
     note_progress(&m->members[host], turn->turn.execution, turn->turn.steps_done);
     if (leads(m))
         take_digests(m, host, turn);
+    else if (host == m->leader && turn->turn.execution == m->execution.number &&
+             turn->turn.limit > m->limit)
+        m->limit = turn->turn.limit;
     for (size_t h = 0; host == m->leader && h < turn->turn.others.size / 16; h++)
         if ((int)h != m->options.host && (int)h < m->options.host_count)
             note_progress(&m->members[h], (int64_t)cse_host_number_at(&turn->turn.others, 2 * h),
@@ -317,8 +322,9 @@ static void send_turn(cse_members *m, int host, int64_t now_ns)
     const int64_t since_ns = now_ns - to->told_ns;
     const bool reports = leads(m) || host == m->leader;
     const bool news =
-        reports && (to->told_steps != m->steps_done || to->told_execution != m->execution.number ||
-                    (!leads(m) && to->told_records < m->record_count));
+        reports &&
+        (to->told_steps != m->steps_done || to->told_execution != m->execution.number ||
+         to->told_promise != m->promised || (!leads(m) && to->told_records < m->record_count));
     if (to->told_ns != 0 && since_ns < (news ? TURN_INTERVAL_NS : m->options.lease_ns / BEATS))
         return;
     cse_host_message turn = { .kind = CSE_HOST_TURN };
@@ -326,6 +332,7 @@ static void send_turn(cse_members *m, int host, int64_t now_ns)
     add_others(m);
     turn.turn.execution = m->execution.number;
     turn.turn.steps_done = m->steps_done;
+    turn.turn.limit = m->promised + 2;
     turn.turn.digests =
         (cse_message_bytes){ (const unsigned char *)m->digests.data, 8 * (size_t)count };
     turn.turn.others = (cse_message_bytes){ (const unsigned char *)m->others.data, m->others.size };
@@ -333,6 +340,7 @@ static void send_turn(cse_members *m, int host, int64_t now_ns)
         return;
     to->told_ns = now_ns;
     to->told_steps = m->steps_done;
+    to->told_promise = m->promised;
     to->told_execution = m->execution.number;
     to->told_records += count;
 }
@@ -374,25 +382,44 @@ static bool is_cut_pending(const cse_members *m)
 
 static void cut_anew(cse_members *m)
 {
-    if (!m->wants_cut || !m->executes || is_cut_pending(m) ||
+    if (!(m->wants_cut || m->wants_end) || !m->executes || m->newest.ends || is_cut_pending(m) ||
         m->steps_done < m->newest.cut.first_step || m->promised + 2 >= m->execution.last_step)
         return;
-    /* A host that has no share may be two steps beyond what the leader has released: one that it
-     * does without the leader's sums, and one that it has begun. */
     make_cut(m, m->promised + 2);
-    m->set = false;
+    m->newest.ends = m->wants_end;
+    m->set = m->wants_end;
+    m->wants_end = false;
+}
+
+void cse_members_end_execution(cse_members *m)
+{
+    m->wants_end = true;
+}
+
+/* The step after which the execution ends early. */
+static int64_t ends_at(const cse_members *m)
+{
+    const bool ends = m->newest.ends && m->newest.execution == m->execution.number;
+    return ends ? m->newest.cut.first_step : INT64_MAX;
+}
+
+bool cse_members_ends_here(const cse_members *m)
+{
+    return m->executes && m->steps_done >= ends_at(m);
 }
 
 int64_t cse_members_most_released(cse_members *m)
 {
     if (!leads(m))
-        return INT64_MAX;
+        return m->limit < ends_at(m) ? m->limit : ends_at(m);
     int64_t ahead = LEAST_AHEAD + 4 * (m->steps_done - m->steps_before);
     m->steps_before = m->steps_done;
     ahead = ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
     cut_anew(m);
     if (!is_cut_pending(m) && m->steps_done + ahead > m->promised)
         m->promised = m->steps_done + ahead;
+    if (m->promised > ends_at(m))
+        m->promised = ends_at(m);
     return m->promised;
 }
 
@@ -418,6 +445,7 @@ static void send_cut(cse_members *m, int host, const numbered_cut *cut)
     message.cut.number = cut->number;
     message.cut.execution = cut->execution;
     message.cut.first_step = cut->cut.first_step;
+    message.cut.ends = cut->ends;
     message.cut.bounds =
         (cse_message_bytes){ bounds, cse_host_bounds_encode(cut->cut.bounds, m->options.host_count,
                                                             bounds) };
@@ -428,6 +456,7 @@ static void send_cut(cse_members *m, int host, const numbered_cut *cut)
 static cse_status take_cut(cse_members *m, const cse_host_message *message)
 {
     numbered_cut cut = { .number = message->cut.number, .execution = message->cut.execution };
+    cut.ends = message->cut.ends != 0;
     cut.cut.first_step = message->cut.first_step;
     cut.cut.host_count = m->options.host_count;
     CSE_TRY(cse_host_bounds_decode(&message->cut.bounds, m->options.host_count, cut.cut.bounds));
@@ -435,7 +464,7 @@ static cse_status take_cut(cse_members *m, const cse_host_message *message)
         return CSE_OK;
     if (cut.execution != m->newest.execution)
         m->first = cut;
-    m->set = m->first.number == cut.number;
+    m->set = m->first.number == cut.number || cut.ends;
     m->newest = cut;
     return CSE_OK;
 }
@@ -446,8 +475,9 @@ void cse_members_begin(cse_members *m, const cse_members_execution *execution)
 {
     m->execution = *execution;
     m->begun = true;
-    m->executes = false;
+    m->executes = m->wants_end = false;
     m->steps_done = m->steps_before = m->promised = execution->first_step;
+    m->limit = execution->first_step + 2;
     if (leads(m))
         m->first = m->newest = (numbered_cut){ .number = 0 };
 }

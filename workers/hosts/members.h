@@ -8,9 +8,11 @@
  * computes what it lacks of a lost one.
  *
  * A new cut counts from a step that no host can have reached before all have the cut. Hosts are
- * coupled by the sums of each step: none is more than one step ahead of another one. So it is
- * enough that the leader lets itself run only a few steps ahead, and not beyond the step before
- * that one until all others have said that they know the cut.
+ * coupled by the sums of each step: where one may do P steps, no other has done more than P + 1, or
+ * has begun the step after these. So the leader lets itself run only a few steps ahead; with a cut
+ * on its way it stays below P, the cut counts from step P + 2, and it goes on when all others have
+ * said that they know the cut. In the same way an execution ends early, after the same step
+ * everywhere: for that no host releases more than P + 2 steps.
  *
  * What must arrive is sent from state, not once: a new connection gets again what the host on it
  * lacks. */
@@ -97,6 +99,10 @@ bool cse_members_may_begin(cse_members *members, cse_host_cut *cut);
 const cse_host_cut *cse_members_next_cut(const cse_members *members);
 /* The arena has it. */
 void cse_members_cut_is_set(cse_members *members);
+/* Of the leader: the execution is to end early. */
+void cse_members_end_execution(cse_members *members);
+/* Whether it stands where it ends early. */
+bool cse_members_ends_here(const cse_members *members);
 /* Steps that may be released now. */
 int64_t cse_members_most_released(cse_members *members);
 void cse_members_note_steps(cse_members *members, int64_t steps_done);

@@ -1,0 +1,132 @@
+/* The digest of a record is taken of its step and the bytes of all its values. */
+#include "run/job/job_hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/session/configured.h"
+
+typedef cse_job job;
+
+static int stops(void *self)
+{
+    const job *j = self;
+    return j->settings->stop_requested != NULL ? j->settings->stop_requested(j->settings->self) : 0;
+}
+
+static cse_status meet(void *self, const cse_execution *execution,
+                       const cse_execution_hosts **hosts)
+{
+    const job *j = self;
+    struct cse_job_hosts *h = j->settings->hosts;
+    const cse_members_execution begun = { .number = ++h->executions,
+                                          .microbatches = execution->graph->microbatch_count,
+                                          .first_step = execution->first_step,
+                                          .last_step =
+                                              execution->first_step + execution->num_steps };
+    *hosts = &h->execution;
+    return cse_host_group_begin(h->group, &begun, stops, self, &h->execution);
+}
+
+static void on_start(void *self, const cse_step *step, const cse_session_report *report)
+{
+    struct cse_job_hosts *h = self;
+    (void)report;
+    h->record_bytes = (size_t)step->graph->space_bytes[CSE_SPACE_FETCH];
+}
+
+/* FNV-1a over words of 8 bytes: a difference is what it is to show, not an attack. */
+static uint64_t digest_of(const cse_record *record, size_t bytes)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)record->step, word;
+    for (size_t at = 0; at < bytes; at += sizeof word) {
+        word = 0;
+        memcpy(&word, record->fetched + at, bytes - at < sizeof word ? bytes - at : sizeof word);
+        digest = (digest ^ word) * UINT64_C(0x100000001b3);
+        digest ^= digest >> 32;
+    }
+    return digest;
+}
+
+static void on_step(void *self, const cse_record *record)
+{
+    const struct cse_job_hosts *h = self;
+    cse_host_group_note_record(h->group, record->step, digest_of(record, h->record_bytes));
+}
+
+void cse_job_hosts_attach(cse_job *j)
+{
+    struct cse_job_hosts *h = j->settings->hosts;
+    if (h == NULL)
+        return;
+    cse_session_observer *last = &j->watch.observer;
+    h->observer = (cse_session_observer){ .self = h, .on_start = on_start, .on_step = on_step };
+    h->observer.next = last->next;
+    h->observer.events.next = last->events.next;
+    last->next = &h->observer;
+    last->events.next = &h->observer.events;
+    j->session->hooks.meet_hosts = meet;
+}
+
+bool cse_job_follows(const cse_job *j)
+{
+    return j->settings->hosts != NULL && j->settings->hosts->given != NULL;
+}
+
+void cse_job_stop(const cse_job *j)
+{
+    if (j->settings->hosts == NULL)
+        cse_stop();
+    else if (!cse_job_follows(j))
+        cse_host_group_end_execution(j->settings->hosts->group);
+}
+
+bool cse_job_stops_here(const cse_job *j)
+{
+    return j->settings->hosts != NULL && cse_host_group_ends_here(j->settings->hosts->group);
+}
+
+void cse_job_follow(cse_job_settings *s, struct cse_job_hosts *hosts, const char *directory)
+{
+    static const char *const no_labels[] = { NULL };
+    s->hosts = hosts;
+    s->session.model_dir = directory;
+    s->session.job_labels = no_labels;
+    s->session.job_time_sec = 0;
+    s->run_store = false;
+    s->no_checkpoints = true;
+    s->save_initial_checkpoint = false;
+    s->autoload_last_checkpoint = false;
+    s->checkpoint_path =
+        hosts->given->message.job.loading == CSE_LOADS_NAMED ? hosts->given->file : NULL;
+    s->loggers = NULL;
+    s->logger_count = 0;
+    s->keep = 0;
+    s->keep_best = NULL;
+}
+
+cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
+{
+    struct cse_job_hosts *h = j->settings->hosts;
+    const cse_job_settings *s = j->settings;
+    cse_host_message job = { .kind = CSE_HOST_JOB };
+    cse_text past = { 0 };
+    char directory[4096] = "";
+    if (h == NULL || h->given != NULL)
+        return CSE_OK;
+    if (getcwd(directory, sizeof directory) == NULL)
+        return cse_fail(CSE_IO, "the working directory has no path");
+    cse_past_validations_print(j->past, &past);
+    job.job.configuration = s->resolved_configuration;
+    job.job.directory = cse_arena_string(j->session->arena, directory);
+    job.job.model_dir = j->session->configuration.model_dir;
+    job.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING
+                      : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
+                                                   : CSE_LOADS_NEWEST;
+    job.job.run_start = j->session->hooks.run_start;
+    job.job.owes_validation = owes_validation;
+    job.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
+    cse_text_clear(&past);
+    return cse_host_group_give_job(h->group, &job, j->loaded_path);
+}

@@ -9,7 +9,7 @@
 
 typedef struct cse_option {
     const char *name;     /* "num_csx", also given as num-csx; NULL ends a table */
-    const char *argument; /* "N"; NULL: a switch */
+    const char *argument; /* "N"; NULL: a switch; "A,B": words that are one entry of a list */
     const char *path;     /* the setting of the configuration that it sets, or NULL */
     const char *doc;      /* NULL, with a path: that of the setting */
 } cse_option;

@@ -216,7 +216,7 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
     size_t bytes = ((size_t)line->option_count + 1) * sizeof **overrides;
     size_t text_bytes = 0;
     for (int i = 0; i < line->option_count; i++)
-        text_bytes += strlen(line->options[i].value) + strlen(line->options[i].option->name) + 8;
+        text_bytes += strlen(line->options[i].value) + strlen(line->options[i].option->name) + 12;
     *overrides = cse_calloc(1, bytes + text_bytes);
     char *memory = (char *)*overrides + bytes;
     *count = 0;
@@ -234,8 +234,13 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
         const char *value = line->options[i].value;
         /* A list or a mapping is YAML; other values are taken literally. */
         bool literal = *value != '[' && *value != '{';
-        (*overrides)[(*count)++] = (cse_config_override){ option->path, value, memory, literal };
+        cse_config_override *override = &(*overrides)[(*count)++];
+        *override = (cse_config_override){ option->path, value, memory, literal };
         memory += strlen(option->name) + 3;
+        if (literal && strchr(option->argument, ',') != NULL && strpbrk(value, "\"\\") == NULL) {
+            *override = (cse_config_override){ option->path, memory, override->origin, false };
+            memory += sprintf(memory, "[\"%s\"]", value) + 1;
+        }
     }
     return CSE_OK;
 }

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "cli/dashboard_child.h"
+#include "cli/lead_hosts.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
+#include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/sandbox.h"
 #include "run/job/job_settings.h"
@@ -123,6 +125,16 @@ int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cs
     return cse_report_diagnostics(status, &job->diagnostics);
 }
 
+/* The failure of the job stays the thread's last. */
+static void end_hosts(cse_led_hosts **led, cse_status status, const cse_job_result *result)
+{
+    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
+    cse_led_hosts_close(led, status, result);
+    if (failure != NULL)
+        cse_fail_again(failure);
+    free(failure);
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
@@ -143,7 +155,13 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_progress_start(&progress);
     job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
-    cse_status status = cse_job_run(&job->settings, &result);
+    cse_led_hosts *led = NULL;
+    cse_status status = CSE_OK;
+    if (cse_leads_hosts(&job->settings))
+        status = cse_led_hosts_open(&job->settings, &led);
+    if (status == CSE_OK)
+        status = cse_job_run(&job->settings, &result);
+    end_hosts(&led, status, &result);
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)
         show_what_was_not_run(&job->settings.session, &result);

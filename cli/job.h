@@ -25,6 +25,13 @@
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"    \
     }
 
+/* Of a run on several hosts. */
+#define CSE_HOST_OPTIONS                                                      \
+    { "hosts", "HOST,HOST", "backend.cluster_config.hosts", NULL },              \
+    {                                                                         \
+        "host_launcher", "NAME", "backend.cluster_config.host_launcher", NULL \
+    }
+
 /* Of a run that takes steps. */
 #define CSE_RUN_OPTIONS                                                        \
     { "job_time_sec", "N", "backend.cluster_config.job_time_sec", NULL },      \

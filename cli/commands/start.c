@@ -75,6 +75,7 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
+    CSE_HOST_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
     CSE_CONFINE_OPTIONS,

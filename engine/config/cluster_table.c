@@ -12,6 +12,7 @@
 
 /* A year: longer limits are mistakes of unit. */
 #define MAX_SECONDS 31536000.0
+#define MOST_HOSTS 64
 
 #define ONE_MACHINE "all processes of a run are started on this machine"
 #define SEES_FILES "the processes of a run see the files of this machine"
@@ -94,6 +95,25 @@ static const cse_setting cluster_config_table[] = {
       NULL },
     { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
       "weight servers; 0: the replicas reduce and update by themselves", NULL },
+    { "hosts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "hosts that share a step, this one among them, as names, name:port or n[1-4]; auto: those of "
+      "the batch system's job; the result does not depend on them",
+      NULL },
+    { "host_launcher", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "how the agents of the other hosts are started; null: slurm within its jobs, else ssh",
+      NULL },
+    { "host_launcher_options", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "further arguments of that launcher, where {host} is the host's name", NULL },
+    { "host_link", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "how bytes go from host to host; null: tcp", NULL },
+    { "host_plain", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "what goes between hosts is authentic, but not encrypted", NULL },
+    { "host_port", CSE_SETTING_INTEGER, "null", 1024, 65000, NULL,
+      "the first of the ports that hosts listen at, two for each; null: chosen at random", NULL },
+    { "lease_s", CSE_SETTING_NUMBER, "10", 0.1, 3600, NULL,
+      "seconds of silence after which a host is lost", NULL },
+    { "min_hosts", CSE_SETTING_INTEGER, "1", 1, MOST_HOSTS, NULL,
+      "hosts below which the run ends with a checkpoint", NULL },
     { "mount_dirs", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "folders in which a relative path of a data loader is looked for when it is not in the "
       "working directory",

@@ -21,6 +21,16 @@ typedef enum cse_job_mode {
     CSE_JOB_EVALUATE_ALL, /* validate_all, to cse_job_settings_read: EVALUATE with validates_all */
 } cse_job_mode;
 
+/* backend.cluster_config, as far as it is about hosts. */
+typedef struct cse_job_host_settings {
+    const char *hosts; /* a list as host_list.h reads it, or "auto"; "": this host alone */
+    const char *launcher, *launcher_options, *link; /* may be NULL */
+    bool plain;
+    int port; /* 0: any */
+    double lease_seconds;
+    int min_hosts;
+} cse_job_host_settings;
+
 typedef struct cse_job_settings {
     cse_job_mode mode;
     cse_configuration session;
@@ -63,6 +73,7 @@ typedef struct cse_job_settings {
     const char *const *checkpoints; /* [checkpoint_count] */
     int checkpoint_count;
 
+    cse_job_host_settings host_settings;
     struct cse_job_hosts *hosts;   /* job_hosts.h; NULL: this host alone */
     int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */

@@ -110,7 +110,7 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
 {
     struct cse_job_hosts *h = j->settings->hosts;
     const cse_job_settings *s = j->settings;
-    cse_host_message job = { .kind = CSE_HOST_JOB };
+    cse_host_message given = { .kind = CSE_HOST_JOB };
     cse_text past = { 0 };
     char directory[4096] = "";
     if (h == NULL || h->given != NULL)
@@ -118,15 +118,15 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
     if (getcwd(directory, sizeof directory) == NULL)
         return cse_fail(CSE_IO, "the working directory has no path");
     cse_past_validations_print(j->past, &past);
-    job.job.configuration = s->resolved_configuration;
-    job.job.directory = cse_arena_string(j->session->arena, directory);
-    job.job.model_dir = j->session->configuration.model_dir;
-    job.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING
-                      : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
-                                                   : CSE_LOADS_NEWEST;
-    job.job.run_start = j->session->hooks.run_start;
-    job.job.owes_validation = owes_validation;
-    job.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
+    given.job.configuration = s->resolved_configuration;
+    given.job.directory = cse_arena_string(j->session->arena, directory);
+    given.job.model_dir = j->session->configuration.model_dir;
+    given.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING
+                        : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
+                                                     : CSE_LOADS_NEWEST;
+    given.job.run_start = j->session->hooks.run_start;
+    given.job.owes_validation = owes_validation;
+    given.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
     cse_text_clear(&past);
-    return cse_host_group_give_job(h->group, &job, j->loaded_path);
+    return cse_host_group_give_job(h->group, &given, j->loaded_path);
 }

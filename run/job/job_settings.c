@@ -45,6 +45,27 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     };
 }
 
+static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_settings *hosts)
+{
+    const cse_settings *cluster =
+        cse_settings_nested(cse_settings_nested(init, "backend"), "cluster_config");
+    cse_text list = { 0 };
+    for (int i = 0; i < cse_settings_count(cluster, "hosts"); i++)
+        cse_text_add(&list, "%s%s", i > 0 ? "," : "", cse_settings_text_at(cluster, "hosts", i));
+    *hosts =
+        (cse_job_host_settings){ .hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "" };
+    cse_text_clear(&list);
+    if (*hosts->hosts == '\0')
+        return; /* the others have no effect, which is told */
+    hosts->launcher = cse_settings_text(cluster, "host_launcher");
+    hosts->launcher_options = cse_settings_text(cluster, "host_launcher_options");
+    hosts->link = cse_settings_text(cluster, "host_link");
+    hosts->plain = cse_settings_bool(cluster, "host_plain");
+    hosts->port = (int)integer_or_zero(cluster, "host_port");
+    hosts->lease_seconds = cse_settings_number(cluster, "lease_s");
+    hosts->min_hosts = (int)cse_settings_integer(cluster, "min_hosts");
+}
+
 static void read_precision(const cse_settings *init, cse_job_settings *settings)
 {
     settings->precision = cse_settings_nested(init, "precision");
@@ -200,6 +221,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
                                     .validates_all = all,
                                     .config = config };
     read_session(init, arena, &settings->session);
+    read_hosts(init, arena, &settings->host_settings);
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);

@@ -39,7 +39,8 @@ struct cse_host_group {
     pthread_mutex_t lock;
     int wake;
     bool ends;
-    cse_text sent; /* of the thread */
+    cse_text sent;                     /* of the thread */
+    const char *movers[CSE_MAX_HOSTS]; /* as its own mover is linked */
     /* The job. */
     cse_host_message job; /* its texts in `arena`; kind 0: none */
     int file;             /* descriptor of its checkpoint, or -1 */
@@ -222,12 +223,25 @@ static const char *const *copy_texts(group *g, const char *const *texts)
     return copies;
 }
 
+/* A host's own name may stand for an address that no other one can reach. */
+static const char *listening_at(group *g, const char *address)
+{
+    const char *port = strrchr(address, ':');
+    return g->options.listens_everywhere && port != NULL ? cse_arena_string(g->arena, port)
+                                                         : address;
+}
+
 static cse_status open_link(group *g)
 {
     const cse_host_group_options *o = &g->options;
+    const char *addresses[CSE_MAX_HOSTS];
+    memcpy(addresses, o->addresses, (size_t)o->host_count * sizeof *addresses);
+    addresses[o->host] = listening_at(g, o->addresses[o->host]);
+    memcpy(g->movers, o->movers, (size_t)o->host_count * sizeof *g->movers);
+    g->movers[o->host] = listening_at(g, o->movers[o->host]);
     cse_host_link_options link = { .host = o->host,
                                    .host_count = o->host_count,
-                                   .addresses = o->addresses,
+                                   .addresses = addresses,
                                    .session = CONTROL_SESSION,
                                    .plain = o->plain,
                                    .wake = g->wake };
@@ -316,6 +330,16 @@ void cse_host_group_left_alone(cse_host_group *g)
     g->left_alone = true;
     cse_members_gone(g->members, cse_members_leader(g->members), "its program has ended");
     unlock(g);
+}
+
+bool cse_host_group_all_gone(cse_host_group *g)
+{
+    bool all = true;
+    lock(g);
+    for (int h = 0; h < g->options.host_count; h++)
+        all = all && (h == g->options.host || cse_members_is_gone(g->members, h));
+    unlock(g);
+    return all;
 }
 
 bool cse_host_group_leads(const cse_host_group *g)
@@ -581,7 +605,7 @@ static void fill(group *g, const cse_members_execution *execution, cse_execution
                                     .cut = &g->cut,
                                     .lost = g->lost_told,
                                     .link = g->link->name,
-                                    .addresses = o->movers,
+                                    .addresses = g->movers,
                                     .session = (uint64_t)(g->generation << 32) +
                                                (uint64_t)execution->number,
                                     .plain = o->plain,

@@ -25,7 +25,8 @@ typedef struct cse_host_group_options {
     const char *link;                                            /* NULL: the default */
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     bool plain;
-    int min_hosts; /* fewer end the run */
+    bool listens_everywhere; /* at its ports, on all interfaces */
+    int min_hosts;           /* fewer end the run */
     /* In the thread, every few milliseconds; may be NULL. */
     void (*turn)(void *self, cse_host_group *group);
     void *self;
@@ -38,6 +39,8 @@ void cse_host_group_close(cse_host_group **group);
 void cse_host_group_gone(cse_host_group *group, int host, const char *how);
 /* The program that started this one has ended: the leader is lost once its connection is. */
 void cse_host_group_left_alone(cse_host_group *group);
+/* Whether the programs of all other hosts are known to have ended. */
+bool cse_host_group_all_gone(cse_host_group *group);
 bool cse_host_group_leads(const cse_host_group *group);
 const char *cse_host_group_name(const cse_host_group *group, int host);
 int cse_host_group_size(const cse_host_group *group);

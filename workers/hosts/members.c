@@ -175,9 +175,11 @@ void cse_members_disconnected(cse_members *m, int host)
 void cse_members_gone(cse_members *m, int host, const char *how)
 {
     member *one = &m->members[host];
-    if (one->gone || !counts(m, host))
+    if (one->gone)
         return;
     one->gone = true;
+    if (!counts(m, host))
+        return;
     snprintf(one->why, sizeof one->why, "%s", how);
     if (one->state == CSE_MEMBER_EXPECTED)
         lose(m, host, how);
@@ -786,6 +788,11 @@ uint64_t cse_members_lost(const cse_members *m)
 cse_member_state cse_members_state(const cse_members *m, int host)
 {
     return m->members[host].state;
+}
+
+bool cse_members_is_gone(const cse_members *m, int host)
+{
+    return m->members[host].gone || m->members[host].state == CSE_MEMBER_ABSENT;
 }
 
 bool cse_members_are_connected(const cse_members *m, int host)

@@ -115,6 +115,8 @@ int64_t cse_members_epoch(const cse_members *members);
 /* Hosts that take no part, those that never did among them. */
 uint64_t cse_members_lost(const cse_members *members);
 cse_member_state cse_members_state(const cse_members *members, int host);
+/* Whether its program is known to have ended. */
+bool cse_members_is_gone(const cse_members *members, int host);
 bool cse_members_are_connected(const cse_members *members, int host);
 /* Steps that another host has done in the execution that this one is in; -1: not known. */
 int64_t cse_members_steps_of(const cse_members *members, int host);

@@ -1,0 +1,187 @@
+/* What a follower would write lies in a run directory, which is removed at its end, or swept by the
+ * next run where it was killed. */
+#include "cli/follow_leader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cli/job.h"
+#include "cli/report.h"
+#include "engine/base/directory.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+#include "run/job/job_hosts.h"
+#include "run/job/job_settings.h"
+#include "run/job/kinds.h"
+#include "workers/hosts/agent_place.h"
+#include "workers/hosts/host_identity.h"
+#include "workers/messages/run_directory.h"
+
+typedef struct follower {
+    cse_arena *arena;
+    cse_agent_place place;
+    cse_host_group *group;
+    cse_run_directory directory;
+    struct cse_job_hosts hosts;
+    cse_host_job given;
+    bool input_ended;
+} follower;
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_signal(int number)
+{
+    (void)number;
+    told_to_end = 1;
+}
+
+/* 2: at once; what a follower has done is done by all others as well. */
+static int stops(void *self)
+{
+    const follower *f = self;
+    return told_to_end != 0 || cse_host_group_is_over(f->group) ? 2 : 0;
+}
+
+static int stops_waiting(void *self)
+{
+    (void)self;
+    return told_to_end != 0;
+}
+
+/* In the group's thread: whoever started this program holds its input open. */
+static void turn(void *self, cse_host_group *group)
+{
+    follower *f = self;
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    char dropped[64];
+    if (f->input_ended || poll(&input, 1, 0) <= 0)
+        return;
+    if (read(STDIN_FILENO, dropped, sizeof dropped) > 0)
+        return;
+    f->input_ended = true;
+    cse_host_group_left_alone(group);
+}
+
+static cse_status open_group(follower *f)
+{
+    const cse_agent_place *p = &f->place;
+    cse_host_group_options options = { .host = p->host,
+                                       .host_count = p->host_count,
+                                       .leader = p->leader,
+                                       .epoch = p->epoch,
+                                       .lease_ns = p->lease_ns,
+                                       .names = p->names,
+                                       .addresses = p->addresses,
+                                       .movers = p->movers,
+                                       .link = p->link,
+                                       .plain = p->plain,
+                                       .listens_everywhere =
+                                           strncmp(p->addresses[p->host], "127.", 4) != 0,
+                                       .turn = turn,
+                                       .self = f };
+    memcpy(options.key, p->key, sizeof options.key);
+    cse_host_identity_new(f->arena, p->portable, &options.identity);
+    return cse_host_group_open(&options, &f->group);
+}
+
+/* Compiled steps are kept for the next run where this user has a cache. */
+static const char *compile_directory(follower *f)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *path = cache != NULL && cache[0] == '/'
+                           ? cse_arena_printf(f->arena, "%s/csengine/compiled", cache)
+                       : home != NULL && home[0] == '/'
+                           ? cse_arena_printf(f->arena, "%s/.cache/csengine/compiled", home)
+                           : NULL;
+    if (path != NULL && cse_make_directories("compile_dir", path) == CSE_OK)
+        return path;
+    return NULL;
+}
+
+static cse_status run_job(follower *f)
+{
+    const cse_host_message *job = &f->given.message;
+    cse_prepared_job prepared = { .arena = f->arena };
+    cse_job_result result = { 0 };
+    if (chdir(job->job.directory) != 0)
+        cse_log_line(CSE_LOG_WARNING, "%s: %s; relative paths of the data are looked for in %s",
+                     job->job.directory, strerror(errno), "the home directory");
+    const cse_config_text text = { .source = "configuration of the leading host",
+                                   .yaml = job->job.configuration,
+                                   .kinds = cse_kinds };
+    CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
+    cse_status status =
+        cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
+    f->hosts = (struct cse_job_hosts){ .group = f->group, .given = &f->given };
+    cse_job_follow(&prepared.settings, &f->hosts, f->directory.path);
+    if (prepared.settings.session.compile_dir == NULL)
+        prepared.settings.session.compile_dir = compile_directory(f);
+    prepared.settings.stop_requested = stops;
+    prepared.settings.self = f;
+    if (status == CSE_OK)
+        status = cse_job_run(&prepared.settings, &result);
+    cse_config_destroy(&prepared.config);
+    return status;
+}
+
+/* The job is over here; the leader says when it is for all. */
+static cse_status wait_for_leave(follower *f)
+{
+    while (!stops(f))
+        usleep(5000);
+    return CSE_OK;
+}
+
+static cse_status follow(follower *f)
+{
+    CSE_TRY(cse_run_directory_make(&f->directory));
+    CSE_TRY(open_group(f));
+    CSE_TRY(cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given));
+    cse_status status = run_job(f);
+    if (status == CSE_OK)
+        status = wait_for_leave(f);
+    cse_host_message told;
+    if (cse_host_group_told(f->group, &told))
+        return told.kind == CSE_HOST_REFUSED
+                   ? cse_fail(CSE_UNAVAILABLE, "refused: %s", told.refused.reason)
+                   : CSE_OK;
+    bool is_next;
+    if (cse_host_group_lacks_leader(f->group, &is_next))
+        return cse_fail(CSE_UNAVAILABLE, "the leading host is not heard of any more");
+    if (told_to_end != 0)
+        status = cse_fail(CSE_INTERRUPTED, "it was told to end by a signal");
+    cse_error *failure = cse_error_copy(cse_error_last());
+    cse_host_group_leave(f->group, status, failure->message);
+    cse_fail_again(failure);
+    free(failure);
+    return status;
+}
+
+int cse_follow_leader(void)
+{
+    follower f = { .arena = cse_arena_new(), .directory.lock = -1 };
+    const struct sigaction action = { .sa_handler = on_signal };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    cse_status status = cse_agent_place_read(STDIN_FILENO, f.arena, &f.place);
+    if (status == CSE_OK) {
+        cse_log_set_level(cse_log_level_from_name(f.place.log_level));
+        status = follow(&f);
+    }
+    const int exit_code = cse_report(status);
+    cse_host_group_close(&f.group);
+    if (f.directory.lock >= 0)
+        cse_run_directory_remove(&f.directory);
+    memset(f.place.key, 0, sizeof f.place.key);
+    cse_arena_destroy(&f.arena);
+    return exit_code;
+}

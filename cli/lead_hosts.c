@@ -1,0 +1,280 @@
+/* Ports follow from the place in the list of hosts, two for each: the agent's and the mover's. So
+ * all addresses are known before any process is started. */
+#include "cli/lead_hosts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "run/job/job_hosts.h"
+#include "workers/control/process.h"
+#include "workers/host_launchers/host_process.h"
+#include "workers/hosts/agent_place.h"
+#include "workers/hosts/host_identity.h"
+#include "workers/hosts/host_list.h"
+
+enum {
+    FIRST_PORT = 20000, /* below those that kernels give to clients */
+    PORTS = 10000,
+    ATTEMPTS = 8, /* to find ports that are free here */
+    KEPT_LINES = 4,
+    LINE_BYTES = 256,
+};
+#define END_NS INT64_C(10000000000)
+#define TURN_NS INT64_C(5000000)
+
+/* The agent of a host, as it is seen from here. */
+typedef struct agent {
+    cse_host_process *process; /* NULL: this host, or gone */
+    char lines[KEPT_LINES][LINE_BYTES];
+    int line_count;
+} agent;
+
+struct cse_led_hosts {
+    cse_arena *arena;
+    cse_host_list list;
+    const cse_host_launcher *launcher;
+    cse_agent_place place;
+    struct cse_job_hosts hosts;
+    agent agents[CSE_MAX_HOSTS];
+};
+typedef struct cse_led_hosts led;
+
+bool cse_leads_hosts(const cse_job_settings *s)
+{
+    return *s->host_settings.hosts != '\0' && s->mode == CSE_JOB_TRAIN &&
+           !s->session.compile_only && !s->session.validate_only;
+}
+
+/* ---- the list ---- */
+
+static bool is_local(const led *l)
+{
+    return strcmp(l->launcher->name, "local") == 0;
+}
+
+static cse_status read_list(led *l, const cse_job_host_settings *s)
+{
+    const char *source = "backend.cluster_config.hosts", *variable = NULL;
+    if (strcmp(s->hosts, "auto") != 0)
+        return cse_host_list_parse(s->hosts, source, &l->list);
+    CSE_TRY(cse_host_list_environment(getenv, &l->list, &variable));
+    if (variable == NULL)
+        return cse_fail(CSE_CONFIG,
+                        "%s: auto: this process is in no job of Slurm, PBS, LSF or Open MPI; name "
+                        "the hosts: --hosts a,b",
+                        source);
+    return CSE_OK;
+}
+
+/* With "local" all hosts are this machine, and the first of them leads. */
+static cse_status find_hosts(led *l, const cse_job_host_settings *s)
+{
+    CSE_TRY(cse_host_launcher_select(
+        s->launcher != NULL ? s->launcher : cse_host_launcher_default(), &l->launcher));
+    CSE_TRY(read_list(l, s));
+    l->place.host_count = l->list.count;
+    if (is_local(l))
+        return CSE_OK;
+    return cse_host_list_own(&l->list, &l->place.leader);
+}
+
+static const char *address_of(const led *l, int host, int port)
+{
+    const char *name = is_local(l) ? "127.0.0.1" : l->list.hosts[host].name;
+    return cse_arena_printf(l->arena, strchr(name, ':') != NULL ? "[%s]:%d" : "%s:%d", name, port);
+}
+
+static void place_hosts(led *l, int first_port)
+{
+    for (int h = 0; h < l->list.count; h++) {
+        const int given = l->list.hosts[h].port;
+        const int port = given > 0 ? given : first_port + 2 * h;
+        l->place.names[h] = l->list.hosts[h].name;
+        l->place.addresses[h] = address_of(l, h, port);
+        l->place.movers[h] = address_of(l, h, port + 1);
+    }
+}
+
+/* ---- the agents ---- */
+
+/* "csengine: warning: TEXT", as log lines are printed, becomes a line of this log again. */
+static void on_line(void *self, const char *host, bool is_error, const char *line)
+{
+    led *l = self;
+    static const char prefix[] = "csengine: ";
+    const int h = cse_host_list_find(&l->list, host);
+    cse_log_level level = CSE_LOG_INFO;
+    const char *text = line;
+    (void)is_error;
+    if (h >= 0) {
+        agent *a = &l->agents[h];
+        snprintf(a->lines[a->line_count++ % KEPT_LINES], LINE_BYTES, "%s", line);
+    }
+    if (strncmp(text, prefix, sizeof prefix - 1) == 0)
+        text += sizeof prefix - 1;
+    for (int k = CSE_LOG_DEBUG; k <= CSE_LOG_ERROR; k++) {
+        const char *name = cse_log_level_name((cse_log_level)k);
+        if (strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':') {
+            level = (cse_log_level)k;
+            text += strlen(name) + 2;
+            break;
+        }
+    }
+    cse_log_line(level, "host %s: %s", host, text);
+}
+
+static void add_lines(const agent *a, cse_text *text)
+{
+    const int first = a->line_count > KEPT_LINES ? a->line_count - KEPT_LINES : 0;
+    for (int i = first; i < a->line_count; i++)
+        cse_text_add(text, "%s%s", i == first ? "; it printed: " : " | ", a->lines[i % KEPT_LINES]);
+}
+
+/* In the group's thread. */
+static void turn(void *self, cse_host_group *group)
+{
+    led *l = self;
+    for (int h = 0; h < l->list.count; h++) {
+        agent *a = &l->agents[h];
+        cse_host_end end;
+        char ended[512];
+        if (a->process == NULL)
+            continue;
+        cse_host_process_turn(a->process);
+        if (!cse_host_process_gone(a->process, &end))
+            continue;
+        cse_text why = { 0 };
+        cse_text_add(&why, "%s", cse_host_end_text(a->process, end, ended, sizeof ended));
+        add_lines(a, &why);
+        cse_host_group_gone(group, h, why.data);
+        cse_text_clear(&why);
+        cse_host_process_destroy(&a->process);
+    }
+}
+
+static cse_status start_agent(led *l, int host, const char *program, const char *options)
+{
+    const char *const command[] = { program, "agent", NULL };
+    cse_agent_place place = l->place;
+    cse_text text = { 0 };
+    const cse_host_launch launch = { .host = l->list.hosts[host].name,
+                                     .command = command,
+                                     .options = options,
+                                     .on_line = on_line,
+                                     .self = l };
+    place.host = host;
+    CSE_TRY(cse_host_process_start(l->launcher, &launch, &l->agents[host].process));
+    cse_agent_place_encode(&place, &text);
+    cse_status status = cse_host_process_send(l->agents[host].process, text.data, text.size);
+    memset(text.data, 0, text.size); /* the key */
+    cse_text_clear(&text);
+    return status;
+}
+
+static cse_status start_agents(led *l, const cse_job_host_settings *s)
+{
+    char program[PATH_MAX];
+    CSE_TRY(cse_worker_executable(NULL, program, sizeof program));
+    for (int h = 0; h < l->list.count; h++)
+        if (h != l->place.leader)
+            CSE_TRY(start_agent(l, h, program, s->launcher_options));
+    return CSE_OK;
+}
+
+/* ---- open, close ---- */
+
+static cse_status open_group(led *l, const cse_job_settings *settings)
+{
+    const cse_job_host_settings *s = &settings->host_settings;
+    cse_host_group_options options = { .host = l->place.leader,
+                                       .host_count = l->place.host_count,
+                                       .leader = l->place.leader,
+                                       .epoch = l->place.epoch,
+                                       .lease_ns = l->place.lease_ns,
+                                       .names = l->place.names,
+                                       .addresses = l->place.addresses,
+                                       .movers = l->place.movers,
+                                       .link = s->link,
+                                       .plain = s->plain,
+                                       .min_hosts = s->min_hosts,
+                                       .listens_everywhere = !is_local(l),
+                                       .turn = turn,
+                                       .self = l };
+    unsigned random = 0;
+    cse_status status = CSE_UNAVAILABLE;
+    cse_host_identity_new(l->arena, settings->session.portable, &options.identity);
+    memcpy(options.key, l->place.key, sizeof options.key);
+    for (int i = 0; i < ATTEMPTS && status == CSE_UNAVAILABLE; i++) {
+        if (getrandom(&random, sizeof random, 0) != sizeof random)
+            return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
+        place_hosts(l, s->port > 0 ? s->port : FIRST_PORT + (int)(random % PORTS));
+        status = cse_host_group_open(&options, &l->hosts.group);
+    }
+    return status;
+}
+
+static cse_status open_hosts(led *l, const cse_job_settings *settings)
+{
+    const cse_job_host_settings *s = &settings->host_settings;
+    CSE_TRY(find_hosts(l, s));
+    if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
+        return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
+    l->place.epoch = 1;
+    l->place.lease_ns = (int64_t)(s->lease_seconds * 1e9);
+    l->place.plain = s->plain;
+    l->place.portable = settings->session.portable;
+    l->place.link = s->link != NULL ? s->link : "tcp";
+    l->place.log_level = "INFO";
+    CSE_TRY(open_group(l, settings));
+    return start_agents(l, s);
+}
+
+static void destroy(led *l)
+{
+    cse_host_group_close(&l->hosts.group); /* and its thread, which looks after the agents */
+    for (int h = 0; h < l->list.count; h++)
+        if (l->agents[h].process != NULL)
+            cse_host_process_destroy(&l->agents[h].process);
+    memset(l->place.key, 0, sizeof l->place.key);
+    cse_arena_destroy(&l->arena);
+    free(l);
+}
+
+cse_status cse_led_hosts_open(cse_job_settings *settings, cse_led_hosts **opened)
+{
+    led *l = cse_calloc(1, sizeof *l);
+    l->arena = cse_arena_new();
+    cse_status status = open_hosts(l, settings);
+    if (status != CSE_OK) {
+        destroy(l);
+        return status;
+    }
+    settings->hosts = &l->hosts;
+    *opened = l;
+    return CSE_OK;
+}
+
+void cse_led_hosts_close(cse_led_hosts **closed, cse_status status, const cse_job_result *result)
+{
+    led *l = *closed;
+    const int64_t end_ns = cse_clock_ns() + END_NS;
+    cse_host_message leave = { .kind = CSE_HOST_LEAVE };
+    if (l == NULL)
+        return;
+    leave.leave.status = status;
+    leave.leave.reason = status != CSE_OK  ? "the run has failed"
+                         : result->stopped ? "the run was stopped"
+                                           : "the run is complete";
+    leave.leave.weights_digest = status == CSE_OK ? result->weights_digest : "";
+    cse_host_group_end(l->hosts.group, &leave);
+    /* The group's thread takes each agent's last lines and its end. */
+    while (cse_clock_ns() < end_ns && !cse_host_group_all_gone(l->hosts.group))
+        cse_sleep_ns(TURN_NS);
+    destroy(l);
+    *closed = NULL;
+}

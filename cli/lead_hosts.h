@@ -1,0 +1,19 @@
+/* The leader's side of a run on several hosts: it starts the agents of the others, and is the group
+ * of hosts that its job trains with. */
+#ifndef CSE_CLI_LEAD_HOSTS_H
+#define CSE_CLI_LEAD_HOSTS_H
+
+#include "run/job/job.h"
+
+typedef struct cse_led_hosts cse_led_hosts;
+
+/* Whether the settings ask for other hosts. */
+bool cse_leads_hosts(const cse_job_settings *settings);
+
+/* Opens this host's place, starts the agents, and sets settings->hosts. They are waited for when
+ * training begins. */
+cse_status cse_led_hosts_open(cse_job_settings *settings, cse_led_hosts **led);
+/* The job has ended so: the agents are told, and end. */
+void cse_led_hosts_close(cse_led_hosts **led, cse_status status, const cse_job_result *result);
+
+#endif

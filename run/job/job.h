@@ -89,6 +89,7 @@ typedef struct cse_job_settings {
     /* For the run store: the configuration as YAML, and where each value was set, as JSON
      * {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
+    const char *given_configuration; /* what was given, overrides included, as YAML */
 
     int64_t progress_interval_ns; /* between two PROGRESS events; 0: none */
     /* All may be NULL. */

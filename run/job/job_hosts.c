@@ -118,7 +118,7 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
     if (getcwd(directory, sizeof directory) == NULL)
         return cse_fail(CSE_IO, "the working directory has no path");
     cse_past_validations_print(j->past, &past);
-    given.job.configuration = s->resolved_configuration;
+    given.job.configuration = s->given_configuration;
     given.job.directory = cse_arena_string(j->session->arena, directory);
     given.job.model_dir = j->session->configuration.model_dir;
     given.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING

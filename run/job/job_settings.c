@@ -180,7 +180,10 @@ static void read_validation(const cse_config *config, cse_arena *arena, cse_job_
 
 static void read_records(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
 {
-    cse_text resolved = { 0 }, origins = { 0 }, effective = { 0 };
+    cse_text resolved = { 0 }, origins = { 0 }, effective = { 0 }, given = { 0 };
+    cse_yaml_print_block(cse_config_root_view(config), &given);
+    settings->given_configuration = cse_arena_string(arena, given.data);
+    cse_text_clear(&given);
     cse_config_resolved(config, &resolved, &origins);
     settings->canonical_configuration = cse_config_canonical(config);
     settings->resolved_configuration = cse_arena_string(arena, resolved.data);

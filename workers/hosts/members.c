@@ -294,14 +294,22 @@ static void note_progress(member *one, int64_t execution, int64_t steps_done)
     one->steps_done = steps_done;
 }
 
+/* A leader that is at the next execution has released all of this one. */
+static void take_limit(cse_members *m, const cse_host_message *turn)
+{
+    if (turn->turn.execution == m->execution.number && turn->turn.limit > m->limit)
+        m->limit = turn->turn.limit;
+    else if (turn->turn.execution > m->execution.number)
+        m->limit = m->execution.last_step;
+}
+
 static void take_turn(cse_members *m, int host, const cse_host_message *turn)
 {
     note_progress(&m->members[host], turn->turn.execution, turn->turn.steps_done);
     if (leads(m))
         take_digests(m, host, turn);
-    else if (host == m->leader && turn->turn.execution == m->execution.number &&
-             turn->turn.limit > m->limit)
-        m->limit = turn->turn.limit;
+    else if (host == m->leader)
+        take_limit(m, turn);
     for (size_t h = 0; host == m->leader && h < turn->turn.others.size / 16; h++)
         if ((int)h != m->options.host && (int)h < m->options.host_count)
             note_progress(&m->members[h], (int64_t)cse_host_number_at(&turn->turn.others, 2 * h),
@@ -803,9 +811,10 @@ bool cse_members_are_connected(const cse_members *m, int host)
 int64_t cse_members_steps_of(const cse_members *m, int host)
 {
     const member *one = &m->members[host];
+    const int64_t last = ends_at(m) < m->execution.last_step ? ends_at(m) : m->execution.last_step;
     if (one->execution == m->execution.number && one->steps_done >= 0)
         return one->steps_done;
-    return one->execution > m->execution.number ? INT64_MAX : -1;
+    return one->execution > m->execution.number ? last : -1;
 }
 
 const char *cse_members_why(const cse_members *m, int host)

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "cli/job.h"
+#include "cli/lead_hosts.h"
 #include "cli/report.h"
+#include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
@@ -22,6 +24,7 @@
 #include "run/job/kinds.h"
 #include "workers/hosts/agent_place.h"
 #include "workers/hosts/host_identity.h"
+#include "workers/hosts/lead_lock.h"
 #include "workers/messages/run_directory.h"
 
 typedef struct follower {
@@ -32,6 +35,9 @@ typedef struct follower {
     struct cse_job_hosts hosts;
     cse_host_job given;
     bool input_ended;
+    int lock; /* of the lead, once it is taken; else -1 */
+    bool gave_up;
+    int64_t lacks_since_ns; /* its leader; 0: it does not */
 } follower;
 
 static volatile sig_atomic_t told_to_end;
@@ -42,11 +48,49 @@ static void on_signal(int number)
     told_to_end = 1;
 }
 
-/* 2: at once; what a follower has done is done by all others as well. */
-static int stops(void *self)
+/* Tries to take the lead of a run that lacks its leader; the lock of one that lives, but is not
+ * heard of, is waited for as long as a lease. */
+static void try_to_lead(follower *f)
+{
+    bool is_next;
+    if (f->lock >= 0 || f->gave_up)
+        return;
+    if (!cse_host_group_lacks_leader(f->group, &is_next)) {
+        f->lacks_since_ns = 0;
+        return;
+    }
+    if (f->lacks_since_ns == 0)
+        f->lacks_since_ns = cse_clock_ns();
+    cse_status status = CSE_UNAVAILABLE;
+    if (is_next && f->given.message.kind != 0)
+        status = cse_lead_lock_take(f->given.message.job.model_dir, f->place.run, &f->lock);
+    if (status == CSE_OK) {
+        cse_log_line(CSE_LOG_WARNING, "the leading host is lost; this one leads from here on");
+        cse_host_group_stand_alone(f->group);
+        return;
+    }
+    f->lock = -1;
+    f->gave_up = status != CSE_TEMPORARY || cse_clock_ns() - f->lacks_since_ns > f->place.lease_ns;
+}
+
+static bool takes_lead(void *self)
 {
     const follower *f = self;
-    return told_to_end != 0 || cse_host_group_is_over(f->group) ? 2 : 0;
+    return f->lock >= 0;
+}
+
+/* 2: at once; what a follower has done is done by all others as well. 1: with the step in flight,
+ * which is saved. */
+static int stops(void *self)
+{
+    follower *f = self;
+    if (told_to_end != 0)
+        return 2;
+    try_to_lead(f);
+    if (f->lock >= 0)
+        return 1;
+    cse_host_message told;
+    return f->gave_up || cse_host_group_told(f->group, &told) ? 2 : 0;
 }
 
 static int stops_waiting(void *self)
@@ -119,7 +163,9 @@ static cse_status run_job(follower *f)
     CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
     cse_status status =
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
-    f->hosts = (struct cse_job_hosts){ .group = f->group, .given = &f->given };
+    f->hosts = (struct cse_job_hosts){
+        .group = f->group, .given = &f->given, .takes_lead = takes_lead, .self = f
+    };
     cse_job_follow(&prepared.settings, &f->hosts, f->directory.path);
     if (prepared.settings.session.compile_dir == NULL)
         prepared.settings.session.compile_dir = compile_directory(f);
@@ -139,6 +185,67 @@ static cse_status wait_for_leave(follower *f)
     return CSE_OK;
 }
 
+/* The other hosts that are left, this one first. */
+static const char *hosts_left(follower *f)
+{
+    cse_text list = { 0 };
+    cse_text_add(&list, "[\"%s", f->place.names[f->place.host]);
+    for (int h = 0; h < f->place.host_count; h++) {
+        cse_host_view view;
+        cse_host_group_look(f->group, h, &view);
+        if (h != f->place.host && h != f->place.leader && view.state != CSE_MEMBER_LOST &&
+            view.connected)
+            cse_text_add(&list, ",%s", view.name);
+    }
+    cse_text_add(&list, "\"]");
+    const char *kept = cse_arena_string(f->arena, list.data);
+    cse_text_clear(&list);
+    return kept;
+}
+
+static int stops_leading(void *self)
+{
+    (void)self;
+    return told_to_end;
+}
+
+/* The job anew, from the checkpoint that this host has saved, with the hosts that are left. */
+static cse_status lead(follower *f)
+{
+    const cse_config_override overrides[] = {
+        { "backend.cluster_config.hosts", hosts_left(f), "hosts that are left", false },
+        { "model_dir", f->given.message.job.model_dir, "model_dir of the run", true },
+    };
+    cse_prepared_job prepared = { .arena = f->arena };
+    cse_job_result result = { 0 };
+    cse_led_hosts *led = NULL;
+    const cse_config_text text = { .source = "configuration of the run",
+                                   .yaml = f->given.message.job.configuration,
+                                   .overrides = overrides,
+                                   .override_count = 2,
+                                   .kinds = cse_kinds };
+    cse_host_group_close(&f->group);
+    CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
+    cse_status status =
+        cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
+    prepared.settings.run_store = true;
+    prepared.settings.checkpoint_path = NULL;
+    prepared.settings.autoload_last_checkpoint = true;
+    prepared.settings.stop_requested = stops_leading;
+    const cse_lead_taken taken = { .lock = f->lock, .run = f->place.run };
+    if (status == CSE_OK)
+        status = cse_led_hosts_open(&prepared.settings, &taken, &led);
+    if (status == CSE_OK)
+        status = cse_job_run(&prepared.settings, &result);
+    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
+    cse_led_hosts_close(&led, status, &result);
+    cse_config_destroy(&prepared.config);
+    if (failure != NULL)
+        cse_fail_again(failure);
+    free(failure);
+    return status;
+}
+
 static cse_status follow(follower *f)
 {
     CSE_TRY(cse_run_directory_make(&f->directory));
@@ -147,6 +254,8 @@ static cse_status follow(follower *f)
     cse_status status = run_job(f);
     if (status == CSE_OK)
         status = wait_for_leave(f);
+    if (f->lock >= 0 && status == CSE_OK)
+        return lead(f);
     cse_host_message told;
     if (cse_host_group_told(f->group, &told))
         return told.kind == CSE_HOST_REFUSED
@@ -166,7 +275,7 @@ static cse_status follow(follower *f)
 
 int cse_follow_leader(void)
 {
-    follower f = { .arena = cse_arena_new(), .directory.lock = -1 };
+    follower f = { .arena = cse_arena_new(), .directory.lock = -1, .lock = -1 };
     const struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -181,6 +290,8 @@ int cse_follow_leader(void)
     cse_host_group_close(&f.group);
     if (f.directory.lock >= 0)
         cse_run_directory_remove(&f.directory);
+    if (f.lock >= 0)
+        close(f.lock);
     memset(f.place.key, 0, sizeof f.place.key);
     cse_arena_destroy(&f.arena);
     return exit_code;

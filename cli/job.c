@@ -158,7 +158,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_led_hosts *led = NULL;
     cse_status status = CSE_OK;
     if (cse_leads_hosts(&job->settings))
-        status = cse_led_hosts_open(&job->settings, &led);
+        status = cse_led_hosts_open(&job->settings, NULL, &led);
     if (status == CSE_OK)
         status = cse_job_run(&job->settings, &result);
     end_hosts(&led, status, &result);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "run/job/job_hosts.h"
 #include "workers/control/process.h"
@@ -16,6 +18,7 @@
 #include "workers/hosts/agent_place.h"
 #include "workers/hosts/host_identity.h"
 #include "workers/hosts/host_list.h"
+#include "workers/hosts/lead_lock.h"
 
 enum {
     FIRST_PORT = 20000, /* below those that kernels give to clients */
@@ -41,6 +44,8 @@ struct cse_led_hosts {
     cse_agent_place place;
     struct cse_job_hosts hosts;
     agent agents[CSE_MAX_HOSTS];
+    const cse_lead_taken *taken;
+    int lock; /* -1: none of its own */
 };
 typedef struct cse_led_hosts led;
 
@@ -202,6 +207,7 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .link = s->link,
                                        .plain = s->plain,
                                        .min_hosts = s->min_hosts,
+                                       .may_lack_hosts = l->taken != NULL,
                                        .listens_everywhere = !is_local(l),
                                        .turn = turn,
                                        .self = l };
@@ -218,12 +224,28 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
     return status;
 }
 
+static cse_status take_lock(led *l, const cse_job_settings *settings)
+{
+    uint64_t random;
+    const char *model_dir = settings->session.model_dir;
+    if (l->taken != NULL) {
+        l->place.run = l->taken->run;
+        return CSE_OK;
+    }
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
+    l->place.run = cse_arena_printf(l->arena, "%016llx", (unsigned long long)random);
+    CSE_TRY(cse_make_directories("model_dir", model_dir));
+    return cse_lead_lock_make(model_dir, l->place.run, &l->lock);
+}
+
 static cse_status open_hosts(led *l, const cse_job_settings *settings)
 {
     const cse_job_host_settings *s = &settings->host_settings;
     CSE_TRY(find_hosts(l, s));
     if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
         return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
+    CSE_TRY(take_lock(l, settings));
     l->place.epoch = 1;
     l->place.lease_ns = (int64_t)(s->lease_seconds * 1e9);
     l->place.plain = s->plain;
@@ -240,15 +262,20 @@ static void destroy(led *l)
     for (int h = 0; h < l->list.count; h++)
         if (l->agents[h].process != NULL)
             cse_host_process_destroy(&l->agents[h].process);
+    if (l->lock >= 0)
+        close(l->lock);
     memset(l->place.key, 0, sizeof l->place.key);
     cse_arena_destroy(&l->arena);
     free(l);
 }
 
-cse_status cse_led_hosts_open(cse_job_settings *settings, cse_led_hosts **opened)
+cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *taken,
+                              cse_led_hosts **opened)
 {
     led *l = cse_calloc(1, sizeof *l);
     l->arena = cse_arena_new();
+    l->lock = -1;
+    l->taken = taken;
     cse_status status = open_hosts(l, settings);
     if (status != CSE_OK) {
         destroy(l);

@@ -10,9 +10,17 @@ typedef struct cse_led_hosts cse_led_hosts;
 /* Whether the settings ask for other hosts. */
 bool cse_leads_hosts(const cse_job_settings *settings);
 
+/* A follower that goes on as the leader of a run: `lock` of lead_lock.h, which is kept, and the run
+ * that it names. Hosts that do not come then are done without. */
+typedef struct cse_lead_taken {
+    int lock;
+    const char *run;
+} cse_lead_taken;
+
 /* Opens this host's place, starts the agents, and sets settings->hosts. They are waited for when
- * training begins. */
-cse_status cse_led_hosts_open(cse_job_settings *settings, cse_led_hosts **led);
+ * training begins. `taken` NULL: the run begins here. */
+cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *taken,
+                              cse_led_hosts **led);
 /* The job has ended so: the agents are told, and end. */
 void cse_led_hosts_close(cse_led_hosts **led, cse_status status, const cse_job_result *result);
 

@@ -69,6 +69,14 @@ void cse_job_hosts_attach(cse_job *j)
     j->session->hooks.meet_hosts = meet;
 }
 
+const char *cse_job_checkpoint_directory(const cse_job *j)
+{
+    const struct cse_job_hosts *h = j->settings->hosts;
+    if (!cse_job_follows(j))
+        return j->session->configuration.model_dir;
+    return h->takes_lead != NULL && h->takes_lead(h->self) ? h->given->message.job.model_dir : NULL;
+}
+
 bool cse_job_follows(const cse_job *j)
 {
     return j->settings->hosts != NULL && j->settings->hosts->given != NULL;
@@ -95,7 +103,9 @@ void cse_job_follow(cse_job_settings *s, struct cse_job_hosts *hosts, const char
     s->session.job_labels = no_labels;
     s->session.job_time_sec = 0;
     s->run_store = false;
-    s->no_checkpoints = true;
+    s->no_checkpoints = false; /* its last step stays saveable */
+    s->checkpoint_steps = 0;
+    s->checkpoint_minutes = 0;
     s->save_initial_checkpoint = false;
     s->autoload_last_checkpoint = false;
     s->checkpoint_path =

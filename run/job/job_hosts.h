@@ -26,11 +26,17 @@ struct cse_job_hosts {
     cse_execution_hosts execution;
     size_t record_bytes;
     cse_session_observer observer;
+    /* Of a follower without its leader: whether it is to end with a checkpoint in the run's own
+     * model_dir, from which it leads the others; asked when it stops. May be NULL. */
+    bool (*takes_lead)(void *self);
+    void *self;
 };
 
 /* Makes the settings of a job those of a follower; `directory` gets what it would write. */
 void cse_job_follow(cse_job_settings *settings, struct cse_job_hosts *hosts, const char *directory);
 bool cse_job_follows(const cse_job *job);
+/* Where the job's checkpoints go; NULL: nowhere, it follows. */
+const char *cse_job_checkpoint_directory(const cse_job *job);
 
 /* Adds what is done at executions to the session; nothing for a job of one host. */
 void cse_job_hosts_attach(cse_job *job);

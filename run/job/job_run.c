@@ -512,8 +512,8 @@ static cse_status keep_last_step(job *j, cse_status status)
 {
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
-        j->settings->no_checkpoints || j->cannot_save || j->session->states_lost ||
-        step == j->saved_step)
+        cse_job_follows(j) || j->settings->no_checkpoints || j->cannot_save ||
+        j->session->states_lost || step == j->saved_step)
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
@@ -711,7 +711,12 @@ static cse_status run_session(job *j)
     j->result->steps = cse_global_step();
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
         return cse_job_validate_all(j, load_from);
-    return trains ? fit(j) : cse_job_validate(j);
+    CSE_TRY(trains ? fit(j) : cse_job_validate(j));
+    /* A validation was under way when it lost its leader: the last step of training is saved now. */
+    if (cse_job_follows(j) && cse_job_checkpoint_directory(j) != NULL &&
+        j->saved_step != cse_global_step())
+        return cse_job_save(j, cse_global_step());
+    return CSE_OK;
 }
 
 /* The steps are saved by then, as at any other stop. */

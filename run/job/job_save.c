@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "engine/base/clock.h"
-#include "run/job/job_parts.h"
+#include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
 #include "run/session/background_save.h"
 
@@ -34,7 +34,9 @@ static cse_status tell_written(job *j, cse_written_checkpoint *written)
 cse_status cse_job_save(job *j, int64_t step)
 {
     char path[PATH_MAX];
-    const char *place = j->place != NULL ? j->place : j->session->configuration.model_dir;
+    const char *place = j->place != NULL ? j->place : cse_job_checkpoint_directory(j);
+    if (place == NULL)
+        return CSE_OK;
     if (j->failed)
         cse_failed_checkpoint_path(j->session, place, step, path);
     else
@@ -92,6 +94,8 @@ cse_status cse_job_save_step(void *self, const cse_values *values)
 {
     job *j = self;
     int64_t step = cse_values_step(values);
+    if (cse_job_checkpoint_directory(j) == NULL)
+        return CSE_OK;
     bool ends = j->session->ending || step == j->session->report.run_last_step;
     bool begun = false;
     if (!ends)

@@ -214,7 +214,7 @@ static void take_turn(host *h)
         w->ends[h->execution] = h->done;
     }
     h->phase = h->execution == EXECUTIONS ? IS_DONE : COMPILES;
-    h->until_ns = w->now_ns + (int64_t)draw(100) * MS;
+    h->until_ns = w->now_ns + (draw(2) == 0 ? 0 : (int64_t)draw(100) * MS);
 }
 
 static void run_host(host *h)

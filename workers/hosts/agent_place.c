@@ -19,7 +19,7 @@ void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
     cse_text_add(out, "plain %d\nportable %d\nkey ", p->plain, p->portable);
     for (int i = 0; i < CSE_HOST_LINK_KEY_BYTES; i++)
         cse_text_add(out, "%02x", p->key[i]);
-    cse_text_add(out, "\nlink %s\nlog_level %s\n", p->link, p->log_level);
+    cse_text_add(out, "\nlink %s\nlog_level %s\nrun %s\n", p->link, p->log_level, p->run);
     for (int h = 0; h < p->host_count; h++)
         cse_text_add(out, "name %s\naddress %s\nmover %s\n", p->names[h], p->addresses[h],
                      p->movers[h]);
@@ -96,6 +96,7 @@ cse_status cse_agent_place_decode(const char *text, cse_arena *arena, cse_agent_
     read_key(&in, p->key);
     p->link = next(&in, "link");
     p->log_level = next(&in, "log_level");
+    p->run = next(&in, "run");
     for (int h = 0; h < p->host_count && in.status == CSE_OK; h++) {
         p->names[h] = next(&in, "name");
         p->addresses[h] = next(&in, "address");

@@ -15,6 +15,7 @@ typedef struct cse_agent_place {
     bool plain, portable;
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     const char *link, *log_level;
+    const char *run;                  /* as lead_lock.h names it */
     const char *names[CSE_MAX_HOSTS]; /* of the hosts */
     /* "host:port" where the agents, and where the movers, are reached. */
     const char *addresses[CSE_MAX_HOSTS], *movers[CSE_MAX_HOSTS];

@@ -55,6 +55,7 @@ struct cse_host_group {
     cse_host_cut cut;
     bool has_begun, started;
     uint64_t lost_told;
+    bool stands_alone;
     int64_t steps_done;
 };
 typedef struct cse_host_group group;
@@ -455,6 +456,18 @@ bool cse_host_group_told(cse_host_group *g, cse_host_message *message)
     return told != NULL;
 }
 
+void cse_host_group_stand_alone(cse_host_group *g)
+{
+    lock(g);
+    g->stands_alone = true;
+    unlock(g);
+}
+
+bool cse_host_group_stands_alone(const cse_host_group *g)
+{
+    return g->stands_alone;
+}
+
 void cse_host_group_leave(cse_host_group *g, cse_status status, const char *reason)
 {
     const int64_t end_ns = cse_clock_ns() + END_NS / 5;
@@ -557,7 +570,9 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
         else if (status == CSE_TEMPORARY)
             status = CSE_OK;
     }
-    const uint64_t lost = cse_members_lost(g->members);
+    const uint64_t others =
+        ((UINT64_C(2) << (g->options.host_count - 1)) - 1) & ~(UINT64_C(1) << g->options.host);
+    const uint64_t lost = g->stands_alone ? others : cse_members_lost(g->members);
     if (lost != g->lost_told)
         cse_cluster_lose_hosts(cluster, lost);
     g->lost_told = lost;
@@ -584,7 +599,7 @@ static cse_status check_start(group *g, int64_t waited_ns)
 {
     for (int h = 0; h < g->options.host_count; h++) {
         const cse_member_state state = cse_members_state(g->members, h);
-        if (state == CSE_MEMBER_LOST)
+        if (state == CSE_MEMBER_LOST && !g->options.may_lack_hosts)
             return cse_fail(CSE_UNAVAILABLE, "host %s does not take part: %s", g->options.names[h],
                             cse_members_why(g->members, h));
         if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)

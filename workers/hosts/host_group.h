@@ -27,6 +27,7 @@ typedef struct cse_host_group_options {
     bool plain;
     bool listens_everywhere; /* at its ports, on all interfaces */
     int min_hosts;           /* fewer end the run */
+    bool may_lack_hosts;     /* from its start: those that do not connect count as lost */
     /* In the thread, every few milliseconds; may be NULL. */
     void (*turn)(void *self, cse_host_group *group);
     void *self;
@@ -73,6 +74,9 @@ bool cse_host_group_is_over(cse_host_group *group);
 bool cse_host_group_told(cse_host_group *group, cse_host_message *message);
 /* The leader is lost; whether it is this host's turn to take the lead. */
 bool cse_host_group_lacks_leader(cse_host_group *group, bool *is_next);
+/* From here on this host is alone with the step in flight, which it ends by itself. */
+void cse_host_group_stand_alone(cse_host_group *group);
+bool cse_host_group_stands_alone(const cse_host_group *group);
 /* Tells the leader why this host cannot go on. */
 void cse_host_group_leave(cse_host_group *group, cse_status status, const char *reason);
 

@@ -834,7 +834,9 @@ const cse_host_message *cse_members_told_to_end(const cse_members *m)
 
 bool cse_members_lack_leader(const cse_members *m, int *successor)
 {
-    const int64_t patience_ns = PATIENCE(m->options.lease_ns);
+    const member *leader = &m->members[m->leader];
+    const bool ended = leader->gone && !leader->connected;
+    const int64_t patience_ns = ended ? GONE_NS : PATIENCE(m->options.lease_ns);
     if (leads(m) || m->ticked_ns - m->members[m->leader].heard_ns <= patience_ns)
         return false;
     *successor = m->options.host;

@@ -239,7 +239,9 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
         memory += strlen(option->name) + 3;
         if (literal && strchr(option->argument, ',') != NULL && strpbrk(value, "\"\\") == NULL) {
             *override = (cse_config_override){ option->path, memory, override->origin, false };
-            memory += sprintf(memory, "[\"%s\"]", value) + 1;
+            const size_t room = strlen(value) + sizeof "[\"\"]";
+            snprintf(memory, room, "[\"%s\"]", value);
+            memory += room;
         }
     }
     return CSE_OK;

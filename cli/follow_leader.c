@@ -22,9 +22,9 @@
 #include "run/job/job_hosts.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
-#include "workers/hosts/agent_place.h"
-#include "workers/hosts/host_identity.h"
-#include "workers/hosts/lead_lock.h"
+#include "workers/group/agent_place.h"
+#include "workers/group/host_identity.h"
+#include "workers/group/lead_lock.h"
 #include "workers/messages/run_directory.h"
 
 typedef struct follower {

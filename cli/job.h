@@ -27,7 +27,7 @@
 
 /* Of a run on several hosts. */
 #define CSE_HOST_OPTIONS                                                      \
-    { "hosts", "HOST,HOST", "backend.cluster_config.hosts", NULL },              \
+    { "hosts", "HOST,HOST", "backend.cluster_config.hosts", NULL },           \
     {                                                                         \
         "host_launcher", "NAME", "backend.cluster_config.host_launcher", NULL \
     }

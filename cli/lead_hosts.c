@@ -14,11 +14,11 @@
 #include "engine/base/log.h"
 #include "run/job/job_hosts.h"
 #include "workers/control/process.h"
+#include "workers/group/agent_place.h"
+#include "workers/group/host_identity.h"
+#include "workers/group/lead_lock.h"
 #include "workers/host_launchers/host_process.h"
-#include "workers/hosts/agent_place.h"
-#include "workers/hosts/host_identity.h"
 #include "workers/hosts/host_list.h"
-#include "workers/hosts/lead_lock.h"
 
 enum {
     FIRST_PORT = 20000, /* below those that kernels give to clients */

@@ -19,7 +19,7 @@ plugins='optimizers schedules metrics models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
-job="config checkpoint dataloader store $control run/callbacks run/session run/record"
+job="config checkpoint dataloader store $control workers/group run/callbacks run/session run/record"
 directions="
 base:
 types: base
@@ -48,6 +48,7 @@ workers/host_launchers: base workers/hosts workers/launchers
 workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
 workers/control: $traced execute dataloader $links $launching
+workers/group: base graph kernels $links workers/control
 run/loggers: base
 run/callbacks: base types
 run/session: $plan $plugins config checkpoint dataloader $control

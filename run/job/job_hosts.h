@@ -9,7 +9,7 @@
 #define CSE_RUN_JOB_JOB_HOSTS_H
 
 #include "run/job/job_parts.h"
-#include "workers/hosts/host_group.h"
+#include "workers/group/host_group.h"
 
 /* How a follower takes the checkpoint that it gets. */
 typedef enum cse_job_loading {

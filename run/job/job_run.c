@@ -712,7 +712,7 @@ static cse_status run_session(job *j)
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
         return cse_job_validate_all(j, load_from);
     CSE_TRY(trains ? fit(j) : cse_job_validate(j));
-    /* A validation was under way when it lost its leader: the last step of training is saved now. */
+    /* A validation was under way when it lost its leader: training has ended its last step. */
     if (cse_job_follows(j) && cse_job_checkpoint_directory(j) != NULL &&
         j->saved_step != cse_global_step())
         return cse_job_save(j, cse_global_step());

@@ -91,10 +91,9 @@ cse_past_validations *cse_past_validations_parse(const char *text)
         if (*name != ' ' || name == end)
             break;
         CSE_GROW(past->points, past->count, past->capacity);
-        past->points[past->count++] =
-            (point){ .name = copy_name(past->arena, name + 1, length - 1),
-                     .step = step,
-                     .value = value };
+        past->points[past->count++] = (point){ .name = copy_name(past->arena, name + 1, length - 1),
+                                               .step = step,
+                                               .value = value };
         text = name + length + (name[length] == '\n');
     }
     past->metrics = cse_calloc((size_t)past->count + 1, sizeof *past->metrics);

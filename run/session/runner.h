@@ -29,8 +29,8 @@ typedef struct cse_runner {
     bool goes_on;          /* in an arena that stands already */
     cse_cluster *left;
     const cse_execution_hosts *hosts; /* NULL: this host alone */
-    unsigned char *fetched; /* of the last record; checkpoint closures see it */
-    int64_t fetched_step;   /* steps done after that record */
+    unsigned char *fetched;           /* of the last record; checkpoint closures see it */
+    int64_t fetched_step;             /* steps done after that record */
     int64_t checkpointed_step;
     cse_nan_monitor *monitor; /* NULL: no tensor statistics */
     cse_running *running;     /* NULL: no step is to be run, or it has ended */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workers/hosts/host_message.h"
+#include "workers/group/host_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

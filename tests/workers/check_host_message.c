@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "workers/hosts/host_message.h"
+#include "workers/group/host_message.h"
 
 static cse_host_message sample_turn(void)
 {

@@ -75,6 +75,10 @@ same part one.fp32
 steps=4000
 run undisturbed --num_steps $steps
 
+child() { # parent, word of its arguments
+    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
+}
+
 disturb() { # name
     rm -rf "${work:?}/$1"
     "$csengine" start "$config" --model_dir "$work/$1" --compile_dir "$work/compiled" \
@@ -82,13 +86,9 @@ disturb() { # name
         --host_launcher local --set backend.cluster_config.lease_s=2 >"$work/$1.out" \
         2>"$work/$1.err" &
     process=$!
-    wait_for grep -q 'Step=500,' "$work/$1.out" || complain "$1: it did not begin"
-    leader=$(ps -eo pid=,ppid= | awk -v p=$process '$2 == p { print $1; exit }')
-    agent=$(ps -eo pid=,ppid=,args= | awk -v p="$leader" '$2 == p && $4 == "agent" { print $1; exit }')
-}
-
-child() { # parent, word of its arguments
-    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
+    wait_for grep -qs 'Step=500,' "$work/$1.out" || complain "$1: it did not begin"
+    leader=$(child $process start)
+    agent=$(child "$leader" agent)
 }
 
 for victim in agent mover replica leaders_mover leaders_replica; do

@@ -10,7 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
-#include "workers/hosts/members.h"
+#include "workers/group/members.h"
 
 #define MS INT64_C(1000000)
 #define LEASE_NS (1000 * MS)

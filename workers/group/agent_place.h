@@ -1,7 +1,7 @@
 /* What the agent of a host is told by the leader that starts it, through its standard input: where
  * the others are, and the key of the run. A few lines of text, "word value", ended by "end". */
-#ifndef CSE_WORKERS_HOSTS_AGENT_PLACE_H
-#define CSE_WORKERS_HOSTS_AGENT_PLACE_H
+#ifndef CSE_WORKERS_GROUP_AGENT_PLACE_H
+#define CSE_WORKERS_GROUP_AGENT_PLACE_H
 
 #include <stdbool.h>
 

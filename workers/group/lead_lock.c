@@ -1,6 +1,6 @@
 /* A lock belongs to the open file: it is gone when the last descriptor is, however the process that
  * had it ended. */
-#include "workers/hosts/lead_lock.h"
+#include "workers/group/lead_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

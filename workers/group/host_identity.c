@@ -1,6 +1,6 @@
 /* Two C libraries may round expf differently in the last bit, which is a difference of results that
  * no comparison of versions shows. */
-#include "workers/hosts/host_identity.h"
+#include "workers/group/host_identity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * never travel this way; they go between the movers. A message may be repeated, and is never
  * needed twice: what a new connection lacks is sent again. `epoch` counts the leader's decisions
  * about who takes part; a message of an earlier one than the receiver knows changes nothing. */
-#ifndef CSE_WORKERS_HOSTS_HOST_MESSAGE_H
-#define CSE_WORKERS_HOSTS_HOST_MESSAGE_H
+#ifndef CSE_WORKERS_GROUP_HOST_MESSAGE_H
+#define CSE_WORKERS_GROUP_HOST_MESSAGE_H
 
 #include "workers/links/link.h"
 #include "workers/messages/message_codec.h"

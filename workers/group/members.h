@@ -16,11 +16,11 @@
  *
  * What must arrive is sent from state, not once: a new connection gets again what the host on it
  * lacks. */
-#ifndef CSE_WORKERS_HOSTS_MEMBERS_H
-#define CSE_WORKERS_HOSTS_MEMBERS_H
+#ifndef CSE_WORKERS_GROUP_MEMBERS_H
+#define CSE_WORKERS_GROUP_MEMBERS_H
 
+#include "workers/group/host_message.h"
 #include "workers/hosts/host_cut.h"
-#include "workers/hosts/host_message.h"
 
 typedef enum cse_member_state {
     CSE_MEMBER_ABSENT,   /* a place without a host */

@@ -1,5 +1,5 @@
-/* What is sent follows from what each host is known to have. */
-#include "workers/hosts/members.h"
+/* What happens to a group of hosts, and what follows from it. */
+#include "workers/group/members_state.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -8,62 +8,14 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
-#include "workers/hosts/record_check.h"
 
 enum {
-    MOST_DIGESTS = 512, /* in one message */
-    LEAST_AHEAD = 2,    /* steps that are released beyond those done */
+    LEAST_AHEAD = 2, /* steps that are released beyond those done */
     MOST_AHEAD = 64,
-    WHY_BYTES = 512,
-    BEATS = 5, /* messages in a lease, of a host that has nothing to tell */
 };
 /* A follower waits longer than its leader, which may still be told of. */
 #define PATIENCE(lease_ns) ((lease_ns) + (lease_ns) / 2)
-#define TURN_INTERVAL_NS INT64_C(4000000)
 #define GONE_NS INT64_C(1000000000)
-
-typedef struct numbered_cut {
-    int64_t number, execution; /* 0: none */
-    bool ends;
-    cse_host_cut cut;
-} numbered_cut;
-
-typedef struct member {
-    cse_member_state state;
-    bool connected, gone, told_end, said_hello;
-    int64_t process, heard_ns;
-    int64_t told_ns, told_steps, told_promise, told_execution; /* the last TURN to it */
-    int64_t told_records;          /* of its own records, how many in all it was told */
-    int64_t execution, steps_done; /* what it said */
-    int64_t ready;                 /* the execution that it stood before; 0: none */
-    int64_t sent_cut, known_cut, sent_epoch;
-    int64_t sent_bytes; /* of the job's file; -1: not even the job */
-    char why[WHY_BYTES];
-} member;
-
-struct cse_members {
-    cse_members_options options;
-    int leader;
-    int64_t epoch, ticked_ns;
-    bool begun, wants_cut, wants_end, set; /* `set`: the arena has the newest cut */
-    bool executes;                         /* the cut that it begins with was handed out */
-    cse_members_execution execution;
-    int64_t steps_done, steps_before; /* at the last question for most_released */
-    int64_t promised;                 /* the most that was released */
-    int64_t limit;                    /* of a follower: what its leader lets it release */
-    int64_t cut_count;
-    numbered_cut first, newest; /* of the execution */
-    int64_t ready_sent, cut_known_sent;
-    int64_t record_count;                              /* own records so far */
-    cse_record_digest records[CSE_RECORD_CHECK_STEPS]; /* of a follower: the newest, as a ring */
-    cse_record_check *check;                           /* of the leader */
-    cse_host_message job;                              /* kind 0: none */
-    cse_host_message end; /* to the followers, or from the leader; kind 0: none */
-    char end_reason[WHY_BYTES], end_digest[80];
-    cse_text digests, others;
-    unsigned char *chunk;
-    member members[CSE_MAX_HOSTS];
-};
 
 cse_members *cse_members_new(const cse_members_options *options, int64_t now_ns)
 {
@@ -73,7 +25,7 @@ cse_members *cse_members_new(const cse_members_options *options, int64_t now_ns)
     m->epoch = options->epoch;
     m->ticked_ns = now_ns;
     for (int h = 0; h < options->host_count; h++) {
-        member *one = &m->members[h];
+        cse_member *one = &m->members[h];
         one->state = options->absent >> h & 1 ? CSE_MEMBER_ABSENT : CSE_MEMBER_EXPECTED;
         one->heard_ns = now_ns;
         one->steps_done = -1;
@@ -98,19 +50,18 @@ void cse_members_destroy(cse_members **members)
     *members = NULL;
 }
 
-static bool leads(const cse_members *m)
+bool cse_members_leads(const cse_members *m)
 {
     return m->leader == m->options.host;
 }
 
-/* Whether the host takes part, or is to. */
-static bool counts(const cse_members *m, int host)
+bool cse_members_counts(const cse_members *m, int host)
 {
     const cse_member_state state = m->members[host].state;
     return state == CSE_MEMBER_PRESENT || state == CSE_MEMBER_EXPECTED;
 }
 
-static cse_status send(cse_members *m, int host, const cse_host_message *message)
+cse_status cse_members_send(cse_members *m, int host, const cse_host_message *message)
 {
     if (!m->members[host].connected)
         return CSE_UNAVAILABLE;
@@ -121,8 +72,8 @@ static cse_status send(cse_members *m, int host, const cse_host_message *message
 
 static void lose(cse_members *m, int host, const char *why)
 {
-    member *one = &m->members[host];
-    if (!counts(m, host))
+    cse_member *one = &m->members[host];
+    if (!cse_members_counts(m, host))
         return;
     one->state = CSE_MEMBER_LOST;
     snprintf(one->why, sizeof one->why, "%s", why);
@@ -132,11 +83,11 @@ static void lose(cse_members *m, int host, const char *why)
         cse_log_line(CSE_LOG_WARNING, "host %s is lost: %s", m->options.names[host], why);
 }
 
-static void look_for_losses(cse_members *m, int64_t now_ns)
+void cse_members_look_for_losses(cse_members *m, int64_t now_ns)
 {
-    char why[WHY_BYTES];
+    char why[CSE_MEMBERS_WHY_BYTES];
     for (int h = 0; h < m->options.host_count; h++) {
-        const member *one = &m->members[h];
+        const cse_member *one = &m->members[h];
         if (h == m->options.host || one->state != CSE_MEMBER_PRESENT)
             continue;
         const int64_t silent_ns = now_ns - one->heard_ns;
@@ -153,7 +104,7 @@ static void look_for_losses(cse_members *m, int64_t now_ns)
 
 void cse_members_connected(cse_members *m, int host, int64_t now_ns)
 {
-    member *one = &m->members[host];
+    cse_member *one = &m->members[host];
     one->connected = true;
     one->said_hello = false;
     one->heard_ns = now_ns;
@@ -174,11 +125,11 @@ void cse_members_disconnected(cse_members *m, int host)
 
 void cse_members_gone(cse_members *m, int host, const char *how)
 {
-    member *one = &m->members[host];
+    cse_member *one = &m->members[host];
     if (one->gone)
         return;
     one->gone = true;
-    if (!counts(m, host))
+    if (!cse_members_counts(m, host))
         return;
     snprintf(one->why, sizeof one->why, "%s", how);
     if (one->state == CSE_MEMBER_EXPECTED)
@@ -189,7 +140,8 @@ void cse_members_gone(cse_members *m, int host, const char *how)
 
 /* Names of instruction sets and digests of kernels may differ where all bits are those of portable
  * code; a build has to be the same. */
-static bool agrees(const cse_members *m, const cse_host_message *hello, char why[WHY_BYTES])
+static bool agrees(const cse_members *m, const cse_host_message *hello,
+                   char why[CSE_MEMBERS_WHY_BYTES])
 {
     const cse_host_identity *own = &m->options.identity;
     const bool portable = strcmp(own->deterministic, "portable") == 0;
@@ -205,8 +157,8 @@ static bool agrees(const cse_members *m, const cse_host_message *hello, char why
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!rows[i].counts || strcmp(rows[i].here, rows[i].there) == 0)
             continue;
-        snprintf(why, WHY_BYTES, "its %s is %.80s, that of the leading host %.80s%s", rows[i].what,
-                 rows[i].there, rows[i].here,
+        snprintf(why, CSE_MEMBERS_WHY_BYTES, "its %s is %.80s, that of the leading host %.80s%s",
+                 rows[i].what, rows[i].there, rows[i].here,
                  i >= 2 && !portable ? "; hosts that differ need deterministic: portable" : "");
         return false;
     }
@@ -219,19 +171,19 @@ static void refuse(cse_members *m, int host)
     refused.refused.epoch = m->epoch;
     refused.refused.status = CSE_UNAVAILABLE;
     refused.refused.reason = m->members[host].why;
-    (void)send(m, host, &refused);
+    (void)cse_members_send(m, host, &refused);
 }
 
 static void take_hello(cse_members *m, int host, const cse_host_message *hello)
 {
-    member *one = &m->members[host];
-    char why[WHY_BYTES];
+    cse_member *one = &m->members[host];
+    char why[CSE_MEMBERS_WHY_BYTES];
     one->said_hello = true;
     if (one->state == CSE_MEMBER_EXPECTED && !agrees(m, hello, why))
         lose(m, host, why);
     else if (one->state == CSE_MEMBER_PRESENT && one->process != hello->hello.process)
         lose(m, host, "its program was started again");
-    if (!counts(m, host)) {
+    if (!cse_members_counts(m, host)) {
         refuse(m, host);
         return;
     }
@@ -244,33 +196,10 @@ static void take_hello(cse_members *m, int host, const cse_host_message *hello)
 void cse_members_note_record(cse_members *m, int64_t step, uint64_t digest)
 {
     const cse_record_digest record = { m->execution.number, step, digest };
-    if (leads(m))
+    if (cse_members_leads(m))
         cse_record_check_note(m->check, m->options.host, &record);
     else
         m->records[m->record_count++ % CSE_RECORD_CHECK_STEPS] = record;
-}
-
-/* The next records of this host that the leader was not told of, of steps in a row. */
-static int add_digests(cse_members *m, member *to, cse_host_message *turn)
-{
-    int count = 0;
-    m->digests.size = 0;
-    if (to->told_records < m->record_count - CSE_RECORD_CHECK_STEPS)
-        to->told_records = m->record_count - CSE_RECORD_CHECK_STEPS;
-    while (count < MOST_DIGESTS && to->told_records + count < m->record_count) {
-        const cse_record_digest *next =
-            &m->records[(to->told_records + count) % CSE_RECORD_CHECK_STEPS];
-        if (count == 0) {
-            turn->turn.records_of = next->execution;
-            turn->turn.first_step = next->step;
-        } else if (next->execution != turn->turn.records_of ||
-                   next->step != turn->turn.first_step + count) {
-            break;
-        }
-        cse_host_numbers_add(next->digest, &m->digests);
-        count++;
-    }
-    return count;
 }
 
 static void take_digests(cse_members *m, int host, const cse_host_message *turn)
@@ -285,7 +214,7 @@ static void take_digests(cse_members *m, int host, const cse_host_message *turn)
 
 /* ---- progress ---- */
 
-static void note_progress(member *one, int64_t execution, int64_t steps_done)
+static void note_progress(cse_member *one, int64_t execution, int64_t steps_done)
 {
     if (execution < one->execution ||
         (execution == one->execution && steps_done <= one->steps_done))
@@ -306,7 +235,7 @@ static void take_limit(cse_members *m, const cse_host_message *turn)
 static void take_turn(cse_members *m, int host, const cse_host_message *turn)
 {
     note_progress(&m->members[host], turn->turn.execution, turn->turn.steps_done);
-    if (leads(m))
+    if (cse_members_leads(m))
         take_digests(m, host, turn);
     else if (host == m->leader)
         take_limit(m, turn);
@@ -314,45 +243,6 @@ static void take_turn(cse_members *m, int host, const cse_host_message *turn)
         if ((int)h != m->options.host && (int)h < m->options.host_count)
             note_progress(&m->members[h], (int64_t)cse_host_number_at(&turn->turn.others, 2 * h),
                           (int64_t)cse_host_number_at(&turn->turn.others, 2 * h + 1));
-}
-
-static void add_others(cse_members *m)
-{
-    m->others.size = 0;
-    for (int h = 0; leads(m) && h < m->options.host_count; h++) {
-        const member *one = &m->members[h];
-        cse_host_numbers_add(one->steps_done >= 0 ? (uint64_t)one->execution : 0, &m->others);
-        cse_host_numbers_add(one->steps_done >= 0 ? (uint64_t)one->steps_done : 0, &m->others);
-    }
-}
-
-static void send_turn(cse_members *m, int host, int64_t now_ns)
-{
-    member *to = &m->members[host];
-    const int64_t since_ns = now_ns - to->told_ns;
-    const bool reports = leads(m) || host == m->leader;
-    const bool news =
-        reports &&
-        (to->told_steps != m->steps_done || to->told_execution != m->execution.number ||
-         to->told_promise != m->promised || (!leads(m) && to->told_records < m->record_count));
-    if (to->told_ns != 0 && since_ns < (news ? TURN_INTERVAL_NS : m->options.lease_ns / BEATS))
-        return;
-    cse_host_message turn = { .kind = CSE_HOST_TURN };
-    const int count = host == m->leader ? add_digests(m, to, &turn) : 0;
-    add_others(m);
-    turn.turn.execution = m->execution.number;
-    turn.turn.steps_done = m->steps_done;
-    turn.turn.limit = m->promised + 2;
-    turn.turn.digests =
-        (cse_message_bytes){ (const unsigned char *)m->digests.data, 8 * (size_t)count };
-    turn.turn.others = (cse_message_bytes){ (const unsigned char *)m->others.data, m->others.size };
-    if (send(m, host, &turn) != CSE_OK)
-        return;
-    to->told_ns = now_ns;
-    to->told_steps = m->steps_done;
-    to->told_promise = m->promised;
-    to->told_execution = m->execution.number;
-    to->told_records += count;
 }
 
 void cse_members_note_steps(cse_members *m, int64_t steps_done)
@@ -372,7 +262,7 @@ static uint64_t present(const cse_members *m)
 
 static void make_cut(cse_members *m, int64_t first_step)
 {
-    m->newest = (numbered_cut){ .number = ++m->cut_count, .execution = m->execution.number };
+    m->newest = (cse_numbered_cut){ .number = ++m->cut_count, .execution = m->execution.number };
     cse_host_cut_even(m->execution.microbatches, m->options.host_count, present(m), &m->newest.cut);
     m->newest.cut.first_step = first_step;
     m->wants_cut = false;
@@ -420,7 +310,7 @@ bool cse_members_ends_here(const cse_members *m)
 
 int64_t cse_members_most_released(cse_members *m)
 {
-    if (!leads(m))
+    if (!cse_members_leads(m))
         return m->limit < ends_at(m) ? m->limit : ends_at(m);
     int64_t ahead = LEAST_AHEAD + 4 * (m->steps_done - m->steps_before);
     m->steps_before = m->steps_done;
@@ -444,28 +334,9 @@ void cse_members_cut_is_set(cse_members *m)
     m->set = true;
 }
 
-static void send_cut(cse_members *m, int host, const numbered_cut *cut)
-{
-    member *to = &m->members[host];
-    unsigned char bounds[CSE_HOST_BOUNDS_BYTES];
-    if (cut->number <= to->sent_cut)
-        return;
-    cse_host_message message = { .kind = CSE_HOST_CUT };
-    message.cut.epoch = m->epoch;
-    message.cut.number = cut->number;
-    message.cut.execution = cut->execution;
-    message.cut.first_step = cut->cut.first_step;
-    message.cut.ends = cut->ends;
-    message.cut.bounds =
-        (cse_message_bytes){ bounds, cse_host_bounds_encode(cut->cut.bounds, m->options.host_count,
-                                                            bounds) };
-    if (send(m, host, &message) == CSE_OK)
-        to->sent_cut = cut->number;
-}
-
 static cse_status take_cut(cse_members *m, const cse_host_message *message)
 {
-    numbered_cut cut = { .number = message->cut.number, .execution = message->cut.execution };
+    cse_numbered_cut cut = { .number = message->cut.number, .execution = message->cut.execution };
     cut.ends = message->cut.ends != 0;
     cut.cut.first_step = message->cut.first_step;
     cut.cut.host_count = m->options.host_count;
@@ -488,14 +359,15 @@ void cse_members_begin(cse_members *m, const cse_members_execution *execution)
     m->executes = m->wants_end = false;
     m->steps_done = m->steps_before = m->promised = execution->first_step;
     m->limit = execution->first_step + 2;
-    if (leads(m))
-        m->first = m->newest = (numbered_cut){ .number = 0 };
+    if (cse_members_leads(m))
+        m->first = m->newest = (cse_numbered_cut){ .number = 0 };
 }
 
 static bool all_ready(const cse_members *m)
 {
     for (int h = 0; h < m->options.host_count; h++)
-        if (h != m->options.host && counts(m, h) && m->members[h].ready < m->execution.number)
+        if (h != m->options.host && cse_members_counts(m, h) &&
+            m->members[h].ready < m->execution.number)
             return false;
     return true;
 }
@@ -503,7 +375,7 @@ static bool all_ready(const cse_members *m)
 bool cse_members_may_begin(cse_members *m, cse_host_cut *cut)
 {
     assert(m->begun);
-    if (leads(m) && m->first.number == 0) {
+    if (cse_members_leads(m) && m->first.number == 0) {
         if (!all_ready(m))
             return false;
         make_cut(m, m->execution.first_step);
@@ -539,7 +411,7 @@ static void take_end(cse_members *m, const cse_host_message *message)
 
 static void take_leave(cse_members *m, int host, const cse_host_message *message)
 {
-    char why[WHY_BYTES];
+    char why[CSE_MEMBERS_WHY_BYTES];
     snprintf(why, sizeof why, "it cannot go on: %.400s", message->leave.reason);
     lose(m, host, why);
     m->members[host].told_end = true;
@@ -547,7 +419,7 @@ static void take_leave(cse_members *m, int host, const cse_host_message *message
 
 static cse_status take_as_leader(cse_members *m, int host, const cse_host_message *message)
 {
-    member *one = &m->members[host];
+    cse_member *one = &m->members[host];
     if (message->kind == CSE_HOST_HELLO) {
         take_hello(m, host, message);
         return CSE_OK;
@@ -617,121 +489,8 @@ cse_status cse_members_receive(cse_members *m, int host, const cse_host_message 
 {
     assert(host >= 0 && host < m->options.host_count && host != m->options.host);
     m->members[host].heard_ns = now_ns;
-    return leads(m) ? take_as_leader(m, host, message) : take_as_follower(m, host, message);
-}
-
-/* ---- what is due ---- */
-
-static void send_file(cse_members *m, int host)
-{
-    member *to = &m->members[host];
-    if (to->sent_bytes < 0 && send(m, host, &m->job) == CSE_OK)
-        to->sent_bytes = 0;
-    while (to->sent_bytes >= 0 && to->sent_bytes < m->job.job.file_bytes) {
-        cse_host_message file = { .kind = CSE_HOST_FILE };
-        const int64_t left = m->job.job.file_bytes - to->sent_bytes;
-        const size_t wanted =
-            left < CSE_HOST_MESSAGE_CHUNK_BYTES ? (size_t)left : CSE_HOST_MESSAGE_CHUNK_BYTES;
-        if (m->chunk == NULL)
-            m->chunk = cse_calloc(1, CSE_HOST_MESSAGE_CHUNK_BYTES);
-        const int64_t got =
-            m->options.io->read_file(m->options.io->self, to->sent_bytes, m->chunk, wanted);
-        if (got != (int64_t)wanted)
-            return;
-        file.file.offset = to->sent_bytes;
-        file.file.bytes = (cse_message_bytes){ m->chunk, wanted };
-        if (send(m, host, &file) != CSE_OK)
-            return;
-        to->sent_bytes += got;
-    }
-}
-
-static void send_lost(cse_members *m, int host)
-{
-    member *to = &m->members[host];
-    cse_host_message lost = { .kind = CSE_HOST_LOST };
-    if (to->sent_epoch >= m->epoch)
-        return;
-    lost.lost.epoch = m->epoch;
-    lost.lost.hosts = (int64_t)cse_members_lost(m);
-    if (send(m, host, &lost) == CSE_OK)
-        to->sent_epoch = m->epoch;
-}
-
-static void lead(cse_members *m, int host, int64_t now_ns)
-{
-    member *to = &m->members[host];
-    if (to->state != CSE_MEMBER_PRESENT || !to->said_hello)
-        return;
-    if (m->end.kind != 0) {
-        if (!to->told_end && send(m, host, &m->end) == CSE_OK)
-            to->told_end = true;
-        return;
-    }
-    if (m->job.kind != 0)
-        send_file(m, host);
-    send_lost(m, host);
-    send_cut(m, host, &m->first);
-    send_cut(m, host, &m->newest);
-    send_turn(m, host, now_ns);
-}
-
-static void say_hello(cse_members *m, int host)
-{
-    const cse_host_identity *own = &m->options.identity;
-    cse_host_message hello = { .kind = CSE_HOST_HELLO };
-    hello.hello.process = m->options.process;
-    hello.hello.build = own->build;
-    hello.hello.instruction_set = own->instruction_set;
-    hello.hello.kernels = own->kernels;
-    hello.hello.deterministic = own->deterministic;
-    m->members[host].said_hello = send(m, host, &hello) == CSE_OK;
-}
-
-/* The leader counts on a cut once the arena has it, or never will. */
-static int64_t known_cut(const cse_members *m)
-{
-    const bool known = m->newest.number > 0 &&
-                       (m->execution.number > m->newest.execution || (m->executes && m->set));
-    return known ? m->newest.number : 0;
-}
-
-static void follow(cse_members *m, int host, int64_t now_ns)
-{
-    if (!m->members[host].said_hello)
-        say_hello(m, host);
-    if (!m->members[host].said_hello)
-        return;
-    if (host == m->leader) {
-        cse_host_message ready = { .kind = CSE_HOST_READY };
-        cse_host_message known = { .kind = CSE_HOST_CUT_KNOWN };
-        ready.ready.execution = m->begun ? m->execution.number : 0;
-        known.cut_known.number = known_cut(m);
-        if (ready.ready.execution > m->ready_sent && send(m, host, &ready) == CSE_OK)
-            m->ready_sent = ready.ready.execution;
-        if (known.cut_known.number > m->cut_known_sent && send(m, host, &known) == CSE_OK)
-            m->cut_known_sent = known.cut_known.number;
-    }
-    send_turn(m, host, now_ns);
-}
-
-void cse_members_tick(cse_members *m, int64_t now_ns)
-{
-    /* A host that slept heard nobody: that is not the others' silence. */
-    const int64_t slept_ns = now_ns - m->ticked_ns - m->options.lease_ns / BEATS;
-    for (int h = 0; slept_ns > 0 && h < m->options.host_count; h++)
-        m->members[h].heard_ns += slept_ns + m->options.lease_ns / BEATS;
-    m->ticked_ns = now_ns;
-    if (leads(m) && m->end.kind == 0)
-        look_for_losses(m, now_ns);
-    for (int h = 0; h < m->options.host_count; h++) {
-        if (h == m->options.host || !m->members[h].connected)
-            continue;
-        if (leads(m))
-            lead(m, h, now_ns);
-        else
-            follow(m, h, now_ns);
-    }
+    return cse_members_leads(m) ? take_as_leader(m, host, message)
+                                : take_as_follower(m, host, message);
 }
 
 void cse_members_follow(cse_members *m, int leader, int64_t epoch)
@@ -740,7 +499,7 @@ void cse_members_follow(cse_members *m, int leader, int64_t epoch)
     m->leader = leader;
     m->epoch = epoch;
     m->begun = m->executes = m->set = false;
-    m->first = m->newest = (numbered_cut){ .number = 0 };
+    m->first = m->newest = (cse_numbered_cut){ .number = 0 };
     m->execution = (cse_members_execution){ .number = 0 };
     m->ready_sent = m->cut_known_sent = m->record_count = 0;
     m->end.kind = 0;
@@ -789,7 +548,7 @@ uint64_t cse_members_lost(const cse_members *m)
 {
     uint64_t mask = 0;
     for (int h = 0; h < m->options.host_count; h++)
-        mask |= (uint64_t)!counts(m, h) << h;
+        mask |= (uint64_t)!cse_members_counts(m, h) << h;
     return mask;
 }
 
@@ -810,7 +569,7 @@ bool cse_members_are_connected(const cse_members *m, int host)
 
 int64_t cse_members_steps_of(const cse_members *m, int host)
 {
-    const member *one = &m->members[host];
+    const cse_member *one = &m->members[host];
     const int64_t last = ends_at(m) < m->execution.last_step ? ends_at(m) : m->execution.last_step;
     if (one->execution == m->execution.number && one->steps_done >= 0)
         return one->steps_done;
@@ -829,19 +588,19 @@ bool cse_members_differ(const cse_members *m, int *host, int64_t *step)
 
 const cse_host_message *cse_members_told_to_end(const cse_members *m)
 {
-    return !leads(m) && m->end.kind != 0 ? &m->end : NULL;
+    return !cse_members_leads(m) && m->end.kind != 0 ? &m->end : NULL;
 }
 
 bool cse_members_lack_leader(const cse_members *m, int *successor)
 {
-    const member *leader = &m->members[m->leader];
+    const cse_member *leader = &m->members[m->leader];
     const bool ended = leader->gone && !leader->connected;
     const int64_t patience_ns = ended ? GONE_NS : PATIENCE(m->options.lease_ns);
-    if (leads(m) || m->ticked_ns - m->members[m->leader].heard_ns <= patience_ns)
+    if (cse_members_leads(m) || m->ticked_ns - m->members[m->leader].heard_ns <= patience_ns)
         return false;
     *successor = m->options.host;
     for (int h = m->options.host - 1; h >= 0; h--)
-        if (h != m->leader && counts(m, h) && m->members[h].connected &&
+        if (h != m->leader && cse_members_counts(m, h) && m->members[h].connected &&
             m->ticked_ns - m->members[h].heard_ns <= m->options.lease_ns)
             *successor = h;
     return true;

@@ -5,13 +5,13 @@
  * host cannot go on. The job's thread calls the functions here; what an arena has to know (a new
  * cut, who is lost, how far others are) is told to it in the turns of its execution's loop
  * (execution_options.h). */
-#ifndef CSE_WORKERS_HOSTS_HOST_GROUP_H
-#define CSE_WORKERS_HOSTS_HOST_GROUP_H
+#ifndef CSE_WORKERS_GROUP_HOST_GROUP_H
+#define CSE_WORKERS_GROUP_HOST_GROUP_H
 
 #include <stdbool.h>
 
 #include "workers/control/execution_options.h"
-#include "workers/hosts/members.h"
+#include "workers/group/members.h"
 
 typedef struct cse_host_group cse_host_group;
 

@@ -1,5 +1,5 @@
 /* The order of the lines is fixed, so that each is read once and none is missing. */
-#include "workers/hosts/agent_place.h"
+#include "workers/group/agent_place.h"
 
 #include <errno.h>
 #include <stdio.h>

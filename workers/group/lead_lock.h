@@ -3,8 +3,8 @@
  *
  * The file names the run, so that a host whose folder of that name is another one never takes the
  * lead: it would go on from nothing. */
-#ifndef CSE_WORKERS_HOSTS_LEAD_LOCK_H
-#define CSE_WORKERS_HOSTS_LEAD_LOCK_H
+#ifndef CSE_WORKERS_GROUP_LEAD_LOCK_H
+#define CSE_WORKERS_GROUP_LEAD_LOCK_H
 
 #include "csengine/status.h"
 

@@ -4,8 +4,8 @@
  * Hosts tell their leader the digests of their records as they come, which is at different times;
  * each is compared with the leader's own once both are there. Those that come more than
  * CSE_RECORD_CHECK_STEPS apart are not compared. */
-#ifndef CSE_WORKERS_HOSTS_RECORD_CHECK_H
-#define CSE_WORKERS_HOSTS_RECORD_CHECK_H
+#ifndef CSE_WORKERS_GROUP_RECORD_CHECK_H
+#define CSE_WORKERS_GROUP_RECORD_CHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>

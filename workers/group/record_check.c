@@ -1,5 +1,5 @@
 /* A ring by step for each host. */
-#include "workers/hosts/record_check.h"
+#include "workers/group/record_check.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The table gives the form; what numbers may be is checked here, once for all receivers. */
-#include "workers/hosts/host_message.h"
+#include "workers/group/host_message.h"
 
 #include <string.h>
 

@@ -34,6 +34,7 @@ typedef struct follower {
     cse_run_directory directory;
     struct cse_job_hosts hosts;
     cse_host_job given;
+    char weights_digest[65]; /* of its own last state; "": the job did not end */
     bool input_ended;
     int lock; /* of the lead, once it is taken; else -1 */
     bool gave_up;
@@ -173,8 +174,21 @@ static cse_status run_job(follower *f)
     prepared.settings.self = f;
     if (status == CSE_OK)
         status = cse_job_run(&prepared.settings, &result);
+    if (status == CSE_OK && !result.stopped)
+        memcpy(f->weights_digest, result.weights_digest, sizeof f->weights_digest);
     cse_config_destroy(&prepared.config);
     return status;
+}
+
+/* The last state is in no record: its digest is compared instead. */
+static cse_status compare_weights(const follower *f, const char *leaders)
+{
+    if (*leaders == '\0' || f->weights_digest[0] == '\0' || strcmp(leaders, f->weights_digest) == 0)
+        return CSE_OK;
+    return cse_fail(CSE_DATA,
+                    "the weights after the last step are others here (digest %.16s...) than on the "
+                    "leading host (%.16s...): one of the two computes wrong bits",
+                    f->weights_digest, leaders);
 }
 
 /* The job is over here; the leader says when it is for all. */
@@ -260,7 +274,7 @@ static cse_status follow(follower *f)
     if (cse_host_group_told(f->group, &told))
         return told.kind == CSE_HOST_REFUSED
                    ? cse_fail(CSE_UNAVAILABLE, "refused: %s", told.refused.reason)
-                   : CSE_OK;
+                   : compare_weights(f, told.leave.weights_digest);
     bool is_next;
     if (cse_host_group_lacks_leader(f->group, &is_next))
         return cse_fail(CSE_UNAVAILABLE, "the leading host is not heard of any more");

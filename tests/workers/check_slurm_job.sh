@@ -34,8 +34,9 @@ set_steps() { # number: the run's last step, in the configuration that the job r
 set_steps 100000000
 
 # shellcheck disable=SC2086 # one word each
-job=$(sbatch --parsable -N 2 --output "$hosts_folder/job.out" "$source/deploy/several_hosts.sbatch" \
-    "$hosts_folder/run.yaml" "$hosts_folder/run" $flags --set backend.cluster_config.lease_s=5)
+job=$(sbatch --parsable -N 2 --output "$hosts_folder/job.out" \
+    "$source/deploy/several_hosts.sbatch" "$hosts_folder/run.yaml" "$hosts_folder/run" $flags \
+    --set backend.cluster_config.lease_s=5)
 is_running() {
     python3 - "$hosts_folder/run/run.db" 2>/dev/null <<'STATE'
 import sqlite3, sys

@@ -237,7 +237,8 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
         cse_config_override *override = &(*overrides)[(*count)++];
         *override = (cse_config_override){ option->path, value, memory, literal };
         memory += strlen(option->name) + 3;
-        if (literal && strchr(option->argument, ',') != NULL && strpbrk(value, "\"\\") == NULL) {
+        if (literal && option->argument != NULL && strchr(option->argument, ',') != NULL &&
+            strpbrk(value, "\"\\") == NULL) {
             *override = (cse_config_override){ option->path, memory, override->origin, false };
             const size_t room = strlen(value) + sizeof "[\"\"]";
             snprintf(memory, room, "[\"%s\"]", value);

@@ -268,7 +268,8 @@ static cse_status follow(follower *f)
     cse_status status = run_job(f);
     if (status == CSE_OK)
         status = wait_for_leave(f);
-    if (f->lock >= 0 && status == CSE_OK)
+    if (f->lock >=
+        0) /* from its last step, or, where that could not be saved, from an earlier one */
         return lead(f);
     cse_host_message told;
     if (cse_host_group_told(f->group, &told))

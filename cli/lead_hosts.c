@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "run/job/job_hosts.h"
@@ -242,6 +243,10 @@ static cse_status take_lock(led *l, const cse_job_settings *settings)
 static cse_status open_hosts(led *l, const cse_job_settings *settings)
 {
     const cse_job_host_settings *s = &settings->host_settings;
+    if (cse_confinement_view() != NULL)
+        return cse_fail(CSE_PERMISSION,
+                        "backend.cluster_config.hosts: a confined job starts nothing "
+                        "on other hosts");
     CSE_TRY(find_hosts(l, s));
     if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
         return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");

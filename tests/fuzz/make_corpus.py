@@ -122,18 +122,26 @@ words("configuration", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', tables))
 words("graph", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', open(f"{tree}/engine/graph/json.c").read()))
 
 
-# Messages of each kind in the header's table, with fields of small numbers and texts.
-header = open(f"{tree}/workers/messages/message.h").read()
-version = int(re.search(r"CSE_MESSAGE_VERSION = (\d+)", header).group(1))
-table = header[header.index("define CSE_MESSAGE_TABLE"):header.index("#define CSE_MESSAGE_NO_FIELD")]
-for part in re.split(r"MESSAGE\((?=\d)", table)[1:]:
-    number, name = re.match(r"(\d+), (\w+)", part).groups()
-    body = b""
-    for kind, field in re.findall(r"FIELD\((\w+), (\w+)\)", part):
-        value = field.encode()
-        body += struct.pack("<q", 1) if kind == "INTEGER" else struct.pack("<I", len(value)) + value + b"\0"
-    write("message", name, b"CSEM" + struct.pack("<HHI", version, int(number), len(body)) + body)
-words("message", ["CSEM"])
+# Messages of each kind in a header's table, with fields of small numbers, texts and bytes.
+def messages(harness, path, mark):
+    header = open(f"{tree}/{path}").read()
+    version = int(re.search(r"_MESSAGE_VERSION = (\d+)", header).group(1))
+    table = header[header.index("_MESSAGE_TABLE"):header.index("_MESSAGE_NO_FIELD")]
+    for part in re.split(r"MESSAGE\(\s*(?:\\\n\s*)?(?=\d)", table)[1:]:
+        number, name = re.match(r"(\d+),\s*(\w+)", part).groups()
+        body = b""
+        for kind, field in re.findall(r"FIELD\((\w+), (\w+)\)", part):
+            value = field.encode().ljust(16, b"_")[:16]
+            if kind == "INTEGER":
+                body += struct.pack("<q", 1)
+            else:
+                body += struct.pack("<I", len(value)) + value + (b"\0" if kind == "TEXT" else b"")
+        write(harness, name, mark + struct.pack("<HHI", version, int(number), len(body)) + body)
+    words(harness, [mark.decode()])
+
+
+messages("message", "workers/messages/message.h", b"CSEM")
+messages("host_message", "workers/group/host_message.h", b"CSEH")
 
 csv = b'\xef\xbb\xbfa,"b c",d\r\n1,-2.5e3,0.1\r\n"3", 4 ,5e-310\n'
 write("dataset", "header", b"\1" + csv)

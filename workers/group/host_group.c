@@ -436,16 +436,6 @@ bool cse_host_group_lacks_leader(cse_host_group *g, bool *is_next)
     return lacks;
 }
 
-bool cse_host_group_is_over(cse_host_group *g)
-{
-    bool is_next;
-    lock(g);
-    const bool over = !cse_host_group_leads(g) &&
-                      (cse_members_told_to_end(g->members) != NULL || lacks_leader(g, &is_next));
-    unlock(g);
-    return over;
-}
-
 bool cse_host_group_told(cse_host_group *g, cse_host_message *message)
 {
     lock(g);
@@ -563,7 +553,10 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
     g->steps_done = done;
     const cse_host_cut *next = cse_members_next_cut(g->members);
     cse_status status = CSE_OK;
-    if (next != NULL && next->first_step > done) {
+    if (next != NULL && next->first_step <= done)
+        status = cse_fail(CSE_INTERNAL, "hosts: a cut of step %lld on came after step %lld",
+                          (long long)next->first_step, (long long)done);
+    else if (next != NULL) {
         status = cse_cluster_set_cut(cluster, next);
         if (status == CSE_OK)
             cse_members_cut_is_set(g->members);
@@ -641,7 +634,9 @@ cse_status cse_host_group_begin(cse_host_group *g, const cse_members_execution *
     unlock(g);
     wake(g);
     while (!may && status == CSE_OK) {
-        if (stops(self) != 0)
+        const int asked = stops(self);
+        /* One that has trained stops in the execution, where its last step is saved. */
+        if (asked > 1 || (asked == 1 && !(g->has_begun && cse_host_group_leads(g))))
             return cse_fail(CSE_INTERRUPTED, "stopped on request before the first step");
         lock(g);
         status = cse_host_group_leads(g) ? CSE_OK : why_over(g);

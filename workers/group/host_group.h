@@ -67,8 +67,6 @@ typedef struct cse_host_job {
  * no leader (any more); CSE_INTERRUPTED: `stops` says so. */
 cse_status cse_host_group_wait_job(cse_host_group *group, const char *directory,
                                    int (*stops)(void *self), void *self, cse_host_job *job);
-/* Whether the job is to end at once: the leader said so, or has not been heard of for long. */
-bool cse_host_group_is_over(cse_host_group *group);
 /* What the leader said at the end (kind REFUSED or LEAVE); false: nothing. Texts are valid until
  * the group is closed. */
 bool cse_host_group_told(cse_host_group *group, cse_host_message *message);

@@ -628,6 +628,8 @@ static cse_status look_back(job *j)
 {
     const cse_job_settings *s = j->settings;
     const char *model_dir = j->session->configuration.model_dir;
+    if (s->mode == CSE_JOB_TRAIN)
+        CSE_TRY(cse_job_best_metric(j, &j->best));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);

@@ -55,6 +55,7 @@ sources_of() { # harness
         graph) ls engine/graph/*.c ;;
         message) ls workers/messages/message.c workers/messages/message_codec.c ;;
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
+        link) ls workers/links/*.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
@@ -63,7 +64,7 @@ sources_of() { # harness
     )
 }
 
-harnesses='request configuration graph message host_message dataset manifest checkpoint'
+harnesses='request configuration graph message host_message link dataset manifest checkpoint'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

@@ -330,7 +330,7 @@ static void make_world(uint64_t seed, int count)
     w->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     w->now_ns = 1;
     w->count = count > 0 ? count : draw(8) == 0 ? 2 + (int)draw(63) : 2 + (int)draw(5);
-    w->steps_per_tick = w->count < 8 && draw(2) == 0 ? 40 : 3;
+    w->steps_per_tick = count == 0 && w->count < 8 && draw(2) == 0 ? 40 : 3;
     for (int e = 1; e <= EXECUTIONS; e++) {
         w->last[e] = 1 + (int64_t)draw(e == 1 ? 1500 : 60);
         w->ends[e] = -1;

@@ -29,7 +29,8 @@ export PATH CSENGINE_EXECUTABLE
 flags="--compile_dir $hosts_folder/compiled --set fit.val_dataloader=null
     --set checkpoint.steps=1000000000 --set logging.log_steps=1000000000"
 set_steps() { # number: the run's last step, in the configuration that the job reads
-    sed "s/num_steps: [0-9]*/num_steps: $1/" "$source/configs/synthetic.yaml" >"$hosts_folder/run.yaml"
+    sed "s/num_steps: [0-9]*/num_steps: $1/" "$source/configs/synthetic.yaml" \
+        >"$hosts_folder/run.yaml"
 }
 set_steps 100000000
 
@@ -61,7 +62,8 @@ slurm_wait 120 'the job does not end' is_over
 csengine start "$hosts_folder/run.yaml" --model_dir "$hosts_folder/alone" --no_dashboard \
     $flags >"$hosts_folder/alone.out" 2>&1 || complain "alone: $(cat "$hosts_folder/alone.out")"
 digest=$(grep 'Weights digest' "$hosts_folder/alone.out")
-[ -n "$digest" ] && [ "$(grep 'Weights digest' "$hosts_folder/job.out" | tail -n 1)" = "$digest" ] ||
+trained=$(grep 'Weights digest' "$hosts_folder/job.out" | tail -n 1)
+[ -n "$digest" ] && [ "$trained" = "$digest" ] ||
     complain "the weights are not those of one host: $digest"
 cat "$hosts_folder/job.out"
 exit $failed

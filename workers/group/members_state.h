@@ -1,7 +1,7 @@
 /* Internals of the membership: its state, and the functions that its files share.
  *
- * members_events.c takes what happens; members_due.c sends what is due, which follows from what each host
- * is known to have. */
+ * members_events.c takes what happens; members_due.c sends what is due, which follows from what
+ * each host is known to have. */
 #ifndef CSE_WORKERS_GROUP_MEMBERS_STATE_H
 #define CSE_WORKERS_GROUP_MEMBERS_STATE_H
 

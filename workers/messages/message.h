@@ -11,7 +11,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 4,
+    CSE_MESSAGE_VERSION = 5,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* enough for a loader's settings */
 };
 

@@ -27,6 +27,7 @@ static const struct {
     { { "/graph", "getGraph", "" }, NULL, false },
     { { "/precision", "getPrecision", "" }, NULL, false },
     { { "/topology", "getTopology", "samples=120" }, NULL, false },
+    { { "/goodput", "getGoodput", "" }, NULL, false },
     { { "/tensors", "listTensors", "" }, NULL, false },
     { { "/numerics", "getNumerics", "limit=1000" }, "records", false },
     { { "/trace", "getTrace", "" }, NULL, false },

@@ -212,10 +212,10 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
 
 static json_t *links_json(const char *id)
 {
-    static const char *const names[] = { "events",     "transitions", "logs",      "metrics",
-                                         "closures",   "graph",       "precision", "topology",
-                                         "numerics",   "tensors",     "trace",     "config",
-                                         "checkpoints" };
+    static const char *const names[] = { "events",      "transitions", "logs",      "metrics",
+                                         "closures",    "graph",       "precision", "topology",
+                                         "numerics",    "tensors",     "trace",     "config",
+                                         "checkpoints", "goodput" };
     json_t *links = json_object();
     json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s", id));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

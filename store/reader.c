@@ -245,7 +245,7 @@ cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
     cse_text sql = { 0 };
     cse_row row = { .kind = kind };
     sqlite3_stmt *statement = NULL;
-    if (kind == CSE_ROW_KERNEL && !has_table(reader, kind))
+    if ((kind == CSE_ROW_KERNEL || kind == CSE_ROW_GOODPUT) && !has_table(reader, kind))
         return CSE_OK;
     cse_status status = build_sql(kind, query, &sql);
     int code = SQLITE_OK;

@@ -49,6 +49,10 @@ typedef enum cse_row_priority {
     X(KERNEL, "kernels", "attempt step process kernel calls total_ns min_ns median_ns",          \
       "iisiiiii", NULL, SAMPLE)                                                                  \
     X(TOPOLOGY, "topology", "time_ms payload", "ij", "topology", SAMPLE)                         \
+    X(GOODPUT, "goodput",                                                                        \
+      "attempt start_ms time_ms starting_ms compute_ms input_ms update_ms communication_ms "     \
+      "save_ms validation_ms recovery_ms paused_ms idle_ms",                                     \
+      "iiiiiiiiiiiii", NULL, METRIC)                                                             \
     X(ARTEFACT, "artefacts", "name time_ms media_type content", "sisb", NULL, KEPT)
 
 typedef enum cse_row_kind {

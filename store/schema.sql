@@ -58,5 +58,11 @@ CREATE INDEX IF NOT EXISTS kernels_by_step ON kernels(attempt, step);
 
 CREATE TABLE IF NOT EXISTS topology(time_ms INTEGER PRIMARY KEY, payload TEXT);
 
+-- Where the time of each attempt went, from start_ms to time_ms: the bins add up to it.
+CREATE TABLE IF NOT EXISTS goodput(attempt INTEGER PRIMARY KEY, start_ms INTEGER, time_ms INTEGER,
+    starting_ms INTEGER, compute_ms INTEGER, input_ms INTEGER, update_ms INTEGER,
+    communication_ms INTEGER, save_ms INTEGER, validation_ms INTEGER, recovery_ms INTEGER,
+    paused_ms INTEGER, idle_ms INTEGER);
+
 CREATE TABLE IF NOT EXISTS artefacts(name TEXT PRIMARY KEY, time_ms INTEGER, media_type TEXT,
     content BLOB) WITHOUT ROWID;

@@ -21,6 +21,7 @@ struct cse_store {
     cse_store_options options; /* defaults filled in */
     int lock;                  /* descriptor of run.lock */
     int64_t attempt;
+    cse_store_past past;
     pthread_t thread;
 
     pthread_mutex_t mutex; /* guards the members up to the blank line */

@@ -107,6 +107,16 @@ static void read_numbers(cse_store *store)
         1;
 }
 
+static void read_past(cse_store *store)
+{
+    store->past = (cse_store_past){
+        .last_step = cse_database_integer(
+            store->database, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'last_step'"),
+        .time_ms = cse_database_integer(
+            store->database, "SELECT time_ms FROM goodput ORDER BY attempt DESC LIMIT 1"),
+    };
+}
+
 /* Recoveries are counted over all attempts. */
 static void read_recoveries(cse_store *store)
 {
@@ -278,6 +288,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         status = cse_publisher_open(store->options.events_endpoint, &store->publisher);
     if (status == CSE_OK) {
         read_numbers(store);
+        read_past(store);
         read_recoveries(store);
         store->buckets = cse_buckets_new(store->attempt);
         close_attempt_before(store);
@@ -600,4 +611,18 @@ void cse_store_artefact(cse_store *store, const char *name, const char *media_ty
 {
     if (store != NULL)
         ENQUEUE(store, CSE_ROW_ARTEFACT, name, cse_unix_ms(), media_type, content, size);
+}
+
+void cse_store_goodput(cse_store *store, const cse_goodput_row *row)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_GOODPUT, store->attempt, row->start_ms, row->time_ms,
+                row->starting_ms, row->compute_ms, row->input_ms, row->update_ms,
+                row->communication_ms, row->save_ms, row->validation_ms, row->recovery_ms,
+                row->paused_ms, row->idle_ms);
+}
+
+cse_store_past cse_store_past_of(const cse_store *store)
+{
+    return store != NULL ? store->past : (cse_store_past){ .last_step = 0 };
 }

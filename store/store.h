@@ -160,6 +160,17 @@ void cse_store_kernel(cse_store *store, const cse_kernel_row *row);
 /* `payload` is JSON. */
 void cse_store_topology(cse_store *store, const char *payload);
 
+/* Where the time of this attempt went until `time_ms`; replaces what was told before. The columns
+ * are those of the table, their words those of run/record/goodput.h. */
+typedef struct cse_goodput_row {
+    int64_t start_ms, time_ms;
+    int64_t starting_ms, compute_ms, input_ms, update_ms, communication_ms;
+    int64_t save_ms, validation_ms, recovery_ms, paused_ms, idle_ms;
+} cse_goodput_row;
+void cse_store_goodput(cse_store *store, const cse_goodput_row *row);
+
+cse_store_past cse_store_past_of(const cse_store *store);
+
 void cse_store_artefact(cse_store *store, const char *name, const char *media_type,
                         const void *content, size_t size);
 

@@ -14,6 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/precision/graphamp.h"
+#include "run/record/goodput.h"
 #include "run/record/printed.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
@@ -24,6 +25,7 @@ enum {
 };
 #define PROGRESS_INTERVAL_NS INT64_C(500000000) /* between two reports of a validation */
 #define CLOSURE_INTERVAL_NS INT64_C(50000000)   /* between two rows of one closure */
+#define GOODPUT_INTERVAL_NS INT64_C(1000000000) /* between two accounts of the time */
 
 struct cse_recorder {
     bool ends_early; /* training ends as at its last step: nobody cancels it */
@@ -38,7 +40,12 @@ struct cse_recorder {
     int64_t told_ns;                 /* when the progress of a validation was last reported */
     int64_t closure_ns[MOST_CLOSURES], closures_skipped[MOST_CLOSURES];
     bool is_program;
-    cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
+    cse_goodput goodput;
+    cse_store_past past;     /* of earlier attempts */
+    int64_t goodput_told_ns; /* when the account was last stored */
+    int64_t end_step;        /* of the execution */
+    bool steps_ended;        /* it has reached it */
+    cse_printed *printed;    /* what the closure that is called prints; NULL: not kept */
 };
 
 /* ---- beginning and end ---- */
@@ -105,6 +112,103 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
                            options->configuration_origins, strlen(options->configuration_origins));
 }
 
+/* ---- where the time went ---- */
+
+static int64_t unix_ms(const cse_recorder *recorder, int64_t clock_ns)
+{
+    return (clock_ns + recorder->unix_ns) / 1000000;
+}
+
+/* A coordinator that takes the run over has been missing since the one before told of its time. */
+static void begin_account(cse_recorder *recorder, bool takes_over)
+{
+    const int64_t now_ns = cse_clock_ns();
+    recorder->past = cse_store_past_of(recorder->store);
+    const int64_t missing_ns = recorder->past.time_ms * 1000000 - recorder->unix_ns;
+    if (takes_over)
+        cse_goodput_begin(&recorder->goodput, CSE_GOODPUT_RECOVERY,
+                          recorder->past.time_ms > 0 && missing_ns < now_ns ? missing_ns : now_ns);
+    else
+        cse_goodput_begin(&recorder->goodput, CSE_GOODPUT_STARTING, now_ns);
+}
+
+static void tell_goodput(cse_recorder *recorder)
+{
+    const int64_t now_ns = cse_clock_ns();
+    const cse_goodput until = cse_goodput_until(&recorder->goodput, now_ns);
+    int64_t ms[CSE_GOODPUT_BINS], sum_ms = 0;
+    cse_goodput_milliseconds(&until, ms);
+    for (int b = 0; b < CSE_GOODPUT_BINS; b++)
+        sum_ms += ms[b];
+    const int64_t start_ms = unix_ms(recorder, until.start_ns);
+    cse_store_goodput(recorder->store,
+                      &(cse_goodput_row){ .start_ms = start_ms,
+                                          .time_ms = start_ms + sum_ms,
+                                          .starting_ms = ms[CSE_GOODPUT_STARTING],
+                                          .compute_ms = ms[CSE_GOODPUT_COMPUTE],
+                                          .input_ms = ms[CSE_GOODPUT_INPUT],
+                                          .update_ms = ms[CSE_GOODPUT_UPDATE],
+                                          .communication_ms = ms[CSE_GOODPUT_COMMUNICATION],
+                                          .save_ms = ms[CSE_GOODPUT_SAVE],
+                                          .validation_ms = ms[CSE_GOODPUT_VALIDATION],
+                                          .recovery_ms = ms[CSE_GOODPUT_RECOVERY],
+                                          .paused_ms = ms[CSE_GOODPUT_PAUSED],
+                                          .idle_ms = ms[CSE_GOODPUT_IDLE] });
+    recorder->goodput_told_ns = now_ns;
+}
+
+static void enter(cse_recorder *recorder, cse_goodput_bin doing)
+{
+    cse_goodput_enter(&recorder->goodput, doing, cse_clock_ns());
+}
+
+/* What is prepared for is part of it: the start of a validation is validation. */
+static void enter_preparation(cse_recorder *recorder, bool training)
+{
+    const bool takes_over =
+        recorder->goodput.doing == CSE_GOODPUT_RECOVERY && recorder->goodput_told_ns == 0;
+    if (training && !takes_over)
+        enter(recorder, CSE_GOODPUT_STARTING);
+    else if (!training)
+        enter(recorder, CSE_GOODPUT_VALIDATION);
+}
+
+static void account_phase(cse_recorder *recorder, cse_phase phase)
+{
+    const bool training = recorder->step->training;
+    const cse_goodput_bin steps = recorder->steps_ended ? CSE_GOODPUT_IDLE : CSE_GOODPUT_COMPUTE;
+    switch (phase) {
+    case CSE_PHASE_STARTING:
+        enter_preparation(recorder, training);
+        return;
+    case CSE_PHASE_RUNNING:
+        enter(recorder, training ? steps : CSE_GOODPUT_VALIDATION);
+        break;
+    case CSE_PHASE_PAUSED:
+        enter(recorder, CSE_GOODPUT_PAUSED);
+        break;
+    case CSE_PHASE_RECOVERING:
+        enter(recorder, CSE_GOODPUT_RECOVERY);
+        break;
+    case CSE_PHASE_CANCELLING:
+        enter(recorder, CSE_GOODPUT_IDLE);
+        break;
+    case CSE_PHASE_PAUSING:
+        return; /* it takes steps until it is paused */
+    }
+    tell_goodput(recorder);
+}
+
+static void account_step(cse_recorder *recorder, const cse_record *record)
+{
+    if (!recorder->step->training)
+        return;
+    cse_goodput_step(&recorder->goodput, record, record->step < recorder->past.last_step);
+    recorder->steps_ended = record->step + 1 == recorder->end_step;
+    if (recorder->steps_ended)
+        enter(recorder, CSE_GOODPUT_IDLE);
+}
+
 static void release(cse_recorder **recorder)
 {
     /* Closed before the log sink is removed, since the store's thread may log until it ends. */
@@ -147,6 +251,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     if (options->is_program)
         recorder->printed = cse_printed_new();
     recorder->activity.phase = CSE_RUN_PHASE_TRAIN;
+    begin_account(recorder, options->succession.takes_over);
     cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
     cse_log_set_sink(keep_record, recorder);
     *result = recorder;
@@ -163,6 +268,7 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
     snprintf(message, sizeof message, "%s", status != CSE_OK ? cse_error_message() : "");
     if (end->weights_digest[0] != '\0')
         cse_store_set(store, "weights_digest", end->weights_digest);
+    tell_goodput(*recorder);
     cse_store_set(store, "control_endpoint", NULL);
     cse_store_set(store, "events_endpoint", NULL);
     if (end->left_alone && (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped)))
@@ -186,11 +292,6 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
 
 /* ---- steps ---- */
 
-static int64_t unix_ms(const cse_recorder *recorder, int64_t clock_ns)
-{
-    return (clock_ns + recorder->unix_ns) / 1000000;
-}
-
 static void tell_activity(cse_recorder *recorder)
 {
     cse_store_activity(recorder->store, &recorder->activity);
@@ -202,6 +303,9 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_recorder *recorder = self;
     cse_store *store = recorder->store;
     recorder->step = step;
+    recorder->end_step = report->last_step;
+    recorder->steps_ended = false;
+    cse_goodput_new_counters(&recorder->goodput);
     memset(recorder->closure_ns, 0, sizeof recorder->closure_ns); /* other closures */
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
@@ -233,6 +337,7 @@ static void on_statistics(void *self, const cse_record *record)
 static void on_step(void *self, const cse_record *record)
 {
     cse_recorder *recorder = self;
+    account_step(recorder, record);
     if (!recorder->step->training) {
         bool is_last = record->step + 1 == recorder->activity.steps;
         recorder->activity.step = record->step + 1;
@@ -338,6 +443,7 @@ static int64_t kept_steps(void *self, int64_t handed, bool hurry)
 static void on_save(void *self)
 {
     cse_recorder *recorder = self;
+    cse_goodput_save(&recorder->goodput, true, cse_clock_ns());
     (void)cse_store_flush(recorder->store);
 }
 
@@ -357,6 +463,7 @@ static void on_phase(void *self, cse_phase phase, const char *message)
         [CSE_PHASE_RECOVERING] = CSE_RUN_RECOVERING, [CSE_PHASE_CANCELLING] = CSE_RUN_CANCELLING,
     };
     cse_recorder *recorder = self;
+    account_phase(recorder, phase);
     if (phase == CSE_PHASE_CANCELLING && recorder->ends_early)
         return;
     /* Validations and later training segments belong to the run that already started. */
@@ -403,7 +510,10 @@ static void on_scale(void *self, int num_csx)
 
 static void on_topology(void *self, const char *json)
 {
-    cse_store_topology(((cse_recorder *)self)->store, json);
+    cse_recorder *recorder = self;
+    cse_store_topology(recorder->store, json);
+    if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
+        tell_goodput(recorder);
 }
 
 static void on_spans(void *self, const cse_process_span *spans, int count)
@@ -442,10 +552,11 @@ static void on_kernels(void *self, const cse_kernel_time *times, int count)
 
 static void on_graph(void *self, const cse_step *step)
 {
-    const cse_recorder *recorder = self;
+    cse_recorder *recorder = self;
     const char *step_name = step->training ? "training" : "evaluation";
     char name[64];
     cse_text json = { 0 };
+    enter_preparation(recorder, step->training);
     cse_graph_to_json(step->graph, &json);
     snprintf(name, sizeof name, "graph.%s.json", step_name);
     cse_store_artefact(recorder->store, name, "application/json", json.data, json.size);
@@ -475,8 +586,12 @@ static void on_scalar(void *self, const cse_named_scalar *scalar)
 /* Its path holds wherever the store is read. */
 static void on_saved(void *self, const cse_saved_checkpoint *saved)
 {
+    cse_recorder *recorder = self;
+    cse_goodput_save(&recorder->goodput, false, cse_clock_ns());
+    if (!recorder->is_program)
+        return; /* the job reports it */
     char *path = realpath(saved->path, NULL);
-    cse_recorder_checkpoint(self,
+    cse_recorder_checkpoint(recorder,
                             &(cse_written_checkpoint){ .step = saved->step,
                                                        .start_ns = saved->start_ns,
                                                        .end_ns = saved->end_ns,
@@ -501,7 +616,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_closure = on_closure,
                                    .on_scalar = recorder->is_program ? on_scalar : NULL,
                                    .on_save = on_save,
-                                   .on_saved = recorder->is_program ? on_saved : NULL,
+                                   .on_saved = on_saved,
                                    .kept_steps = kept_steps,
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,
@@ -559,6 +674,7 @@ void cse_recorder_validating(cse_recorder *recorder)
 {
     if (recorder == NULL)
         return;
+    enter(recorder, CSE_GOODPUT_VALIDATION);
     recorder->activity = (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE };
     tell_activity(recorder);
 }
@@ -576,11 +692,16 @@ static void tell_meanwhile(cse_recorder *recorder, cse_run_phase phase, bool las
 
 void cse_recorder_saving(cse_recorder *recorder, bool saving)
 {
+    /* It is not written yet, or by another process while the steps go on, or it failed. */
+    if (recorder != NULL)
+        cse_goodput_save(&recorder->goodput, false, cse_clock_ns());
     tell_meanwhile(recorder, CSE_RUN_PHASE_SAVE, saving);
 }
 
 void cse_recorder_storage(cse_recorder *recorder, bool waits)
 {
+    if (recorder != NULL)
+        cse_goodput_save(&recorder->goodput, waits, cse_clock_ns());
     tell_meanwhile(recorder, CSE_RUN_PHASE_STORAGE, waits);
 }
 

@@ -200,7 +200,7 @@ def every_answer_of_a_run_is_described():
     try:
         # The plain questions are answered, not only refused as described.
         for name in ("", "/transitions", "/logs", "/metrics", "/closures", "/graph", "/precision",
-                     "/topology", "/numerics", "/tensors", "/trace", "/kernels", "/config", "/checkpoints",
+                     "/topology", "/numerics", "/tensors", "/trace", "/kernels", "/config", "/checkpoints", "/goodput",
                      "/checkpoints/300", "/checkpoints/300/file"):
             equal(server.get(f"{API}/jobs/run1{name}").status, 200, name)
         # To JSON 2.0 is an integer; and what is too long has an answer of its own.

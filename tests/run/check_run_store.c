@@ -566,6 +566,104 @@ START_TEST(a_lost_process_is_replaced_and_that_is_told)
 }
 END_TEST
 
+/* The account of the time, and the same from the transitions, by their own clock. */
+typedef struct account_seen {
+    int64_t start_ms, time_ms, sum_ms;
+    int64_t bins_ms[10]; /* in the order of the table */
+    int64_t left_ms, first_ms;
+    int64_t starting_ms, paused_ms, recovering_ms;
+} account_seen;
+
+static void read_account(void *self, const cse_row *row)
+{
+    account_seen *seen = self;
+    seen->start_ms = row->fields[1].integer;
+    seen->time_ms = row->fields[2].integer;
+    for (int i = 0; i < 10; i++) {
+        seen->bins_ms[i] = row->fields[3 + i].integer;
+        ck_assert_int_ge(seen->bins_ms[i], 0);
+        seen->sum_ms += seen->bins_ms[i];
+    }
+    ck_assert_int_eq(seen->sum_ms, seen->time_ms - seen->start_ms);
+}
+
+static void read_transition(void *self, const cse_row *row)
+{
+    account_seen *seen = self;
+    const int64_t time_ms = row->fields[1].integer;
+    const char *from = row->fields[2].text != NULL ? row->fields[2].text : "";
+    const int64_t lasted_ms = time_ms - seen->left_ms;
+    if (seen->first_ms == 0)
+        seen->first_ms = time_ms;
+    else if (strcmp(from, "COMPILING") == 0 || strcmp(from, "STARTING") == 0)
+        seen->starting_ms += lasted_ms;
+    else if (strcmp(from, "PAUSED") == 0)
+        seen->paused_ms += lasted_ms;
+    else if (strcmp(from, "RECOVERING") == 0)
+        seen->recovering_ms += lasted_ms;
+    seen->left_ms = time_ms;
+}
+
+static account_seen account_now(void)
+{
+    account_seen seen = { 0 };
+    cse_store_reader *reader = NULL;
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_GOODPUT, &everything, read_account, &seen), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &everything, read_transition, &seen),
+        CSE_OK);
+    cse_store_reader_close(&reader);
+    return seen;
+}
+
+/* Two readings of the clock are apart by what a machine with other work does between them. */
+static void assert_near(const char *what, int64_t accounted_ms, int64_t stated_ms)
+{
+    const int64_t apart_ms = accounted_ms - stated_ms;
+    ck_assert_msg(apart_ms > -300 && apart_ms < 300, "%s: %lld ms, by the transitions %lld ms",
+                  what, (long long)accounted_ms, (long long)stated_ms);
+}
+
+START_TEST(each_millisecond_of_a_run_is_in_one_bin)
+{
+    enum { STARTING, COMPUTE, INPUT, UPDATE, COMMUNICATION, SAVE, VALIDATION, RECOVERY, PAUSED };
+    cse_control_reply reply;
+    start(long_run);
+    await(CSE_RUN_RUNNING);
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 2; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(kill((pid_t)replica_now().pid, SIGKILL), 0);
+    for (int i = 0; i < 1000 && replica_now().second == 0; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(say((cse_control_request){ .command = "pause" }, &reply), CSE_OK);
+    await(CSE_RUN_PAUSED);
+    cse_sleep_ns(1200000000);
+    const account_seen paused = account_now(); /* told while it lasts */
+    ck_assert_int_gt(paused.bins_ms[PAUSED], 0);
+    ck_assert_int_eq(say((cse_control_request){ .command = "resume" }, &reply), CSE_OK);
+    await(CSE_RUN_RUNNING);
+    await_step(status_now().last_step + 100);
+    ck_assert_int_eq(
+        say((cse_control_request){ .command = "cancel", .save = true, .grace_ms = 20000 }, &reply),
+        CSE_OK);
+    ck_assert_int_eq(finish(), 130);
+    const account_seen seen = account_now();
+    assert_near("the run", seen.sum_ms, seen.left_ms - seen.first_ms);
+    assert_near("starting", seen.bins_ms[STARTING], seen.starting_ms);
+    assert_near("paused", seen.bins_ms[PAUSED], seen.paused_ms);
+    assert_near("recovery", seen.bins_ms[RECOVERY], seen.recovering_ms);
+    ck_assert_int_ge(seen.bins_ms[PAUSED], 1200);
+    ck_assert_int_gt(seen.bins_ms[RECOVERY], 0);
+    ck_assert_int_gt(seen.bins_ms[SAVE], 0);
+    ck_assert_int_gt(seen.bins_ms[COMPUTE], 0);
+    ck_assert_int_gt(seen.bins_ms[UPDATE], 0);
+    ck_assert_int_eq(seen.bins_ms[COMMUNICATION], 0);
+    ck_assert_int_eq(seen.bins_ms[VALIDATION], 0);
+}
+END_TEST
+
 START_TEST(killed_on_request_it_ends_at_once_and_says_so)
 {
     cse_control_reply reply;
@@ -664,6 +762,7 @@ int main(void)
     tcase_add_test(cases, an_operator_pauses_saves_scales_and_cancels);
     tcase_add_test(cases, processes_and_streams_of_a_run_can_be_watched);
     tcase_add_test(cases, a_lost_process_is_replaced_and_that_is_told);
+    tcase_add_test(cases, each_millisecond_of_a_run_is_in_one_bin);
     tcase_add_test(cases, killed_on_request_it_ends_at_once_and_says_so);
     tcase_add_test(cases, a_killed_coordinator_is_seen_as_dead);
     tcase_add_test(cases, two_runs_do_not_share_a_model_dir);

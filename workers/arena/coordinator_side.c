@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "workers/arena/arena_hosts.h"
 #include "workers/arena/doorbell.h"
 #include "workers/arena/layout.h"
 
@@ -83,6 +84,17 @@ unsigned char *cse_cluster_initial_states(cse_cluster *cluster)
     return cse_arena_states(cluster);
 }
 
+static cse_step_times times_of(const cse_cluster *cluster, const cse_record_slot *slot)
+{
+    return (cse_step_times){ .computed_ns = atomic_load(&slot->computed_ns),
+                             .held_from_ns = atomic_load(&slot->held_from_ns),
+                             .held_until_ns = atomic_load(&slot->held_until_ns),
+                             .input_wait_ns = cse_cluster_input_wait_ns(cluster),
+                             .exposed_ns =
+                                 cluster->hosts != NULL ? cse_cluster_exposed_ns(cluster) : 0,
+                             .replicas = cse_step_replicas(cse_word_load(cluster->step)) };
+}
+
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 {
     const int64_t step = cluster->read;
@@ -97,6 +109,7 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
     *record = (cse_record){ .step = step,
                             .fetched = cse_arena_fetched(cluster, step),
                             .committed_ns = committed_ns,
+                            .times = times_of(cluster, slot),
                             .statistics = cse_arena_takes_statistics(cluster, step)
                                               ? cse_arena_statistics(cluster, step)
                                               : NULL };

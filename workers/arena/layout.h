@@ -50,7 +50,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 9,
+    CSE_ARENA_VERSION = 10,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -101,12 +101,17 @@ typedef struct cse_control {
     _Atomic int64_t released;               /* steps that may change states */
     _Alignas(64) _Atomic uint32_t sleeping; /* the coordinator's own */
     _Atomic uint32_t urgent;                /* set by workers to wake it; a hint */
+    /* Of the step in flight, for reports, written by workers: when its COMPUTE ended; step + 1 of
+     * the step whose NORM has to wait for the coordinator, and since when. */
+    _Alignas(64) _Atomic int64_t computed_ns;
+    _Atomic int64_t held_sequence, held_from_ns;
 } cse_control;
 
 typedef struct cse_record_slot {
     _Alignas(64) _Atomic int64_t sequence; /* step + 1; stored after the fetched values */
     _Atomic int64_t norm_done_ns;          /* clock when the norm stage was done */
     _Atomic int64_t committed_ns;          /* stored after the commit: may be of an old step */
+    _Atomic int64_t computed_ns, held_from_ns, held_until_ns; /* see cse_step_times */
 } cse_record_slot;
 
 /* What is known of one host, and what was exchanged with it. */

@@ -4,6 +4,18 @@
 
 #include <stdint.h>
 
+/* When the parts of a step ended, by cse_clock_ns, and what was counted until it was handed out; 0:
+ * not known. No result depends on them. */
+typedef struct cse_step_times {
+    int64_t computed_ns; /* all partial sums were there, those of other hosts as well */
+    /* The update waited for the coordinator: for a snapshot, a pause, or places of records. */
+    int64_t held_from_ns, held_until_ns;
+    /* Since the arena was made: waits for input, added over the replicas that share a step; and for
+     * sums of other hosts. */
+    int64_t input_wait_ns, exposed_ns;
+    int replicas;
+} cse_step_times;
+
 typedef struct cse_record {
     int64_t step;                 /* 0-based number of the step that was committed */
     const unsigned char *fetched; /* CSE_SPACE_FETCH of that step; borrowed */
@@ -11,6 +23,7 @@ typedef struct cse_record {
     /* One for each of graph->tracked, when the step took tensor statistics; else NULL. */
     const struct cse_tensor_statistics *statistics;
     int64_t steps_done; /* committed when the record is handed out */
+    cse_step_times times;
 } cse_record;
 
 #endif

@@ -115,6 +115,9 @@ bool cse_work_advance(cse_work *work, uint64_t step)
     CSE_FAILPOINT(ADVANCE);
     const uint64_t next = next_of(cluster, step);
     const int64_t done = cse_step_number(step);
+    /* Before the move: who sees the next stage sees when this one ended. */
+    if (cse_step_stage(step) == CSE_STAGE_COMPUTE)
+        atomic_store_explicit(&cluster->control->computed_ns, cse_clock_ns(), memory_order_relaxed);
     if (!atomic_compare_exchange_strong(&cluster->step->value, &step, next))
         return true;
     if (cse_step_number(next) == done) {

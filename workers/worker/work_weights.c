@@ -81,15 +81,44 @@ static bool released(cse_work *work, int64_t step)
     return false;
 }
 
+/* Whether this step's NORM has to wait for the coordinator, which then gets to know since when. */
+static bool is_held(cse_work *work, uint64_t norm, int64_t step)
+{
+    cse_control *control = work->cluster->control;
+    const bool by_hold = cse_word_is(norm, CSE_WORD_CLAIMED, step + 1) &&
+                         cse_word_owner(norm) == CSE_OWNER_COORDINATOR;
+    if (!by_hold && (!cse_word_takeable(norm, step + 1) || released(work, step)))
+        return false;
+    if (atomic_load_explicit(&control->held_sequence, memory_order_relaxed) != step + 1) {
+        atomic_store(&control->held_from_ns, cse_clock_ns());
+        atomic_store(&control->held_sequence, step + 1);
+    }
+    return true;
+}
+
+/* The times of the step so far; the record's place is free. */
+static void note_times(const cse_work *work, cse_record_slot *record, int64_t sequence)
+{
+    const cse_control *control = work->cluster->control;
+    const bool held =
+        atomic_load_explicit(&control->held_sequence, memory_order_relaxed) == sequence;
+    atomic_store_explicit(&record->computed_ns, atomic_load(&control->computed_ns),
+                          memory_order_relaxed);
+    atomic_store_explicit(&record->held_from_ns, held ? atomic_load(&control->held_from_ns) : 0,
+                          memory_order_relaxed);
+    atomic_store_explicit(&record->held_until_ns, held ? cse_clock_ns() : 0, memory_order_relaxed);
+}
+
 bool cse_work_norm(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
     const int64_t sequence = cse_step_number(step) + 1;
-    if (!cse_word_takeable(cse_word_load(cluster->norm), sequence) ||
-        !released(work, cse_step_number(step)) ||
+    const uint64_t norm = cse_word_load(cluster->norm);
+    if (is_held(work, norm, cse_step_number(step)) || !cse_word_takeable(norm, sequence) ||
         !cse_word_claim(cluster->norm, sequence, work->slot, work->incarnation))
         return false;
     CSE_FAILPOINT(NORM_CLAIMED);
+    note_times(work, cse_arena_record(cluster, cse_step_number(step)), sequence);
     cse_work_frame_for(work, step);
     cse_work_statistics_open(work, step);
     cse_work_run_program(work, CSE_PART_WEIGHTS);

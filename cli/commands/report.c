@@ -1,4 +1,5 @@
-/* `csengine report`: writes a run as one HTML file that a browser opens without a server. */
+/* `csengine report`: writes a run as one HTML file that a browser opens without a server, or prints
+ * where its time went. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "cli/report_page.h"
 #include "cli/run_command.h"
 #include "cli/run_report.h"
+#include "cli/table.h"
 
 /* Writes a file completely or not at all. */
 static cse_status write_file(const char *path, const cse_text *text)
@@ -45,13 +47,80 @@ static void default_path(const char *run, char *path, size_t size)
              named ? run + begin : "report");
 }
 
-static cse_status read_data(const cse_command_line *line, cse_text *data)
+static cse_status open_source(const cse_command_line *line, cse_run_source *source)
 {
     const char *run = line->arguments[0];
-    cse_run_source source;
+    *source = (cse_run_source){ .id = run };
     if (!cse_names_run(run) && strchr(run, '/') != NULL)
         return cse_fail(CSE_NO_INPUT, "%s: there is no run store (run.db)", run);
-    cse_status status = cse_run_source_open(line, run, &source);
+    return cse_run_source_open(line, run, source);
+}
+
+/* ---- where the time went ---- */
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* A row for each bin of each attempt. */
+static void print_attempts(const json_t *attempts)
+{
+    static const char *const heads[] = { "ATTEMPT", "BIN", "SECONDS", "SHARE", NULL };
+    cse_table *table = cse_table_new(heads);
+    size_t a, b;
+    json_t *attempt, *bin;
+    json_array_foreach(attempts, a, attempt)
+    {
+        const int number = (int)number_of(attempt, "attempt");
+        json_array_foreach(json_object_get(attempt, "bins"), b, bin)
+        {
+            cse_table_add(table, "%d", number);
+            cse_table_add(table, "%s", cse_json_text(bin, "name", ""));
+            cse_table_add(table, "%.3f", number_of(bin, "milliseconds") / 1e3);
+            cse_table_add(table, "%.1f%%", number_of(bin, "share") * 100);
+        }
+        cse_table_add(table, "%d", number);
+        cse_table_add(table, "elapsed");
+        cse_table_add(table, "%.3f", number_of(attempt, "elapsed_ms") / 1e3);
+        cse_table_add(table, "100.0%%");
+    }
+    cse_table_print(table, stdout);
+    cse_table_destroy(&table);
+}
+
+static cse_status print_goodput(const cse_command_line *line)
+{
+    const cse_run_question question = { "/goodput", "getGoodput", NULL };
+    cse_run_source source;
+    json_t *answer = NULL;
+    cse_status status = open_source(line, &source);
+    if (status == CSE_OK)
+        status = cse_run_source_ask_json(&source, &question, &answer);
+    if (status == CSE_OK && answer == NULL)
+        status = cse_fail(CSE_DATA, "job %s: the answer is not JSON", source.id);
+    if (status == CSE_OK && cse_option_is_on(line, "json")) {
+        json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        printf("\n");
+    } else if (status == CSE_OK) {
+        const char *missing = cse_json_text(answer, "missing", NULL);
+        print_attempts(json_object_get(answer, "attempts"));
+        printf("goodput %.1f%% of %.3f s\n", number_of(answer, "goodput") * 100,
+               number_of(answer, "elapsed_ms") / 1e3);
+        if (missing != NULL)
+            printf("%s\n", missing);
+    }
+    json_decref(answer);
+    cse_run_source_close(&source);
+    return status;
+}
+
+/* ---- the page ---- */
+
+static cse_status read_data(const cse_command_line *line, cse_text *data)
+{
+    cse_run_source source;
+    cse_status status = open_source(line, &source);
     if (status == CSE_OK)
         status = cse_report_read(&source, data);
     cse_run_source_close(&source);
@@ -64,6 +133,8 @@ static int run(const cse_command_line *line)
     cse_text data = { 0 }, page = { 0 };
     const char *output = cse_option_value(line, "output");
     bool json = cse_option_is_on(line, "json");
+    if (cse_option_is_on(line, "goodput"))
+        return cse_report(print_goodput(line));
     if (output == NULL)
         default_path(line->arguments[0], path, sizeof path);
     else
@@ -85,6 +156,7 @@ static const cse_option options[] = {
     { "server", "URL", NULL, "with a job's id: the server, as for `csengine get`" },
     { "token_file", "FILE", NULL, "with a job's id: file with the server's token" },
     { "json", NULL, NULL, "writes only the data, as one JSON object" },
+    { "goodput", NULL, NULL, "prints only where the time went: each millisecond in one bin" },
     { 0 },
 };
 

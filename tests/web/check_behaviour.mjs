@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import { openBrowser, openTab, write } from "./browser.mjs";
 import { startMock } from "./mock.mjs";
 import { Checks } from "./checks.mjs";
-import { graphText, kernelsOf, precisionOf } from "./made_up_jobs.mjs";
+import { goodputOf, graphText, kernelsOf, precisionOf } from "./made_up_jobs.mjs";
 import { measureLatency } from "./latency.mjs";
 
 const [dist, shots] = process.argv.slice(2);
@@ -529,6 +529,7 @@ function reportOf(mock) {
     [`${base}/tensors`]: { tensors: job.tensors(), next_page_token: null, missing: null },
     [`${base}/trace`]: job.trace({}),
     [`${base}/kernels`]: kernelsOf(job),
+    [`${base}/goodput`]: goodputOf(job),
   };
 }
 

@@ -232,6 +232,28 @@ async function keyboard(checks, mock, context) {
   await page.close();
 }
 
+/* The bars of the account of the time fill their row, and each bin stands in words beside it. */
+async function timeAccount(checks, mock, context) {
+  const { page, faults } = await openTab(context, mock.url);
+  await page.goto(`${mock.url}/jobs/resumed/pulse`);
+  await page.locator(".goodput-attempt").first().waitFor();
+  const attempts = await page.locator(".goodput-attempt").count();
+  checks.that(attempts === 2, "each attempt has an account of its time", String(attempts));
+  const [bar, part] = await page
+    .locator(".goodput-bar")
+    .first()
+    .evaluate((e) => [
+      e.getBoundingClientRect().width,
+      [...e.children].reduce((sum, one) => sum + one.getBoundingClientRect().width, 0),
+    ]);
+  checks.that(Math.abs(bar - part) < 1, "the bins fill the bar", `${part} of ${bar} pixels`);
+  const words = await page.locator(".goodput-bins").first().innerText();
+  checks.that(/compute[\s\S]*70 %/.test(words), "compute has its share", words);
+  checks.that(!/validation/.test(words), "a bin without time is left out", words);
+  checks.that(faults.length === 0, "silent console at the account", faults.join("\n"));
+  await page.close();
+}
+
 mkdirSync(shots, { recursive: true });
 const checks = new Checks();
 const mock = await startMock({ dist });
@@ -240,6 +262,7 @@ try {
   await visit(checks, mock, context);
   await jobsFit(checks, mock, context);
   await keyboard(checks, mock, context);
+  await timeAccount(checks, mock, context);
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);
 }

@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
+  goodputOf,
   graphText,
   kernelsOf,
   madeUpJobs,
@@ -107,6 +108,7 @@ const OF_JOB = {
   config: (job) => ({ yaml: job.config, submitted: job.config, origins: origins() }),
   graph: graphOf,
   kernels: kernelsOf,
+  goodput: (job) => goodputOf(job),
   logs: (job) =>
     job
       .logs()

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { api, type Job, type Transition } from "@generated/client";
 import { compact, date, duration, integer, number, shortDate, time } from "@/base/format";
 import { href } from "@/base/route";
+import { Goodput } from "@/components/Goodput";
 import { Icon } from "@/components/Icon";
 import { MetricChart, type Run } from "@/components/MetricChart";
 import {
@@ -428,6 +429,7 @@ export function Pulse() {
         </div>
         <div class="stack">
           <Findings model={model} job={job} says={says} />
+          <Goodput model={model} />
           <LatestClosures model={model} />
           <Facts job={job} />
         </div>

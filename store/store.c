@@ -107,14 +107,22 @@ static void read_numbers(cse_store *store)
         1;
 }
 
+/* An attempt may have ended before it was where the one before had been: the key has only its own
+ * last step. */
 static void read_past(cse_store *store)
 {
+    static const char highest[] =
+        "SELECT max((SELECT max(step) FROM points WHERE series = id AND points.attempt = "
+        "goodput.attempt)) FROM goodput JOIN series WHERE name = 'loss'";
+    const int64_t of_any = cse_database_integer(store->database, highest);
     store->past = (cse_store_past){
         .last_step = cse_database_integer(
             store->database, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'last_step'"),
         .time_ms = cse_database_integer(
             store->database, "SELECT time_ms FROM goodput ORDER BY attempt DESC LIMIT 1"),
     };
+    if (of_any > store->past.last_step)
+        store->past.last_step = of_any;
 }
 
 /* Recoveries are counted over all attempts. */

@@ -92,7 +92,7 @@ void cse_goodput_save(cse_goodput *a, bool saving, int64_t now_ns)
 }
 
 /* Waits are counted when they end, and may be seen with a later step than they belong to. */
-static void take_counters(cse_goodput *a, const cse_step_times *t)
+static void take_counters(cse_goodput *a, const cse_goodput_step_times *t)
 {
     const int replicas = t->replicas > 0 ? t->replicas : 1;
     if (t->input_wait_ns > a->input_wait_ns)
@@ -110,16 +110,15 @@ static void spend_owed(cse_goodput *a, cse_goodput_bin bin, int64_t *owed_ns, in
     spend(a, bin, a->hand_ns + paid_ns);
 }
 
-void cse_goodput_step(cse_goodput *a, const cse_record *record, bool again)
+void cse_goodput_step(cse_goodput *a, const cse_goodput_step_times *t)
 {
-    const cse_step_times *t = &record->times;
-    const int64_t end_ns = record->committed_ns;
+    const int64_t end_ns = t->committed_ns;
     take_counters(a, t);
     if (!takes_steps(a) || end_ns <= a->hand_ns) {
         a->owed_input_ns = a->owed_exposed_ns = 0;
         return;
     }
-    if (again) {
+    if (t->again) {
         spend(a, CSE_GOODPUT_RECOVERY, end_ns);
         a->owed_input_ns = a->owed_exposed_ns = 0;
     }

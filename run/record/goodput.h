@@ -1,5 +1,5 @@
-/* Where the time of a run went: each nanosecond from its start on is in exactly one bin, so that the
- * bins add up to the time that has passed. Goodput is the share of the bin "compute".
+/* Where the time of a run went: each nanosecond from its start on is in exactly one bin, so that
+ * the bins add up to the time that has passed. Goodput is the share of the bin "compute".
  *
  * The account is a clock hand that only moves forward: whoever moves it from one moment to a later
  * one says which bins the time between them belongs to. Steps move it with the times that their
@@ -13,8 +13,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "workers/arena/record.h"
 
 /* X(name, word, description) */
 #define CSE_GOODPUT_TABLE(X)                                                                     \
@@ -40,6 +38,15 @@ typedef enum cse_goodput_bin {
 /* "starting" */
 const char *cse_goodput_bin_name(cse_goodput_bin bin);
 
+/* What is known of a step of training that was committed; as cse_step_times of the arena. */
+typedef struct cse_goodput_step_times {
+    int64_t committed_ns, computed_ns;
+    int64_t held_from_ns, held_until_ns; /* 0: it was not */
+    int64_t input_wait_ns, exposed_ns;   /* counters; input_wait_ns of all replicas together */
+    int replicas;
+    bool again; /* an earlier attempt had done it */
+} cse_goodput_step_times;
+
 typedef struct cse_goodput {
     int64_t start_ns, hand_ns;              /* everything between them is in a bin */
     int64_t bin_ns[CSE_GOODPUT_BINS];       /* they add up to hand_ns - start_ns */
@@ -59,9 +66,8 @@ void cse_goodput_enter(cse_goodput *account, cse_goodput_bin doing, int64_t now_
 void cse_goodput_new_counters(cse_goodput *account);
 /* A checkpoint is being written, and the coordinator waits for it, or no longer does. */
 void cse_goodput_save(cse_goodput *account, bool saving, int64_t now_ns);
-/* A step of training was committed. `again`: an earlier attempt had done it. Steps come in order;
- * one whose time is in a bin already moves nothing. */
-void cse_goodput_step(cse_goodput *account, const cse_record *record, bool again);
+/* Steps come in order; one whose time is in a bin already moves nothing. */
+void cse_goodput_step(cse_goodput *account, const cse_goodput_step_times *step);
 
 /* The account as it would be if nothing else came before `now_ns`. */
 cse_goodput cse_goodput_until(const cse_goodput *account, int64_t now_ns);

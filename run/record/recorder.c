@@ -203,7 +203,16 @@ static void account_step(cse_recorder *recorder, const cse_record *record)
 {
     if (!recorder->step->training)
         return;
-    cse_goodput_step(&recorder->goodput, record, record->step < recorder->past.last_step);
+    const cse_step_times *times = &record->times;
+    cse_goodput_step(&recorder->goodput,
+                     &(cse_goodput_step_times){ .committed_ns = record->committed_ns,
+                                                .computed_ns = times->computed_ns,
+                                                .held_from_ns = times->held_from_ns,
+                                                .held_until_ns = times->held_until_ns,
+                                                .input_wait_ns = times->input_wait_ns,
+                                                .exposed_ns = times->exposed_ns,
+                                                .replicas = times->replicas,
+                                                .again = record->step < recorder->past.last_step });
     recorder->steps_ended = record->step + 1 == recorder->end_step;
     if (recorder->steps_ended)
         enter(recorder, CSE_GOODPUT_IDLE);

@@ -17,14 +17,14 @@ typedef struct step_ms {
 
 static void add_step(step_ms s)
 {
-    const cse_record record = { .committed_ns = s.end * MS,
-                                .times = { .computed_ns = s.computed * MS,
-                                           .held_from_ns = s.held_from * MS,
-                                           .held_until_ns = s.held_until * MS,
-                                           .input_wait_ns = s.waited * MS,
-                                           .exposed_ns = s.exposed * MS,
-                                           .replicas = s.replicas } };
-    cse_goodput_step(&a, &record, s.again);
+    cse_goodput_step(&a, &(cse_goodput_step_times){ .committed_ns = s.end * MS,
+                                                    .computed_ns = s.computed * MS,
+                                                    .held_from_ns = s.held_from * MS,
+                                                    .held_until_ns = s.held_until * MS,
+                                                    .input_wait_ns = s.waited * MS,
+                                                    .exposed_ns = s.exposed * MS,
+                                                    .replicas = s.replicas,
+                                                    .again = s.again });
 }
 
 #define STEP(...) add_step((step_ms){ __VA_ARGS__ })
@@ -89,7 +89,8 @@ START_TEST(waits_are_part_of_the_time_before_the_sums_are_complete)
 }
 END_TEST
 
-/* A step is held at 130 for a snapshot, which ends at 150; another one at 220 for no such reason. */
+/* A step is held at 130 for a snapshot, which ends at 150; another one at 220 for no such
+ * reason. */
 START_TEST(steps_that_are_held_wait_for_the_save_or_the_coordinator)
 {
     begin();
@@ -170,14 +171,15 @@ START_TEST(any_sequence_adds_up)
     cse_goodput_begin(&a, (cse_goodput_bin)(random() % CSE_GOODPUT_BINS), now_ns);
     for (int i = 0; i < 400; i++) {
         now_ns += random() % (5 * MS);
-        const cse_record record = {
+        const cse_goodput_step_times step = {
             .committed_ns = now_ns - random() % (9 * MS),
-            .times = { .computed_ns = now_ns - random() % (9 * MS),
-                       .held_from_ns = random() % 4 ? 0 : now_ns - random() % (9 * MS),
-                       .held_until_ns = random() % 4 ? 0 : now_ns - random() % (9 * MS),
-                       .input_wait_ns = random() % (20 * MS) - MS,
-                       .exposed_ns = random() % (20 * MS) - MS,
-                       .replicas = (int)(random() % 5) }
+            .computed_ns = now_ns - random() % (9 * MS),
+            .held_from_ns = random() % 4 ? 0 : now_ns - random() % (9 * MS),
+            .held_until_ns = random() % 4 ? 0 : now_ns - random() % (9 * MS),
+            .input_wait_ns = random() % (20 * MS) - MS,
+            .exposed_ns = random() % (20 * MS) - MS,
+            .replicas = (int)(random() % 5),
+            .again = random() % 5 == 0,
         };
         switch (random() % 8) {
         case 0:
@@ -191,7 +193,7 @@ START_TEST(any_sequence_adds_up)
                 cse_goodput_new_counters(&a);
             break;
         default:
-            cse_goodput_step(&a, &record, random() % 5 == 0);
+            cse_goodput_step(&a, &step);
         }
         const cse_goodput until = cse_goodput_until(&a, now_ns);
         int64_t ms[CSE_GOODPUT_BINS], sum_ms = 0, sum_ns = 0;

@@ -577,7 +577,7 @@ typedef struct account_seen {
 static void read_account(void *self, const cse_row *row)
 {
     account_seen *seen = self;
-    seen->start_ms = row->fields[1].integer;
+    *seen = (account_seen){ .start_ms = row->fields[1].integer };
     seen->time_ms = row->fields[2].integer;
     for (int i = 0; i < 10; i++) {
         seen->bins_ms[i] = row->fields[3 + i].integer;
@@ -704,6 +704,15 @@ START_TEST(a_killed_coordinator_is_seen_as_dead)
     ck_assert_str_eq(status.reason, "INTERRUPTED");
     ck_assert_int_ge(status.last_step, 50);
     ck_assert_int_gt(points_of("loss", 1), 50);
+    /* There is no checkpoint: all steps are done again. */
+    cse_control_reply reply;
+    start(long_run);
+    await(CSE_RUN_RUNNING);
+    for (int i = 0; i < 1000 && account_now().bins_ms[1] == 0; i++) /* computes what is new */
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(say((cse_control_request){ .command = "kill" }, &reply), CSE_OK);
+    ck_assert_int_eq(finish(), 130);
+    ck_assert_int_gt(account_now().bins_ms[7], 0);
 }
 END_TEST
 

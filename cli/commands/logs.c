@@ -156,6 +156,7 @@ const cse_command cse_command_logs = {
     .letters = "f=follow",
     .min_arguments = 1,
     .max_arguments = 1,
-    .values = "level=DEBUG|INFO|WARNING|ERROR role=coordinator|replica|weight_server|input_worker|mover",
+    .values = "level=DEBUG|INFO|WARNING|ERROR "
+              "role=coordinator|replica|weight_server|input_worker|mover",
     .run = run,
 };

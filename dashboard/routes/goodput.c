@@ -1,4 +1,6 @@
 /* Where the time of a run went. */
+#include <string.h>
+
 #include "dashboard/route_support.h"
 
 /* The columns of the table before and after those of the bins. */

@@ -1,14 +1,23 @@
 /* What a training would do on several hosts, from the profile of one: a model, without measurement.
  *
  * Every host holds the whole state. It computes its share of the step's microbatches, sends the
- * pieces of its share to all other hosts, and does the rest of the step by itself. With R replicas
+ * pieces of its share to the other hosts, and does the rest of the step by itself. With R replicas
  * on each of H hosts, shares cut by workers/hosts/planned_cut.h (whose head has the formulas of the
  * time until a piece is sent), B bytes a piece:
  *
  *     compute   = max over hosts of ceil(share / R) * time of a microbatch
- *     exposed   = max over hosts of (when its last piece is sent) - compute
+ *     exposed   = max over hosts of (when its last piece is sent) + joined - compute
  *     step      = compute + exposed + update / R
- *     bytes up  = max over hosts of pieces * (H - 1) * B; down: the pieces of all others * B
+ *
+ * With n of the H hosts that have microbatches, what is sent a host (workers/arena/shards.h):
+ *
+ *     n <= 2    up = pieces * (H - 1) * B                       down = pieces of all others * B
+ *     n >= 3    up = pieces * B * (n - 1) / n + B * (H - 1) / n  down = (those + n - 1) * B / n
+ *
+ * The second term, the joined shard, is sent when the last piece of all is. A cut is planned for
+ * each n, and the one with the least step taken. Where the plan for n leaves one of them idle, that
+ * n is left out, so that on slow links a better cut may be missed.
+ *
  *     memory    = arena without partial sums + R processes + sums of its nodes, others' pieces
  *     goodput   = 1 / (1 + saves) * 1 / (1 + losses)
  *       saves   = pause of a save / (steps between two saves * step)

@@ -36,8 +36,9 @@ END
 
 # A piece has 2 * 1,000,000 + 4 * 250,000 = 3,000,000 bytes: 0.24 s to a host at 100 Mbit/s, times
 # 1538 / 1448 for what is around the payload in Ethernet frames. One host: 4 * 0.5 + 0.1 s. Two: two
-# microbatches, a piece, the update; four: 0.5 s, 3 times a piece, 0.1 s. On two hosts a failure,
-# every 10 hours of each, costs 9 s and a step; a save of 1 s is every 20 steps.
+# microbatches, a piece, the update; four: 0.5 s, 3/4 of a piece in shards and 3/4 of one that is
+# joined, 0.1 s. On two hosts a failure, every 10 hours of each, costs 9 s and a step; a save of 1 s
+# is every 20 steps.
 piece=$(awk 'BEGIN { printf "%.17g", 0.24 * 1538 / 1448 }')
 plan --profile "$work/profile" --hosts 1..2,4 --link 100M --replicas 1 --mtbf 10 --lease 9 \
     --set checkpoint.steps=20 --json >"$work/json" || fail "no plan"
@@ -45,10 +46,10 @@ near step_s 1 2.1
 near exposed_s 1 0
 near step_s 2 "$(awk "BEGIN { printf \"%.17g\", 1.1 + $piece }")"
 near exposed_s 2 "$piece"
-near step_s 4 "$(awk "BEGIN { printf \"%.17g\", 0.6 + 3 * $piece }")"
+near step_s 4 "$(awk "BEGIN { printf \"%.17g\", 0.6 + 1.5 * $piece }")"
 near bytes_up 2 3e6
-near bytes_up 4 9e6
-near bytes_down 4 9e6
+near bytes_up 4 4.5e6
+near bytes_down 4 4.5e6
 near memory_bytes 4 1410
 goodput=$(awk -v step="$(field step_s 2)" \
     'BEGIN { printf "%.17g", 1 / (1 + 1 / (20 * step)) / (1 + 2 / 36000 * (9 + step)) }')

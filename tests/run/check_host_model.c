@@ -56,38 +56,40 @@ START_TEST(test_one_host)
 }
 END_TEST
 
-/* Four hosts with a node of 16 each; a piece goes to 3 others: 30 MB at 100 MB/s are 0.3 s, all of
- * it behind the last microbatch. A failure costs 10 s + 2.1 s. */
+/* Four hosts with a node of 16 each; of a piece 3/4 go to the 3 others, and as much again of what
+ * is joined: 15 MB at 100 MB/s are 0.15 s, all of it behind the last microbatch. As much arrives. A
+ * failure costs 10 s + 1.95 s. */
 START_TEST(test_four_hosts)
 {
     const cse_host_plan p = plan(4, 1, 100e6, 36000);
     equal(p.compute_s, 1.6);
-    equal(p.exposed_s, 0.3);
-    equal(p.step_s, 2.1);
+    equal(p.exposed_s, 0.15);
+    equal(p.step_s, 1.95);
     ck_assert_int_eq(p.pieces, 4);
     ck_assert_int_eq(p.largest_share, 16);
-    equal(p.bytes_up, 3e7);
-    equal(p.bytes_down, 3e7);
+    equal(p.bytes_up, 1.5e7);
+    equal(p.bytes_down, 1.5e7);
     equal(p.memory_bytes, 100e6 + 30e6 + (3 + 1) * 18e6);
-    equal(p.goodput, 21 / 21.5 / (1 + 4 / 36000. * 12.1));
-    equal(p.host_hours, 4 / (512 / 2.1 * p.goodput) * 1e6 / 3600);
+    equal(p.goodput, 19.5 / 20 / (1 + 4 / 36000. * 11.95));
+    equal(p.host_hours, 4 / (512 / 1.95 * p.goodput) * 1e6 / 3600);
 }
 END_TEST
 
-/* Three hosts, 2 * 10 MB a piece. At 2 GB/s (0.01 s a piece) the least time has 22 microbatches on
- * the largest share, and its last piece alone is exposed: the pieces before it have a microbatch of
- * time, 0.1 s, at least. At 10 MB/s (2 s a piece) two halves take 3.2 s + 2 s, and the third host,
- * which gets both, has none; that no other cut is better is what check_planned_cut shows. */
+/* Three hosts, 2/3 of 10 MB a piece and as much of what is joined. At 2 GB/s (1/300 s each) the
+ * least time has 22 microbatches on the largest share, and its last piece and the joined shard are
+ * exposed: the pieces before it have a microbatch of time, 0.1 s, at least. At 10 MB/s (2/3 s each)
+ * shares of 16, 24 and 24 make 1 + 2 + 2 pieces: the last one is complete at 2.4 s, when the one
+ * before it is sent. Up: 3 * 2/3 of a piece; down, at the first host: (4 + 2) / 3. */
 START_TEST(test_three_hosts)
 {
     cse_host_plan p = plan(3, 1, 2e9, 0);
     equal(p.compute_s, 2.2);
-    equal(p.exposed_s, 0.01);
+    equal(p.exposed_s, 0.02 / 3);
     p = plan(3, 1, 10e6, 0);
-    ck_assert_int_eq(p.pieces, 2);
-    ck_assert_int_eq(p.working_hosts, 2);
-    equal(p.compute_s, 3.2);
-    equal(p.exposed_s, 2);
+    ck_assert_int_eq(p.pieces, 5);
+    ck_assert_int_eq(p.working_hosts, 3);
+    equal(p.compute_s, 2.4);
+    equal(p.exposed_s, 4. / 3);
     equal(p.bytes_up, 2e7);
     equal(p.bytes_down, 2e7);
 }

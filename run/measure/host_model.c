@@ -62,32 +62,86 @@ static int working_of(const cse_host_cut *cut)
     return working;
 }
 
-/* Hosts are alike, so only their number has to be tried. A cut that leaves one of them idle would
- * be counted at the wrong rate, and is left out. Returns when all that is sent has arrived. */
+/* The search for a cut: the best one so far, and when all that is sent has arrived with it. */
+typedef struct search {
+    const cse_host_profile *profile;
+    const cse_host_plan_options *options;
+    double best_s;
+    cse_host_plan *plan;
+} search;
+
+static void try_cut(search *s, const cse_cut_options *cut, int working, const cse_host_cut *tried)
+{
+    const double link_s = cse_host_piece_bytes(s->profile) / s->options->bytes_per_s;
+    if (working_of(tried) != working)
+        return; /* it would be counted at the wrong rate */
+    /* A host that works alone still sends its sums to those that do not. */
+    const double later = working == 1 ? piece_factor(s->options->hosts, 1)
+                                      : joined_factor(s->options->hosts, working);
+    const double sent_s = cse_host_cut_seconds(cut, tried) + later * link_s;
+    if (sent_s >= s->best_s)
+        return;
+    s->best_s = sent_s;
+    s->plan->cut = *tried;
+    s->plan->compute_s = 0;
+    for (int host = 0; host < s->options->hosts; host++)
+        s->plan->compute_s = fmax(s->plan->compute_s, cse_host_compute_seconds(cut, tried, host));
+}
+
+/* Equal shares with bounds at multiples of `multiple`, which makes pieces fewer. */
+static void round_cut(int microbatches, int hosts, int working, int multiple, cse_host_cut *cut)
+{
+    *cut = (cse_host_cut){ .host_count = hosts };
+    for (int host = 0; host < hosts; host++) {
+        const double bound = (double)microbatches * (host + 1) / working;
+        const int rounded = (int)lrint(bound / multiple) * multiple;
+        cut->bounds[host + 1] =
+            host + 1 >= working || rounded > microbatches ? microbatches : rounded;
+    }
+}
+
+/* One node of the tree a host, which is one piece each: the largest one is split until there are as
+ * many as hosts. False when there are fewer microbatches. */
+static bool node_cut(int microbatches, int hosts, int working, cse_host_cut *cut)
+{
+    cse_tree_node nodes[CSE_MAX_HOSTS] = { cse_tree_root(microbatches) };
+    for (int count = 1; count < working; count++) {
+        int largest = 0;
+        for (int i = 1; i < count; i++)
+            largest = nodes[i].size > nodes[largest].size ? i : largest;
+        if (nodes[largest].size == 1)
+            return false;
+        for (int i = count; i > largest + 1; i--)
+            nodes[i] = nodes[i - 1];
+        nodes[largest + 1] = cse_tree_right(nodes[largest]);
+        nodes[largest] = cse_tree_left(nodes[largest]);
+    }
+    *cut = (cse_host_cut){ .host_count = hosts };
+    for (int host = 0; host < hosts; host++)
+        cut->bounds[host + 1] =
+            host < working ? nodes[host].first + nodes[host].size : microbatches;
+    return true;
+}
+
+/* Hosts are alike, so only their number has to be tried: with the cut that is best when a host may
+ * be idle, and with those in which none is. */
 static double find_cut(const cse_host_profile *profile, const cse_host_plan_options *options,
                        cse_host_plan *plan)
 {
-    const double link_s = cse_host_piece_bytes(profile) / options->bytes_per_s;
-    double best_s = INFINITY;
+    search s = { profile, options, INFINITY, plan };
     for (int working = 1; working <= options->hosts; working++) {
         const cse_cut_options cut = cut_options(profile, options, working);
         cse_host_cut tried;
-        double sent_s = cse_host_cut_plan(&cut, &tried);
-        if (working_of(&tried) != working)
-            continue;
-        /* A host that works alone still sends its sums to those that do not. */
-        sent_s += working == 1 ? piece_factor(options->hosts, 1) * link_s
-                               : joined_factor(options->hosts, working) * link_s;
-        if (sent_s < best_s) {
-            best_s = sent_s;
-            plan->cut = tried;
-            plan->compute_s = 0;
-            for (int host = 0; host < options->hosts; host++)
-                plan->compute_s =
-                    fmax(plan->compute_s, cse_host_compute_seconds(&cut, &tried, host));
+        cse_host_cut_plan(&cut, &tried);
+        try_cut(&s, &cut, working, &tried);
+        if (node_cut(cut.microbatches, options->hosts, working, &tried))
+            try_cut(&s, &cut, working, &tried);
+        for (int multiple = 1; multiple <= cut.microbatches; multiple *= 2) {
+            round_cut(cut.microbatches, options->hosts, working, multiple, &tried);
+            try_cut(&s, &cut, working, &tried);
         }
     }
-    return best_s;
+    return s.best_s;
 }
 
 /* Nodes that the replicas of a host make, each in its own share of the host's. */

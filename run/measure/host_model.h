@@ -14,9 +14,9 @@
  *     n <= 2    up = pieces * (H - 1) * B                       down = pieces of all others * B
  *     n >= 3    up = pieces * B * (n - 1) / n + B * (H - 1) / n  down = (those + n - 1) * B / n
  *
- * The second term, the joined shard, is sent when the last piece of all is. A cut is planned for
- * each n, and the one with the least step taken. Where the plan for n leaves one of them idle, that
- * n is left out, so that on slow links a better cut may be missed.
+ * The second term, the joined shard, is sent when the last piece of all is. For each n the planned
+ * cut is tried, equal shares rounded to powers of two, and a node of the tree for each host; the
+ * one with the least step is taken.
  *
  *     memory    = arena without partial sums + R processes + sums of its nodes, others' pieces
  *     goodput   = 1 / (1 + saves) * 1 / (1 + losses)

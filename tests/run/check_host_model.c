@@ -92,6 +92,12 @@ START_TEST(test_three_hosts)
     equal(p.exposed_s, 4. / 3);
     equal(p.bytes_up, 2e7);
     equal(p.bytes_down, 2e7);
+    /* At 1 MB/s (20/3 s each) one piece a host: 32, 16 and 16 microbatches. The planner alone would
+     * leave one idle, where the pieces go whole: 3.2 s and 20 s. */
+    p = plan(3, 1, 1e6, 0);
+    ck_assert_int_eq(p.pieces, 3);
+    equal(p.compute_s, 3.2);
+    equal(p.exposed_s, 40. / 3);
 }
 END_TEST
 

@@ -45,8 +45,12 @@ wait_for() { # command...
     done
 }
 
+# Those of this test: others may run beside it.
 agents() {
-    ps -eo pid=,args= | awk -v p="$csengine" '$2 == p && $3 == "agent" { print $1 }'
+    for pid in $(ps -eo pid=,args= |
+        awk -v p="$csengine" '$2 == p && $3 == "agent" { print $1 }'); do
+        grep -qsF "$work" "/proc/$pid/environ" && echo "$pid"
+    done
 }
 
 # ---- any number of hosts ----

@@ -85,6 +85,19 @@ for row in sqlite3.connect(sys.argv[1]).execute(
 PYTHON
 }
 
+# Whether so many coordinators have stored losses.
+has_stored() { # name, number
+    [ "$("$python" - "$work/$1/run.db" <<'PYTHON'
+import sqlite3
+import sys
+
+print(*sqlite3.connect(sys.argv[1]).execute(
+    "select count(distinct p.attempt) from points p join series s on s.id = p.series "
+    "where s.name = 'loss'").fetchone())
+PYTHON
+    )" -ge "$2" ]
+}
+
 same_as_plain() { # name
     [ "$(digest_of "$1")" = "$(digest_of plain)" ] || complain "$1: another digest"
     losses_of "$1" >"$work/losses"
@@ -104,6 +117,7 @@ for signal in KILL STOP; do
     number=$((number + 1))
     wait_for has_number "$work/twice.out" 'saved\|"event":"step"' $((number * 300)) ||
         complain "twice: no steps before $signal"
+    wait_for has_stored twice $number || complain "twice: no losses stored before $signal"
     wait_for has_coordinator || complain "twice: no coordinator before $signal"
     victim=$(coordinator | head -n 1)
     kill -$signal "$victim"

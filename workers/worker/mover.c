@@ -149,6 +149,7 @@ void cse_mover_destroy(cse_mover **mover)
         m->link->close(&m->state);
     for (int h = 0; h < CSE_MAX_HOSTS; h++)
         free(m->peers[h].early);
+    free(m->taken);
     if (m->wake >= 0)
         close(m->wake);
     free(m->own);
@@ -208,11 +209,12 @@ static void enter_step(cse_mover *mover, int64_t step)
         cse_mover_peer *peer = &mover->peers[h];
         if (peer->early == NULL)
             continue;
-        unsigned char *bytes = peer->early;
+        mover->taken = peer->early;
         peer->early = NULL;
         mover->link->hold(mover->state, h, false);
-        cse_mover_receive(mover, h, bytes, peer->early_bytes);
-        free(bytes);
+        cse_mover_receive(mover, h, mover->taken, peer->early_bytes);
+        free(mover->taken);
+        mover->taken = NULL;
     }
 }
 

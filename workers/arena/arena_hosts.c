@@ -7,16 +7,6 @@
 #include "workers/arena/memory.h"
 #include "workers/arena/node_plan.h"
 
-int cse_cluster_host_count(const cse_cluster *cluster)
-{
-    return cluster->head->host_count;
-}
-
-int cse_cluster_host(const cse_cluster *cluster)
-{
-    return cluster->head->host;
-}
-
 cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut)
 {
     cse_arena_hosts *hosts = cluster->hosts;
@@ -50,15 +40,6 @@ void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done)
         return;
     atomic_store(&other->steps_done, steps_done);
     cse_doorbell_ring(cluster, CSE_DOORBELL_MOVE);
-}
-
-cse_host_traffic cse_cluster_host_traffic(const cse_cluster *cluster, int host)
-{
-    const cse_arena_host *other = &cluster->hosts->hosts[host];
-    return (cse_host_traffic){ .bytes_sent = atomic_load(&other->bytes_sent),
-                               .bytes_received = atomic_load(&other->bytes_received),
-                               .refused = atomic_load(&other->refused),
-                               .connected = atomic_load(&other->connected) };
 }
 
 int64_t cse_cluster_exposed_ns(const cse_cluster *cluster)

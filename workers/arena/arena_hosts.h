@@ -16,10 +16,6 @@
 #include "workers/arena/cluster.h"
 #include "workers/hosts/host_cut.h"
 
-/* How many hosts the arena was made for; 1: it has no mover. */
-int cse_cluster_host_count(const cse_cluster *cluster);
-int cse_cluster_host(const cse_cluster *cluster);
-
 /* From cut->first_step on, which must be above the number of steps done, and must not be reached
  * by any host before all have the cut: the caller releases no step that lets it be reached.
  * CSE_TEMPORARY when the cut before has not begun to count yet, or memory is missing. */
@@ -32,13 +28,7 @@ void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost);
 /* Another host has done so many steps: it has all sums of those before. */
 void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done);
 
-/* What movers count, for reports: bytes of sums sent to and received from a host, and how long the
- * step waited for sums of others (exposed communication). */
-typedef struct cse_host_traffic {
-    int64_t bytes_sent, bytes_received, refused;
-    int connected; /* boolean */
-} cse_host_traffic;
-cse_host_traffic cse_cluster_host_traffic(const cse_cluster *cluster, int host);
+/* How long this host's sums have waited for those of others (exposed communication). */
 int64_t cse_cluster_exposed_ns(const cse_cluster *cluster);
 
 #endif

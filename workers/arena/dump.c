@@ -37,6 +37,14 @@ void cse_cluster_dump(const cse_cluster *cluster, cse_text *out)
                      cse_cluster_slot_name(cluster, i, name, sizeof name),
                      (int)cse_cluster_occupant(cluster, i), cse_cluster_slot_roles(cluster, i),
                      (unsigned)atomic_load(&cluster->slots[i].sleeping));
+    for (int h = 0; cluster->hosts != NULL && h < head->host_count; h++)
+        if (h != head->host)
+            cse_text_add(out, "  host %d: %s, %lld steps done, %lld frames refused\n", h,
+                         cse_arena_lost(cluster) >> h & 1 ? "lost" : "present",
+                         (long long)atomic_load(&cluster->hosts->hosts[h].steps_done),
+                         (long long)atomic_load(&cluster->hosts->hosts[h].refused));
+    if (cluster->hosts != NULL)
+        dump_words(&cluster->hosts->sent, 1, sequence, "sent", out);
     if (stage == CSE_STAGE_COMPUTE)
         dump_words(cluster->nodes, head->tree_node_count, sequence, "node", out);
     if (stage == CSE_STAGE_REDUCE)

@@ -117,8 +117,7 @@ typedef struct cse_record_slot {
 /* What is known of one host, and what was exchanged with it. */
 typedef struct cse_arena_host {
     _Alignas(64) _Atomic int64_t steps_done; /* at least so many; as the coordinator was told */
-    _Alignas(64) _Atomic int64_t bytes_sent, bytes_received, refused;
-    _Atomic int32_t connected; /* boolean */
+    _Alignas(64) _Atomic int64_t refused;    /* frames, by the mover */
 } cse_arena_host;
 
 typedef struct cse_arena_hosts {

@@ -367,16 +367,6 @@ static void write_mover_place(run *r, const char *const *addresses)
     free(place);
 }
 
-cse_status cse_execution_relink(run *r, const char *const *addresses)
-{
-    const int slot = r->slot_count - 1;
-    cse_message message = { .kind = CSE_MESSAGE_RELINK };
-    write_mover_place(r, addresses);
-    message.relink.mover_place = r->mover_place.data;
-    /* One that is not there yet gets them when it joins. */
-    return r->attached[slot].process != NULL ? io_send(r, slot, &message) : CSE_OK;
-}
-
 /* What other hosts have said since the last turn. */
 static void take_hosts(run *r)
 {

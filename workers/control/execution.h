@@ -21,8 +21,6 @@ cse_status cse_execution_open(const cse_execution *execution, cse_running **runn
 /* Handles what has happened, with calls of the callbacks, and then waits for more, at most
  * `most_ns` and a few milliseconds. True: it has ended, and is to be closed. */
 bool cse_execution_pump(cse_running *running, int64_t most_ns);
-/* The movers' addresses have changed: the mover links itself anew. */
-cse_status cse_execution_relink(cse_running *running, const char *const *addresses);
 /* After its end. */
 cse_status cse_execution_close(cse_running **running, cse_run_result *result);
 

@@ -56,14 +56,12 @@ enum {
     MESSAGE(8, CUT_KNOWN, cut_known, FIELD(INTEGER, number))                                       \
     /* leader: these hosts (a mask) take no part any more */                                       \
     MESSAGE(9, LOST, lost, FIELD(INTEGER, epoch) FIELD(INTEGER, hosts))                            \
-    /* leader: the movers are linked anew, to these addresses, a line each */                      \
-    MESSAGE(10, RELINK, relink, FIELD(INTEGER, epoch) FIELD(TEXT, movers))                         \
     /* leader: the run has ended so; follower: it cannot go on, for that reason */                 \
-    MESSAGE(11, LEAVE, leave,                                                                      \
+    MESSAGE(10, LEAVE, leave,                                                                      \
             FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)                       \
                 FIELD(TEXT, weights_digest))                                                       \
     /* follower: one line for the log, level as cse_log_level */                                   \
-    MESSAGE(12, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))
+    MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))
 
 #define CSE_HOST_MESSAGE_NO_FIELD(type, name)
 

@@ -50,9 +50,7 @@ enum {
     MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                               \
     /* coordinator to operator: status and reason of a cse_error, and a message */                 \
     MESSAGE(15, REPLY, reply,                                                                      \
-            FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))  \
-    /* coordinator to mover: other addresses; see mover_place.h */                                 \
-    MESSAGE(16, RELINK, relink, FIELD(TEXT, mover_place))
+            FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))
 
 #define CSE_MESSAGE_NO_FIELD(type, name)
 

@@ -12,9 +12,9 @@
 
 #define MILLISECONDS INT64_C(1000000)
 #define WATCH_NS (100 * MILLISECONDS)
-#define CROWDED_NS (1 * MILLISECONDS) /* until a full queue is looked at again */
-enum { MOST_EVENTS = 4 };
 #define TAKEN_NS (5000 * MILLISECONDS) /* how long an address may be taken by a mover before */
+
+enum { MOST_EVENTS = 4 };
 
 /* ---- the doorbell as a descriptor ---- */
 
@@ -126,13 +126,6 @@ cse_status cse_mover_new(cse_cluster *cluster, int slot, const cse_host_link *li
         cse_mover_destroy(&mover);
     *result = mover;
     return status;
-}
-
-cse_status cse_mover_relink(cse_mover *mover, const cse_mover_place *place)
-{
-    mover->link->close(&mover->state);
-    forget_peers(mover);
-    return open_link(mover, place);
 }
 
 void cse_mover_destroy(cse_mover **mover)
@@ -263,20 +256,10 @@ static void note_exposed(cse_mover *mover, uint64_t step)
     mover->complete_ns = computing ? now_ns : 0;
 }
 
-static void note_traffic(cse_mover *mover, int host)
-{
-    cse_arena_host *other = &mover->cluster->hosts->hosts[host];
-    const cse_host_link_counts counts = mover->link->counts(mover->state, host);
-    atomic_store(&other->bytes_sent, counts.bytes_sent);
-    atomic_store(&other->bytes_received, counts.bytes_received);
-    atomic_store(&other->connected, mover->peers[host].connected);
-}
-
 static void serve(cse_mover *mover)
 {
     const cse_arena_head *head = mover->cluster->head;
     const uint64_t lost = cse_arena_lost(mover->cluster);
-    mover->crowded = false;
     for (int h = 0; h < head->host_count; h++) {
         if (h == head->host)
             continue;
@@ -287,7 +270,6 @@ static void serve(cse_mover *mover)
         if (mover->step < head->end_step)
             cse_mover_send(mover, h);
         cse_mover_confirm(mover, h);
-        note_traffic(mover, h);
     }
 }
 
@@ -333,8 +315,6 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
         return CSE_WORK_DONE;
     cse_mover_advance(mover);
     cse_host_link_event event;
-    if (mover->crowded && deadline_ns > cse_clock_ns() + CROWDED_NS)
-        deadline_ns = cse_clock_ns() + CROWDED_NS;
     mover->status = mover->link->next(mover->state, deadline_ns, &event);
     /* A few at a time: what arrives must not keep the own pieces from being sent. */
     for (int i = 0; mover->status == CSE_OK && event.kind != CSE_HOST_LINK_NOTHING; i++) {

@@ -22,8 +22,6 @@ typedef struct cse_mover cse_mover;
  * address is taken. */
 cse_status cse_mover_new(cse_cluster *cluster, int slot, const cse_host_link *link,
                          const cse_mover_place *place, cse_mover **mover);
-/* Links itself anew, to other addresses. */
-cse_status cse_mover_relink(cse_mover *mover, const cse_mover_place *place);
 /* Sends and receives what there is, then waits for more, at most until the deadline. */
 cse_work_result cse_mover_once(cse_mover *mover, int64_t deadline_ns);
 cse_status cse_mover_status(const cse_mover *mover);

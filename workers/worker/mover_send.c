@@ -150,10 +150,8 @@ void cse_mover_send(cse_mover *mover, int host)
         const cse_piece_frame frame = make_frame(mover, &stream, &peer->sends);
         cse_piece_encode(&frame, head);
         if (mover->link->send(mover->state, host, head, sizeof head, mover->wire,
-                              mover->wire_bytes) != CSE_OK) {
-            mover->crowded = true;
-            return;
-        }
+                              mover->wire_bytes) != CSE_OK)
+            return; /* the link wakes the mover when there is room */
         CSE_FAILPOINT(PIECE_SENT);
         cse_piece_advance(&stream, &peer->sends, frame.count);
     }

@@ -26,7 +26,6 @@ typedef struct cse_mover {
     cse_host_link_state *state;
     cse_status status;
     cse_mover_peer peers[CSE_MAX_HOSTS];
-    bool crowded;         /* a frame found no room in the link's queue */
     unsigned char *taken; /* an early frame, while it is received */
 
     int64_t step; /* -1: none yet */

@@ -170,11 +170,6 @@ static cse_status look_at_control(worker *w, int64_t deadline_ns, cse_message *m
     CSE_TRY(cse_message_decode(w->received.data, w->received.size, message));
     if (message->kind == CSE_MESSAGE_STOP)
         w->told_to_stop = true;
-    if (message->kind == CSE_MESSAGE_RELINK && w->mover != NULL) {
-        cse_mover_place place;
-        CSE_TRY(cse_mover_place_decode(message->relink.mover_place, &place));
-        return cse_mover_relink(w->mover, &place);
-    }
     return CSE_OK;
 }
 

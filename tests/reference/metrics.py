@@ -19,17 +19,27 @@ def numbers(values):
     return "{ " + ", ".join(f"{float(v):.10g}" for v in values) + " }"
 
 
+def argument(dtype, columns, values):
+    shape = f" .columns = {columns}," if columns else ""
+    if not isinstance(values, str):
+        values = numbers(numpy.ravel(values))
+    return f"{{ .dtype = {dtype},{shape} .values = {values} }}"
+
+
 def show(name, source, arguments, values, settings=None):
     print(f"    {{ .name = \"{name}\",")
     if settings:
         print(f"      .settings = \"{settings}\",")
     print(f"      .source = \"{source}\",")
     print(f"      .argument_count = {len(arguments)},\n      .arguments = {{")
-    rows = []
-    for dtype, columns, content in arguments:
-        shape = f" .columns = {columns}," if columns else ""
-        rows.append(f"{{ .dtype = {dtype},{shape} .values = {numbers(numpy.ravel(content))} }}")
+    rows = [argument(*a) for a in arguments]
     print(",\n".join(rows) + f" }},\n      .values = {numbers(values)} }},")
+
+
+def define(name, dtype, columns, content):
+    """An argument of several samples, whose values have a name."""
+    print(f"#define {name} {numbers(numpy.ravel(content)).strip('{ }')}")
+    return dtype, columns, f"{{ {name} }}"
 
 
 I, F = "CSE_INT32", "CSE_FLOAT32"
@@ -173,8 +183,8 @@ def in_order(n):
 
 
 COUNTED = "the definition, by loops over thresholds and samples"
-AREA = [(I, 0, classes), (F, 0, probabilities)]
 print("/* auc */")
+AREA = [define("CLASSES", I, 0, classes), define("PROBABILITIES", F, 0, probabilities)]
 for n in ends:
     assert abs(in_order(n) - curve_area(n)) < 1e-12
 show("pairs in the right order", "the share of pairs in the right order, by loops", AREA,
@@ -221,6 +231,10 @@ def rouge(count, n, measure, guessed, padding=None):
 
 
 COUNTER = "the definition, by collections.Counter"
+print("/* ngrams_samples.h */")
+LABELS = define("CSE_NGRAMS_LABELS", I, 4, texts)
+PREDICTIONS = define("CSE_NGRAMS_PREDICTIONS", I, 4, guesses)
+PADDED = define("CSE_NGRAMS_PADDED_PREDICTIONS", I, 4, shorter)
 for metric, cases in (
         ("bleu", [("up to 2", "{max_n: 2}", lambda n, g, p: bleu(n, 2, g, p)),
                   ("up to 4", None, lambda n, g, p: bleu(n, 4, g, p))]),
@@ -230,8 +244,8 @@ for metric, cases in (
                      ("2, f1", "{n: 2, measure: f1}", lambda n, g, p: rouge(n, 2, "f1", g, p))])):
     print(f"/* {metric} */")
     for name, setting, value in cases:
-        show(name, COUNTER, [(I, 4, texts), (I, 4, guesses)],
+        show(name, COUNTER, [LABELS, PREDICTIONS],
              [value(n, guesses, None) for n in ends], setting)
         padded = (setting[:-1] + ", padding: 0}") if setting else "{padding: 0}"
-        show(name + ", padded", COUNTER, [(I, 4, texts), (I, 4, shorter)],
+        show(name + ", padded", COUNTER, [LABELS, PADDED],
              [value(n, shorter, 0) for n in ends], padded)

@@ -32,16 +32,17 @@ expect() { # NAME STEPS...
 
 no_validation='fit.val_dataloader=null'
 
-# By time: as many as fit in, and the same bits.
-start plain --max_steps 3000 --set loop.num_steps=null --set $no_validation
-expect plain 3000
-start timed --max_steps 3000 --set loop.num_steps=null --set $no_validation \
+# By time: as many as fit in, and the same bits. So many steps take longer than several checkpoints
+# on any machine.
+start plain --max_steps 20000 --set loop.num_steps=null --set $no_validation
+expect plain 20000
+start timed --max_steps 20000 --set loop.num_steps=null --set $no_validation \
     --set checkpoint.minutes=0.0002
 [ "$(steps timed | wc -w)" -ge 3 ] || fail "timed: few checkpoints: $(steps timed)"
 [ "$(digest timed)" = "$(digest plain)" ] || fail "timed: another digest"
 # A checkpoint by time is one that a run may go on from.
 first=$(steps timed | cut -d ' ' -f 1)
-start resumed --max_steps 3000 --set loop.num_steps=null --set $no_validation \
+start resumed --max_steps 20000 --set loop.num_steps=null --set $no_validation \
     --checkpoint_path "$work/timed/checkpoint_$first.mdl"
 [ "$(digest resumed)" = "$(digest plain)" ] || fail "resumed: another digest"
 start never --num_steps 200 --set $no_validation --set checkpoint.minutes=0

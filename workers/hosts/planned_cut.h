@@ -14,6 +14,10 @@
  * host sends to each other one; links are full duplex, and no host receives more than the one that
  * sends most would send at this rate. A host with no microbatches sends nothing.
  *
+ * Where three or more hosts exchange shards of their pieces (workers/arena/shards.h), each sends a
+ * smaller part of a piece: run/measure/host_model.c gives `piece_bytes` accordingly, and adds what
+ * comes after the last piece.
+ *
  * More pieces make shares more even, fewer pieces send less; dynamic programming over the bounds
  * finds the best. The cut is no part of the result, so it may be planned anew for any step. */
 #ifndef CSE_WORKERS_HOSTS_PLANNED_CUT_H

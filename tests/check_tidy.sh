@@ -37,7 +37,7 @@ optimizers: $traced
 schedules: $traced
 metrics: $traced
 models: $traced
-dataloader: base types config
+dataloader: base types config checkpoint
 store: base types
 workers/links: base
 workers/hosts: base workers/links

@@ -40,7 +40,8 @@ flags="-g -O1 -std=gnu11 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,addre
     -DCSE_BINDIR=\"/nowhere\" -DCSE_DATADIR=\"/nowhere\"
     -I${top_builddir:-.} -I$tree -I$tree/include $(variable JANSSON_CFLAGS) $(variable FYAML_CFLAGS)
     $(variable SODIUM_CFLAGS) $(variable MICROHTTPD_CFLAGS) $(variable SQLITE_CFLAGS)
-    $(variable HDF5_CFLAGS)"
+    $(variable HDF5_CFLAGS) $(variable PCRE2_CFLAGS) $(variable ZSTD_CFLAGS)
+    $(variable TURBOJPEG_CFLAGS) $(variable SPNG_CFLAGS)"
 libraries="$(variable dependency_libs) $(variable dashboard_libs)"
 
 sources_of() { # harness
@@ -57,6 +58,7 @@ sources_of() { # harness
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
         link) ls workers/links/*.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
+        tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
         esac
@@ -64,7 +66,8 @@ sources_of() { # harness
     )
 }
 
-harnesses='request configuration graph message host_message link dataset manifest checkpoint'
+harnesses='request configuration graph message host_message link dataset tokenizer manifest
+    checkpoint'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

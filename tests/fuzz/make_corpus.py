@@ -151,6 +151,16 @@ for rank in range(1, 5):
     idx = bytes([0, 0, 8, rank]) + struct.pack(f">{rank}I", *[2] * rank)
     write("dataset", f"idx{rank}", bytes([rank + 1]) + idx + bytes(range(2**rank)))
 words("dataset", ["nan", "inf", "1e309", "0x1p3"])
+for name in ("plain", "split", "digits"):
+    text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()
+    write("tokenizer", name, text + "\n%%\n\n%%\nthe cat's  12 \u00e9<|mask|> <|endoftext|> aaaa")
+small = ('{"model": {"type": "BPE", "unk_token": "a", "vocab": {"a": 0, "b": 1, "ab": 2, "aba": 3}, "merges": '
+         '["a b", ["ab", "a"]]}, "added_tokens": [{"id": 4, "content": "x", "lstrip": true}], "pre_tokenizer": '
+         '{"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "[^\\\\s\\\\p{L}]+|\\\\d{1,3}"}, '
+         '"behavior": "Isolated"}, {"type": "Digits", "individual_digits": true}, {"type": "ByteLevel"}]}}')
+write("tokenizer", "small", small + "\n%%\n\n%%\nababab 12 x")
+write("tokenizer", "pair", '{"a": 0, "b": 1, "ab": 2}\n%%\n#version: 0.2\na b\nab a\n')
+words("tokenizer", re.findall(r'"([A-Za-z_]+)"', small) + ["\\\\p{N}", "(?!", "(?i:", "Removed", "invert", "ignore_merges"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
 words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])
 

@@ -1,0 +1,58 @@
+/* Byte-level byte pair encoding: text to numbers of a vocabulary, and back (R. Sennrich et al.,
+ * "Neural machine translation of rare words with subword units", 2016; A. Radford et al., "Language
+ * models are unsupervised multitask learners", 2019).
+ *
+ * The numbers are those that Hugging Face's tokenizers gives without special tokens added. What a
+ * file asks for beyond that (other models, normalizers, pre-tokenizers) is refused by its name. */
+#ifndef CSE_DATALOADER_TOKENIZER_TOKENIZER_H
+#define CSE_DATALOADER_TOKENIZER_TOKENIZER_H
+
+#include <stdint.h>
+
+#include "engine/base/text.h"
+
+typedef struct cse_tokenizer cse_tokenizer;
+
+/* `path`: a tokenizer.json, a vocab.json with merges.txt or vocab.bpe beside it, or a folder that
+ * holds these. CSE_DATA says what of the file is not accepted. */
+cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer);
+void cse_tokenizer_close(cse_tokenizer **tokenizer);
+
+/* The largest number plus one. */
+int64_t cse_tokenizer_vocab_size(const cse_tokenizer *tokenizer);
+/* The number of the token with this content, -1 where there is none. */
+int32_t cse_tokenizer_find(const cse_tokenizer *tokenizer, const char *content);
+/* The bytes of a token, borrowed; NULL where no token has this number. */
+const char *cse_tokenizer_token_view(const cse_tokenizer *tokenizer, int64_t id, size_t *size);
+/* Whether a long text may be cut between a line that ends in an ASCII letter or digit and one that
+ * begins with one, without a change of its numbers. */
+bool cse_tokenizer_cuts_at_lines(const cse_tokenizer *tokenizer);
+
+/* Start from a zeroed struct; the caller frees `ids`. */
+typedef struct cse_token_ids {
+    int32_t *ids;
+    size_t count, capacity;
+} cse_token_ids;
+
+/* What one thread needs to encode: memory for matches, and the numbers of frequent words. */
+typedef struct cse_encoder cse_encoder;
+cse_encoder *cse_encoder_new(const cse_tokenizer *tokenizer);
+void cse_encoder_close(cse_encoder **encoder);
+
+/* Adds the numbers of the text; bytes that are no UTF-8 count as U+FFFD each. CSE_DATA for a word
+ * of more than CSE_WORD_MOST_BYTES, and for a text on which the split pattern takes too long. */
+enum { CSE_WORD_MOST_BYTES = 1 << 24 };
+cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids);
+/* Calls `word` with each piece that the pre-tokenizer makes. */
+typedef struct cse_word_sink {
+    cse_status (*word)(void *self, const char *bytes, size_t size);
+    void *self;
+} cse_word_sink;
+cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,
+                             const cse_word_sink *sink);
+
+/* Adds the bytes of the tokens; CSE_DATA for a number without a token. */
+cse_status cse_decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                      cse_text *text);
+
+#endif

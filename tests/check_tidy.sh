@@ -56,8 +56,9 @@ run/record: $plan config checkpoint store run/loggers run/session workers/contro
 run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
+run/infer: $plan $plugins $job run/job
 dashboard: base types config checkpoint store workers/control workers/messages run/job
-cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/loggers dashboard
+cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/infer run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.

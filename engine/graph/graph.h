@@ -245,6 +245,8 @@ struct cse_graph {
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
+    /* While tracing (engine/trace/decoding.h); NULL: the pass sees whole sequences. Borrowed. */
+    const struct cse_decoding *decoding;
     /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
     cse_product_order product_order;
     /* The instruction set that kernels and generated code were chosen by (instruction_set.h), set

@@ -23,6 +23,7 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/models/models.h"
+#include "engine/trace/decoding.h"
 #include "engine/trace/trace.h"
 
 enum { MAX_LAYERS = 256, NAME_BYTES = 128 };
@@ -304,7 +305,7 @@ static cse_tensor *embed(const pass *p, cse_tensor *tokens)
                               "data's sequence_length",
                               (long long)longest, shape.rank,
                               (long long)(shape.rank > 1 ? shape.dims[1] : 0));
-    return drop(p, cse_add(words, cse_slice_axis(positions, 0, 0, shape.dims[1])), "output");
+    return drop(p, cse_add(words, cse_position_rows(positions, shape.dims[1])), "output");
 }
 
 static cse_tensor *forward(cse_model *model, cse_tensor *input)

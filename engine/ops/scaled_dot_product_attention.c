@@ -16,6 +16,7 @@
 
 #include "engine/ops/attention.h"
 #include "engine/ops/samples.h"
+#include "engine/trace/decoding.h"
 #include "engine/trace/random_arguments.h"
 #include "engine/trace/rows.h"
 
@@ -74,6 +75,9 @@ CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *
 {
     const cse_attention_options defaults = { .causal = false };
     options = options ? options : &defaults;
+    const cse_decoding *decoding = cse_trace_decoding();
+    if (decoding != NULL && options->causal)
+        return decoding->attend(decoding->self, q, k, v, options);
     cse_tensor *const inputs[] = { q, cse_attention_repeat_heads(k, q),
                                    cse_attention_repeat_heads(v, q) };
     cse_attributes attributes = { .integer_count = INTEGERS, .number_count = NUMBERS };

@@ -18,6 +18,7 @@ typedef enum cse_job_mode {
     CSE_JOB_TRAIN,        /* fit: training, then validation if there is a val_dataloader */
     CSE_JOB_EVALUATE,     /* validate: validation alone */
     CSE_JOB_COMPILE,      /* compile the training step (and the validation step), execute nothing */
+    CSE_JOB_INFER,        /* the model alone (run/infer/loaded_model.h), not for cse_job_run */
     CSE_JOB_EVALUATE_ALL, /* validate_all, to cse_job_settings_read: EVALUATE with validates_all */
 } cse_job_mode;
 

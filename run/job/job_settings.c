@@ -203,6 +203,8 @@ static cse_status missing(const cse_config *config, const char *what)
 /* Checks that the sections that the mode needs are there. */
 static cse_status check_mode(const cse_config *config, const cse_job_settings *settings)
 {
+    if (settings->mode == CSE_JOB_INFER)
+        return CSE_OK;
     if (settings->mode == CSE_JOB_EVALUATE)
         return settings->val_dataloader != NULL
                    ? CSE_OK

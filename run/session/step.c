@@ -10,7 +10,7 @@
 
 /* ---- inputs ---- */
 
-static void add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)
+cse_tensor *cse_graph_add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)
 {
     cse_shape shape = { .rank = stream->shape.rank + 1, .dims = { graph->micro_batch_size } };
     for (int i = 0; i < stream->shape.rank; i++)
@@ -26,7 +26,7 @@ static void add_input(cse_graph *graph, const cse_stream *stream, int64_t offset
         .node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, stream->dtype),
         .offset_bytes = offset_bytes,
     };
-    graph->input_count++;
+    return graph->inputs[graph->input_count++].node;
 }
 
 cse_tensor *cse_step_input(cse_step *step, const char *name)
@@ -221,7 +221,7 @@ static cse_graph *new_graph(const cse_dataloader *loader)
     cse_graph *graph = cse_graph_new((int)(batching->batch_size / batching->micro_batch_size),
                                      batching->micro_batch_size);
     for (int s = 0; s < input->stream_count; s++)
-        add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
+        cse_graph_add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
     graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);
     return graph;
 }
@@ -265,10 +265,15 @@ static cse_status settle(cse_session *session, cse_step *step)
 cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
                           cse_step_function *function, void *self, cse_step **result)
 {
+    return cse_step_trace_graph(session, new_graph(loader), function, self, result);
+}
+
+cse_status cse_step_trace_graph(cse_session *session, cse_graph *graph, cse_step_function *function,
+                                void *self, cse_step **result)
+{
     cse_step *step = cse_calloc(1, sizeof *step);
-    *step = (cse_step){
-        .session = session, .graph = new_graph(loader), .loss_fetch = -1, .exhausted_fetch = -1
-    };
+    *step =
+        (cse_step){ .session = session, .graph = graph, .loss_fetch = -1, .exhausted_fetch = -1 };
     *result = step;
     session->trace_count++;
     cse_trace_begin(step->graph);

@@ -71,6 +71,13 @@ bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
 struct cse_dataloader;
 cse_status cse_step_trace(cse_session *session, const struct cse_dataloader *loader,
                           cse_step_function *function, void *self, cse_step **step);
+/* The same into `graph`, which becomes the step's. */
+cse_status cse_step_trace_graph(cse_session *session, cse_graph *graph, cse_step_function *function,
+                                void *self, cse_step **step);
+/* Adds an input to the graph, whose rows (the first axis) are those of a microbatch, at
+ * `offset_bytes` of the microbatch. */
+cse_tensor *cse_graph_add_input(cse_graph *graph, const struct cse_stream *stream,
+                                int64_t offset_bytes);
 void cse_step_destroy(cse_step **step);
 
 #endif

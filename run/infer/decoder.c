@@ -1,0 +1,317 @@
+/* Both passes are traced from the model's forward function. Its attentions are called in the same
+ * order each time, which is how their keys and values are told apart. */
+#include "run/infer/decoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/trace/decoding.h"
+#include "engine/trace/trace.h"
+#include "engine/types/shape.h"
+#include "run/infer/inference.h"
+#include "run/session/session.h"
+
+enum { MAX_ATTENTIONS = 1024 };
+
+/* Keys and values of one attention. */
+typedef struct kept_attention {
+    cse_shape key, value;       /* of one token: [heads, channel] */
+    int of_whole[2], of_one[2]; /* outputs of the two passes: keys, values */
+    int inputs[2];              /* of the pass over one token */
+} kept_attention;
+
+struct cse_decoder {
+    cse_model *model;
+    int64_t prompt_tokens, max_tokens; /* of the compiled passes */
+    int64_t count;                     /* tokens of the sequence so far */
+    cse_inference *whole, *one;
+    int64_t vocabulary;
+    int logits_output, whole_logits; /* of the pass traced last; of that over the prompt */
+    const float *logits;
+    kept_attention attentions[MAX_ATTENTIONS];
+    int attention_count;
+    int traced_attentions; /* in the pass that is traced */
+    cse_inference *traced;
+};
+
+/* ---- attention ---- */
+
+static cse_shape of_one_token(cse_shape shape)
+{
+    return cse_shape_of(shape.dims[1], shape.dims[3]);
+}
+
+/* NULL, or the poison of a failed trace. */
+static cse_tensor *check_attention(const cse_decoder *decoder, const cse_tensor *const inputs[3],
+                                   const cse_attention_options *options)
+{
+    if (options->mask != NULL || options->key_lengths != NULL)
+        return cse_trace_fail(CSE_SHAPE,
+                              "model %s masks its attention by a tensor, which cannot be decoded "
+                              "token by token",
+                              decoder->model->descriptor->name);
+    if (decoder->traced_attentions == MAX_ATTENTIONS)
+        return cse_trace_fail(CSE_SHAPE, "decoding is limited to %d attentions", MAX_ATTENTIONS);
+    for (int i = 0; i < 3; i++)
+        if (cse_trace_is_poison(inputs[i]))
+            return cse_trace_graph()->poison;
+    return NULL;
+}
+
+/* The keys and values of the pass, handed out: [batch, heads, time, channel]. */
+static void keep(cse_decoder *decoder, int outputs[2], cse_tensor *k, cse_tensor *v)
+{
+    char name[32];
+    snprintf(name, sizeof name, "keys.%d", decoder->traced_attentions);
+    outputs[0] = cse_inference_output(decoder->traced, name, k);
+    snprintf(name, sizeof name, "values.%d", decoder->traced_attentions);
+    outputs[1] = cse_inference_output(decoder->traced, name, v);
+    decoder->traced_attentions++;
+}
+
+/* In the pass over the prompt, which is the plain one but for what it hands out. */
+static cse_tensor *attend_whole(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,
+                                const cse_attention_options *options)
+{
+    cse_decoder *decoder = self;
+    cse_tensor *wrong = check_attention(decoder, (const cse_tensor *[]){ q, k, v }, options);
+    if (wrong != NULL)
+        return wrong;
+    kept_attention *kept = &decoder->attentions[decoder->traced_attentions];
+    kept->key = of_one_token(k->shape);
+    kept->value = of_one_token(v->shape);
+    keep(decoder, kept->of_whole, k, v);
+    cse_graph *graph = cse_trace_graph();
+    const cse_decoding *decoding = graph->decoding;
+    graph->decoding = NULL;
+    cse_tensor *result = cse_scaled_dot_product_attention(q, k, v, options);
+    graph->decoding = decoding;
+    return result;
+}
+
+/* Rows of tokens before this one from the cache, its own at its place, and zeros after it. */
+static cse_tensor *with_cache(cse_decoder *decoder, const char *name, cse_tensor *row,
+                              cse_tensor *is_here)
+{
+    const cse_shape shape = row->shape;
+    const cse_stream stream = { name,
+                                cse_shape_of(shape.dims[1], decoder->max_tokens, shape.dims[3]),
+                                CSE_FLOAT32 };
+    cse_tensor *cache = cse_cast(cse_inference_input(decoder->traced, &stream), row->dtype);
+    return cse_where(is_here, row, cache);
+}
+
+/* In the pass over one token. The mask hides the places that have no token yet. */
+static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,
+                              const cse_attention_options *options)
+{
+    char name[32];
+    cse_decoder *decoder = self;
+    cse_tensor *wrong = check_attention(decoder, (const cse_tensor *[]){ q, k, v }, options);
+    if (wrong != NULL)
+        return wrong;
+    kept_attention *kept = &decoder->attentions[decoder->traced_attentions];
+    if (decoder->traced_attentions >= decoder->attention_count ||
+        !cse_shape_equal(kept->key, of_one_token(k->shape)) ||
+        !cse_shape_equal(kept->value, of_one_token(v->shape)))
+        return cse_trace_fail(CSE_SHAPE,
+                              "the attentions of model %s depend on the length of the sequence, so "
+                              "that it cannot be decoded token by token",
+                              decoder->model->descriptor->name);
+    cse_graph *graph = cse_trace_graph();
+    const cse_decoding *decoding = graph->decoding;
+    cse_tensor *past = cse_reshape(decoding->past, cse_shape_of(1, 1, 1, 1));
+    cse_tensor *places = cse_iota(decoder->max_tokens, 0, 1);
+    cse_tensor *is_here =
+        cse_equal(cse_reshape(places, cse_shape_of(1, 1, decoder->max_tokens, 1)), past);
+    places = cse_reshape(places, cse_shape_of(1, 1, 1, decoder->max_tokens));
+    cse_tensor *is_seen = cse_less_equal(places, past);
+    if (options->window > 0) {
+        cse_tensor *first = cse_sub(past, cse_iota(1, (int32_t)options->window - 1, 1));
+        is_seen = cse_logical_and(is_seen, cse_less_equal(first, places));
+    }
+    kept->inputs[0] = graph->input_count;
+    snprintf(name, sizeof name, "keys.%d", decoder->traced_attentions);
+    cse_tensor *keys = with_cache(decoder, name, k, is_here);
+    kept->inputs[1] = graph->input_count;
+    snprintf(name, sizeof name, "values.%d", decoder->traced_attentions);
+    cse_tensor *values = with_cache(decoder, name, v, is_here);
+    keep(decoder, kept->of_one, k, v);
+    const cse_attention_options masked = { .scale = options->scale, .mask = is_seen };
+    graph->decoding = NULL;
+    cse_tensor *result = cse_scaled_dot_product_attention(q, keys, values, &masked);
+    graph->decoding = decoding;
+    return result;
+}
+
+/* ---- the two passes ---- */
+
+/* Logits [1, time, vocabulary] at the token `last` [1]. */
+static void hand_out_logits(cse_decoder *decoder, cse_tensor *logits, cse_tensor *last)
+{
+    if (!cse_trace_is_poison(logits) && (logits->shape.rank != 3 || logits->shape.dims[0] != 1)) {
+        cse_trace_fail(CSE_SHAPE,
+                       "model %s does not give logits [batch, time, vocabulary]: it is no language "
+                       "model",
+                       decoder->model->descriptor->name);
+        return;
+    }
+    if (cse_trace_is_poison(logits))
+        return;
+    decoder->vocabulary = logits->shape.dims[2];
+    logits = cse_reshape(logits, cse_shape_of(logits->shape.dims[1], decoder->vocabulary));
+    if (last != NULL)
+        logits = cse_gather(logits, last);
+    decoder->logits_output = cse_inference_output(decoder->traced, "logits", logits);
+}
+
+static void trace_whole(cse_inference *inference, void *self)
+{
+    cse_decoder *decoder = self;
+    const cse_stream tokens = { "tokens", cse_shape_of(decoder->prompt_tokens), CSE_INT32 };
+    const cse_stream last = { "last", cse_scalar_shape, CSE_INT32 };
+    const cse_decoding decoding = { decoder, NULL, attend_whole };
+    decoder->traced = inference;
+    decoder->traced_attentions = 0;
+    cse_tensor *input = cse_inference_input(inference, &tokens);
+    cse_tensor *row = cse_inference_input(inference, &last);
+    cse_trace_graph()->decoding = &decoding;
+    cse_tensor *logits = cse_forward(decoder->model, input);
+    cse_trace_graph()->decoding = NULL;
+    hand_out_logits(decoder, logits, row);
+    decoder->attention_count = decoder->traced_attentions;
+    decoder->whole_logits = decoder->logits_output;
+}
+
+static void trace_one(cse_inference *inference, void *self)
+{
+    cse_decoder *decoder = self;
+    const cse_stream token = { "tokens", cse_shape_of(1), CSE_INT32 };
+    const cse_stream past = { "past", cse_scalar_shape, CSE_INT32 };
+    decoder->traced = inference;
+    decoder->traced_attentions = 0;
+    cse_tensor *input = cse_inference_input(inference, &token);
+    const cse_decoding decoding = { decoder, cse_inference_input(inference, &past), attend_one };
+    cse_trace_graph()->decoding = &decoding;
+    cse_tensor *logits = cse_forward(decoder->model, input);
+    cse_trace_graph()->decoding = NULL;
+    hand_out_logits(decoder, logits, NULL);
+    if (decoder->traced_attentions != decoder->attention_count)
+        cse_trace_fail(CSE_SHAPE, "model %s has %d attentions over one token, and %d over a prompt",
+                       decoder->model->descriptor->name, decoder->traced_attentions,
+                       decoder->attention_count);
+}
+
+cse_status cse_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+                           cse_decoder **result)
+{
+    *result = NULL;
+    if (prompt_tokens < 1 || max_tokens < prompt_tokens)
+        return cse_fail(CSE_USAGE, "decoding: %lld tokens cannot follow a prompt of %lld",
+                        (long long)(max_tokens - prompt_tokens), (long long)prompt_tokens);
+    cse_decoder *decoder = cse_calloc(1, sizeof *decoder);
+    decoder->model = model;
+    decoder->prompt_tokens = prompt_tokens;
+    decoder->max_tokens = max_tokens;
+    cse_eval_mode(model);
+    cse_inference_options options = { .batch = 1, .trace = trace_whole, .self = decoder };
+    cse_status status = cse_inference_new(&options, &decoder->whole);
+    options.trace = trace_one;
+    if (status == CSE_OK)
+        status = cse_inference_new(&options, &decoder->one);
+    cse_train_mode(model);
+    if (status != CSE_OK)
+        cse_decoder_destroy(&decoder);
+    *result = decoder;
+    return status;
+}
+
+void cse_decoder_destroy(cse_decoder **decoder)
+{
+    cse_decoder *old = *decoder;
+    *decoder = NULL;
+    if (old == NULL)
+        return;
+    cse_inference_destroy(&old->whole);
+    cse_inference_destroy(&old->one);
+    free(old);
+}
+
+int64_t cse_decoder_vocabulary(const cse_decoder *decoder)
+{
+    return decoder->vocabulary;
+}
+
+const float *cse_decoder_logits(const cse_decoder *decoder)
+{
+    return decoder->logits;
+}
+
+/* ---- a sequence ---- */
+
+/* Rows of `count` tokens from an output [heads, time, channel] into the cache
+ * [heads, max_tokens, channel], from place `first` on. */
+static void store_rows(const cse_decoder *decoder, const cse_inference *from, int output, int input,
+                       int64_t first, int64_t count)
+{
+    cse_shape shape;
+    const float *rows = cse_inference_output_view(from, output, &shape, NULL);
+    float *cache = cse_inference_input_memory(decoder->one, input);
+    const int64_t heads = shape.dims[1], time = shape.dims[2], channels = shape.dims[3];
+    for (int64_t h = 0; h < heads; h++)
+        memcpy(cache + (h * decoder->max_tokens + first) * channels, rows + h * time * channels,
+               (size_t)(count * channels) * sizeof *cache);
+}
+
+static void store(const cse_decoder *decoder, const cse_inference *from, int64_t first,
+                  int64_t count)
+{
+    for (int a = 0; a < decoder->attention_count; a++) {
+        const kept_attention *kept = &decoder->attentions[a];
+        const int *outputs = from == decoder->whole ? kept->of_whole : kept->of_one;
+        for (int i = 0; i < 2; i++)
+            store_rows(decoder, from, outputs[i], kept->inputs[i], first, count);
+    }
+}
+
+static cse_status check_token(const cse_decoder *decoder, int32_t token)
+{
+    return token >= 0 && token < decoder->vocabulary
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "token %d is outside of the model's vocabulary, 0 to %lld",
+                          (int)token, (long long)decoder->vocabulary - 1);
+}
+
+cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_t count)
+{
+    if (count < 1 || count > decoder->prompt_tokens)
+        return cse_fail(CSE_DATA, "the prompt has %lld tokens; accepted: 1 to %lld",
+                        (long long)count, (long long)decoder->prompt_tokens);
+    for (int64_t i = 0; i < count; i++)
+        CSE_TRY(check_token(decoder, prompt[i]));
+    int32_t *tokens = cse_inference_input_memory(decoder->whole, 0);
+    memset(tokens, 0, (size_t)decoder->prompt_tokens * sizeof *tokens);
+    memcpy(tokens, prompt, (size_t)count * sizeof *tokens);
+    *(int32_t *)cse_inference_input_memory(decoder->whole, 1) = (int32_t)(count - 1);
+    cse_inference_run(decoder->whole);
+    store(decoder, decoder->whole, 0, count);
+    decoder->count = count;
+    decoder->logits = cse_inference_output_view(decoder->whole, decoder->whole_logits, NULL, NULL);
+    return CSE_OK;
+}
+
+cse_status cse_decoder_append(cse_decoder *decoder, int32_t token)
+{
+    CSE_TRY(check_token(decoder, token));
+    if (decoder->count == decoder->max_tokens)
+        return cse_fail(CSE_USAGE, "decoding: the sequence has its %lld tokens",
+                        (long long)decoder->max_tokens);
+    *(int32_t *)cse_inference_input_memory(decoder->one, 0) = token;
+    *(int32_t *)cse_inference_input_memory(decoder->one, 1) = (int32_t)decoder->count;
+    cse_inference_run(decoder->one);
+    store(decoder, decoder->one, decoder->count, 1);
+    decoder->count++;
+    decoder->logits = cse_inference_output_view(decoder->one, decoder->logits_output, NULL, NULL);
+    return CSE_OK;
+}

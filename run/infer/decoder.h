@@ -1,0 +1,34 @@
+/* Decodes with a causal language model: the tokens of a prompt are read at once, then one token
+ * after another, while the keys and values of each attention are kept (the KV cache).
+ *
+ * The pass over the prompt is the model's evaluation forward pass: its logits have the bits of a
+ * validation with the same shape. Those of later tokens come from a pass over one token, whose
+ * attention sums over the cache: within the rounding of float32 of what a pass over the whole
+ * sequence gives. A sequence is decoded by itself, so that its tokens depend on nothing else. */
+#ifndef CSE_RUN_INFER_DECODER_H
+#define CSE_RUN_INFER_DECODER_H
+
+#include "csengine/train.h"
+
+typedef struct cse_decoder cse_decoder;
+
+/* For sequences of a prompt of up to `prompt_tokens` and up to `max_tokens` with what follows.
+ * Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
+ * take such a sequence, or is not causal. The caller destroys it before the session ends. */
+cse_status cse_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+                           cse_decoder **decoder);
+void cse_decoder_destroy(cse_decoder **decoder);
+
+/* Entries of the vocabulary. */
+int64_t cse_decoder_vocabulary(const cse_decoder *decoder);
+
+/* Begins a sequence. Fails with CSE_DATA for a token outside of the vocabulary, an empty prompt, or
+ * one that is too long. */
+cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_t count);
+/* One more token. Fails with CSE_USAGE where the sequence is full. */
+cse_status cse_decoder_append(cse_decoder *decoder, int32_t token);
+
+/* Logits of the token that follows, float32 [vocabulary]; until the next call. */
+const float *cse_decoder_logits(const cse_decoder *decoder);
+
+#endif

@@ -1,0 +1,106 @@
+/* Sizes of the compiled passes are powers of two, so that prompts of other lengths find them in the
+ * cache of compiled steps. */
+#include "run/infer/generation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "engine/config/settings.h"
+#include "engine/graph/graph.h"
+#include "run/session/handles.h"
+
+enum { LEAST_TOKENS = 16 };
+
+struct cse_generation {
+    cse_generation_options options;
+    cse_decoder *decoder;
+    cse_sampler *sampler;
+};
+
+/* What the model says of the longest sequence that it takes; 0: nothing. */
+static int64_t longest_sequence(const cse_model *model)
+{
+    static const char name[] = "max_position_embeddings";
+    const cse_setting *setting = model->descriptor->settings;
+    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0)
+        setting++;
+    return setting != NULL && setting->name != NULL && cse_settings_has(model->settings, name)
+               ? cse_settings_integer(model->settings, name)
+               : 0;
+}
+
+static int64_t rounded_up(int64_t tokens, int64_t longest)
+{
+    int64_t size = LEAST_TOKENS;
+    while (size < tokens)
+        size *= 2;
+    return longest > 0 && size > longest ? longest : size;
+}
+
+cse_status cse_generation_new(const cse_generation_options *options, cse_generation **result)
+{
+    const int64_t longest = longest_sequence(options->model);
+    const int64_t tokens = options->longest_prompt + options->max_new_tokens;
+    *result = NULL;
+    if (longest > 0 && tokens > longest)
+        return cse_fail_at(
+            &(cse_error){ .status = CSE_DATA,
+                          .hint = "give fewer max_new_tokens, or a shorter prompt" },
+            "the prompt has %lld tokens and %lld more are asked for, but the model takes %lld "
+            "(max_position_embeddings)",
+            (long long)options->longest_prompt, (long long)options->max_new_tokens,
+            (long long)longest);
+    cse_generation *generation = cse_calloc(1, sizeof *generation);
+    generation->options = *options;
+    cse_status status =
+        cse_decoder_new(options->model, rounded_up(options->longest_prompt, longest),
+                        rounded_up(tokens, longest), &generation->decoder);
+    if (status == CSE_OK)
+        generation->sampler =
+            cse_sampler_new(&options->sampling, cse_decoder_vocabulary(generation->decoder));
+    else
+        cse_generation_destroy(&generation);
+    *result = generation;
+    return status;
+}
+
+void cse_generation_destroy(cse_generation **generation)
+{
+    cse_generation *old = *generation;
+    *generation = NULL;
+    if (old == NULL)
+        return;
+    cse_decoder_destroy(&old->decoder);
+    cse_sampler_destroy(&old->sampler);
+    free(old);
+}
+
+cse_status cse_generate(cse_generation *generation, const cse_generation_request *request)
+{
+    const cse_generation_options *options = &generation->options;
+    cse_text bytes = { 0 };
+    bool goes_on = true;
+    int32_t last = -1;
+    cse_status status = cse_decoder_begin(generation->decoder, request->prompt, request->count);
+    for (int64_t i = 0; i < options->max_new_tokens && goes_on && status == CSE_OK; i++) {
+        cse_generated_token next = { .token = last };
+        if (i > 0)
+            status = cse_decoder_append(generation->decoder, last);
+        if (status != CSE_OK)
+            break;
+        next.token = last =
+            cse_sampler_draw(generation->sampler, cse_decoder_logits(generation->decoder),
+                             request->number, request->count + i, &next.probability);
+        if (next.token == options->end_token)
+            break;
+        bytes.size = 0;
+        status = cse_text_codec_decode(options->codec, next.token, &bytes);
+        next.bytes = bytes.data;
+        next.byte_count = bytes.size;
+        goes_on = status == CSE_OK && request->listener(request->self, &next);
+    }
+    cse_text_clear(&bytes);
+    return status;
+}

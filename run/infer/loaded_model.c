@@ -1,0 +1,41 @@
+/* Loads a checkpoint into the model of a configuration. */
+#include "run/infer/loaded_model.h"
+
+#include <stdio.h>
+
+#include "engine/base/error.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/config/config.h"
+#include "run/session/configured.h"
+#include "run/session/plugins.h"
+#include "run/session/session.h"
+
+static cse_status find_checkpoint(const cse_job_settings *settings, const cse_session *session,
+                                  char path[PATH_MAX])
+{
+    if (settings->checkpoint_path != NULL) {
+        snprintf(path, PATH_MAX, "%s", settings->checkpoint_path);
+        return CSE_OK;
+    }
+    cse_status status = cse_checkpoint_latest(session->configuration.model_dir, path, PATH_MAX);
+    return status == CSE_NO_INPUT
+               ? cse_fail(status, "%s; train first, or give --checkpoint_path FILE",
+                          cse_error_message())
+               : status;
+}
+
+cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_model *loaded)
+{
+    *loaded = (cse_loaded_model){ .model = NULL };
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_session_configure(&settings->session,
+                                  &(cse_session_sections){ .precision = settings->precision,
+                                                           .recompute = settings->recompute }));
+    cse_session *session = cse_session_open_view("cse_loaded_model_open");
+    loaded->model = cse_compile(cse_session_model_new(settings->model));
+    CSE_TRY(cse_session_status());
+    CSE_TRY(find_checkpoint(settings, session, loaded->path));
+    CSE_TRY(cse_load(loaded->path));
+    loaded->step = cse_global_step();
+    return CSE_OK;
+}

@@ -1,0 +1,25 @@
+/* Chooses the next token from logits. */
+#ifndef CSE_RUN_INFER_SAMPLER_H
+#define CSE_RUN_INFER_SAMPLER_H
+
+#include <stdint.h>
+
+typedef struct cse_sampler cse_sampler;
+
+/* Applied in this order, as in transformers: temperature, top_k, top_p. */
+typedef struct cse_sampling {
+    double temperature; /* divides the logits; 0: the most likely token, the first of equal ones */
+    int64_t top_k; /* only so many of the most likely tokens, and those equal to the last; 0: all */
+    double top_p;  /* only the fewest most likely tokens whose probabilities reach this; 1: all */
+    uint64_t seed;
+} cse_sampling;
+
+cse_sampler *cse_sampler_new(const cse_sampling *sampling, int64_t vocabulary);
+void cse_sampler_destroy(cse_sampler **sampler);
+
+/* The token at `position` of sequence `sequence`: a pure function of these, the seed and the logits
+ * [vocabulary]. `probability`, unless NULL: that of the token before tokens were left out. */
+int32_t cse_sampler_draw(cse_sampler *sampler, const float *logits, uint32_t sequence,
+                         int64_t position, double *probability);
+
+#endif

@@ -1,0 +1,151 @@
+/* The decoder against passes over whole sequences: a token that is appended gives the logits that a
+ * prompt with it gives. Models, lengths, formats and tokens are drawn. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csengine/csengine.h"
+#include "csengine/model.h"
+#include "engine/base/random.h"
+#include "run/infer/decoder.h"
+#include "tests/support/temporary_folder.h"
+
+enum { VOCABULARY = 40, LONGEST = 24 };
+
+static char folder[] = "/tmp/check_decoder.XXXXXX";
+
+static void configure(const char *precision)
+{
+    const cse_configuration configuration = { .model_dir = folder,
+                                              .seed = 3,
+                                              .precision = precision };
+    ck_assert_msg(cse_configure(&configuration) == CSE_OK, "%s", cse_error_message());
+}
+
+static cse_model *gpt2_of(int layers, int heads)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "{hidden_size: %d, num_layers: %d, num_heads: %d, vocab_size: %d, "
+             "max_position_embeddings: %d}",
+             heads * 8, layers, heads, VOCABULARY, LONGEST);
+    return cse_compile(cse_model_new("gpt2", text));
+}
+
+static double largest_difference(const float *a, const float *b)
+{
+    double largest = 0;
+    for (int i = 0; i < VOCABULARY; i++)
+        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+    return largest;
+}
+
+/* Decodes `count` tokens after a prompt of `first`, and compares each with a prompt of so many. */
+static void compare(cse_model *model, int first, int count, double tolerance)
+{
+    int32_t tokens[LONGEST];
+    float appended[VOCABULARY];
+    cse_decoder *decoder = NULL, *whole = NULL;
+    for (int i = 0; i < LONGEST; i++)
+        tokens[i] = (int32_t)(cse_draw_uniform(7, i, 1, (uint32_t)first, 0) * VOCABULARY);
+    ck_assert_msg(cse_decoder_new(model, first, LONGEST, &decoder) == CSE_OK, "%s",
+                  cse_error_message());
+    ck_assert_int_eq(cse_decoder_new(model, LONGEST, LONGEST, &whole), CSE_OK);
+    ck_assert_int_eq(cse_decoder_vocabulary(decoder), VOCABULARY);
+    for (int round = 0; round < 2; round++) { /* nothing is left of the sequence before */
+        ck_assert_int_eq(cse_decoder_begin(decoder, tokens + round, first), CSE_OK);
+        for (int n = first; n <= first + count; n++) {
+            if (n > first)
+                ck_assert_int_eq(cse_decoder_append(decoder, tokens[round + n - 1]), CSE_OK);
+            memcpy(appended, cse_decoder_logits(decoder), sizeof appended);
+            ck_assert_int_eq(cse_decoder_begin(whole, tokens + round, n), CSE_OK);
+            const double difference = largest_difference(appended, cse_decoder_logits(whole));
+            ck_assert_msg(difference <= tolerance, "prompt %d, token %d: logits differ by %g",
+                          first, n, difference);
+        }
+    }
+    cse_decoder_destroy(&decoder);
+    cse_decoder_destroy(&whole);
+}
+
+START_TEST(tokens_that_are_appended_are_as_those_of_a_prompt)
+{
+    configure(NULL);
+    cse_model *model = gpt2_of(3, 2);
+    compare(model, 1, 22, 2e-6);
+    compare(model, 7, 10, 2e-6);
+    compare(model, 22, 1, 2e-6);
+    cse_finish();
+}
+END_TEST
+
+/* Keys and values are stored as they are, so that the difference is that of the attention's sums
+ * and of what these are rounded to. */
+START_TEST(models_in_16_bits_are_decoded)
+{
+    configure("{fp16_type: bfloat16, precision_opt_level: 1}");
+    compare(gpt2_of(2, 4), 5, 12, 2e-2);
+    cse_finish();
+}
+END_TEST
+
+START_TEST(mistakes_are_told)
+{
+    configure(NULL);
+    cse_decoder *decoder = NULL;
+    cse_model *model = gpt2_of(1, 1);
+    const int32_t tokens[LONGEST + 1] = { 0 };
+    ck_assert_int_eq(cse_decoder_new(model, 4, 3, &decoder), CSE_USAGE);
+    ck_assert_int_eq(cse_decoder_new(model, LONGEST + 1, LONGEST + 1, &decoder), CSE_SHAPE);
+    ck_assert_ptr_null(decoder);
+    cse_finish();
+
+    configure(NULL);
+    model = gpt2_of(1, 1);
+    ck_assert_int_eq(cse_decoder_new(model, 2, 3, &decoder), CSE_OK);
+    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 0), CSE_DATA);
+    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 3), CSE_DATA);
+    ck_assert_int_eq(cse_decoder_begin(decoder, (const int32_t[]){ VOCABULARY }, 1), CSE_DATA);
+    ck_assert_int_eq(cse_decoder_begin(decoder, (const int32_t[]){ -1 }, 1), CSE_DATA);
+    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 2), CSE_OK);
+    ck_assert_int_eq(cse_decoder_append(decoder, 0), CSE_OK);
+    ck_assert_int_eq(cse_decoder_append(decoder, 0), CSE_USAGE);
+    cse_decoder_destroy(&decoder);
+    cse_finish();
+}
+END_TEST
+
+/* A model without attention over tokens has no logits for each. */
+START_TEST(other_models_are_refused)
+{
+    configure(NULL);
+    cse_decoder *decoder = NULL;
+    cse_model *model = cse_compile(
+        cse_model_new("fc_mnist", "{input_size: 8, hidden_sizes: [4], num_classes: 3}"));
+    ck_assert_int_ne(cse_decoder_new(model, 8, 8, &decoder), CSE_OK);
+    ck_assert_ptr_null(decoder);
+    cse_finish();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("decoder");
+    TCase *tests = tcase_create("all");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, tokens_that_are_appended_are_as_those_of_a_prompt);
+    tcase_add_test(tests, models_in_16_bits_are_decoded);
+    tcase_add_test(tests, mistakes_are_told);
+    tcase_add_test(tests, other_models_are_refused);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    temporary_folder_remove(folder);
+    return failed != 0;
+}

@@ -53,6 +53,11 @@ int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream);
  * costs the same. */
 cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes);
 
+/* Copies samples `first` to `first` + `count` - 1 of the data, in their order, to outputs[stream],
+ * one after another. The caller checks that there are as many. */
+cse_status cse_dataloader_read_samples(cse_dataloader *loader, int64_t first, int64_t count,
+                                       void *const outputs[]);
+
 /* Where element `index` of stream `stream` of the microbatch that was read last comes from: "sample
  * 3" and what the input function knows ("text.txt: offset 17 (sample 3)"). */
 void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t index, char *text,

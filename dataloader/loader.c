@@ -141,6 +141,17 @@ cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, 
                                           batching->micro_batch_size, outputs);
 }
 
+cse_status cse_dataloader_read_samples(cse_dataloader *loader, int64_t first, int64_t count,
+                                       void *const outputs[])
+{
+    int64_t *indices = cse_calloc((size_t)count, sizeof *indices);
+    for (int64_t i = 0; i < count; i++)
+        indices[i] = first + i;
+    cse_status status = loader->input.descriptor->read(&loader->input, indices, count, outputs);
+    free(indices);
+    return status;
+}
+
 void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t index, char *text,
                            size_t size)
 {

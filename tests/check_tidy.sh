@@ -20,6 +20,7 @@ links='workers/arena workers/messages workers/transports workers/links workers/h
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="config checkpoint dataloader store $control workers/group run/callbacks run/session run/record"
+tools="run/job run/measure run/contracts run/infer"
 directions="
 base:
 types: base
@@ -58,7 +59,7 @@ run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job run/job
 dashboard: base types config checkpoint store workers/control workers/messages run/job
-cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/infer run/loggers dashboard
+cli: $plan $plugins $job workers/worker $tools run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.

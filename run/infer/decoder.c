@@ -250,28 +250,31 @@ const float *cse_decoder_logits(const cse_decoder *decoder)
 
 /* ---- a sequence ---- */
 
-/* Rows of `count` tokens from an output [heads, time, channel] into the cache
- * [heads, max_tokens, channel], from place `first` on. */
-static void store_rows(const cse_decoder *decoder, const cse_inference *from, int output, int input,
-                       int64_t first, int64_t count)
+/* Places of a sequence. */
+typedef struct place_range {
+    int64_t first, count;
+} place_range;
+
+/* Rows from an output [heads, time, channel], whose first token is that at `places.first`, into a
+ * cache [heads, max_tokens, channel]. */
+static void store_rows(const cse_decoder *decoder, const float *rows, cse_shape shape,
+                       place_range places, float *cache)
 {
-    cse_shape shape;
-    const float *rows = cse_inference_output_view(from, output, &shape, NULL);
-    float *cache = cse_inference_input_memory(decoder->one, input);
     const int64_t heads = shape.dims[1], time = shape.dims[2], channels = shape.dims[3];
     for (int64_t h = 0; h < heads; h++)
-        memcpy(cache + (h * decoder->max_tokens + first) * channels, rows + h * time * channels,
-               (size_t)(count * channels) * sizeof *cache);
+        memcpy(cache + (h * decoder->max_tokens + places.first) * channels,
+               rows + h * time * channels, (size_t)(places.count * channels) * sizeof *cache);
 }
 
-static void store(const cse_decoder *decoder, const cse_inference *from, int64_t first,
-                  int64_t count)
+static void store(const cse_decoder *decoder, const cse_inference *from, place_range places)
 {
-    for (int a = 0; a < decoder->attention_count; a++) {
-        const kept_attention *kept = &decoder->attentions[a];
+    for (int i = 0; i < 2 * decoder->attention_count; i++) {
+        cse_shape shape;
+        const kept_attention *kept = &decoder->attentions[i / 2];
         const int *outputs = from == decoder->whole ? kept->of_whole : kept->of_one;
-        for (int i = 0; i < 2; i++)
-            store_rows(decoder, from, outputs[i], kept->inputs[i], first, count);
+        const float *rows = cse_inference_output_view(from, outputs[i % 2], &shape, NULL);
+        store_rows(decoder, rows, shape, places,
+                   cse_inference_input_memory(decoder->one, kept->inputs[i % 2]));
     }
 }
 
@@ -294,8 +297,8 @@ cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_
     memset(tokens, 0, (size_t)decoder->prompt_tokens * sizeof *tokens);
     memcpy(tokens, prompt, (size_t)count * sizeof *tokens);
     *(int32_t *)cse_inference_input_memory(decoder->whole, 1) = (int32_t)(count - 1);
-    cse_inference_run(decoder->whole);
-    store(decoder, decoder->whole, 0, count);
+    CSE_TRY(cse_inference_run(decoder->whole));
+    store(decoder, decoder->whole, (place_range){ 0, count });
     decoder->count = count;
     decoder->logits = cse_inference_output_view(decoder->whole, decoder->whole_logits, NULL, NULL);
     return CSE_OK;
@@ -309,8 +312,8 @@ cse_status cse_decoder_append(cse_decoder *decoder, int32_t token)
                         (long long)decoder->max_tokens);
     *(int32_t *)cse_inference_input_memory(decoder->one, 0) = token;
     *(int32_t *)cse_inference_input_memory(decoder->one, 1) = (int32_t)decoder->count;
-    cse_inference_run(decoder->one);
-    store(decoder, decoder->one, decoder->count, 1);
+    CSE_TRY(cse_inference_run(decoder->one));
+    store(decoder, decoder->one, (place_range){ decoder->count, 1 });
     decoder->count++;
     decoder->logits = cse_inference_output_view(decoder->one, decoder->logits_output, NULL, NULL);
     return CSE_OK;

@@ -23,6 +23,11 @@ struct cse_inference {
 
 /* ---- while tracing ---- */
 
+cse_step *cse_inference_step(const cse_inference *inference)
+{
+    return inference->step;
+}
+
 cse_tensor *cse_inference_input(cse_inference *inference, const cse_stream *stream)
 {
     cse_graph *graph = inference->step->graph;
@@ -58,8 +63,8 @@ static cse_tensor *trace_step(cse_step *step, void *self)
 
 /* ---- from the trace to code ---- */
 
-/* With more than one microbatch in the graph what depends on states alone, as weights in 16 bits, is
- * computed in a group of its own, which runs once. Only one of them is ever run. */
+/* With more than one microbatch in the graph what depends on states alone, as weights in 16 bits,
+ * is computed in groups of their own, which run once. Only one microbatch is ever run. */
 enum { MICROBATCHES = 2 };
 
 static cse_status compile(cse_inference *inference)
@@ -149,8 +154,26 @@ void *cse_inference_input_memory(const cse_inference *inference, int index)
            inference->executable->graph->inputs[index].offset_bytes;
 }
 
-void cse_inference_run(cse_inference *inference)
+static cse_status check_indices(const cse_inference *inference, int index)
 {
+    const cse_input_entry *input = &inference->executable->graph->inputs[index];
+    const int32_t *values = cse_inference_input_memory(inference, index);
+    const int64_t count = cse_shape_elements(input->shape);
+    const int64_t least = input->index_not_negative ? 0 : INT32_MIN;
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] < least || values[i] >= input->index_count)
+            return cse_fail(CSE_DATA, "%s: %d is outside of 0 to %lld (%s is %lld)", input->name,
+                            (int)values[i], (long long)input->index_count - 1, input->index_use,
+                            (long long)input->index_count);
+    return CSE_OK;
+}
+
+cse_status cse_inference_run(cse_inference *inference)
+{
+    const cse_graph *graph = inference->executable->graph;
+    for (int i = 0; i < graph->input_count; i++)
+        if (graph->inputs[i].index_count > 0)
+            CSE_TRY(check_indices(inference, i));
     cse_executable *executable = inference->executable;
     cse_frame frame = { .seed = inference->session->configuration.seed,
                         .prepared = inference->prepared };
@@ -159,6 +182,7 @@ void cse_inference_run(cse_inference *inference)
     executable->replica(executable, &frame);
     executable->weights(executable, &frame);
     inference->prepared = true;
+    return CSE_OK;
 }
 
 const void *cse_inference_output_view(const cse_inference *inference, int index, cse_shape *shape,

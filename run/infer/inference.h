@@ -23,6 +23,8 @@ typedef struct cse_inference_options {
 cse_status cse_inference_new(const cse_inference_options *options, cse_inference **inference);
 void cse_inference_destroy(cse_inference **inference);
 
+/* While tracing: the step, for calls of csengine/train.h. */
+cse_step *cse_inference_step(const cse_inference *inference);
 /* While tracing: another input, `stream` a sample, float32 or int32: [batch, ...]. */
 cse_tensor *cse_inference_input(cse_inference *inference, const cse_stream *stream);
 /* While tracing: another output. Floats become float32, all others int32. Returns its number,
@@ -33,8 +35,9 @@ int cse_inference_output(cse_inference *inference, const char *name, cse_tensor 
  * at first. Lives as long as the inference. */
 void *cse_inference_input_memory(const cse_inference *inference, int index);
 
-/* One run over the inputs as they stand. */
-void cse_inference_run(cse_inference *inference);
+/* One run over the inputs as they stand. Fails with CSE_DATA where one that is used as an index is
+ * outside of what it is an index of; nothing is computed then. */
+cse_status cse_inference_run(cse_inference *inference);
 
 /* Values of the last run, until the next one; `shape`, unless NULL, is set. Float32 or int32. */
 const void *cse_inference_output_view(const cse_inference *inference, int index, cse_shape *shape,

@@ -1,0 +1,146 @@
+#!/bin/sh
+# `csengine predict` and `csengine generate`: predictions are those that a validation counts, files
+# are readable by NumPy, texts are a function of prompt, number, seed and weights, and each mistake
+# has its message and exit code.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+# ---- predict ----
+
+# Class = the largest of three features; the rest is noise.
+awk 'BEGIN {
+    srand(4)
+    print "a,b,c,d,label"
+    for (r = 0; r < 300; r++) {
+        best = 0
+        for (i = 0; i < 4; i++) { x[i] = rand(); if (i < 3 && x[i] > x[best]) best = i }
+        printf "%.3f,%.3f,%.3f,%.3f,%d\n", x[0], x[1], x[2], x[3], best
+    }
+}' >"$work/data.csv"
+cat >"$work/classes.yaml" <<END
+trainer:
+  init:
+    model_dir: $work/classes
+    backend: {compile_dir: $work/compiled}
+    model: {name: fc_mnist, input_size: 4, hidden_sizes: [16], num_classes: 3, dropout: 0.1}
+    optimizer:
+      Adam: {lr: 0.01}
+    loop: {num_steps: 60}
+  fit:
+    train_dataloader: &data {data_processor: csv, path: $work/data.csv, label: label,
+      batch_size: 20, shuffle: true}
+    val_dataloader: *data
+END
+"$csengine" start "$work/classes.yaml" --quiet --no_dashboard >"$work/out" 2>&1 ||
+    fail "training: $(cat "$work/out")"
+"$csengine" eval "$work/classes.yaml" --quiet >"$work/evaluated" 2>&1
+"$csengine" predict "$work/classes.yaml" --samples 0 --json --top 3 >"$work/predicted" \
+    2>"$work/err" || fail "predict: $(cat "$work/err")"
+"$csengine" predict "$work/classes.yaml" --output model.fc_layers.0 --format npy \
+    --file "$work/hidden.npy" --quiet || fail "predict to a file"
+"$csengine" predict "$work/classes.yaml" --format npy --file "$work/logits.npy" --quiet
+"$csengine" predict "$work/classes.yaml" --first 298 --samples 2 >"$work/table" 2>/dev/null
+python3 - "$work" <<'CHECK' || fail "what was predicted"
+import ast, csv, json, math, re, struct, sys
+work = sys.argv[1]
+
+def npy(name):
+    with open(f"{work}/{name}", "rb") as file:
+        data = file.read()
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    size = struct.unpack("<H", data[8:10])[0]
+    head = ast.literal_eval(data[10:10 + size].decode())
+    assert head["descr"] == "<f4" and not head["fortran_order"] and (10 + size) % 64 == 0
+    count = math.prod(head["shape"])
+    return head["shape"], struct.unpack(f"<{count}f", data[10 + size:])
+
+labels = [int(row["label"]) for row in csv.DictReader(open(f"{work}/data.csv"))]
+rows = [json.loads(line) for line in open(f"{work}/predicted")]
+assert [row["sample"] for row in rows] == list(range(300))
+assert [row["label"] for row in rows] == labels
+shape, logits = npy("logits.npy")
+assert shape == (300, 3), shape
+for i, row in enumerate(rows):
+    exps = [math.exp(x) for x in logits[3 * i:3 * i + 3]]
+    for entry in row["classes"]:
+        assert abs(entry["probability"] - exps[entry["class"]] / sum(exps)) < 1e-6, row
+    assert [e["probability"] for e in row["classes"]] == sorted(
+        (e["probability"] for e in row["classes"]), reverse=True)
+right = sum(row["classes"][0]["class"] == label for row, label in zip(rows, labels)) / 300
+counted = float(re.search(r"accuracy: ([0-9.]+)", open(f"{work}/evaluated").read()).group(1))
+assert abs(right - counted) < 1e-4, (right, counted)
+assert right > 0.5, right
+assert f"({right:.4f})" in open(f"{work}/err").read()
+shape, hidden = npy("hidden.npy")
+assert shape == (300, 16) and min(hidden) == 0 and max(hidden) > 0, shape # after the relu
+table = open(f"{work}/table").read().split("\n")
+assert len(table) == 4 and table[1].split()[:2] == ["298", str(labels[298])], table
+CHECK
+
+# ---- generate ----
+
+yes 'the quick brown fox jumps over the lazy dog; ' | head -n 300 >"$work/text.txt"
+cat >"$work/text.yaml" <<END
+trainer:
+  init:
+    model_dir: $work/text
+    backend: {compile_dir: $work/compiled}
+    model: {name: gpt2, hidden_size: 32, num_layers: 2, num_heads: 2, vocab_size: 256,
+      max_position_embeddings: 64, dropout: 0.0}
+    optimizer:
+      AdamW: {lr: 0.005}
+    loop: {num_steps: 150}
+  fit:
+    train_dataloader: {data_processor: text_bytes, path: $work/text.txt, sequence_length: 64,
+      batch_size: 8, shuffle: true}
+END
+"$csengine" start "$work/text.yaml" --quiet --no_dashboard >"$work/out" 2>&1 ||
+    fail "training: $(cat "$work/out")"
+generate() { "$csengine" generate "$work/text.yaml" --quiet "$@"; }
+
+generate -p 'the quick b' --greedy --max_new_tokens 30 >"$work/greedy" 2>&1
+[ "$(cat "$work/greedy")" = 'the quick brown fox jumps over the lazy d' ] ||
+    fail "greedy: $(cat "$work/greedy")"
+[ "$(echo 'the quick b' | generate --greedy --max_new_tokens 30)" = "$(cat "$work/greedy")" ] ||
+    fail "a prompt on the standard input"
+until=$(generate -p 'the quick b' --greedy --max_new_tokens 40 --until fox)
+[ "$until" = 'the quick brown fox' ] || fail "--until: $until"
+sample() { generate --temperature 1.3 --max_new_tokens 20 --seed 7 --json "$@"; }
+sample -p 'the ' -p 'lazy' --texts 2 >"$work/texts"
+sample -p 'the ' --texts 2 >"$work/two"
+sample -p 'the ' --texts 2 --seed 8 >"$work/other"
+[ "$(wc -l <"$work/texts")" -eq 4 ] || fail "four texts: $(cat "$work/texts")"
+[ "$(head -n 2 "$work/texts")" = "$(cat "$work/two")" ] || fail "texts depend on other prompts"
+[ "$(cat "$work/two")" != "$(cat "$work/other")" ] || fail "texts do not depend on the seed"
+[ "$(sed -n 1p "$work/two" | grep -o '"text".*')" != \
+    "$(sed -n 2p "$work/two" | grep -o '"text".*')" ] || fail "two texts are equal"
+
+# ---- mistakes ----
+
+refused() { # exit code, part of the message, arguments...
+    code=$1 part=$2
+    shift 2
+    "$csengine" "$@" >"$work/out" 2>"$work/err" </dev/null
+    got=$?
+    [ $got -eq "$code" ] && grep -q -e "$part" "$work/err" ||
+        fail "$*: exit code $got, $(cat "$work/err")"
+}
+refused 64 'there is no prompt' generate "$work/text.yaml"
+refused 64 'is empty' generate "$work/text.yaml" -p ''
+refused 65 'max_position_embeddings' generate "$work/text.yaml" -p hello --max_new_tokens 60
+refused 64 'temperature' generate "$work/text.yaml" -p hello --temperature -1
+refused 66 'train first' generate "$work/text.yaml" -p hello --model_dir "$work/nothing"
+refused 64 'accepted: model.fc_layers.0' predict "$work/classes.yaml" --output model.nothing
+refused 64 'the data have 300' predict "$work/classes.yaml" --first 299 --samples 2
+refused 64 'needs --file' predict "$work/classes.yaml" --format npy
+refused 73 'cannot be created' predict "$work/classes.yaml" --format npy --file "$work/no/x.npy"
+ls "$work"/*.tmp 2>/dev/null && fail "a draft of a file stayed"
+exit $failed

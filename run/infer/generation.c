@@ -1,17 +1,11 @@
-/* Sizes of the compiled passes are powers of two, so that prompts of other lengths find them in the
- * cache of compiled steps. */
+/* Chooses the lengths of the compiled passes, and goes from token to token. */
 #include "run/infer/generation.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "engine/config/settings.h"
-#include "engine/graph/graph.h"
-#include "run/session/handles.h"
-
-enum { LEAST_TOKENS = 16 };
+#include "run/infer/sequence_length.h"
 
 struct cse_generation {
     cse_generation_options options;
@@ -19,29 +13,9 @@ struct cse_generation {
     cse_sampler *sampler;
 };
 
-/* What the model says of the longest sequence that it takes; 0: nothing. */
-static int64_t longest_sequence(const cse_model *model)
-{
-    static const char name[] = "max_position_embeddings";
-    const cse_setting *setting = model->descriptor->settings;
-    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0)
-        setting++;
-    return setting != NULL && setting->name != NULL && cse_settings_has(model->settings, name)
-               ? cse_settings_integer(model->settings, name)
-               : 0;
-}
-
-static int64_t rounded_up(int64_t tokens, int64_t longest)
-{
-    int64_t size = LEAST_TOKENS;
-    while (size < tokens)
-        size *= 2;
-    return longest > 0 && size > longest ? longest : size;
-}
-
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **result)
 {
-    const int64_t longest = longest_sequence(options->model);
+    const int64_t longest = cse_longest_sequence(options->model);
     const int64_t tokens = options->longest_prompt + options->max_new_tokens;
     *result = NULL;
     if (longest > 0 && tokens > longest)
@@ -55,8 +29,8 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
     cse_status status =
-        cse_decoder_new(options->model, rounded_up(options->longest_prompt, longest),
-                        rounded_up(tokens, longest), &generation->decoder);
+        cse_decoder_new(options->model, cse_compiled_length(options->longest_prompt, longest),
+                        cse_compiled_length(tokens, longest), &generation->decoder);
     if (status == CSE_OK)
         generation->sampler =
             cse_sampler_new(&options->sampling, cse_decoder_vocabulary(generation->decoder));

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine predict` and `csengine generate`: predictions are those that a validation counts, files
-# are readable by NumPy, texts are a function of prompt, number, seed and weights, and each mistake
-# has its message and exit code.
+# `csengine predict`, `generate` and `eval --tasks`: predictions are those that a validation counts,
+# files are readable by NumPy, perplexity is that of a validation, texts are a function of prompt,
+# number, seed and weights, and each mistake has its message and exit code.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -123,6 +123,37 @@ sample -p 'the ' --texts 2 --seed 8 >"$work/other"
 [ "$(sed -n 1p "$work/two" | grep -o '"text".*')" != \
     "$(sed -n 2p "$work/two" | grep -o '"text".*')" ] || fail "two texts are equal"
 
+# ---- tasks ----
+
+# A text as long as the model's sequences has the loss of a validation with this one sample.
+text=$(head -c 64 "$work/text.txt" | tr '\n' ' ')
+printf '%s' "$text" >"$work/sample.txt"
+echo "{\"text\": \"$text\"}" >"$work/text.jsonl"
+validate="{data_processor: text_bytes, path: $work/sample.txt, sequence_length: 63, batch_size: 1}"
+"$csengine" eval "$work/text.yaml" --set "validate.val_dataloader=$validate" --json \
+    >"$work/evaluated" 2>"$work/err"
+cat >"$work/questions.jsonl" <<'END'
+{"context": "the quick brown ", "choices": ["dog", "fox"], "answer": 1}
+
+{"context": "jumps over the ", "choices": ["lazy", "quick"], "answer": 0}
+{"context": "the lazy ", "choices": ["fox jumps", "dog; the "], "answer": 0}
+END
+"$csengine" eval "$work/text.yaml" --json --tasks "$work/text.jsonl" \
+    --tasks "$work/questions.jsonl" >"$work/measured" 2>"$work/err" ||
+    fail "tasks: $(cat "$work/err")"
+python3 - "$work" <<'CHECK' || fail "tasks: $(cat "$work/measured" "$work/evaluated")"
+import json, math, sys
+work = sys.argv[1]
+text, questions = [json.loads(line) for line in open(f"{work}/measured")]
+evaluated = [json.loads(line) for line in open(f"{work}/evaluated")]
+loss = next(e["metrics"]["loss"] for e in evaluated if "loss" in (e.get("metrics") or {}))
+assert abs(math.log(text["perplexity"]) - loss) < 1e-5, (text, loss)
+assert text["tokens"] == text["bytes"] == 63 and text["texts"] == 1, text
+assert abs(text["bits_per_byte"] * math.log(2) - loss) < 1e-5
+assert questions["questions"] == 3 and abs(questions["acc"] - 2 / 3) < 1e-9, questions
+assert abs(questions["acc_stderr"] - math.sqrt(2 / 9 / 2)) < 1e-6, questions
+CHECK
+
 # ---- mistakes ----
 
 refused() { # exit code, part of the message, arguments...
@@ -142,5 +173,10 @@ refused 64 'accepted: model.fc_layers.0' predict "$work/classes.yaml" --output m
 refused 64 'the data have 300' predict "$work/classes.yaml" --first 299 --samples 2
 refused 64 'needs --file' predict "$work/classes.yaml" --format npy
 refused 73 'cannot be created' predict "$work/classes.yaml" --format npy --file "$work/no/x.npy"
+echo '{"context": "a", "choices": ["b"], "answer": 0}' >"$work/bad.jsonl"
+refused 65 'line 1: it is neither' eval "$work/text.yaml" --tasks "$work/bad.jsonl"
+echo 'text' >"$work/bad.jsonl"
+refused 65 'line 1: it is no JSON' eval "$work/text.yaml" --tasks "$work/bad.jsonl"
+refused 66 'cannot be opened' eval "$work/text.yaml" --tasks "$work/nothing.jsonl"
 ls "$work"/*.tmp 2>/dev/null && fail "a draft of a file stayed"
 exit $failed

@@ -1,0 +1,246 @@
+/* A pass is compiled for the longest sequence that the model takes, and another one for each
+ * shorter power of two that a line needs. */
+#include "run/infer/language_tasks.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "run/infer/scorer.h"
+#include "run/infer/sequence_length.h"
+
+enum { MAX_LINE_BYTES = 64 << 20, MAX_LENGTHS = 32, MAX_CHOICES = 1024, DEFAULT_LONGEST = 1024 };
+
+typedef struct measuring {
+    cse_model *model;
+    cse_text_codec *codec;
+    int64_t longest;
+    cse_scorer *scorers[MAX_LENGTHS]; /* by length */
+    cse_task_result *result;
+    const char *path;
+    int64_t line;
+} measuring;
+
+static cse_status wrong(const measuring *m, const char *what)
+{
+    return cse_fail(CSE_DATA,
+                    "%s: line %lld: %s; accepted: {\"text\": \"...\"} or {\"context\": \"...\", "
+                    "\"choices\": [\"...\", \"...\"], \"answer\": N} with the number of the right "
+                    "choice, counted from 0",
+                    m->path, (long long)m->line, what);
+}
+
+/* The smallest pass for so many tokens. */
+static cse_status scorer_for(measuring *m, int64_t tokens, cse_scorer **scorer)
+{
+    const int64_t length = cse_compiled_length(tokens, m->longest);
+    int free_place = 0;
+    for (; m->scorers[free_place] != NULL; free_place++)
+        if (cse_scorer_longest(m->scorers[free_place]) == length) {
+            *scorer = m->scorers[free_place];
+            return CSE_OK;
+        }
+    CSE_TRY(cse_scorer_new(m->model, length, scorer));
+    m->scorers[free_place] = *scorer;
+    return CSE_OK;
+}
+
+/* The sum of the log probabilities of tokens from `from` on; of those that do not fit before it the
+ * first are left out. */
+static cse_status log_likelihood_of(measuring *m, const int32_t *tokens, int64_t count,
+                                    int64_t from, double *sum)
+{
+    cse_scorer *scorer = NULL;
+    *sum = 0;
+    if (count > m->longest) {
+        tokens += count - m->longest;
+        from -= count - m->longest;
+        count = m->longest;
+    }
+    CSE_TRY(scorer_for(m, count, &scorer));
+    cse_token_score *scores = cse_calloc((size_t)count, sizeof *scores);
+    cse_status status = cse_scorer_run(scorer, tokens, count, scores);
+    for (int64_t i = from > 1 ? from : 1; status == CSE_OK && i < count; i++)
+        *sum += scores[i - 1].log_probability;
+    free(scores);
+    return status;
+}
+
+/* ---- texts ---- */
+
+static cse_status bytes_of(const measuring *m, const int32_t *tokens, int64_t count, int64_t *bytes)
+{
+    cse_text text = { 0 };
+    cse_status status = CSE_OK;
+    for (int64_t i = 0; i < count && status == CSE_OK; i++)
+        status = cse_text_codec_decode(m->codec, tokens[i], &text);
+    *bytes = (int64_t)text.size;
+    cse_text_clear(&text);
+    return status;
+}
+
+/* Each part begins with the last token of the one before. */
+static cse_status measure_tokens(measuring *m, const int32_t *tokens, int64_t count)
+{
+    int64_t bytes = 0;
+    for (int64_t first = 0; first + 1 < count; first += m->longest - 1) {
+        double sum;
+        const int64_t left = count - first;
+        CSE_TRY(
+            log_likelihood_of(m, tokens + first, left < m->longest ? left : m->longest, 1, &sum));
+        m->result->log_likelihood += sum;
+    }
+    CSE_TRY(bytes_of(m, tokens + 1, count - 1, &bytes));
+    m->result->texts++;
+    m->result->tokens += count - 1;
+    m->result->bytes += bytes;
+    return CSE_OK;
+}
+
+static cse_status measure_text(measuring *m, const json_t *text)
+{
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    if (!json_is_string(text))
+        return wrong(m, "\"text\" is no text");
+    cse_status status = cse_text_codec_encode(m->codec, json_string_value(text),
+                                              json_string_length(text), &tokens, &count);
+    if (status == CSE_OK && count < 2)
+        status = wrong(m, "the text has fewer than two tokens, of which the first is not scored");
+    if (status == CSE_OK)
+        status = measure_tokens(m, tokens, count);
+    free(tokens);
+    return status;
+}
+
+/* ---- choices ---- */
+
+/* Tokens of `text`, the first of them that differ from those of `context` alone: of the choice. */
+static cse_status score_choice(measuring *m, const char *context, const char *choice, double *sum)
+{
+    int32_t *before = NULL, *whole = NULL;
+    int64_t before_count = 0, count = 0;
+    cse_text text = { 0 };
+    cse_text_add(&text, "%s%s", context, choice);
+    cse_status status =
+        cse_text_codec_encode(m->codec, context, strlen(context), &before, &before_count);
+    if (status == CSE_OK)
+        status = cse_text_codec_encode(m->codec, text.data, text.size, &whole, &count);
+    if (status == CSE_OK && (before_count < 1 || count <= before_count))
+        status = wrong(m, "the context, or a choice, has no token");
+    if (status == CSE_OK && count - before_count >= m->longest)
+        status = wrong(m, "a choice is longer than the model's sequences");
+    if (status == CSE_OK)
+        status = log_likelihood_of(m, whole, count, before_count, sum);
+    free(before);
+    free(whole);
+    cse_text_clear(&text);
+    return status;
+}
+
+static cse_status measure_choices(measuring *m, const json_t *item)
+{
+    const json_t *context = json_object_get(item, "context"),
+                 *choices = json_object_get(item, "choices"),
+                 *answer = json_object_get(item, "answer");
+    const size_t count = json_array_size(choices);
+    int64_t best = 0, best_by_length = 0;
+    double most = -INFINITY, most_by_length = -INFINITY;
+    if (!json_is_string(context) || count < 2 || count > MAX_CHOICES || !json_is_integer(answer) ||
+        json_integer_value(answer) < 0 || json_integer_value(answer) >= (json_int_t)count)
+        return wrong(m, "it is neither a text nor a question with 2 to 1024 choices");
+    for (size_t i = 0; i < count; i++) {
+        double sum;
+        const json_t *choice = json_array_get(choices, i);
+        if (!json_is_string(choice) || json_string_length(choice) == 0)
+            return wrong(m, "a choice is no text");
+        CSE_TRY(score_choice(m, json_string_value(context), json_string_value(choice), &sum));
+        const double by_length = sum / (double)json_string_length(choice);
+        if (sum > most) {
+            most = sum;
+            best = (int64_t)i;
+        }
+        if (by_length > most_by_length) {
+            most_by_length = by_length;
+            best_by_length = (int64_t)i;
+        }
+    }
+    m->result->questions++;
+    m->result->right += best == json_integer_value(answer);
+    m->result->right_by_length += best_by_length == json_integer_value(answer);
+    return CSE_OK;
+}
+
+/* ---- the file ---- */
+
+static cse_status measure_line(measuring *m, const char *line, size_t size)
+{
+    json_error_t error;
+    json_t *item = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error);
+    cse_status status;
+    if (!json_is_object(item))
+        status = wrong(m, "it is no JSON object");
+    else if (json_object_get(item, "text") != NULL)
+        status = measure_text(m, json_object_get(item, "text"));
+    else
+        status = measure_choices(m, item);
+    json_decref(item);
+    return status;
+}
+
+static cse_status measure_file(measuring *m, FILE *file, bool (*stop_requested)(void))
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    cse_status status = CSE_OK;
+    ssize_t size;
+    while (status == CSE_OK && (size = getline(&line, &capacity, file)) > 0) {
+        m->line++;
+        if (stop_requested != NULL && stop_requested())
+            status = cse_fail(CSE_INTERRUPTED, "ended by a signal");
+        else if (size > MAX_LINE_BYTES)
+            status = wrong(m, "it is longer than 64 MB");
+        else if (strspn(line, " \t\r\n") < (size_t)size)
+            status = measure_line(m, line, (size_t)size);
+    }
+    free(line);
+    if (status == CSE_OK && m->result->texts + m->result->questions == 0)
+        status = wrong(m, "the file has no line");
+    return status;
+}
+
+cse_status cse_language_task_run(cse_model *model, cse_text_codec *codec, const char *path,
+                                 bool (*stop_requested)(void), cse_task_result *result)
+{
+    const int64_t longest = cse_longest_sequence(model);
+    measuring m = { .model = model,
+                    .codec = codec,
+                    .longest = longest > 0 ? longest : DEFAULT_LONGEST,
+                    .result = result,
+                    .path = path };
+    *result = (cse_task_result){ .texts = 0 };
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    cse_status status = measure_file(&m, file, stop_requested);
+    fclose(file);
+    for (int i = 0; i < MAX_LENGTHS; i++)
+        cse_scorer_destroy(&m.scorers[i]);
+    return status;
+}
+
+double cse_task_perplexity(const cse_task_result *result)
+{
+    return exp(-result->log_likelihood / (double)result->tokens);
+}
+
+double cse_task_bits_per_byte(const cse_task_result *result)
+{
+    return -result->log_likelihood / log(2.0) / (double)result->bytes;
+}

@@ -42,6 +42,8 @@ dataloader: base types config checkpoint
 store: base types
 workers/links: base
 workers/hosts: base workers/links
+workers/carrier: base workers/links
+mpi: base workers/carrier workers/links
 workers/arena: $traced passes execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
@@ -67,7 +69,7 @@ fixed_signatures=' driver_read driver_write take_call note_header link_send '
 
 folders=''
 for folder in engine dataloader store workers run cli include tests bench examples scripts \
-    dashboard; do
+    dashboard mpi; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 written() { # names: the files of the tree that people write

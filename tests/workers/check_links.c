@@ -1,4 +1,5 @@
-/* The contract of links, tested for every plugin that works over 127.0.0.1. */
+/* The contract of links, tested for every plugin: over 127.0.0.1, or, of the link mpi, over
+ * carriers without MPI. */
 #include "tests/workers/link_stage.h"
 
 #include <pthread.h>
@@ -74,9 +75,12 @@ START_TEST(frames_of_all_sizes_arrive_in_order)
         for (int i = 0; i < SIZES; i++)
             for (int from = 0; from < 2; from++) {
                 stage_fill(bytes, sizes[i], from, i);
-                ck_assert_int_eq(s.link->send(s.hosts[from].state, 1 - from, bytes, sizes[i] / 3,
-                                              bytes + sizes[i] / 3, sizes[i] - sizes[i] / 3),
-                                 CSE_OK);
+                cse_status status;
+                while ((status = s.link->send(s.hosts[from].state, 1 - from, bytes, sizes[i] / 3,
+                                              bytes + sizes[i] / 3, sizes[i] - sizes[i] / 3)) ==
+                       CSE_TEMPORARY)
+                    stage_turn(&s);
+                ck_assert_int_eq(status, CSE_OK);
                 stage_turn(&s);
                 if (i % 3 != 0)
                     continue;
@@ -343,8 +347,15 @@ START_TEST(a_wait_ends_at_its_deadline_and_when_woken)
 }
 END_TEST
 
+static bool speaks_ip(int link)
+{
+    return strcmp(cse_host_links[link]->name, "tcp") == 0;
+}
+
 START_TEST(addresses_are_checked)
 {
+    if (!speaks_ip(_i))
+        return;
     static const char *const wrong[] = { "127.0.0.1",   "127.0.0.1:",   "127.0.0.1:65536",
                                          "127.0.0.1:x", "[::1:7000",    "::1:7000",
                                          "[]:7000",     "127.0.0.1:-1", "127.0.0.1:7000 ",
@@ -369,6 +380,8 @@ END_TEST
 START_TEST(addresses_of_all_kinds_are_connected)
 {
     static const char *const kinds[] = { "[::1]:0", "localhost:0", ":0" };
+    if (!speaks_ip(_i))
+        return;
     for (int i = 0; i < 3; i++) {
         stage s = stage_of(_i, 2);
         if (stage_try_open(&s, 0, kinds[i]) != CSE_OK) /* no IPv6 there */
@@ -381,6 +394,55 @@ START_TEST(addresses_of_all_kinds_are_connected)
         stage_expect(&s, 0, CSE_HOST_LINK_CONNECTED, 1);
         stage_expect(&s, 1, CSE_HOST_LINK_CONNECTED, 0);
         stage_close(&s);
+    }
+}
+END_TEST
+
+/* Only the link mpi has carriers. */
+START_TEST(carriers_that_end_cost_connections_alone)
+{
+    const cse_host_link *link;
+    int number = 0;
+    ck_assert_int_eq(cse_host_link_select("mpi", &link), CSE_OK);
+    while (cse_host_links[number] != link)
+        number++;
+    stage s = stage_of(number, 3);
+    stage_begin(&s);
+    for (int i = 0; i < 3; i++) {
+        carrier_stage_close(s.carriers);
+        for (int h = 0; h < 3; h++)
+            for (int k = 0; k < 2; k++) {
+                kept_event event = stage_next(&s, h);
+                ck_assert_int_eq(event.kind, CSE_HOST_LINK_LOST);
+            }
+        carrier_stage_open(s.carriers);
+        for (int h = 0; h < 3; h++)
+            for (int k = 0; k < 2; k++) {
+                kept_event event = stage_next(&s, h);
+                ck_assert_int_eq(event.kind, CSE_HOST_LINK_CONNECTED);
+            }
+        stage_send(&s, 0, 2, "again");
+        stage_expect_text(&s, 2, 0, "again");
+        stage_send(&s, 2, 0, "and back");
+        stage_expect_text(&s, 0, 2, "and back");
+    }
+    stage_close(&s);
+}
+END_TEST
+
+START_TEST(carriers_are_named_by_a_token)
+{
+    static const char *const wrong[] = { "127.0.0.1:7000", "A", "a/b", "@a",
+                                         "012345678901234567890123456789012" };
+    const cse_host_link *link;
+    cse_host_link_state *state;
+    cse_host_link_options options = { .host_count = 2, .wake = -1 };
+    ck_assert_int_eq(cse_host_link_select("mpi", &link), CSE_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        options.addresses = (const char *const[]){ wrong[i], wrong[i] };
+        ck_assert_int_eq(link->open(&options, &state), CSE_CONFIG);
+        ck_assert_ptr_null(state);
+        ck_assert_ptr_nonnull(strstr(cse_error_message(), "accepted"));
     }
 }
 END_TEST
@@ -424,6 +486,8 @@ int main(void)
     tcase_add_loop_test(tests, addresses_are_checked, 0, links);
     tcase_add_loop_test(tests, addresses_of_all_kinds_are_connected, 0, links);
     tcase_add_loop_test(tests, what_is_on_the_wire_is_counted, 0, links);
+    tcase_add_test(tests, carriers_that_end_cost_connections_alone);
+    tcase_add_test(tests, carriers_are_named_by_a_token);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

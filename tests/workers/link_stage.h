@@ -13,6 +13,7 @@
 #include "engine/base/log.h"
 #include "engine/base/random.h"
 #include "engine/base/text.h"
+#include "tests/workers/carrier_stage.h"
 #include "workers/links/link.h"
 
 enum { STAGE_HOSTS = 5, STAGE_LIMIT_MS = 20000 };
@@ -36,6 +37,7 @@ typedef struct stage {
     int count;
     stage_host hosts[STAGE_HOSTS];
     cse_host_link_options options; /* of the hosts that are opened next, but for their addresses */
+    carrier_stage *carriers;       /* of the link mpi */
     const char *instead; /* what hosts think to be the address of host 0; NULL: what it is */
 } stage;
 
@@ -57,6 +59,12 @@ static inline cse_status stage_try_open(stage *s, int host, const char *listens)
 static inline void stage_open(stage *s, int host)
 {
     stage_host *h = &s->hosts[host];
+    const bool carried = strcmp(s->link->name, "mpi") == 0;
+    if (carried && s->carriers == NULL) {
+        s->carriers = carrier_stage_new(s->count);
+        for (int i = 0; i < s->count; i++)
+            snprintf(s->hosts[i].address, sizeof h->address, "%s", s->carriers->token);
+    }
     const char *listens = h->address[0] != '\0' ? h->address : "127.0.0.1:0";
     ck_assert_msg(stage_try_open(s, host, listens) == CSE_OK, "%s", cse_error_message());
     if (h->address[0] == '\0')
@@ -87,6 +95,8 @@ static inline void stage_close(stage *s)
         stage_forget(&s->hosts[i]);
         free(s->hosts[i].events);
     }
+    if (s->carriers != NULL)
+        carrier_stage_destroy(&s->carriers);
 }
 
 /* Whether anything happened at the host. */

@@ -9,14 +9,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
 
-enum { BACKLOG = 128, OWNERS = 2 };
+enum { BACKLOG = 128, OWNERS = 2, LOCAL_BYTES = sizeof((struct sockaddr_un *)0)->sun_path };
 
 struct cse_address_lookup {
     cse_host_address address;
@@ -33,8 +35,18 @@ static cse_status malformed(const char *text)
                        "\"%s\" is no address of a host", text);
 }
 
+static bool is_local(const char *name)
+{
+    return name[0] == '@';
+}
+
 cse_status cse_host_address_parse(const char *text, cse_host_address *address)
 {
+    if (is_local(text) && text[1] != '\0' && strlen(text) < LOCAL_BYTES) {
+        *address = (cse_host_address){ .port = "" };
+        memcpy(address->name, text, strlen(text));
+        return CSE_OK;
+    }
     const char *colon = strrchr(text, ':'), *name = text;
     size_t name_bytes = colon != NULL ? (size_t)(colon - text) : 0;
     if (colon == NULL || strlen(text) >= CSE_HOST_LINK_ADDRESS_BYTES)
@@ -60,12 +72,31 @@ void cse_host_address_print(const cse_host_address *address, int port,
                             char text[CSE_HOST_LINK_ADDRESS_BYTES])
 {
     bool brackets = strchr(address->name, ':') != NULL;
+    if (is_local(address->name)) {
+        snprintf(text, CSE_HOST_LINK_ADDRESS_BYTES, "%s", address->name);
+        return;
+    }
     snprintf(text, CSE_HOST_LINK_ADDRESS_BYTES, "%s%.*s%s:%d", brackets ? "[" : "",
              CSE_HOST_LINK_ADDRESS_BYTES - 10, address->name, brackets ? "]" : "", port);
 }
 
+/* In the abstract namespace a zero stands for the "@". */
+static void find_local(const cse_host_address *address, cse_socket_addresses *found)
+{
+    struct sockaddr_un local = { .sun_family = AF_UNIX };
+    const size_t bytes = strlen(address->name);
+    memcpy(local.sun_path + 1, address->name + 1, bytes - 1);
+    memcpy(&found->addresses[0], &local, sizeof local);
+    found->sizes[0] = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes);
+    found->count = 1;
+}
+
 static bool look_up(const cse_host_address *address, int flags, cse_socket_addresses *found)
 {
+    if (is_local(address->name)) {
+        find_local(address, found);
+        return true;
+    }
     const struct addrinfo hints = { .ai_family = AF_UNSPEC,
                                     .ai_socktype = SOCK_STREAM,
                                     .ai_flags = flags | AI_NUMERICSERV };
@@ -173,6 +204,9 @@ cse_status cse_host_address_listen(const cse_host_address *address, int *listene
     /* Of the wildcards the one for both versions of IP stands behind. */
     for (int i = all.count - 1; i >= 0 && *listener < 0; i--)
         *listener = listen_at((const struct sockaddr *)&all.addresses[i], all.sizes[i]);
+    *port = 0;
+    if (*listener >= 0 && is_local(address->name))
+        return CSE_OK;
     if (*listener < 0)
         return cse_fail_at(&(cse_error){ .status = CSE_UNAVAILABLE,
                                          .hint = "choose an address of this host, and a port that "

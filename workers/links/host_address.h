@@ -11,7 +11,8 @@
 
 enum { CSE_HOST_ADDRESS_MOST = 8 };
 
-/* "10.0.0.1:7000", "[fd00::1]:7000" or "name:7000" in its parts; an empty name: all interfaces. */
+/* "10.0.0.1:7000", "[fd00::1]:7000" or "name:7000" in its parts; an empty name: all interfaces.
+ * "@name", without a port: a local socket in the abstract namespace of unix(7). */
 typedef struct cse_host_address {
     char name[CSE_HOST_LINK_ADDRESS_BYTES], port[8];
 } cse_host_address;

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "cli/led_carriers.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
@@ -45,6 +46,7 @@ struct cse_led_hosts {
     cse_agent_place place;
     struct cse_job_hosts hosts;
     agent agents[CSE_MAX_HOSTS];
+    cse_led_carriers *carriers; /* NULL: the link needs none */
     const cse_lead_taken *taken;
     int lock; /* -1: none of its own */
 };
@@ -102,7 +104,8 @@ static void place_hosts(led *l, int first_port)
         const int port = given > 0 ? given : first_port + 2 * h;
         l->place.names[h] = l->list.hosts[h].name;
         l->place.addresses[h] = address_of(l, h, port);
-        l->place.movers[h] = address_of(l, h, port + 1);
+        l->place.movers[h] =
+            l->carriers != NULL ? cse_led_carriers_token(l->carriers) : address_of(l, h, port + 1);
     }
 }
 
@@ -145,6 +148,8 @@ static void add_lines(const agent *a, cse_text *text)
 static void turn(void *self, cse_host_group *group)
 {
     led *l = self;
+    if (l->carriers != NULL)
+        cse_led_carriers_turn(l->carriers, group);
     for (int h = 0; h < l->list.count; h++) {
         agent *a = &l->agents[h];
         cse_host_end end;
@@ -205,7 +210,7 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .names = l->place.names,
                                        .addresses = l->place.addresses,
                                        .movers = l->place.movers,
-                                       .link = s->link,
+                                       .link = l->place.link,
                                        .plain = s->plain,
                                        .min_hosts = s->min_hosts,
                                        .may_lack_hosts = l->taken != NULL,
@@ -240,6 +245,26 @@ static cse_status take_lock(led *l, const cse_job_settings *settings)
     return cse_lead_lock_make(model_dir, l->place.run, &l->lock);
 }
 
+/* What moves the bytes besides the movers. */
+static cse_status prepare_link(led *l, const cse_job_host_settings *s)
+{
+    const cse_host_link *link;
+    char program[PATH_MAX];
+    CSE_TRY(cse_host_link_select(s->link, &link));
+    l->place.link = link->name;
+    if (strcmp(link->name, "mpi") != 0 || l->list.count < 2)
+        return CSE_OK;
+    CSE_TRY(cse_worker_executable(NULL, program, sizeof program));
+    return cse_led_carriers_new(
+        &(cse_led_carriers_options){ .host_count = l->list.count,
+                                     .leader = l->place.leader,
+                                     .names = l->place.names,
+                                     .launcher = l->launcher->name,
+                                     .options = s->link_options,
+                                     .program = cse_arena_string(l->arena, program) },
+        &l->carriers);
+}
+
 static cse_status open_hosts(led *l, const cse_job_settings *settings)
 {
     const cse_job_host_settings *s = &settings->host_settings;
@@ -255,8 +280,12 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
     l->place.lease_ns = (int64_t)(s->lease_seconds * 1e9);
     l->place.plain = s->plain;
     l->place.portable = settings->session.portable;
-    l->place.link = s->link != NULL ? s->link : "tcp";
     l->place.log_level = "INFO";
+    CSE_TRY(prepare_link(l, s));
+    if (l->carriers != NULL && l->taken == NULL) {
+        place_hosts(l, FIRST_PORT); /* their names */
+        CSE_TRY(cse_led_carriers_start(l->carriers));
+    }
     CSE_TRY(open_group(l, settings));
     return start_agents(l, s);
 }
@@ -264,6 +293,7 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
 static void destroy(led *l)
 {
     cse_host_group_close(&l->hosts.group); /* and its thread, which looks after the agents */
+    cse_led_carriers_close(&l->carriers);
     for (int h = 0; h < l->list.count; h++)
         if (l->agents[h].process != NULL)
             cse_host_process_destroy(&l->agents[h].process);

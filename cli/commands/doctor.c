@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <hdf5.h>
 #include <jansson.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,24 @@ static void find_confinement(const cse_command_line *line, finding *f)
              "keeps jobs from the rest of the file system; see docs/security.md";
 }
 
+static void find_mpi(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    char program[PATH_MAX + 32];
+    const ssize_t length = readlink("/proc/self/exe", program, PATH_MAX);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    snprintf(slash != NULL ? slash : program, 32, "/csengine-mpi-carrier");
+    const bool built = access(program, X_OK) == 0;
+    if (built && is_in_path("mpirun"))
+        cse_text_add(&f->text, "host_link: mpi can be used");
+    else if (built)
+        cse_text_add(&f->text, "no mpirun: host_link: mpi needs openmpi-bin, or Slurm with PMIx");
+    else
+        cse_text_add(&f->text,
+                     "built without: host_link: mpi needs libopenmpi-dev and a new build");
+}
+
 static const struct {
     const char *name;
     void (*find)(const cse_command_line *line, finding *f);
@@ -256,6 +275,7 @@ static const struct {
     { "limits", find_limits },     { "model_dir", find_model_dir },
     { "HDF5", find_hdf5 },         { "ZeroMQ", find_zeromq },
     { "oneDNN", find_onednn },     { "confinement", find_confinement },
+    { "Open MPI", find_mpi },
 };
 
 static int run(const cse_command_line *line)

@@ -106,6 +106,8 @@ static const cse_setting cluster_config_table[] = {
       "further arguments of that launcher, where {host} is the host's name", NULL },
     { "host_link", CSE_SETTING_TEXT, "null", 0, 0, NULL,
       "how bytes go from host to host; null: tcp", NULL },
+    { "host_link_options", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "further arguments of what starts the carriers of the link mpi: mpirun, or srun", NULL },
     { "host_plain", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "what goes between hosts is authentic, but not encrypted", NULL },
     { "host_port", CSE_SETTING_INTEGER, "null", 1024, 65000, NULL,

@@ -25,7 +25,7 @@ typedef enum cse_job_mode {
 /* backend.cluster_config, as far as it is about hosts. */
 typedef struct cse_job_host_settings {
     const char *hosts; /* a list as host_list.h reads it, or "auto"; "": this host alone */
-    const char *launcher, *launcher_options, *link; /* may be NULL */
+    const char *launcher, *launcher_options, *link, *link_options; /* may be NULL */
     bool plain;
     int port; /* 0: any */
     double lease_seconds;

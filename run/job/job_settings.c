@@ -60,6 +60,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
     hosts->launcher = cse_settings_text(cluster, "host_launcher");
     hosts->launcher_options = cse_settings_text(cluster, "host_launcher_options");
     hosts->link = cse_settings_text(cluster, "host_link");
+    hosts->link_options = cse_settings_text(cluster, "host_link_options");
     hosts->plain = cse_settings_bool(cluster, "host_plain");
     hosts->port = (int)integer_or_zero(cluster, "host_port");
     hosts->lease_seconds = cse_settings_number(cluster, "lease_s");

@@ -247,7 +247,8 @@ static cse_status open_link(group *g)
                                    .plain = o->plain,
                                    .wake = g->wake };
     memcpy(link.key, o->key, sizeof link.key);
-    CSE_TRY(cse_host_link_select(o->link, &g->link));
+    /* That of the agents: what says who is lost must not depend on what moves the bytes. */
+    CSE_TRY(cse_host_link_select(NULL, &g->link));
     return g->link->open(&link, &g->state);
 }
 
@@ -612,7 +613,7 @@ static void fill(group *g, const cse_members_execution *execution, cse_execution
                                     .host_count = o->host_count,
                                     .cut = &g->cut,
                                     .lost = g->lost_told,
-                                    .link = g->link->name,
+                                    .link = o->link,
                                     .addresses = g->movers,
                                     .session = (uint64_t)(g->generation << 32) +
                                                (uint64_t)execution->number,

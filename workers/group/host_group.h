@@ -22,7 +22,7 @@ typedef struct cse_host_group_options {
     int64_t epoch, lease_ns;
     cse_host_identity identity;
     const char *const *names, *const *addresses, *const *movers; /* [host_count] */
-    const char *link;                                            /* NULL: the default */
+    const char *link; /* of the movers; NULL: the default */
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     bool plain;
     bool listens_everywhere; /* at its ports, on all interfaces */

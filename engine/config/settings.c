@@ -271,8 +271,9 @@ cse_yaml_node *cse_settings_tree(cse_arena *arena, const cse_settings *settings)
 {
     cse_yaml_node *mapping = cse_yaml_mapping_new(arena, settings->node->place);
     for (int i = 0; i < settings->count; i++)
-        cse_yaml_put(arena, mapping, (cse_yaml_key){ settings->table[i].name, mapping->place },
-                     value_node(arena, settings->table[i].type, &settings->values[i]));
+        if (settings->table[i].type != CSE_SETTING_ALIAS)
+            cse_yaml_put(arena, mapping, (cse_yaml_key){ settings->table[i].name, mapping->place },
+                         value_node(arena, settings->table[i].type, &settings->values[i]));
     return mapping;
 }
 
@@ -316,6 +317,8 @@ static void add_settings_origins(cse_arena *arena, const cse_settings *settings,
         const cse_setting_value *value = &settings->values[i];
         const cse_setting_type type = settings->table[i].type;
         const char *path = cse_arena_printf(arena, "%s%s", prefix, settings->table[i].name);
+        if (type == CSE_SETTING_ALIAS)
+            continue;
         if (type == CSE_SETTING_SETTINGS)
             add_settings_origins(arena, value->nested, cse_arena_printf(arena, "%s.", path), out);
         else if (type == CSE_SETTING_ANY && !value->is_null)

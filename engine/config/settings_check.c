@@ -58,10 +58,21 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         [CSE_SETTING_TEXT_LIST] = "a list of text",
         [CSE_SETTING_SETTINGS] = "a mapping of settings",
         [CSE_SETTING_ANY] = "settings of the plugin it names",
+        [CSE_SETTING_ALIAS] = "another name of ",
     };
+    const size_t start = text->size;
     cse_text_add(text, "%s", words[setting->type]);
     if (setting->type == CSE_SETTING_CHOICE)
         describe_choices(setting, text);
+    if (setting->type == CSE_SETTING_ALIAS) {
+        cse_text_add(text, "%s", setting->choices);
+        return;
+    }
+    if (setting->type == CSE_SETTING_ANY && setting->choices != NULL) {
+        text->size = start;
+        cse_text_add(text, "%s alone", setting->choices);
+        return;
+    }
     bool list =
         setting->type == CSE_SETTING_INTEGER_LIST || setting->type == CSE_SETTING_NUMBER_LIST;
     if (list && (setting->min != 0 || setting->max != 0))
@@ -339,8 +350,8 @@ static value_reader *const readers[] = {
     [CSE_SETTING_NUMBER] = read_number,    [CSE_SETTING_TEXT] = read_text,
     [CSE_SETTING_CHOICE] = read_choice,    [CSE_SETTING_INTEGER_LIST] = read_list,
     [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
-    [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL, /* the tree is the value */
-    [CSE_SETTING_PATH] = read_path,
+    [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL,   /* the tree is the value */
+    [CSE_SETTING_PATH] = read_path,        [CSE_SETTING_ALIAS] = NULL, /* see find_given */
 };
 
 static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,
@@ -415,6 +426,13 @@ static const char *unknown_hint(const check *c, const cse_yaml_node *mapping, in
     return hint;
 }
 
+/* Not second names, nor settings that have one value alone. */
+static bool is_worth_telling(const cse_setting *setting)
+{
+    return setting->type != CSE_SETTING_ALIAS &&
+           (setting->type != CSE_SETTING_ANY || setting->choices == NULL);
+}
+
 static cse_status reject_unknown(const check *c, const cse_setting *table,
                                  const cse_yaml_node *mapping, int index)
 {
@@ -425,9 +443,10 @@ static cse_status reject_unknown(const check *c, const cse_setting *table,
     const char **names = cse_arena_alloc(c->arena, ((size_t)count + 1) * sizeof *names);
     cse_text accepted = { 0 };
     cse_text_add(&accepted, "accepted: %s", count > 0 ? "" : "nothing");
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, told = 0; i < count; i++) {
         names[i] = table[i].name;
-        cse_text_add(&accepted, "%s%s", i > 0 ? ", " : "", names[i]);
+        if (is_worth_telling(&table[i]))
+            cse_text_add(&accepted, "%s%s", told++ > 0 ? ", " : "", names[i]);
     }
     const cse_error error = { .hint = unknown_hint(c, mapping, index, names),
                               .accepted = accepted.data };
@@ -458,15 +477,51 @@ static cse_status check_names(const check *c, const cse_yaml_node *node, cse_set
     return CSE_OK;
 }
 
-static cse_status check_values(const check *c, const cse_yaml_node *node, cse_settings *checked)
+/* Finds the value of `setting` under its own name or under an alias of it, which becomes the name
+ * that messages have; two names of one setting in a mapping are an error, since which of them was
+ * meant is unknown. */
+static cse_status find_given(const check *c, const cse_settings *checked, cse_setting *setting,
+                             cse_yaml_node **given)
+{
+    const char *own = setting->name;
+    *given = cse_yaml_find(checked->node, own);
+    for (const cse_setting *alias = checked->table; alias->name != NULL; alias++) {
+        if (alias->type != CSE_SETTING_ALIAS || strcmp(alias->choices, own) != 0)
+            continue;
+        cse_yaml_node *other = cse_yaml_find(checked->node, alias->name);
+        if (other == NULL)
+            continue;
+        if (*given != NULL)
+            return fail(c, (cse_error){ .hint = "keep one of them" }, other->place,
+                        cse_arena_printf(c->arena, "%s%s and %s are names of the same setting",
+                                         c->prefix, alias->name, setting->name));
+        *given = other;
+        setting->name = alias->name;
+    }
+    return CSE_OK;
+}
+
+static cse_status check_value(const check *c, cse_settings *checked, int index)
+{
+    static const cse_place place = { "default", 0, 0 };
+    cse_setting setting = checked->table[index];
+    cse_setting_value *value = &checked->values[index];
+    cse_yaml_node *given = NULL;
+    if (setting.type == CSE_SETTING_ALIAS) {
+        value->is_null = true;
+        value->node = cse_yaml_scalar_new(c->arena, place, "null");
+        return CSE_OK;
+    }
+    CSE_TRY(find_given(c, checked, &setting, &given));
+    value->given = given != NULL;
+    return value->given ? read_value(c, &setting, given, value)
+                        : read_default(c, &setting, checked->node, value);
+}
+
+static cse_status check_values(const check *c, cse_settings *checked)
 {
     for (int i = 0; i < checked->count; i++) {
-        const cse_setting *setting = &checked->table[i];
-        cse_setting_value *value = &checked->values[i];
-        cse_yaml_node *given = cse_yaml_find(node, setting->name);
-        value->given = given != NULL;
-        cse_status status = value->given ? read_value(c, setting, given, value)
-                                         : read_default(c, setting, node, value);
+        cse_status status = check_value(c, checked, i);
         checked->faulty = checked->faulty || status != CSE_OK;
         CSE_TRY(cse_diagnostics_take(c->diagnostics, status));
     }
@@ -491,7 +546,7 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
     checked->values =
         cse_arena_alloc(arena, ((size_t)checked->count + 1) * sizeof *checked->values);
     CSE_TRY(check_names(&c, checked->node, checked));
-    CSE_TRY(check_values(&c, checked->node, checked));
+    CSE_TRY(check_values(&c, checked));
     *settings = checked;
     return CSE_OK;
 }

@@ -24,6 +24,7 @@ static const cse_setting table[] = {
     { "file", CSE_SETTING_PATH, "null", 0, 0, NULL, "a file", NULL },
     { "inner", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "inner settings", inner },
     { "model", CSE_SETTING_ANY, "null", 0, 0, NULL, "a plugin", NULL },
+    { "num_steps", CSE_SETTING_ALIAS, "null", 0, 0, "steps", "the same as steps", NULL },
     { 0 },
 };
 
@@ -146,6 +147,9 @@ static const struct {
     { "{lr: 1, betas: [0.9, null]}", "an entry of the list is empty" },
     { "{lr: 1, inner: 5}", "1:16: inner: a mapping of settings belongs here" },
     { "[1, 2]", "1:1: a mapping of settings belongs here" },
+    { "{lr: 1, steps: 7, num_steps: 7}",
+      "1:30: num_steps and steps are names of the same setting; keep one of them" },
+    { "{lr: 1, num_steps: 0}", "1:20: num_steps: \"0\" is out of range" },
     { "{lr: 1, lr: 2}", "1:9: the key \"lr\" appears twice in one mapping (first at 1:2)" },
     { "{lr: 1", "check brackets, quotes and indentation" },
     { "lr: !!float 1", "tags (!name) are not accepted" },
@@ -171,6 +175,19 @@ START_TEST(bad_input_is_explained)
                   cse_error_message());
     ck_assert_msg(strstr(cse_error_message(), bad[_i].message) != NULL, "for %s got: %s",
                   bad[_i].yaml, cse_error_message());
+}
+END_TEST
+
+START_TEST(an_alias_is_a_name_of_its_setting)
+{
+    cse_settings *settings = NULL;
+    ck_assert_int_eq(cse_settings_parse(table, "test", "{lr: 1, num_steps: 7}", &settings), CSE_OK);
+    ck_assert_int_eq(cse_settings_integer(settings, "steps"), 7);
+    ck_assert(cse_settings_given(settings, "steps"));
+    ck_assert_str_eq(cse_settings_origin(settings, "steps"), "1:20");
+    ck_assert_ptr_nonnull(strstr(cse_settings_canonical(settings), "steps: 7"));
+    ck_assert_ptr_null(strstr(cse_settings_canonical(settings), "num_steps"));
+    cse_settings_destroy(&settings);
 }
 END_TEST
 
@@ -253,6 +270,7 @@ int main(void)
     tcase_add_test(cases, given_values_win);
     tcase_add_test(cases, a_path_may_begin_with_the_home_directory);
     tcase_add_loop_test(cases, bad_input_is_explained, 0, sizeof bad / sizeof bad[0]);
+    tcase_add_test(cases, an_alias_is_a_name_of_its_setting);
     tcase_add_test(cases, anchors_are_copied);
     tcase_add_test(cases, a_section_keeps_its_places);
     tcase_add_loop_test(cases, a_literal_is_what_yaml_makes_of_it, 0,

@@ -66,7 +66,7 @@ static const cse_field state_fields[] = {
     FIELD("name", TEXT, cse_state_entry, name),
     FIELD("shape", SHAPE, cse_state_entry, shape),
     FIELD("dtype", DTYPE, cse_state_entry, dtype),
-    NUMBER("initializer", INT, cse_state_entry, initializer.kind, 0, CSE_INIT_TRUNCATED_NORMAL),
+    NUMBER("initializer", INT, cse_state_entry, initializer.kind, 0, CSE_INIT_COUNT - 1),
     FIELD("a", DOUBLE, cse_state_entry, initializer.a),
     FIELD("b", DOUBLE, cse_state_entry, initializer.b),
     FIELD("trainable", BOOL, cse_state_entry, trainable),

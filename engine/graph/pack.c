@@ -408,7 +408,7 @@ static void code_state(codec *c, cse_state_entry *state)
     code_word(c, &state->name);
     code_shape(c, &state->shape);
     CODE_ENUM(c, state->dtype, cse_dtype, CSE_DTYPE_COUNT);
-    CODE_ENUM(c, state->initializer.kind, cse_initializer_kind, CSE_INIT_TRUNCATED_NORMAL + 1);
+    CODE_ENUM(c, state->initializer.kind, cse_initializer_kind, CSE_INIT_COUNT);
     code_double(c, &state->initializer.a);
     code_double(c, &state->initializer.b);
     code_bool(c, &state->trainable);

@@ -46,14 +46,21 @@ static cse_tensor *keep_scores(cse_tensor *seen, cse_tensor *scores)
     return cse_where(seen, scores, cse_constant(masked_score));
 }
 
-/* Whether key j is less than `window` places from query i: [query, key]. Later keys are left to
- * causal_mask. */
-static cse_tensor *within_window(int64_t queries, int64_t keys, int64_t window)
+/* Whether key j is less than `window` places from query i, or one of the sink: [query, key].
+ * Later keys are left to causal_mask. */
+static cse_tensor *within_window(int64_t queries, int64_t keys,
+                                 const cse_attention_options *options)
 {
+    const int64_t window = options->window;
     const int64_t farthest = queries + keys;
     cse_tensor *relative = cse_relative_positions(queries, keys);
     cse_tensor *distance = cse_maximum(relative, cse_sub(cse_constant_int(0), relative));
-    return cse_less(distance, cse_constant_int((int32_t)(window < farthest ? window : farthest)));
+    cse_tensor *near =
+        cse_less(distance, cse_constant_int((int32_t)(window < farthest ? window : farthest)));
+    if (options->sink == 0)
+        return near;
+    const int64_t sink = options->sink < keys ? options->sink : keys;
+    return cse_logical_or(near, cse_less(cse_iota(keys, 0, 1), cse_constant_int((int32_t)sink)));
 }
 
 static cse_tensor *within_lengths(cse_tensor *lengths, cse_shape scores)
@@ -105,7 +112,7 @@ cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
     if (options->key_lengths != NULL)
         scores = keep_scores(within_lengths(options->key_lengths, shape), scores);
     if (options->window > 0)
-        scores = keep_scores(within_window(shape.dims[2], shape.dims[3], options->window), scores);
+        scores = keep_scores(within_window(shape.dims[2], shape.dims[3], options), scores);
     if (options->causal)
         scores = cse_causal_mask(scores, masked_score);
     cse_tensor *weights = cse_softmax(scores, -1);

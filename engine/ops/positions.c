@@ -5,6 +5,20 @@
 
 /* ---- rotary embedding ---- */
 
+/* The speed divided by `scaling`; with Llama 3's rule the share of a pair that is not scaled grows
+ * from 0 to 1 with the number of turns it makes in the original length. */
+static cse_tensor *scaled_speed(const cse_rotary_options *o, cse_tensor *speed)
+{
+    cse_tensor *slow = cse_scale(speed, 1 / o->scaling);
+    if (o->original_positions == 0)
+        return slow;
+    cse_tensor *turns = cse_scale(speed, o->original_positions / (2 * acos(-1.0)));
+    cse_tensor *kept =
+        cse_scale(cse_shift(turns, -o->low_frequency), 1 / (o->high_frequency - o->low_frequency));
+    kept = cse_clamp(kept, 0, 1);
+    return cse_add(slow, cse_mul(kept, cse_sub(speed, slow)));
+}
+
 /* position * base^(-2 i / size) for each pair i: float32 [..., time, size / 2], with an axis for
  * the heads where positions have one for the batch. */
 static cse_tensor *angles_of(const cse_rotary_options *o, int64_t time, int64_t size)
@@ -13,6 +27,8 @@ static cse_tensor *angles_of(const cse_rotary_options *o, int64_t time, int64_t 
     cse_tensor *position = o->positions ? o->positions : cse_iota(time, 0, 1);
     cse_tensor *pair = cse_cast(cse_iota(size / 2, 0, 1), CSE_FLOAT32);
     cse_tensor *speed = cse_exp(cse_scale(pair, -2 * log(base) / (double)size));
+    if (o->scaling > 0 && o->scaling != 1)
+        speed = scaled_speed(o, speed);
     if (cse_trace_is_poison(position))
         return position;
     cse_shape column = position->shape.rank == 2 ? cse_shape_of(position->shape.dims[0], 1, time, 1)

@@ -49,11 +49,11 @@ static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention
 
 static cse_tensor *check_options(const cse_attention_options *options)
 {
-    if (options->scale < 0 || options->window < 0)
+    if (options->scale < 0 || options->window < 0 || options->sink < 0)
         return cse_trace_fail(CSE_USAGE,
-                              "scaled_dot_product_attention: scale %g and window %lld must not be "
-                              "negative",
-                              options->scale, (long long)options->window);
+                              "scaled_dot_product_attention: scale %g, window %lld and sink %lld "
+                              "must not be negative",
+                              options->scale, (long long)options->window, (long long)options->sink);
     return options->dropout >= 0 && options->dropout < 1
                ? NULL
                : cse_trace_fail(CSE_USAGE,
@@ -65,11 +65,11 @@ static cse_tensor *check_options(const cse_attention_options *options)
  * [batch, heads, key, value] give [batch, heads, query, value]. k and v may have fewer heads, a
  * divisor of q's: heads that follow one another share them (grouped-query attention).
  * options->causal: query i uses keys 0 to i only; options->mask, key_lengths and window hide keys,
- * too. A query that sees no key, or whose sums with the mask are all below -9e29, gives zeros, as
- * in PyTorch. options->dropout sets weights to 0 at random and divides the others by 1 - dropout.
- * `options` NULL: none of them. Sums are accumulated in at least float32. One kernel computes an
- * attention that has neither masks but the causal one nor dropout; others store a weight for each
- * pair of a query and a key. */
+ * too; the first options->sink keys are not hidden by the window. A query that sees no key, or
+ * whose sums with the mask are all below -9e29, gives zeros, as in PyTorch. options->dropout sets
+ * weights to 0 at random and divides the others by 1 - dropout. `options` NULL: none of them. Sums
+ * are accumulated in at least float32. One kernel computes an attention that has neither masks but
+ * the causal one nor dropout; others store a weight for each pair of a query and a key. */
 CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
                                                      const cse_attention_options *options)
 {

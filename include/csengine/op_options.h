@@ -69,6 +69,11 @@ typedef struct cse_rotary_options {
     int64_t size;          /* channels of a head that are turned, the first ones; 0: all */
     bool interleaved;      /* pairs of neighbours are turned (GPT-J), not of halves (Llama) */
     cse_tensor *positions; /* int32 [time] or [batch, time]; NULL: 0, 1, ... */
+    /* Positions, and so angles, are divided by this (position interpolation); 0: 1. */
+    double scaling;
+    /* Llama 3: pairs that turn less than low_frequency times within original_positions are scaled,
+     * those that turn more than high_frequency times are not, others in between. 0: all are. */
+    double original_positions, low_frequency, high_frequency;
 } cse_rotary_options;
 
 typedef struct cse_relative_bias_options {
@@ -86,6 +91,7 @@ typedef struct cse_attention_options {
      * added to the scaled products, and have a gradient. NULL: none. */
     cse_tensor *mask;
     cse_tensor *key_lengths; /* int32 [batch]: the keys from this one on are padding; NULL: none */
+    int64_t sink;            /* the first keys, which a window does not hide (Xiao et al. 2023) */
 } cse_attention_options;
 
 #endif

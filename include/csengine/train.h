@@ -93,6 +93,9 @@ typedef enum cse_initializer_kind {
     CSE_INIT_UNIFORM,          /* in [a, b) */
     CSE_INIT_NORMAL,           /* mean a, standard deviation b */
     CSE_INIT_TRUNCATED_NORMAL, /* mean a, standard deviation b, redrawn beyond two deviations */
+    CSE_INIT_NORMAL_WITHIN,    /* mean 0, standard deviation a, redrawn beyond +-b (b >= a / 10) */
+    CSE_INIT_EYE,              /* 1 where the last two indices are equal, else 0 */
+    CSE_INIT_COUNT,
 } cse_initializer_kind;
 
 typedef struct cse_initializer {

@@ -15,7 +15,7 @@ trap 'rm -f "$found"' EXIT
 # or run, or a top folder; the plugins below a room belong to it. ARCHITECTURE.md draws this table.
 traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
-plugins='optimizers schedules metrics models'
+plugins='optimizers schedules metrics modules models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
@@ -37,7 +37,8 @@ checkpoint: base types
 optimizers: $traced
 schedules: $traced
 metrics: $traced
-models: $traced
+modules: $traced
+models: $traced modules
 dataloader: base types config checkpoint
 store: base types
 workers/links: base

@@ -49,6 +49,13 @@ CSE_API cse_state *cse_parameter(cse_model *model, const char *name, cse_shape s
 CSE_API cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
                               cse_initializer initializer);
 
+/* Parameters that are declared from now on and whose names match the extended regular expression
+ * are not trained: they become buffers. CSE_CONFIG for an expression that is none. */
+CSE_API cse_status cse_model_freeze(cse_model *model, const char *pattern);
+
+/* A text that lives as long as the model; for names that are put together of parts. */
+CSE_API const char *cse_model_text(cse_model *model, const char *format, ...) CSE_PRINTF(2, 3);
+
 /* A fully connected layer: y = x weight^T + bias. */
 typedef struct cse_linear_layer {
     cse_state *weight; /* [out, in] */

@@ -39,6 +39,8 @@ struct cse_model {
     void *self;
     cse_state **parameters;
     int parameter_count, parameter_capacity;
+    const char **frozen; /* expressions of names that are not trained */
+    int frozen_count, frozen_capacity;
     bool building, compiled, training;
 };
 

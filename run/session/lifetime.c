@@ -255,8 +255,10 @@ void cse_finish(void)
         cse_state_release_values(session->states[i]);
     cse_session_end_capture(session);
     cse_session_clear_arenas(session);
-    for (int i = 0; i < session->model_count; i++)
+    for (int i = 0; i < session->model_count; i++) {
         free(session->models[i]->parameters);
+        free(session->models[i]->frozen);
+    }
     for (int i = 0; i < session->optimizer_count; i++) {
         free(session->optimizers[i]->optimized);
         free(session->optimizers[i]->groups);

@@ -1,5 +1,6 @@
 /* Models: building one, and the traced calls into it. */
 #include <math.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,6 +166,18 @@ const cse_settings *cse_model_settings_view(const cse_model *model)
     return model->settings;
 }
 
+const char *cse_model_text(cse_model *model, const char *format, ...)
+{
+    va_list arguments;
+    char text[512];
+    const cse_session *session = cse_session_open_view("cse_model_text");
+    (void)model; /* models live as long as the session */
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return session != NULL ? cse_arena_string(session->arena, text) : "";
+}
+
 /* ---- parameters ---- */
 
 static cse_state *declare(cse_model *model, const char *name, const cse_state_options *options)
@@ -185,13 +198,42 @@ static cse_state *declare(cse_model *model, const char *name, const cse_state_op
     return state;
 }
 
+cse_status cse_model_freeze(cse_model *model, const char *pattern)
+{
+    char why[128];
+    regex_t expression;
+    const int failed = regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB);
+    if (failed != 0) {
+        regerror(failed, &expression, why, sizeof why);
+        return cse_fail(CSE_CONFIG, "\"%.80s\" is no regular expression: %s", pattern, why);
+    }
+    regfree(&expression);
+    CSE_GROW(model->frozen, model->frozen_count, model->frozen_capacity);
+    model->frozen[model->frozen_count++] = cse_model_text(model, "%s", pattern);
+    return CSE_OK;
+}
+
+static bool is_frozen(const cse_model *model, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < model->frozen_count && !found; i++) {
+        regex_t expression;
+        if (regcomp(&expression, model->frozen[i], REG_EXTENDED | REG_NOSUB) != 0)
+            continue;
+        found = regexec(&expression, name, 0, NULL, 0) == 0;
+        regfree(&expression);
+    }
+    return found;
+}
+
 cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                          cse_initializer initializer)
 {
-    return declare(
-        model, name,
-        &(cse_state_options){
-            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
+    return declare(model, name,
+                   &(cse_state_options){ .shape = shape,
+                                         .dtype = CSE_FLOAT32,
+                                         .initializer = initializer,
+                                         .trainable = !is_frozen(model, name) });
 }
 
 cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,

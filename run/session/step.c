@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csengine/modules.h"
 #include "dataloader/input.h"
 #include "engine/trace/trace.h"
 #include "run/session/session.h"
@@ -40,6 +41,35 @@ cse_tensor *cse_step_input(cse_step *step, const char *name)
         snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", graph->inputs[i].name);
     }
     return cse_trace_fail(CSE_SHAPE, "the data have no input '%s'; they offer: %s", name, names);
+}
+
+cse_tensor *cse_step_optional_input(cse_step *step, const char *name)
+{
+    const cse_graph *graph = step->graph;
+    for (int i = 0; i < graph->input_count; i++)
+        if (strcmp(graph->inputs[i].name, name) == 0)
+            return graph->inputs[i].node;
+    return NULL;
+}
+
+static bool is_among(const char *name, const char *const names[])
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+cse_tensor *cse_step_main_input(cse_step *step, const char *name, const char *const others[])
+{
+    cse_tensor *found = cse_step_optional_input(step, name);
+    const cse_graph *graph = step->graph;
+    int count = 0;
+    for (int i = 0; found == NULL && i < graph->input_count; i++)
+        count += !is_among(graph->inputs[i].name, others);
+    for (int i = 0; count == 1 && found == NULL && i < graph->input_count; i++)
+        if (!is_among(graph->inputs[i].name, others))
+            found = graph->inputs[i].node;
+    return found != NULL ? found : cse_step_input(step, name);
 }
 
 /* ---- sums over the batch ---- */

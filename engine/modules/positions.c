@@ -1,0 +1,48 @@
+/* Fixed position embeddings, and the masks that data bring along. */
+#include <math.h>
+
+#include "csengine/modules.h"
+#include "engine/trace/trace.h"
+
+cse_tensor *cse_sinusoidal_positions(int64_t time, int64_t channels)
+{
+    cse_tensor *position =
+        cse_reshape(cse_cast(cse_iota(time, 0, 1), CSE_FLOAT32), cse_shape_of(time, 1));
+    const int64_t pairs = (channels + 1) / 2;
+    const double step = log(10000) / (pairs > 1 ? (double)(pairs - 1) : 1);
+    cse_tensor *pair = cse_cast(cse_iota(pairs, 0, 1), CSE_FLOAT32);
+    cse_tensor *angle = cse_mul(position, cse_exp(cse_scale(pair, -step)));
+    cse_tensor *const waves[] = { cse_sin(angle), cse_cos(angle) };
+    cse_tensor *table = cse_reshape(cse_stack(waves, 2, -1), cse_shape_of(time, 2 * pairs));
+    return channels % 2 == 0 ? table : cse_slice_axis(table, 1, 0, channels);
+}
+
+static cse_tensor *refuse(const char *name)
+{
+    return cse_trace_fail(CSE_SHAPE, "%s must be [batch, key]", name);
+}
+
+cse_tensor *cse_padding_mask(cse_tensor *attention_mask)
+{
+    const cse_shape shape = cse_tensor_shape(attention_mask);
+    if (cse_trace_is_poison(attention_mask))
+        return attention_mask;
+    if (shape.rank != 2)
+        return refuse("attention_mask");
+    return cse_reshape(cse_cast(attention_mask, CSE_BOOL),
+                       cse_shape_of(shape.dims[0], 1, 1, shape.dims[1]));
+}
+
+cse_tensor *cse_span_mask(cse_tensor *span)
+{
+    const cse_shape shape = cse_tensor_shape(span);
+    if (cse_trace_is_poison(span))
+        return span;
+    if (shape.rank != 2 || cse_tensor_dtype(span) != CSE_INT32)
+        return refuse("attention_span");
+    const int64_t time = shape.dims[1];
+    cse_tensor *query = cse_reshape(cse_iota(time, 0, 1), cse_shape_of(time, 1));
+    cse_tensor *distance = cse_sub(query, cse_iota(time, 0, 1));
+    return cse_less_equal(cse_reshape(distance, cse_shape_of(1, 1, time, time)),
+                          cse_reshape(span, cse_shape_of(shape.dims[0], 1, 1, time)));
+}

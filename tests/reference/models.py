@@ -1,0 +1,590 @@
+"""Writes models_text.h or models_images.h: losses and weights of small models that PyTorch trains for a few steps.
+
+Each model is written here from its published formulas over torch.nn.functional, in float64, as a
+function of a dictionary of weights under the engine's names. Weights begin as numbers that both
+sides can compute (see `value`), in the order of the names. Run:
+for kind in text images; do python3 models.py $kind > models_$kind.h; done"""
+import math
+import sys
+from collections import OrderedDict
+
+import torch
+from torch.nn import functional as F
+
+TEXT = ("The quick brown fox jumps over the lazy dog. Pack my box with five dozen liquor jugs! "
+        "How vexingly quick daft zebras jump; sphinx of black quartz, judge my vow.")
+VOCAB, TIME, BATCH, STEPS = 128, 8, 4, 3
+SIZE, CLASSES, ROWS = 12, 4, 12
+
+
+def value(parameter, element):
+    """A number in [-0.5, 0.5) that depends on both, of 24 bits, so that float32 holds it."""
+    word = (element * 2654435761 + (parameter + 1) * 974634777) % 2**32
+    word ^= word >> 16
+    word = word * 73244475 % 2**32
+    word ^= word >> 16
+    return (word >> 8) / 2**24 - 0.5
+
+
+def is_around_one(name):
+    last = name.split(".")
+    return name.endswith("running_var") or (last[-1] == "weight" and any(
+        word in last[-2] for word in ("norm", "bn", "ln")) or last[-2:] == ["1", "weight"] and
+        "downsample" in name)
+
+
+def begin(number, name, shape):
+    """Weights of norms around 1, vectors small, others by their size, so that nothing saturates."""
+    count = math.prod(shape)
+    drawn = torch.tensor([value(number, e) for e in range(count)], dtype=torch.float64)
+    if is_around_one(name):
+        drawn = drawn * 0.25 + 1
+    elif len(shape) == 1:
+        drawn = drawn * 0.25
+    elif len(shape) == 4:
+        drawn = drawn * 2 ** -round(math.log2(math.sqrt(math.prod(shape[1:])) / 2))
+    return drawn.float().double().reshape(shape)
+
+
+class Weights(OrderedDict):
+    """Those of one model; `declare` gives each its number."""
+
+    def declare(self, name, *shape):
+        self[name] = begin(len(self), name, shape).requires_grad_(True)
+
+    def linear(self, name, inputs, outputs, bias=True):
+        self.declare(f"{name}.weight", outputs, inputs)
+        if bias:
+            self.declare(f"{name}.bias", outputs)
+
+    def norm(self, name, size, bias=True):
+        self.declare(f"{name}.weight", size)
+        if bias:
+            self.declare(f"{name}.bias", size)
+
+    def attention(self, name, size, keys=None, bias=True, inner=None):
+        inner = inner or size
+        self.linear(f"{name}.proj_q_dense_layer", size, inner, bias)
+        self.linear(f"{name}.proj_k_dense_layer", size, keys or inner, bias)
+        self.linear(f"{name}.proj_v_dense_layer", size, keys or inner, bias)
+        self.linear(f"{name}.proj_output_dense_layer", inner, size, bias)
+
+    def ffn(self, name, size, hidden, gated=False, bias=True):
+        self.linear(f"{name}.ffn.0.linear_layer", size, hidden, bias)
+        if gated:
+            self.linear(f"{name}.ffn.0.linear_layer_for_glu", size, hidden, bias)
+        self.linear(f"{name}.ffn.1.linear_layer", hidden, size, bias)
+
+    def conv(self, name, inputs, outputs, kernel, bias=True):
+        self.declare(f"{name}.weight", outputs, inputs, kernel, kernel)
+        if bias:
+            self.declare(f"{name}.bias", outputs)
+
+
+# ---- parts ----
+
+def linear(w, name, x):
+    return F.linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
+
+
+def layer_norm(w, name, x, epsilon=1e-5):
+    return F.layer_norm(x, x.shape[-1:], w[f"{name}.weight"], w.get(f"{name}.bias"), epsilon)
+
+
+def rms_norm(w, name, x, epsilon=1e-5):
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + epsilon) * w[f"{name}.weight"]
+
+
+def heads(x, count):
+    return x.unflatten(-1, (count, -1)).transpose(1, 2)
+
+
+def attention(w, name, x, count, keys=None, memory=None, bias=None, scale=None, turn=None):
+    """softmax(q k' scale + bias) v; `bias` adds to [batch, heads, query, key]."""
+    memory = x if memory is None else memory
+    q = heads(linear(w, f"{name}.proj_q_dense_layer", x), count)
+    k = heads(linear(w, f"{name}.proj_k_dense_layer", memory), keys or count)
+    v = heads(linear(w, f"{name}.proj_v_dense_layer", memory), keys or count)
+    if turn is not None:
+        q, k = turn(q), turn(k)
+    if keys:
+        k, v = (t.repeat_interleave(count // keys, 1) for t in (k, v))
+    scores = q @ k.transpose(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if bias is not None:
+        scores = scores + bias
+    out = (torch.softmax(scores, -1) @ v).transpose(1, 2).flatten(2)
+    return linear(w, f"{name}.proj_output_dense_layer", out)
+
+
+GATES = {"swiglu": F.silu, "geglu": F.gelu, "reglu": F.relu}
+PLAIN = {"gelu": F.gelu, "relu": F.relu, "squared_relu": lambda x: F.relu(x) ** 2,
+         "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
+         "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x), "silu": F.silu, "tanh": torch.tanh}
+
+
+def ffn(w, name, x, activation):
+    wide = linear(w, f"{name}.ffn.0.linear_layer", x)
+    if activation in GATES:
+        wide = wide * GATES[activation](linear(w, f"{name}.ffn.0.linear_layer_for_glu", x))
+    else:
+        wide = PLAIN[activation](wide)
+    return linear(w, f"{name}.ffn.1.linear_layer", wide)
+
+
+def hidden_places(time, window=None, sink=0, causal=True):
+    """0 where a query sees a key, else minus infinity."""
+    q, k = torch.arange(time)[:, None], torch.arange(time)[None, :]
+    seen = k <= q if causal else torch.ones(time, time, dtype=torch.bool)
+    if window:
+        seen = seen & ((q - k < window) | (k < sink))
+    return torch.zeros(time, time, dtype=torch.float64).masked_fill(~seen, -math.inf)
+
+
+def rotation(size, base=10000.0, scaling=1.0, llama3=None):
+    """Turns the first `size` channels of [batch, heads, time, head]: pairs of neighbours."""
+    speed = base ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+    if llama3:
+        low, high, original = llama3
+        wave = 2 * math.pi / speed
+        smooth = ((original / wave - low) / (high - low)).clamp(0, 1)
+        speed = (1 - smooth) * speed / scaling + smooth * speed
+    else:
+        speed = speed / scaling
+
+    def turn(x):
+        angles = torch.arange(x.shape[2], dtype=torch.float64)[:, None] * speed
+        pairs = torch.view_as_complex(x[..., :size].unflatten(-1, (-1, 2)).contiguous())
+        turned = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles))
+        return torch.cat([turned.flatten(-2), x[..., size:]], -1)
+    return turn
+
+
+def alibi(count, time):
+    """Slopes for a power of two of heads."""
+    slopes = 2.0 ** (-8 * torch.arange(1, count + 1, dtype=torch.float64) / count)
+    q, k = torch.arange(time)[:, None], torch.arange(time)[None, :]
+    return -slopes[:, None, None] * (q - k).abs()
+
+
+def bucket(relative, buckets, both, most=128):
+    """T5's bucket of key - query."""
+    result = torch.zeros_like(relative)
+    if both:
+        buckets //= 2
+        result = (relative > 0).long() * buckets
+        distance = relative.abs()
+    else:
+        distance = (-relative).clamp(min=0)
+    exact = buckets // 2
+    far = exact + (torch.log(distance.clamp(min=1).double() / exact) / math.log(most / exact) *
+                   (buckets - exact)).long()
+    return result + torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
+
+
+def relative_bias(table, queries, keys, both=False):
+    relative = torch.arange(keys)[None, :] - torch.arange(queries)[:, None]
+    return table[bucket(relative, table.shape[0], both)].permute(2, 0, 1)
+
+
+def sinusoids(time, size):
+    step = math.log(10000) / (size // 2 - 1)
+    angle = torch.arange(time)[:, None] * torch.exp(
+        -step * torch.arange(size // 2, dtype=torch.float64))
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
+
+
+# ---- data ----
+
+def text_batch(step):
+    tokens = torch.tensor(list(TEXT.encode()))
+    starts = [(step * BATCH + b) * TIME for b in range(BATCH)]
+    return (torch.stack([tokens[s:s + TIME] for s in starts]),
+            torch.stack([tokens[s + 1:s + TIME + 1] for s in starts]))
+
+
+def wave(i, speed, shift, size):
+    return round(math.sin(speed * i + shift) * size * 1e4) / 1e4
+
+
+def image_batch(step, batch=BATCH):
+    """As the table that the test writes."""
+    rows = [(step * batch + b) % ROWS for b in range(batch)]
+    pixels = [[wave(r * SIZE * SIZE + i, 1.1, 0.3, 1) for i in range(SIZE * SIZE)] for r in rows]
+    return (torch.tensor(pixels, dtype=torch.float32).double().reshape(batch, 1, SIZE, SIZE),
+            torch.tensor([r * 7 % 5 % CLASSES for r in rows]))
+
+
+def token_loss(logits, labels):
+    return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+# ---- causal language models ----
+
+class Decoder:
+    """Every variant of the causal language models; `settings` are the engine's."""
+    data = "text"
+
+    def __init__(self, model, settings, **kind):
+        self.model, self.settings = model, settings
+        self.o = dict(size=12, layers=2, heads=2, keys=None, hidden=20, bias=True, activation="gelu",
+                      norm=layer_norm, position=None, tied=True, embedding_norm=False,
+                      head_bias=False, window=None, sink=0, turn=None, scale=None,
+                      embeddings_scale=1.0, logits_scale=1.0, loss=token_loss, **{})
+        self.o.update(kind)
+
+    def weights(self):
+        w, o = Weights(), self.o
+        has_bias = o["norm"] is layer_norm
+        w.declare("embedding_layer.word_embeddings.weight", VOCAB, o["size"])
+        if o["position"] == "learned":
+            w.declare("embedding_layer.position_embeddings.embed.weight", 10, o["size"])
+        if o["position"] == "relative":
+            w.declare("embedding_layer.position_embedding_helper.relative_attention_bias.weight",
+                      6, o["heads"])
+        if o["embedding_norm"]:
+            w.norm("embedding_ln_f", o["size"], has_bias)
+        for n in range(o["layers"]):
+            name = f"transformer_decoder.layers.{n}"
+            w.norm(f"{name}.norm1", o["size"], has_bias)
+            keys = o["keys"] and o["size"] // o["heads"] * o["keys"]
+            w.attention(f"{name}.self_attn", o["size"], keys, o["bias"])
+            w.norm(f"{name}.norm3", o["size"], has_bias)
+            w.ffn(f"{name}.ffn", o["size"], o["hidden"], o["activation"] in GATES, o["bias"])
+        w.norm("transformer_decoder.norm", o["size"], has_bias)
+        if not o["tied"]:
+            w.declare("lm_head.weight", VOCAB, o["size"])
+        if o["head_bias"]:
+            w.declare("lm_head.bias", VOCAB)
+        return w
+
+    def loss(self, w, step):
+        o, (tokens, labels) = self.o, text_batch(step)
+        time, norm = tokens.shape[1], o["norm"]
+        x = w["embedding_layer.word_embeddings.weight"][tokens]
+        bias = hidden_places(time, o["window"], o["sink"])
+        if o["position"] == "learned":
+            x = x + w["embedding_layer.position_embeddings.embed.weight"][:time]
+        elif o["position"] == "fixed":
+            x = x + sinusoids(time, o["size"])
+        elif o["position"] == "alibi":
+            bias = bias + alibi(o["heads"], time)
+        elif o["position"] == "relative":
+            bias = bias + relative_bias(
+                w["embedding_layer.position_embedding_helper.relative_attention_bias.weight"],
+                time, time)
+        if o["embedding_norm"]:
+            x = norm(w, "embedding_ln_f", x)
+        x = x * o["embeddings_scale"]
+        for n in range(o["layers"]):
+            name = f"transformer_decoder.layers.{n}"
+            x = x + attention(w, f"{name}.self_attn", norm(w, f"{name}.norm1", x), o["heads"],
+                              o["keys"], None, bias, o["scale"], o["turn"])
+            x = x + ffn(w, f"{name}.ffn", norm(w, f"{name}.norm3", x), o["activation"])
+        x = norm(w, "transformer_decoder.norm", x)
+        head = w["embedding_layer.word_embeddings.weight" if o["tied"] else "lm_head.weight"]
+        logits = F.linear(x, head, w.get("lm_head.bias")) * o["logits_scale"]
+        return o["loss"](logits, labels)
+
+
+SMALL = ("hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, vocab_size: 128, "
+         "max_position_embeddings: 10, dropout_rate: 0")
+LLAMA = SMALL.replace("num_heads: 2", "num_heads: 4").replace("hidden_size: 12", "hidden_size: 16")
+
+DECODERS = [
+    Decoder("llama", f"{LLAMA}, attention_module: multiquery_attention, "
+            "extra_attention_params: {num_kv_groups: 2}, rotary_dim: 4, rope_theta: 500.0, "
+            "pos_scaling_factor: 4.0, pos_scaling_type: llama3, pos_scaling_extra_args: "
+            "{low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 40}, "
+            "layer_norm_epsilon: 1e-5",
+            size=16, heads=4, keys=2, bias=False, activation="swiglu", norm=rms_norm, tied=False,
+            turn=rotation(4, 500.0, 4.0, (1.0, 4.0, 40))),
+    Decoder("llama", f"{SMALL}, rotary_dim: 4, pos_scaling_factor: 2.0, "
+            "attention_sliding_window_length: 3, attention_sink_tokens: 1, nonlinearity: geglu, "
+            "share_embedding_weights: true",
+            bias=False, activation="geglu", norm=rms_norm, turn=rotation(4, 10000.0, 2.0),
+            window=3, sink=1),
+    Decoder("gpt3", f"{SMALL}, position_embedding_type: alibi, mup_base_hidden_size: 6, "
+            "mup_base_filter_size: 10, embeddings_scale: 3.0, output_logits_alpha: 1.5, "
+            "embedding_layer_norm: true, use_bias_in_output: true, loss_scaling: batch_size, "
+            "loss_weight: 0.125, nonlinearity: squared_relu",
+            position="alibi", embedding_norm=True, head_bias=True, activation="squared_relu",
+            scale=1 / 6, embeddings_scale=3.0, logits_scale=0.75,
+            loss=lambda logits, labels: F.cross_entropy(
+                logits.flatten(0, 1), labels.flatten(), reduction="sum") / BATCH * 0.125),
+    Decoder("gpt2", f"{SMALL}, position_embedding_type: relative, "
+            "num_relative_attention_buckets: 6, nonlinearity: quick_gelu",
+            position="relative", activation="quick_gelu"),
+    Decoder("gpt2", f"{SMALL}, position_embedding_type: fixed, attention_type: dot_product",
+            position="fixed", scale=1.0),
+]
+
+
+# ---- images ----
+
+class Mlp:
+    model, data = "mlp", "images"
+    settings = "input_size: 144, hidden_sizes: [10, 8], num_classes: 4, activation: gelu"
+
+    def weights(self):
+        w = Weights()
+        for i, (inputs, outputs) in enumerate(((144, 10), (10, 8), (8, 4))):
+            w.linear(f"layers.{i}", inputs, outputs)
+        return w
+
+    def loss(self, w, step):
+        x, labels = image_batch(step)
+        x = x.flatten(1)
+        for i in range(3):
+            x = linear(w, f"layers.{i}", x)
+            x = F.gelu(x) if i < 2 else x
+        return F.cross_entropy(x, labels)
+
+
+class ResNet:
+    """By torchvision's names; batch norm by the statistics of the microbatch, here the batch."""
+    data, batch_size, micro_batch_size = "images", ROWS, ROWS
+
+    def __init__(self, depth, small):
+        self.model, self.depth, self.small = "resnet", depth, small
+        self.rate = 1e-7 if depth == 50 else 1e-4  # gradients grow with the depth
+        self.blocks, self.bottleneck = {18: ((2, 2, 2, 2), False), 34: ((3, 4, 6, 3), False),
+                                        50: ((3, 4, 6, 3), True)}[depth]
+        self.settings = (f"depth: {depth}, image_size: [12, 12], num_channels: 1, num_classes: 4, "
+                         f"width: 4, small_images: {str(small).lower()}")
+
+    def units(self):
+        """(conv, norm, in, out, kernel, stride) of each block and its shortcut."""
+        channels, width = 4, 4
+        for stage, count in enumerate(self.blocks):
+            for i in range(count):
+                name, stride = f"layer{stage + 1}.{i}", 2 if stage > 0 and i == 0 else 1
+                out = width * 4 if self.bottleneck else width
+                shapes = ([(channels, width, 1, 1), (width, width, 3, stride), (width, out, 1, 1)]
+                          if self.bottleneck else
+                          [(channels, width, 3, stride), (width, width, 3, 1)])
+                shortcut = (channels, out, 1, stride) if stride != 1 or channels != out else None
+                yield name, shapes, shortcut
+                channels = out
+            width *= 2
+        self.channels = channels
+
+    def weights(self):
+        w = Weights()
+
+        def unit(conv, norm, shape):
+            w.conv(conv, shape[0], shape[1], shape[2], False)
+            w.norm(norm, shape[1])
+        unit("conv1", "bn1", (1, 4, 3 if self.small else 7))
+        for name, shapes, shortcut in self.units():
+            for i, shape in enumerate(shapes):
+                unit(f"{name}.conv{i + 1}", f"{name}.bn{i + 1}", shape)
+            if shortcut:
+                unit(f"{name}.downsample.0", f"{name}.downsample.1", shortcut)
+        w.linear("fc", self.channels, 4)
+        return w
+
+    @staticmethod
+    def unit(w, conv, norm, x, kernel, stride):
+        x = F.conv2d(x, w[f"{conv}.weight"], None, stride, kernel // 2)
+        return F.batch_norm(x, None, None, w[f"{norm}.weight"], w[f"{norm}.bias"], True)
+
+    def loss(self, w, step):
+        x, labels = image_batch(step, ROWS)
+        kernel, stride = (3, 1) if self.small else (7, 2)
+        x = F.relu(self.unit(w, "conv1", "bn1", x, kernel, stride))
+        x = x if self.small else F.max_pool2d(x, 3, 2, 1)
+        for name, shapes, shortcut in self.units():
+            before = x
+            for i, (_, _, kernel, stride) in enumerate(shapes):
+                x = self.unit(w, f"{name}.conv{i + 1}", f"{name}.bn{i + 1}", x, kernel, stride)
+                x = F.relu(x) if i + 1 < len(shapes) else x
+            if shortcut:
+                before = self.unit(w, f"{name}.downsample.0", f"{name}.downsample.1", before, 1,
+                                   shortcut[3])
+            x = F.relu(x + before)
+        return F.cross_entropy(linear(w, "fc", x.mean((2, 3))), labels)
+
+
+class Vit:
+    data = "images"
+    base = ("image_size: [12, 12], num_channels: 1, num_classes: 4, patch_size: [4, 2], "
+            "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+            "dropout_rate: 0, attention_dropout_rate: 0")
+
+    def __init__(self, model, settings, conv=False, pooler=False, scale=False, dino=False,
+                 post=False):
+        self.model, self.settings = model, f"{self.base}, {settings}"
+        self.conv, self.pooler, self.scale, self.dino, self.post = conv, pooler, scale, dino, post
+
+    def weights(self):
+        w, e, c = Weights(), "vit_model.embedding_layer", "vit_model.encoder"
+        if self.conv:
+            w.declare(f"{e}.linear_proj.weight", 12, 1, 4, 2)
+            w.declare(f"{e}.linear_proj.bias", 12)
+        else:
+            w.linear(f"{e}.linear_proj", 8, 12)
+        w.declare(f"{e}.position_embeddings.weight", 19, 12)
+        w.declare(f"{e}.cls_embedding", 12)
+        for n in range(2):
+            name = f"{c}.transformer_encoder.layers.{n}"
+            w.norm(f"{name}.norm1", 12)
+            w.attention(f"{name}.self_attn", 12)
+            if self.scale:
+                w.declare(f"{name}.layer_scale1", 12)
+            w.norm(f"{name}.norm2", 12)
+            w.ffn(f"{name}.ffn", 12, 20)
+            if self.scale:
+                w.declare(f"{name}.layer_scale2", 12)
+        w.norm(f"{c}.transformer_encoder.norm", 12)
+        if self.pooler:
+            w.linear(f"{c}.pooler.pooler.ffn.0.linear_layer", 12, 12)
+        w.linear("classifier.classifier.ffn.0.linear_layer", 24 if self.dino else 12, 4)
+        return w
+
+    def loss(self, w, step):
+        x, labels = image_batch(step)
+        e, c = "vit_model.embedding_layer", "vit_model.encoder"
+        if self.conv:
+            x = F.conv2d(x, w[f"{e}.linear_proj.weight"], w[f"{e}.linear_proj.bias"], (4, 2))
+            x = x.flatten(2).transpose(1, 2)
+        else:
+            x = x.reshape(BATCH, 3, 4, 6, 2).transpose(2, 3).reshape(BATCH, 18, 8)
+            x = linear(w, f"{e}.linear_proj", x)
+        token = w[f"{e}.cls_embedding"].expand(BATCH, 1, 12)
+        table = w[f"{e}.position_embeddings.weight"]
+        x = torch.cat([token, x], 1) + torch.cat([table[-1:], table[:-1]])
+        for n in range(2):
+            name = f"{c}.transformer_encoder.layers.{n}"
+
+            def attend(y):
+                y = attention(w, f"{name}.self_attn", y, 2)
+                return y * w[f"{name}.layer_scale1"] if self.scale else y
+
+            def feed(y):
+                y = ffn(w, f"{name}.ffn", y, "gelu")
+                return y * w[f"{name}.layer_scale2"] if self.scale else y
+            if self.post:
+                x = layer_norm(w, f"{name}.norm1", x + attend(x))
+                x = layer_norm(w, f"{name}.norm2", x + feed(x))
+            else:
+                x = x + attend(layer_norm(w, f"{name}.norm1", x))
+                x = x + feed(layer_norm(w, f"{name}.norm2", x))
+        x = layer_norm(w, f"{c}.transformer_encoder.norm", x)
+        pooled = torch.cat([x[:, 0], x[:, 1:].mean(1)], 1) if self.dino else x[:, 0]
+        if self.pooler:
+            pooled = torch.tanh(linear(w, f"{c}.pooler.pooler.ffn.0.linear_layer", pooled))
+        return F.cross_entropy(linear(w, "classifier.classifier.ffn.0.linear_layer", pooled),
+                               labels)
+
+
+class LeNet:
+    model, data = "lenet", "images"
+
+    def __init__(self, settings, activation, pool):
+        self.settings = f"image_size: [12, 12], num_classes: 4, {settings}"
+        self.activation, self.pool = activation, pool
+
+    def weights(self):
+        w = Weights()
+        w.conv("conv1", 1, 6, 5)
+        w.conv("conv2", 6, 16, 5)
+        for i, (inputs, outputs) in enumerate(((16, 120), (120, 84), (84, 4))):
+            w.linear(f"fc{i + 1}", inputs, outputs)
+        return w
+
+    def loss(self, w, step):
+        x, labels = image_batch(step)
+        for i, padding in enumerate((2, 0)):
+            x = F.conv2d(x, w[f"conv{i + 1}.weight"], w[f"conv{i + 1}.bias"], padding=padding)
+            x = self.pool(self.activation(x), 2)
+        x = x.flatten(1)
+        for i in range(3):
+            x = linear(w, f"fc{i + 1}", x)
+            x = self.activation(x) if i < 2 else x
+        return F.cross_entropy(x, labels)
+
+
+IMAGES = [
+    Mlp(), LeNet("activation: tanh, pooling: average", torch.tanh, F.avg_pool2d),
+    LeNet("activation: relu", F.relu, F.max_pool2d), ResNet(18, False), ResNet(34, True), ResNet(50, True),
+    Vit("vit", "use_encoder_pooler_layer: true, pooler_nonlinearity: tanh", pooler=True),
+    Vit("vision_transformer", "use_conv_patchified_embedding: true, layerscale_value: 0.1, "
+        "use_dinov2_classifier: true", conv=True, scale=True, dino=True),
+    Vit("vit", "norm_first: false", post=True),
+]
+
+
+# ---- training ----
+
+def train(case):
+    w = case.weights()
+    buffers = {name: torch.zeros_like(p) for name, p in w.items()}
+    losses = []
+    for step in range(STEPS):
+        for p in w.values():
+            p.grad = None
+        loss = case.loss(w, step)
+        loss.backward()
+        losses.append(loss.item())
+        with torch.no_grad():
+            for name, p in w.items():
+                if p.grad is not None:
+                    buffers[name].mul_(0.9).add_(p.grad)
+                p.sub_(getattr(case, "rate", 0.05) * buffers[name])
+    return losses, [(name, p.norm().item()) for name, p in w.items()]
+
+
+def text(value):
+    return '"' + value.replace('"', '\\"') + '"'
+
+
+def write_constants():
+    print("static const char model_text[] =")
+    for at in range(0, len(TEXT), 80):
+        print("   ", text(TEXT[at:at + 80]) + (";" if at + 80 >= len(TEXT) else ""))
+    print(f"enum {{ MODEL_STEPS = {STEPS}, MODEL_TIME = {TIME}, MODEL_ROWS = {ROWS},\n"
+          f"       MODEL_PIXELS = {SIZE * SIZE}, MODEL_CLASSES = {CLASSES} }};\n")
+    print("typedef struct model_parameter {\n    const char *name; /* behind \"model.\" */\n"
+          "    double norm;      /* after the last step */\n} model_parameter;\n")
+    print("typedef struct model_run {\n    const char *model, *settings, *data;\n"
+          "    int batch_size, micro_batch_size;\n    double rate;\n"
+          "    double losses[MODEL_STEPS];\n    const model_parameter *parameters;\n} model_run;\n")
+
+
+def write(kind, cases):
+    guard = f"MODELS_{kind.upper()}"
+    print("/* Written by models.py with PyTorch", torch.__version__.split("+")[0] + ": do not edit. */")
+    print(f"/* clang-format off */\n#ifndef CSE_TESTS_REFERENCE_{guard}_H")
+    print(f"#define CSE_TESTS_REFERENCE_{guard}_H\n")
+    if kind == "text":
+        write_constants()
+    else:
+        print('#include "tests/reference/models_text.h"\n')
+    results = [train(case) for case in cases]
+    for i, (_, norms) in enumerate(results):
+        print(f"static const model_parameter {kind}_parameters_{i}[] = {{")
+        for name, norm in norms:
+            line = f'    {{ "{name}", {norm:.7f} }},'
+            print(line if len(line) <= 100 else line.replace(", ", ",\n      "))
+        print("    { 0, 0 },\n};\n")
+    print(f"static const model_run {kind}_runs[] = {{")
+    for i, (case, (losses, _)) in enumerate(zip(cases, results)):
+        print(f"    {{ {text(case.model)},")
+        words, line = case.settings.split(" "), ""
+        lines = []
+        for word in words:
+            if len(line) + len(word) > 80:
+                lines.append(line)
+                line = ""
+            line += word + " "
+        lines.append(line.rstrip())
+        print("\n".join(f"      {text(part)}" for part in lines) + ",")
+        print(f'      {text(case.data)}, {getattr(case, "batch_size", BATCH)}, '
+              f'{getattr(case, "micro_batch_size", 2)}, {getattr(case, "rate", 0.05)}, '
+              f'{{ {", ".join("%.9f" % x for x in losses)} }}, '
+              f"{kind}_parameters_{i} }},")
+    print("};\n\n#endif")
+
+
+if __name__ == "__main__":
+    write(sys.argv[1], {"text": DECODERS, "images": IMAGES}[sys.argv[1]])

@@ -1,0 +1,231 @@
+/* Written by models.py with PyTorch 2.13.0: do not edit. */
+/* clang-format off */
+#ifndef CSE_TESTS_REFERENCE_MODELS_TEXT_H
+#define CSE_TESTS_REFERENCE_MODELS_TEXT_H
+
+static const char model_text[] =
+    "The quick brown fox jumps over the lazy dog. Pack my box with five dozen liquor "
+    "jugs! How vexingly quick daft zebras jump; sphinx of black quartz, judge my vow.";
+enum { MODEL_STEPS = 3, MODEL_TIME = 8, MODEL_ROWS = 12,
+       MODEL_PIXELS = 144, MODEL_CLASSES = 4 };
+
+typedef struct model_parameter {
+    const char *name; /* behind "model." */
+    double norm;      /* after the last step */
+} model_parameter;
+
+typedef struct model_run {
+    const char *model, *settings, *data;
+    int batch_size, micro_batch_size;
+    double rate;
+    double losses[MODEL_STEPS];
+    const model_parameter *parameters;
+} model_run;
+
+static const model_parameter text_parameters_0[] = {
+    { "embedding_layer.word_embeddings.weight", 12.8080356 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.9562376 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 4.4613420 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.2416874 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.1168908 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 4.6464446 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.9182259 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 5.1479585 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer_for_glu.weight", 5.1447898 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 5.1358110 },
+    { "transformer_decoder.layers.1.norm1.weight", 4.0763906 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 4.4320724 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.4232324 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.3304762 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 4.7239379 },
+    { "transformer_decoder.layers.1.norm3.weight", 4.0674659 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 5.3129074 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer_for_glu.weight", 5.2714831 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 5.0755169 },
+    { "transformer_decoder.norm.weight", 4.0363549 },
+    { "lm_head.weight", 13.2263953 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_1[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0213706 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.4087874 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3226584 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.3801755 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.3802712 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.5881438 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.4236693 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.3637023 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer_for_glu.weight", 4.3481294 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.4750161 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.5576738 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.2854466 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.5280266 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.5337771 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.6523799 },
+    { "transformer_decoder.layers.1.norm3.weight", 3.5621510 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.4999750 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer_for_glu.weight", 4.6047874 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.4243193 },
+    { "transformer_decoder.norm.weight", 3.4604662 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_2[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0331886 },
+    { "embedding_ln_f.weight", 3.4100736 },
+    { "embedding_ln_f.bias", 0.1948414 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.3727711 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.2617960 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.5807884 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2796838 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.3215238 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2276124 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.4667136 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.2307963 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.2857611 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.bias", 0.3071353 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.5408447 },
+    { "transformer_decoder.layers.0.norm3.bias", 0.2886185 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.2369465 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.3919908 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.6081589 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.2775983 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.5444368 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.3141977 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.4204346 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.2261382 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.4793718 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.1867673 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.4810578 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.1864500 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.4887018 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.bias", 0.2266193 },
+    { "transformer_decoder.layers.1.norm3.weight", 3.4535882 },
+    { "transformer_decoder.layers.1.norm3.bias", 0.2381258 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.6097784 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.2791749 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.3331152 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2324067 },
+    { "transformer_decoder.norm.weight", 3.4113283 },
+    { "transformer_decoder.norm.bias", 0.2277475 },
+    { "lm_head.bias", 0.7906104 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_3[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0219522 },
+    { "embedding_layer.position_embedding_helper.relative_attention_bias.weight", 1.0440790 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.3963263 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.2227616 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3724122 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2779675 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.3895940 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2713100 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.3588585 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.3228483 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.3515869 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.bias", 0.1864766 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.5258559 },
+    { "transformer_decoder.layers.0.norm3.bias", 0.2640627 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.5845903 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.2928166 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.4969394 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.3273931 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.4323527 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.2331507 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.5182052 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.2756014 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.4346084 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.2788468 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.3687100 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.2051000 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.1509348 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.bias", 0.2093618 },
+    { "transformer_decoder.layers.1.norm3.weight", 3.3932941 },
+    { "transformer_decoder.layers.1.norm3.bias", 0.2746615 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.4901649 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.2811654 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.3769697 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2396792 },
+    { "transformer_decoder.norm.weight", 3.4809820 },
+    { "transformer_decoder.norm.bias", 0.2540821 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_4[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0250004 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.4196070 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.1739072 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3869566 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2624410 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.5815618 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2798288 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.3260555 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.2511211 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.4711854 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.bias", 0.2013379 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.5195919 },
+    { "transformer_decoder.layers.0.norm3.bias", 0.3124329 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.4409040 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.3665325 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.2251180 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.3197416 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.5486854 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.2862030 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.6951290 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.3068223 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.4201300 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.2265554 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.4884999 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.1944212 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.4882945 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.bias", 0.1668907 },
+    { "transformer_decoder.layers.1.norm3.weight", 3.5608617 },
+    { "transformer_decoder.layers.1.norm3.bias", 0.2252058 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.5004374 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.3574612 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.6077233 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2226273 },
+    { "transformer_decoder.norm.weight", 3.4779659 },
+    { "transformer_decoder.norm.bias", 0.2713959 },
+    { 0, 0 },
+};
+
+static const model_run text_runs[] = {
+    { "llama",
+      "hidden_size: 16, num_hidden_layers: 2, num_heads: 4, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, attention_module: "
+      "multiquery_attention, extra_attention_params: {num_kv_groups: 2}, rotary_dim: 4, "
+      "rope_theta: 500.0, pos_scaling_factor: 4.0, pos_scaling_type: llama3, "
+      "pos_scaling_extra_args: {low_freq_factor: 1.0, high_freq_factor: 4.0, "
+      "original_max_position_embeddings: 40}, layer_norm_epsilon: 1e-5",
+      "text", 4, 2, 0.05, { 5.513586171, 5.214440593, 5.428959720 }, text_parameters_0 },
+    { "llama",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, rotary_dim: 4, "
+      "pos_scaling_factor: 2.0, attention_sliding_window_length: 3, "
+      "attention_sink_tokens: 1, nonlinearity: geglu, share_embedding_weights: true",
+      "text", 4, 2, 0.05, { 5.409003090, 5.662413322, 5.195278381 }, text_parameters_1 },
+    { "gpt3",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, "
+      "position_embedding_type: alibi, mup_base_hidden_size: 6, mup_base_filter_size: "
+      "10, embeddings_scale: 3.0, output_logits_alpha: 1.5, embedding_layer_norm: true, "
+      "use_bias_in_output: true, loss_scaling: batch_size, loss_weight: 0.125, "
+      "nonlinearity: squared_relu",
+      "text", 4, 2, 0.05, { 5.041928019, 5.242319443, 4.921469726 }, text_parameters_2 },
+    { "gpt2",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, "
+      "position_embedding_type: relative, num_relative_attention_buckets: 6, "
+      "nonlinearity: quick_gelu",
+      "text", 4, 2, 0.05, { 5.610316717, 5.270858860, 4.880425013 }, text_parameters_3 },
+    { "gpt2",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, "
+      "position_embedding_type: fixed, attention_type: dot_product",
+      "text", 4, 2, 0.05, { 5.455115273, 5.272380594, 5.387821702 }, text_parameters_4 },
+};
+
+#endif

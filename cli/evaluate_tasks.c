@@ -15,6 +15,7 @@
 #include "engine/base/error.h"
 #include "run/infer/language_tasks.h"
 #include "run/infer/loaded_model.h"
+#include "run/infer/sequence_length.h"
 
 static volatile sig_atomic_t is_stopped;
 
@@ -95,9 +96,11 @@ static cse_status evaluate(const cse_command_line *line, const cse_job_settings 
     CSE_TRY(cse_loaded_model_open(settings, &loaded));
     const bool json = cse_option_is_on(line, "json");
     const char **paths = cse_option_all_values(line, "tasks");
-    cse_text_codec *codec = cse_text_codec_of_bytes();
+    cse_text_codec *codec = NULL;
     cse_table *table = json ? NULL : cse_table_new(heads);
-    cse_status status = CSE_OK;
+    cse_status status =
+        cse_text_codec_find(cse_option_value(line, "tokenizer"), settings->session.model_dir,
+                            cse_model_vocabulary(loaded.model), &codec);
     for (int i = 0; paths[i] != NULL && status == CSE_OK; i++) {
         cse_task_result result;
         status = cse_language_task_run(loaded.model, codec, paths[i], stop_requested, &result);

@@ -18,6 +18,9 @@ static const cse_option options[] = {
     CSE_EVALUATION_OUTPUT_OPTIONS,
     { "tasks", "FILE.jsonl", NULL,
       "measures a language model on these tasks instead of the validation data; repeatable" },
+    { "tokenizer", "PATH", NULL,
+      "of the tasks: tokenizer.json, or a folder that holds it; without it that of model_dir, or "
+      "bytes" },
     { 0 },
 };
 

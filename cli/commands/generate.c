@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "run/infer/generation.h"
 #include "run/infer/loaded_model.h"
+#include "run/infer/sequence_length.h"
 
 enum { MAX_PROMPT_BYTES = 16 << 20, MAX_TEXTS = 1 << 20 };
 
@@ -188,7 +189,6 @@ static cse_status read_options(generating *g, cse_generation_options *options)
     g->json = cse_option_is_on(g->line, "json");
     g->until = cse_option_value(g->line, "until");
     options->max_new_tokens = 128;
-    options->end_token = -1;
     options->sampling = (cse_sampling){ .temperature = 1, .top_p = 1 };
     CSE_TRY(cse_option_integer(g->line, "max_new_tokens", tokens, &options->max_new_tokens));
     CSE_TRY(cse_option_integer(g->line, "texts", texts, &g->texts));
@@ -226,7 +226,9 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
     cse_generation_options options = { 0 };
     CSE_TRY(read_options(g, &options));
     CSE_TRY(cse_loaded_model_open(settings, &g->loaded));
-    g->codec = cse_text_codec_of_bytes();
+    CSE_TRY(cse_text_codec_find(cse_option_value(g->line, "tokenizer"), settings->session.model_dir,
+                                cse_model_vocabulary(g->loaded.model), &g->codec));
+    options.end_token = cse_text_codec_end(g->codec);
     cse_status status = read_prompts(g, &input);
     for (int i = 0; i < g->prompt_count; i++)
         if (g->prompts[i].count > options.longest_prompt)
@@ -276,6 +278,8 @@ static const cse_option options[] = {
     { "greedy", NULL, NULL, "the most likely token each time, as --temperature 0" },
     { "top_k", "K", NULL, "only the K most likely tokens; 0, all" },
     { "top_p", "P", NULL, "only the fewest tokens whose probabilities reach P; 1, all" },
+    { "tokenizer", "PATH", NULL,
+      "tokenizer.json, or a folder that holds it; without it that of model_dir, or bytes" },
     { "until", "TEXT", NULL, "ends a text once this was generated" },
     { "texts", "N", NULL, "texts for each prompt; 1" },
     { "seed", "N", NULL, "of the random numbers; 0" },

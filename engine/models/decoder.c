@@ -414,8 +414,7 @@ cse_tensor *cse_decoder_forward(cse_model *model, cse_tensor *tokens)
     cse_decoder *self = cse_model_self(model);
     const cse_decoder_inputs inputs = self->inputs;
     if (inputs.positions == NULL && cse_tensor_shape(tokens).rank == 2)
-        self->inputs.positions =
-            cse_trace_following_positions(cse_tensor_shape(tokens).dims[1]);
+        self->inputs.positions = cse_trace_following_positions(cse_tensor_shape(tokens).dims[1]);
     cse_tensor *logits = forward(model, tokens);
     self->inputs = inputs;
     return logits;

@@ -9,7 +9,7 @@
 
 struct cse_generation {
     cse_generation_options options;
-    cse_decoder *decoder;
+    cse_token_decoder *decoder;
     cse_sampler *sampler;
 };
 
@@ -29,11 +29,11 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
     cse_status status =
-        cse_decoder_new(options->model, cse_compiled_length(options->longest_prompt, longest),
-                        cse_compiled_length(tokens, longest), &generation->decoder);
+        cse_token_decoder_new(options->model, cse_compiled_length(options->longest_prompt, longest),
+                              cse_compiled_length(tokens, longest), &generation->decoder);
     if (status == CSE_OK)
         generation->sampler =
-            cse_sampler_new(&options->sampling, cse_decoder_vocabulary(generation->decoder));
+            cse_sampler_new(&options->sampling, cse_token_decoder_vocabulary(generation->decoder));
     else
         cse_generation_destroy(&generation);
     *result = generation;
@@ -46,7 +46,7 @@ void cse_generation_destroy(cse_generation **generation)
     *generation = NULL;
     if (old == NULL)
         return;
-    cse_decoder_destroy(&old->decoder);
+    cse_token_decoder_destroy(&old->decoder);
     cse_sampler_destroy(&old->sampler);
     free(old);
 }
@@ -57,15 +57,16 @@ cse_status cse_generate(cse_generation *generation, const cse_generation_request
     cse_text bytes = { 0 };
     bool goes_on = true;
     int32_t last = -1;
-    cse_status status = cse_decoder_begin(generation->decoder, request->prompt, request->count);
+    cse_status status =
+        cse_token_decoder_begin(generation->decoder, request->prompt, request->count);
     for (int64_t i = 0; i < options->max_new_tokens && goes_on && status == CSE_OK; i++) {
         cse_generated_token next = { .token = last };
         if (i > 0)
-            status = cse_decoder_append(generation->decoder, last);
+            status = cse_token_decoder_append(generation->decoder, last);
         if (status != CSE_OK)
             break;
         next.token = last =
-            cse_sampler_draw(generation->sampler, cse_decoder_logits(generation->decoder),
+            cse_sampler_draw(generation->sampler, cse_token_decoder_logits(generation->decoder),
                              request->number, request->count + i, &next.probability);
         if (next.token == options->end_token)
             break;

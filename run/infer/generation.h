@@ -2,9 +2,9 @@
 #ifndef CSE_RUN_INFER_GENERATION_H
 #define CSE_RUN_INFER_GENERATION_H
 
-#include "run/infer/decoder.h"
 #include "run/infer/sampler.h"
 #include "run/infer/text_codec.h"
+#include "run/infer/token_decoder.h"
 
 typedef struct cse_generation_options {
     cse_model *model;

@@ -9,15 +9,24 @@
 
 enum { LEAST_TOKENS = 16 };
 
-int64_t cse_longest_sequence(const cse_model *model)
+static int64_t declared(const cse_model *model, const char *name)
 {
-    static const char name[] = "max_position_embeddings";
     const cse_setting *setting = model->descriptor->settings;
     while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0)
         setting++;
     return setting != NULL && setting->name != NULL && cse_settings_has(model->settings, name)
                ? cse_settings_integer(model->settings, name)
                : 0;
+}
+
+int64_t cse_longest_sequence(const cse_model *model)
+{
+    return declared(model, "max_position_embeddings");
+}
+
+int64_t cse_model_vocabulary(const cse_model *model)
+{
+    return declared(model, "vocab_size");
 }
 
 int64_t cse_compiled_length(int64_t tokens, int64_t longest)

@@ -11,4 +11,7 @@ int64_t cse_longest_sequence(const cse_model *model);
  * more than `longest` (0: any). */
 int64_t cse_compiled_length(int64_t tokens, int64_t longest);
 
+/* Its setting vocab_size; 0: it has none. */
+int64_t cse_model_vocabulary(const cse_model *model);
+
 #endif

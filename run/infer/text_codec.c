@@ -1,39 +1,102 @@
-/* Bytes are their own tokens. */
+/* A tokenizer's tokens, or bytes. */
 #include "run/infer/text_codec.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 
 enum { BYTES = 256 };
 
 struct cse_text_codec {
-    int64_t vocabulary;
+    cse_tokenizer *tokenizer; /* NULL: bytes */
+    cse_encoder *encoder;
 };
 
 cse_text_codec *cse_text_codec_of_bytes(void)
 {
-    cse_text_codec *codec = cse_calloc(1, sizeof *codec);
-    codec->vocabulary = BYTES;
-    return codec;
+    return cse_calloc(1, sizeof(cse_text_codec));
+}
+
+cse_status cse_text_codec_open(const char *path, cse_text_codec **codec)
+{
+    cse_tokenizer *tokenizer = NULL;
+    *codec = NULL;
+    CSE_TRY(cse_tokenizer_load(path, &tokenizer));
+    *codec = cse_text_codec_of_bytes();
+    (*codec)->tokenizer = tokenizer;
+    (*codec)->encoder = cse_encoder_new(tokenizer);
+    return CSE_OK;
+}
+
+static cse_status check_vocabulary(const char *path, const cse_text_codec *codec,
+                                   int64_t vocabulary)
+{
+    const int64_t tokens = cse_text_codec_vocabulary(codec);
+    return vocabulary == 0 || tokens <= vocabulary
+               ? CSE_OK
+               : cse_fail(CSE_USAGE,
+                          "%s: has %lld tokens, but the model knows %lld: give the tokenizer that "
+                          "it was trained with",
+                          path, (long long)tokens, (long long)vocabulary);
+}
+
+cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t vocabulary,
+                               cse_text_codec **codec)
+{
+    char beside[PATH_MAX];
+    snprintf(beside, sizeof beside, "%s/tokenizer.json", model_dir);
+    if (path == NULL && access(beside, F_OK) == 0)
+        path = beside;
+    *codec = NULL;
+    if (path != NULL) {
+        CSE_TRY(cse_text_codec_open(path, codec));
+        return check_vocabulary(path, *codec, vocabulary);
+    }
+    if (vocabulary > BYTES)
+        return cse_fail_at(&(cse_error){ .status = CSE_USAGE,
+                                         .hint = "give --tokenizer FILE, a tokenizer.json or a "
+                                                 "folder that holds one" },
+                           "the model knows %lld tokens, which are no bytes, and there is no %s",
+                           (long long)vocabulary, beside);
+    *codec = cse_text_codec_of_bytes();
+    return CSE_OK;
 }
 
 void cse_text_codec_close(cse_text_codec **codec)
 {
-    free(*codec);
+    cse_text_codec *old = *codec;
     *codec = NULL;
+    if (old == NULL)
+        return;
+    if (old->encoder != NULL)
+        cse_encoder_close(&old->encoder);
+    if (old->tokenizer != NULL)
+        cse_tokenizer_close(&old->tokenizer);
+    free(old);
 }
 
 int64_t cse_text_codec_vocabulary(const cse_text_codec *codec)
 {
-    return codec->vocabulary;
+    return codec->tokenizer != NULL ? cse_tokenizer_vocab_size(codec->tokenizer) : BYTES;
 }
 
-cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t bytes,
-                                 int32_t **tokens, int64_t *count)
+/* What GPT-2, Llama and their kin end a text with. */
+int32_t cse_text_codec_end(const cse_text_codec *codec)
 {
-    (void)codec;
+    static const char *const names[] = { "<|endoftext|>", "<|end_of_text|>", "</s>", NULL };
+    int32_t token = -1;
+    for (int i = 0; codec->tokenizer != NULL && names[i] != NULL && token < 0; i++)
+        token = cse_tokenizer_find(codec->tokenizer, names[i]);
+    return token;
+}
+
+static cse_status encode_bytes(const char *text, size_t bytes, int32_t **tokens, int64_t *count)
+{
     *tokens = cse_calloc(bytes + 1, sizeof **tokens);
     for (size_t i = 0; i < bytes; i++)
         (*tokens)[i] = (unsigned char)text[i];
@@ -41,9 +104,25 @@ cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t
     return CSE_OK;
 }
 
+cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t bytes,
+                                 int32_t **tokens, int64_t *count)
+{
+    cse_token_ids ids = { 0 };
+    *tokens = NULL;
+    *count = 0;
+    if (codec->tokenizer == NULL)
+        return encode_bytes(text, bytes, tokens, count);
+    cse_status status = cse_encode(codec->encoder, text, bytes, &ids);
+    *tokens = ids.ids;
+    *count = (int64_t)ids.count;
+    return status;
+}
+
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text)
 {
-    if (token < 0 || token >= codec->vocabulary)
+    if (codec->tokenizer != NULL)
+        return cse_decode(codec->tokenizer, &token, 1, text);
+    if (token < 0 || token >= BYTES)
         return cse_fail(CSE_DATA, "token %d stands for no text", (int)token);
     const char byte = (char)token;
     cse_text_add_bytes(text, &byte, 1);

@@ -9,6 +9,13 @@ typedef struct cse_text_codec cse_text_codec;
 
 /* Tokens of a model over bytes: token i is byte i. */
 cse_text_codec *cse_text_codec_of_bytes(void);
+/* Those of a tokenizer (dataloader/tokenizer/tokenizer.h), a file or a folder. */
+cse_status cse_text_codec_open(const char *path, cse_text_codec **codec);
+/* For a model with `vocabulary` tokens (0: not known): the tokenizer at `path`; where that is NULL,
+ * tokenizer.json of the folder `model_dir`, or else bytes. CSE_USAGE where neither is there and the
+ * model's tokens are no bytes, or where the tokenizer has more tokens than the model. */
+cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t vocabulary,
+                               cse_text_codec **codec);
 void cse_text_codec_close(cse_text_codec **codec);
 
 /* Tokens 0 to this one - 1. */
@@ -17,6 +24,9 @@ int64_t cse_text_codec_vocabulary(const cse_text_codec *codec);
 /* *tokens is the caller's (free). */
 cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t bytes,
                                  int32_t **tokens, int64_t *count);
+/* The token that ends a text; -1: none. */
+int32_t cse_text_codec_end(const cse_text_codec *codec);
+
 /* Adds the bytes of one token. */
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text);
 

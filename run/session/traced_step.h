@@ -6,6 +6,7 @@
 #include "engine/graph/graph.h"
 
 typedef struct cse_session cse_session;
+struct cse_stream;
 
 enum { CSE_MAX_CLOSURE_VALUES = 32 };
 

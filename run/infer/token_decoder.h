@@ -5,30 +5,31 @@
  * validation with the same shape. Those of later tokens come from a pass over one token, whose
  * attention sums over the cache: within the rounding of float32 of what a pass over the whole
  * sequence gives. A sequence is decoded by itself, so that its tokens depend on nothing else. */
-#ifndef CSE_RUN_INFER_DECODER_H
-#define CSE_RUN_INFER_DECODER_H
+#ifndef CSE_RUN_INFER_TOKEN_DECODER_H
+#define CSE_RUN_INFER_TOKEN_DECODER_H
 
 #include "csengine/train.h"
 
-typedef struct cse_decoder cse_decoder;
+typedef struct cse_token_decoder cse_token_decoder;
 
 /* For sequences of a prompt of up to `prompt_tokens` and up to `max_tokens` with what follows.
  * Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
  * take such a sequence, or is not causal. The caller destroys it before the session ends. */
-cse_status cse_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
-                           cse_decoder **decoder);
-void cse_decoder_destroy(cse_decoder **decoder);
+cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+                                 cse_token_decoder **decoder);
+void cse_token_decoder_destroy(cse_token_decoder **decoder);
 
 /* Entries of the vocabulary. */
-int64_t cse_decoder_vocabulary(const cse_decoder *decoder);
+int64_t cse_token_decoder_vocabulary(const cse_token_decoder *decoder);
 
 /* Begins a sequence. Fails with CSE_DATA for a token outside of the vocabulary, an empty prompt, or
  * one that is too long. */
-cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_t count);
+cse_status cse_token_decoder_begin(cse_token_decoder *decoder, const int32_t *prompt,
+                                   int64_t count);
 /* One more token. Fails with CSE_USAGE where the sequence is full. */
-cse_status cse_decoder_append(cse_decoder *decoder, int32_t token);
+cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token);
 
 /* Logits of the token that follows, float32 [vocabulary]; until the next call. */
-const float *cse_decoder_logits(const cse_decoder *decoder);
+const float *cse_token_decoder_logits(const cse_token_decoder *decoder);
 
 #endif

@@ -9,12 +9,12 @@
 #include "csengine/csengine.h"
 #include "csengine/model.h"
 #include "engine/base/random.h"
-#include "run/infer/decoder.h"
+#include "run/infer/token_decoder.h"
 #include "tests/support/temporary_folder.h"
 
 enum { VOCABULARY = 40, LONGEST = 24 };
 
-static char folder[] = "/tmp/check_decoder.XXXXXX";
+static char folder[] = "/tmp/check_token_decoder.XXXXXX";
 
 static void configure(const char *precision)
 {
@@ -34,6 +34,19 @@ static cse_model *gpt2_of(int layers, int heads)
     return cse_compile(cse_model_new("gpt2", text));
 }
 
+/* Rotated positions, keys that heads share, a window with sinks, another kind of norm and gates. */
+static cse_model *llama_of(const char *window)
+{
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "{hidden_size: 32, num_hidden_layers: 2, num_heads: 4, vocab_size: %d, filter_size: 48, "
+        "max_position_embeddings: %d, rotary_dim: 8, "
+        "attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}%s}",
+        VOCABULARY, LONGEST, window);
+    return cse_compile(cse_model_new("llama", text));
+}
+
 static double largest_difference(const float *a, const float *b)
 {
     double largest = 0;
@@ -47,27 +60,27 @@ static void compare(cse_model *model, int first, int count, double tolerance)
 {
     int32_t tokens[LONGEST];
     float appended[VOCABULARY];
-    cse_decoder *decoder = NULL, *whole = NULL;
+    cse_token_decoder *decoder = NULL, *whole = NULL;
     for (int i = 0; i < LONGEST; i++)
         tokens[i] = (int32_t)(cse_draw_uniform(7, i, 1, (uint32_t)first, 0) * VOCABULARY);
-    ck_assert_msg(cse_decoder_new(model, first, LONGEST, &decoder) == CSE_OK, "%s",
+    ck_assert_msg(cse_token_decoder_new(model, first, LONGEST, &decoder) == CSE_OK, "%s",
                   cse_error_message());
-    ck_assert_int_eq(cse_decoder_new(model, LONGEST, LONGEST, &whole), CSE_OK);
-    ck_assert_int_eq(cse_decoder_vocabulary(decoder), VOCABULARY);
+    ck_assert_int_eq(cse_token_decoder_new(model, LONGEST, LONGEST, &whole), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_vocabulary(decoder), VOCABULARY);
     for (int round = 0; round < 2; round++) { /* nothing is left of the sequence before */
-        ck_assert_int_eq(cse_decoder_begin(decoder, tokens + round, first), CSE_OK);
+        ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens + round, first), CSE_OK);
         for (int n = first; n <= first + count; n++) {
             if (n > first)
-                ck_assert_int_eq(cse_decoder_append(decoder, tokens[round + n - 1]), CSE_OK);
-            memcpy(appended, cse_decoder_logits(decoder), sizeof appended);
-            ck_assert_int_eq(cse_decoder_begin(whole, tokens + round, n), CSE_OK);
-            const double difference = largest_difference(appended, cse_decoder_logits(whole));
+                ck_assert_int_eq(cse_token_decoder_append(decoder, tokens[round + n - 1]), CSE_OK);
+            memcpy(appended, cse_token_decoder_logits(decoder), sizeof appended);
+            ck_assert_int_eq(cse_token_decoder_begin(whole, tokens + round, n), CSE_OK);
+            const double difference = largest_difference(appended, cse_token_decoder_logits(whole));
             ck_assert_msg(difference <= tolerance, "prompt %d, token %d: logits differ by %g",
                           first, n, difference);
         }
     }
-    cse_decoder_destroy(&decoder);
-    cse_decoder_destroy(&whole);
+    cse_token_decoder_destroy(&decoder);
+    cse_token_decoder_destroy(&whole);
 }
 
 START_TEST(tokens_that_are_appended_are_as_those_of_a_prompt)
@@ -91,28 +104,41 @@ START_TEST(models_in_16_bits_are_decoded)
 }
 END_TEST
 
+START_TEST(rotation_shared_keys_and_windows_are_those_of_a_whole_pass)
+{
+    configure(NULL);
+    compare(llama_of(""), 3, 18, 2e-6);
+    cse_finish();
+    configure(NULL);
+    compare(llama_of(", attention_sliding_window_length: 5, attention_sink_tokens: 2"), 2, 20,
+            2e-6);
+    cse_finish();
+}
+END_TEST
+
 START_TEST(mistakes_are_told)
 {
     configure(NULL);
-    cse_decoder *decoder = NULL;
+    cse_token_decoder *decoder = NULL;
     cse_model *model = gpt2_of(1, 1);
     const int32_t tokens[LONGEST + 1] = { 0 };
-    ck_assert_int_eq(cse_decoder_new(model, 4, 3, &decoder), CSE_USAGE);
-    ck_assert_int_eq(cse_decoder_new(model, LONGEST + 1, LONGEST + 1, &decoder), CSE_SHAPE);
+    ck_assert_int_eq(cse_token_decoder_new(model, 4, 3, &decoder), CSE_USAGE);
+    ck_assert_int_eq(cse_token_decoder_new(model, LONGEST + 1, LONGEST + 1, &decoder), CSE_SHAPE);
     ck_assert_ptr_null(decoder);
     cse_finish();
 
     configure(NULL);
     model = gpt2_of(1, 1);
-    ck_assert_int_eq(cse_decoder_new(model, 2, 3, &decoder), CSE_OK);
-    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 0), CSE_DATA);
-    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 3), CSE_DATA);
-    ck_assert_int_eq(cse_decoder_begin(decoder, (const int32_t[]){ VOCABULARY }, 1), CSE_DATA);
-    ck_assert_int_eq(cse_decoder_begin(decoder, (const int32_t[]){ -1 }, 1), CSE_DATA);
-    ck_assert_int_eq(cse_decoder_begin(decoder, tokens, 2), CSE_OK);
-    ck_assert_int_eq(cse_decoder_append(decoder, 0), CSE_OK);
-    ck_assert_int_eq(cse_decoder_append(decoder, 0), CSE_USAGE);
-    cse_decoder_destroy(&decoder);
+    ck_assert_int_eq(cse_token_decoder_new(model, 2, 3, &decoder), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 0), CSE_DATA);
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 3), CSE_DATA);
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, (const int32_t[]){ VOCABULARY }, 1),
+                     CSE_DATA);
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, (const int32_t[]){ -1 }, 1), CSE_DATA);
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 2), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_append(decoder, 0), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_append(decoder, 0), CSE_USAGE);
+    cse_token_decoder_destroy(&decoder);
     cse_finish();
 }
 END_TEST
@@ -121,10 +147,10 @@ END_TEST
 START_TEST(other_models_are_refused)
 {
     configure(NULL);
-    cse_decoder *decoder = NULL;
+    cse_token_decoder *decoder = NULL;
     cse_model *model = cse_compile(
         cse_model_new("fc_mnist", "{input_size: 8, hidden_sizes: [4], num_classes: 3}"));
-    ck_assert_int_ne(cse_decoder_new(model, 8, 8, &decoder), CSE_OK);
+    ck_assert_int_ne(cse_token_decoder_new(model, 8, 8, &decoder), CSE_OK);
     ck_assert_ptr_null(decoder);
     cse_finish();
 }
@@ -132,13 +158,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("decoder");
+    Suite *suite = suite_create("token decoder");
     TCase *tests = tcase_create("all");
     if (mkdtemp(folder) == NULL)
         return 1;
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, tokens_that_are_appended_are_as_those_of_a_prompt);
     tcase_add_test(tests, models_in_16_bits_are_decoded);
+    tcase_add_test(tests, rotation_shared_keys_and_windows_are_those_of_a_whole_pass);
     tcase_add_test(tests, mistakes_are_told);
     tcase_add_test(tests, other_models_are_refused);
     suite_add_tcase(suite, tests);

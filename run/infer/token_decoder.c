@@ -1,6 +1,6 @@
 /* Both passes are traced from the model's forward function. Its attentions are called in the same
  * order each time, which is how their keys and values are told apart. */
-#include "run/infer/decoder.h"
+#include "run/infer/token_decoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct kept_attention {
     int inputs[2];              /* of the pass over one token */
 } kept_attention;
 
-struct cse_decoder {
+struct cse_token_decoder {
     cse_model *model;
     int64_t prompt_tokens, max_tokens; /* of the compiled passes */
     int64_t count;                     /* tokens of the sequence so far */
@@ -43,7 +43,8 @@ static cse_shape of_one_token(cse_shape shape)
 }
 
 /* NULL, or the poison of a failed trace. */
-static cse_tensor *check_attention(const cse_decoder *decoder, const cse_tensor *const inputs[3],
+static cse_tensor *check_attention(const cse_token_decoder *decoder,
+                                   const cse_tensor *const inputs[3],
                                    const cse_attention_options *options)
 {
     if (options->mask != NULL || options->key_lengths != NULL)
@@ -60,7 +61,7 @@ static cse_tensor *check_attention(const cse_decoder *decoder, const cse_tensor 
 }
 
 /* The keys and values of the pass, handed out: [batch, heads, time, channel]. */
-static void keep(cse_decoder *decoder, int outputs[2], cse_tensor *k, cse_tensor *v)
+static void keep(cse_token_decoder *decoder, int outputs[2], cse_tensor *k, cse_tensor *v)
 {
     char name[32];
     snprintf(name, sizeof name, "keys.%d", decoder->traced_attentions);
@@ -74,7 +75,7 @@ static void keep(cse_decoder *decoder, int outputs[2], cse_tensor *k, cse_tensor
 static cse_tensor *attend_whole(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,
                                 const cse_attention_options *options)
 {
-    cse_decoder *decoder = self;
+    cse_token_decoder *decoder = self;
     cse_tensor *wrong = check_attention(decoder, (const cse_tensor *[]){ q, k, v }, options);
     if (wrong != NULL)
         return wrong;
@@ -91,7 +92,7 @@ static cse_tensor *attend_whole(void *self, cse_tensor *q, cse_tensor *k, cse_te
 }
 
 /* Rows of tokens before this one from the cache, its own at its place, and zeros after it. */
-static cse_tensor *with_cache(cse_decoder *decoder, const char *name, cse_tensor *row,
+static cse_tensor *with_cache(cse_token_decoder *decoder, const char *name, cse_tensor *row,
                               cse_tensor *is_here)
 {
     const cse_shape shape = row->shape;
@@ -107,7 +108,7 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
                               const cse_attention_options *options)
 {
     char name[32];
-    cse_decoder *decoder = self;
+    cse_token_decoder *decoder = self;
     cse_tensor *wrong = check_attention(decoder, (const cse_tensor *[]){ q, k, v }, options);
     if (wrong != NULL)
         return wrong;
@@ -129,7 +130,11 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     cse_tensor *is_seen = cse_less_equal(places, past);
     if (options->window > 0) {
         cse_tensor *first = cse_sub(past, cse_iota(1, (int32_t)options->window - 1, 1));
-        is_seen = cse_logical_and(is_seen, cse_less_equal(first, places));
+        cse_tensor *is_near = cse_less_equal(first, places);
+        if (options->sink > 0)
+            is_near =
+                cse_logical_or(is_near, cse_less(places, cse_iota(1, (int32_t)options->sink, 1)));
+        is_seen = cse_logical_and(is_seen, is_near);
     }
     kept->inputs[0] = graph->input_count;
     snprintf(name, sizeof name, "keys.%d", decoder->traced_attentions);
@@ -148,7 +153,7 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
 /* ---- the two passes ---- */
 
 /* Logits [1, time, vocabulary] at the token `last` [1]. */
-static void hand_out_logits(cse_decoder *decoder, cse_tensor *logits, cse_tensor *last)
+static void hand_out_logits(cse_token_decoder *decoder, cse_tensor *logits, cse_tensor *last)
 {
     if (!cse_trace_is_poison(logits) && (logits->shape.rank != 3 || logits->shape.dims[0] != 1)) {
         cse_trace_fail(CSE_SHAPE,
@@ -168,7 +173,7 @@ static void hand_out_logits(cse_decoder *decoder, cse_tensor *logits, cse_tensor
 
 static void trace_whole(cse_inference *inference, void *self)
 {
-    cse_decoder *decoder = self;
+    cse_token_decoder *decoder = self;
     const cse_stream tokens = { "tokens", cse_shape_of(decoder->prompt_tokens), CSE_INT32 };
     const cse_stream last = { "last", cse_scalar_shape, CSE_INT32 };
     const cse_decoding decoding = { decoder, NULL, attend_whole };
@@ -186,7 +191,7 @@ static void trace_whole(cse_inference *inference, void *self)
 
 static void trace_one(cse_inference *inference, void *self)
 {
-    cse_decoder *decoder = self;
+    cse_token_decoder *decoder = self;
     const cse_stream token = { "tokens", cse_shape_of(1), CSE_INT32 };
     const cse_stream past = { "past", cse_scalar_shape, CSE_INT32 };
     decoder->traced = inference;
@@ -203,14 +208,14 @@ static void trace_one(cse_inference *inference, void *self)
                        decoder->attention_count);
 }
 
-cse_status cse_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
-                           cse_decoder **result)
+cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+                                 cse_token_decoder **result)
 {
     *result = NULL;
     if (prompt_tokens < 1 || max_tokens < prompt_tokens)
         return cse_fail(CSE_USAGE, "decoding: %lld tokens cannot follow a prompt of %lld",
                         (long long)(max_tokens - prompt_tokens), (long long)prompt_tokens);
-    cse_decoder *decoder = cse_calloc(1, sizeof *decoder);
+    cse_token_decoder *decoder = cse_calloc(1, sizeof *decoder);
     decoder->model = model;
     decoder->prompt_tokens = prompt_tokens;
     decoder->max_tokens = max_tokens;
@@ -222,14 +227,14 @@ cse_status cse_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_
         status = cse_inference_new(&options, &decoder->one);
     cse_train_mode(model);
     if (status != CSE_OK)
-        cse_decoder_destroy(&decoder);
+        cse_token_decoder_destroy(&decoder);
     *result = decoder;
     return status;
 }
 
-void cse_decoder_destroy(cse_decoder **decoder)
+void cse_token_decoder_destroy(cse_token_decoder **decoder)
 {
-    cse_decoder *old = *decoder;
+    cse_token_decoder *old = *decoder;
     *decoder = NULL;
     if (old == NULL)
         return;
@@ -238,12 +243,12 @@ void cse_decoder_destroy(cse_decoder **decoder)
     free(old);
 }
 
-int64_t cse_decoder_vocabulary(const cse_decoder *decoder)
+int64_t cse_token_decoder_vocabulary(const cse_token_decoder *decoder)
 {
     return decoder->vocabulary;
 }
 
-const float *cse_decoder_logits(const cse_decoder *decoder)
+const float *cse_token_decoder_logits(const cse_token_decoder *decoder)
 {
     return decoder->logits;
 }
@@ -257,7 +262,7 @@ typedef struct place_range {
 
 /* Rows from an output [heads, time, channel], whose first token is that at `places.first`, into a
  * cache [heads, max_tokens, channel]. */
-static void store_rows(const cse_decoder *decoder, const float *rows, cse_shape shape,
+static void store_rows(const cse_token_decoder *decoder, const float *rows, cse_shape shape,
                        place_range places, float *cache)
 {
     const int64_t heads = shape.dims[1], time = shape.dims[2], channels = shape.dims[3];
@@ -266,7 +271,7 @@ static void store_rows(const cse_decoder *decoder, const float *rows, cse_shape 
                rows + h * time * channels, (size_t)(places.count * channels) * sizeof *cache);
 }
 
-static void store(const cse_decoder *decoder, const cse_inference *from, place_range places)
+static void store(const cse_token_decoder *decoder, const cse_inference *from, place_range places)
 {
     for (int i = 0; i < 2 * decoder->attention_count; i++) {
         cse_shape shape;
@@ -278,7 +283,7 @@ static void store(const cse_decoder *decoder, const cse_inference *from, place_r
     }
 }
 
-static cse_status check_token(const cse_decoder *decoder, int32_t token)
+static cse_status check_token(const cse_token_decoder *decoder, int32_t token)
 {
     return token >= 0 && token < decoder->vocabulary
                ? CSE_OK
@@ -286,7 +291,7 @@ static cse_status check_token(const cse_decoder *decoder, int32_t token)
                           (int)token, (long long)decoder->vocabulary - 1);
 }
 
-cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_t count)
+cse_status cse_token_decoder_begin(cse_token_decoder *decoder, const int32_t *prompt, int64_t count)
 {
     if (count < 1 || count > decoder->prompt_tokens)
         return cse_fail(CSE_DATA, "the prompt has %lld tokens; accepted: 1 to %lld",
@@ -304,7 +309,7 @@ cse_status cse_decoder_begin(cse_decoder *decoder, const int32_t *prompt, int64_
     return CSE_OK;
 }
 
-cse_status cse_decoder_append(cse_decoder *decoder, int32_t token)
+cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token)
 {
     CSE_TRY(check_token(decoder, token));
     if (decoder->count == decoder->max_tokens)

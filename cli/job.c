@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/sandbox.h"
+#include "run/job/host_change.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
 #include "run/job/takeover.h"
@@ -135,6 +136,31 @@ static void end_hosts(cse_led_hosts **led, cse_status status, const cse_job_resu
     free(failure);
 }
 
+static cse_status open_hosts(cse_job_settings *settings, cse_led_hosts **led)
+{
+    return cse_leads_hosts(settings) ? cse_led_hosts_open(settings, NULL, led) : CSE_OK;
+}
+
+/* The job, by itself or with the hosts that its settings name. */
+static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *result)
+{
+    cse_led_hosts *led = NULL;
+    cse_status status = open_hosts(settings, &led);
+    if (status != CSE_OK && result->hands_on) {
+        cse_log_line(CSE_LOG_WARNING, "%s; the run goes on with the hosts that it had",
+                     cse_error_message());
+        cse_host_change_take_back(settings->host_change, settings);
+        status = open_hosts(settings, &led);
+    }
+    const cse_job_result before = *result;
+    if (status == CSE_OK)
+        status = cse_job_run(settings, result);
+    end_hosts(&led, status, result);
+    result->steps_run += before.steps_run;
+    result->train_seconds += before.train_seconds;
+    return status;
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
@@ -155,13 +181,15 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_progress_start(&progress);
     job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
-    cse_led_hosts *led = NULL;
-    cse_status status = CSE_OK;
-    if (cse_leads_hosts(&job->settings))
-        status = cse_led_hosts_open(&job->settings, NULL, &led);
-    if (status == CSE_OK)
-        status = cse_job_run(&job->settings, &result);
-    end_hosts(&led, status, &result);
+    if (job->settings.mode == CSE_JOB_TRAIN && job->settings.takeover != NULL)
+        job->settings.host_change = cse_host_change_new(&job->settings);
+    cse_status status = run_on_hosts(&job->settings, &result);
+    while (status == CSE_OK && result.hands_on) {
+        cse_host_change_take(job->settings.host_change, &job->settings);
+        cse_takeover_hand_on(job->settings.takeover);
+        status = run_on_hosts(&job->settings, &result);
+    }
+    cse_host_change_destroy(&job->settings.host_change);
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)
         show_what_was_not_run(&job->settings.session, &result);

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "cli/led_carriers.h"
+#include "cli/returning_hosts.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "run/job/host_change.h"
 #include "run/job/job_hosts.h"
 #include "workers/control/process.h"
 #include "workers/group/agent_place.h"
@@ -46,7 +48,8 @@ struct cse_led_hosts {
     cse_agent_place place;
     struct cse_job_hosts hosts;
     agent agents[CSE_MAX_HOSTS];
-    cse_led_carriers *carriers; /* NULL: the link needs none */
+    cse_led_carriers *carriers;     /* NULL: the link needs none */
+    cse_returning_hosts *returning; /* NULL: those that are lost stay so */
     const cse_lead_taken *taken;
     int lock; /* -1: none of its own */
 };
@@ -150,6 +153,8 @@ static void turn(void *self, cse_host_group *group)
     led *l = self;
     if (l->carriers != NULL)
         cse_led_carriers_turn(l->carriers, group);
+    if (l->returning != NULL)
+        cse_returning_hosts_turn(l->returning, group, cse_clock_ns());
     for (int h = 0; h < l->list.count; h++) {
         agent *a = &l->agents[h];
         cse_host_end end;
@@ -213,7 +218,7 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .link = l->place.link,
                                        .plain = s->plain,
                                        .min_hosts = s->min_hosts,
-                                       .may_lack_hosts = l->taken != NULL,
+                                       .may_lack_hosts = l->taken != NULL || s->may_lack,
                                        .listens_everywhere = !is_local(l),
                                        .turn = turn,
                                        .self = l };
@@ -286,7 +291,16 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
         place_hosts(l, FIRST_PORT); /* their names */
         CSE_TRY(cse_led_carriers_start(l->carriers));
     }
+    if (settings->host_change != NULL) {
+        char program[PATH_MAX];
+        CSE_TRY(cse_worker_executable(NULL, program, sizeof program));
+        l->returning =
+            cse_returning_hosts_new(settings->host_change, l->launcher, s->launcher_options,
+                                    cse_arena_string(l->arena, program));
+    }
     CSE_TRY(open_group(l, settings));
+    cse_host_change_set_hosts(settings->host_change, l->place.names, l->list.count,
+                              l->place.leader);
     return start_agents(l, s);
 }
 
@@ -294,6 +308,7 @@ static void destroy(led *l)
 {
     cse_host_group_close(&l->hosts.group); /* and its thread, which looks after the agents */
     cse_led_carriers_close(&l->carriers);
+    cse_returning_hosts_destroy(&l->returning);
     for (int h = 0; h < l->list.count; h++)
         if (l->agents[h].process != NULL)
             cse_host_process_destroy(&l->agents[h].process);
@@ -329,9 +344,10 @@ void cse_led_hosts_close(cse_led_hosts **closed, cse_status status, const cse_jo
     if (l == NULL)
         return;
     leave.leave.status = status;
-    leave.leave.reason = status != CSE_OK  ? "the run has failed"
-                         : result->stopped ? "the run was stopped"
-                                           : "the run is complete";
+    leave.leave.reason = status != CSE_OK   ? "the run has failed"
+                         : result->hands_on ? "the run goes on with other hosts"
+                         : result->stopped  ? "the run was stopped"
+                                            : "the run is complete";
     leave.leave.weights_digest = status == CSE_OK ? result->weights_digest : "";
     cse_host_group_end(l->hosts.group, &leave);
     /* The group's thread takes each agent's last lines and its end. */

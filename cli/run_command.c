@@ -53,6 +53,7 @@ cse_status cse_run_command(const char *model_dir, const char *command, const jso
             .grace_ms = (int64_t)(cse_json_real(body, "grace_s", 0) * 1e3),
             .directory = cse_json_text(body, "directory", NULL),
             .num_csx = cse_json_whole(body, "num_csx", 0),
+            .hosts = cse_json_text(body, "hosts", NULL),
         };
         result = cse_control_send(&request, &reply);
     }

@@ -200,6 +200,7 @@ static cse_status send_command(const run_place *place, const cse_job_command *co
         .save = command->save,
         .grace_ms = command->grace_s > 0 ? (int64_t)(command->grace_s * 1000) : 0,
         .num_csx = command->num_csx,
+        .hosts = command->hosts,
         .timeout_ms = 3000,
     };
     CSE_TRY(cse_control_send(&request, &reply));

@@ -15,6 +15,7 @@ typedef struct cse_job_command {
     const char *message;
     bool save;
     double grace_s; /* negative: none was given */
+    const char *hosts; /* scale: instead of num_csx; NULL: none */
     int64_t num_csx;
 } cse_job_command;
 /* CSE_NO_INPUT: no such job; CSE_USAGE: not possible in its state; else as the run answers.

@@ -134,6 +134,7 @@ void cse_server_do_command(const cse_request *request, cse_answer *answer)
         .save = !json_is_false(json_object_get(body, "save")),
         .grace_s = grace != NULL ? json_number_value(grace) : -1,
         .num_csx = json_integer_value(json_object_get(body, "num_csx")),
+        .hosts = json_string_value(json_object_get(body, "hosts")),
     };
     cse_job *job = cse_calloc(1, sizeof *job);
     cse_jobs *jobs = request->server->jobs;

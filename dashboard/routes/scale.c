@@ -2,7 +2,9 @@
 #include "dashboard/route_support.h"
 
 static const char schemas[] = "ScaleRequest\n"
-                              "  num_csx integer 1..1024  # replicas that share each step\n"
+                              "  num_csx? integer 1..1024  # replicas that share each step\n"
+                              "  hosts? string 1..16384  # instead: hosts that share each step, a "
+                              "list, +NAME or -NAME\n"
                               "  = {\"num_csx\": 2}\n";
 
 const cse_route cse_route_scale = {

@@ -116,6 +116,10 @@ static const cse_setting cluster_config_table[] = {
       "seconds of silence after which a host is lost", NULL },
     { "min_hosts", CSE_SETTING_INTEGER, "1", 1, MOST_HOSTS, NULL,
       "hosts below which the run ends with a checkpoint", NULL },
+    { "host_return_s", CSE_SETTING_NUMBER, "5", 0, 86400, NULL,
+      "seconds after which a lost host is tried again, twice as many after each further loss; 0: "
+      "never",
+      NULL },
     { "mount_dirs", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "folders in which a relative path of a data loader is looked for when it is not in the "
       "working directory",

@@ -23,8 +23,8 @@ typedef struct cse_decoding {
 /* Of the graph that is traced; NULL: the pass sees whole sequences. */
 const cse_decoding *cse_trace_decoding(void);
 
-/* int32 [batch, count]: the place of each of `count` tokens in its sequence, where tokens are decoded
- * that follow others; else NULL: they are 0 to count - 1. */
+/* int32 [batch, count]: the place of each of `count` tokens in its sequence, where tokens are
+ * decoded that follow others; else NULL: they are 0 to count - 1. */
 cse_tensor *cse_trace_following_positions(int64_t count);
 
 #endif

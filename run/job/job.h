@@ -28,9 +28,12 @@ typedef struct cse_job_host_settings {
     const char *launcher, *launcher_options, *link, *link_options; /* may be NULL */
     bool plain;
     int port; /* 0: any */
-    double lease_seconds;
+    double lease_seconds, return_seconds;
     int min_hosts;
+    bool may_lack; /* the run goes on without those that do not come */
 } cse_job_host_settings;
+
+struct cse_host_change;
 
 typedef struct cse_job_settings {
     cse_job_mode mode;
@@ -75,7 +78,8 @@ typedef struct cse_job_settings {
     int checkpoint_count;
 
     cse_job_host_settings host_settings;
-    struct cse_job_hosts *hosts;   /* job_hosts.h; NULL: this host alone */
+    struct cse_job_hosts *hosts;         /* job_hosts.h; NULL: this host alone */
+    struct cse_host_change *host_change; /* host_change.h; NULL: they stay */
     int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 
@@ -107,6 +111,7 @@ enum { CSE_JOB_MAX_METRICS = 64 };
 
 typedef struct cse_job_result {
     bool stopped;      /* before its last step */
+    bool hands_on;     /* so that it goes on with other hosts (host_change.h) */
     bool complete;     /* there was no step left to train */
     int64_t steps;     /* global step at the end */
     int64_t steps_run; /* training steps of this job */

@@ -17,6 +17,7 @@
 #include "engine/trace/trace.h"
 #include "run/callbacks/callbacks.h"
 #include "run/job/hints.h"
+#include "run/job/host_change.h"
 #include "run/job/job_digest.h"
 #include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
@@ -184,6 +185,8 @@ static int stop_requested(void *self)
     const job *j = self;
     const cse_job_settings *s = j->settings;
     const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
+    if (asked == 0 && cse_host_change_is_asked(s->host_change))
+        return 3;
     return asked == 0 && cse_job_stops_here(j) ? 1 : asked;
 }
 
@@ -231,6 +234,12 @@ static void tell_unread(job *j)
         warn(j, &warning);
     }
     cse_hints_tell(&j->hints);
+}
+
+static cse_status change_hosts(void *self, const char *hosts)
+{
+    const job *j = self;
+    return cse_host_change_ask(j->settings->host_change, hosts);
 }
 
 static void on_planned(void *self)
@@ -688,6 +697,7 @@ static cse_status run_session(job *j)
     j->session->hooks =
         (cse_session_hooks){ .self = j,
                              .stop_requested = stop_requested,
+                             .change_hosts = s->host_change != NULL ? change_hosts : NULL,
                              .on_planned = on_planned,
                              .save = cse_job_save_between,
                              .new_data = s->new_data,
@@ -760,9 +770,13 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                            result->weights_digest);
     if (status == CSE_OK)
         status = check_preemption(&j);
+    result->hands_on = status == CSE_OK && result->stopped &&
+                       cse_host_change_is_asked(settings->host_change) && stop_requested(&j) == 3;
     cse_recorder_close(
         &j.recorder,
         &(cse_recorder_end){ .status = status,
+                             .hands_on =
+                                 result->hands_on ? "the run goes on with other hosts" : NULL,
                              .stopped = result->stopped,
                              .left_alone = cse_takeover_is_left_alone(settings->takeover),
                              .weights_digest = result->weights_digest });

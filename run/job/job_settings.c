@@ -55,8 +55,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
     *hosts =
         (cse_job_host_settings){ .hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "" };
     cse_text_clear(&list);
-    if (*hosts->hosts == '\0')
-        return; /* the others have no effect, which is told */
+    /* Without hosts, too: the run may get some while it goes on. */
     hosts->launcher = cse_settings_text(cluster, "host_launcher");
     hosts->launcher_options = cse_settings_text(cluster, "host_launcher_options");
     hosts->link = cse_settings_text(cluster, "host_link");
@@ -64,6 +63,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
     hosts->plain = cse_settings_bool(cluster, "host_plain");
     hosts->port = (int)integer_or_zero(cluster, "host_port");
     hosts->lease_seconds = cse_settings_number(cluster, "lease_s");
+    hosts->return_seconds = cse_settings_number(cluster, "host_return_s");
     hosts->min_hosts = (int)cse_settings_integer(cluster, "min_hosts");
 }
 

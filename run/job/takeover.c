@@ -85,6 +85,15 @@ bool cse_takeover_is_paused(const cse_takeover *t)
     return t != NULL && atomic_load(&t->paused);
 }
 
+void cse_takeover_hand_on(cse_takeover *t)
+{
+    if (t == NULL)
+        return;
+    cse_kept_arena_drop(&t->arena);
+    t->count++;
+    atomic_store(&t->ending, false);
+}
+
 void cse_takeover_note_checkpoint(cse_takeover *t, const char *path)
 {
     if (t == NULL)

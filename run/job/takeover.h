@@ -38,6 +38,9 @@ bool cse_takeover_is_left_alone(const cse_takeover *takeover);
 /* Whether the run stood still on request. */
 bool cse_takeover_is_paused(const cse_takeover *takeover);
 
+/* The coordinator's job goes on as another one in the same process: forgets the arena and the end
+ * of the one before. */
+void cse_takeover_hand_on(cse_takeover *takeover);
 void cse_takeover_note_checkpoint(cse_takeover *takeover, const char *path);
 /* Keeps the arena of the run's training. */
 struct cse_kept_arena *cse_takeover_arena(cse_takeover *takeover);

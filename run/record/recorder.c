@@ -280,7 +280,9 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
     tell_goodput(*recorder);
     cse_store_set(store, "control_endpoint", NULL);
     cse_store_set(store, "events_endpoint", NULL);
-    if (end->left_alone && (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped)))
+    if (end->hands_on != NULL && status == CSE_OK)
+        cse_store_transition(store, CSE_RUN_RECOVERING, NULL, end->hands_on);
+    else if (end->left_alone && (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped)))
         cse_store_transition(store, CSE_RUN_FAILED, cse_run_reason_name(CSE_REASON_INTERRUPTED),
                              "the first process of the run was killed");
     else if (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped))

@@ -37,6 +37,7 @@ typedef struct cse_recorder_end {
     bool stopped;               /* before its last step */
     const char *weights_digest; /* "": unknown */
     bool left_alone;            /* the run's first process was killed: its end is no request */
+    const char *hands_on;       /* the run goes on, for this reason; NULL: it has ended */
 } cse_recorder_end;
 void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end);
 

@@ -360,13 +360,21 @@ static cse_status on_turn(void *self)
     return cse_session_saving_turn(r->session);
 }
 
+static cse_status change_hosts(void *self, const char *hosts)
+{
+    const runner *r = self;
+    return r->session->hooks.change_hosts(r->session->hooks.self, hosts);
+}
+
 static cse_stop_request stop_requested(void *self)
 {
     const runner *r = self;
     const cse_session_hooks *hooks = &r->session->hooks;
     int asked = hooks->stop_requested != NULL ? hooks->stop_requested(hooks->self) : 0;
-    if (asked >= 2 || r->stop == CSE_STOP_NOW)
+    if (asked == 2 || r->stop == CSE_STOP_NOW)
         return CSE_STOP_NOW;
+    if (asked == 3)
+        return CSE_STOP_EARLY;
     if (asked == 1)
         return CSE_STOP_CHECKPOINT;
     /* Of a program's own, which may run more; a job's says by itself what it ends for. */
@@ -532,6 +540,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
                        .takes_snapshots = takes_snapshots,
                        .on_turn = on_turn,
                        .checkpoint_due = checkpoint_due,
+                       .change_hosts = session->hooks.change_hosts != NULL ? change_hosts : NULL,
                        .stop_requested = stop_requested },
         .events = &session->observer.events,
     };

@@ -19,8 +19,11 @@
 /* Callbacks and limits that a job sets for its executions; zeroes mean none. */
 typedef struct cse_session_hooks {
     void *self;
-    int (*stop_requested)(void *self); /* 0 go on, 1 stop with a checkpoint, 2 stop now */
-    void (*on_planned)(void *self);    /* the passes have run; may be NULL */
+    /* 0 go on, 1 stop with a checkpoint, 2 stop now, 3 as 1, but the run goes on afterwards. */
+    int (*stop_requested)(void *self);
+    /* As that of cse_run_callbacks; may be NULL. */
+    cse_status (*change_hosts)(void *self, const char *hosts);
+    void (*on_planned)(void *self); /* the passes have run; may be NULL */
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
     const cse_passes_options *passes;

@@ -104,6 +104,9 @@ START_TEST(phases_follow_what_happens)
     ck_assert_int_eq(s.scaled, 1);
     ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_SCALE, .scale = { 3 } }),
                      CSE_UNAVAILABLE);
+    /* This run has no hosts that could change. */
+    ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_SCALE, .scale = { 0, "a,b" } }),
+                     CSE_UNAVAILABLE);
     ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_SCALE, .scale = { 0 } }),
                      CSE_UNAVAILABLE);
     ck_assert_int_eq(s.planned, 1);

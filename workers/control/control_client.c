@@ -41,6 +41,7 @@ static cse_status make_message(const cse_control_request *request, cse_message *
         message->cancel.reason = request->reason;
     } else if (message->kind == CSE_MESSAGE_SCALE) {
         message->scale.num_csx = request->num_csx;
+        message->scale.hosts = request->hosts;
     } else {
         message->pause.reason =
             request->reason; /* all others have only a reason, at the same offset */

@@ -17,6 +17,7 @@ typedef struct cse_control_request {
     bool save;           /* cancel: with a checkpoint after the step in flight */
     int64_t grace_ms;    /* cancel with save: time limit of the checkpoint; 0: none */
     int64_t num_csx;     /* scale */
+    const char *hosts;   /* scale: other hosts instead: a list, "+NAME" or "-NAME"; NULL: none */
     const char *directory; /* checkpoint: of the last one, which waits for room; NULL: as before */
     int64_t timeout_ms;    /* for the answer; 0: 5000 */
 } cse_control_request;

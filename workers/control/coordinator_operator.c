@@ -70,6 +70,21 @@ static void scale(cse_coordinator *c, int64_t wanted, cse_operator_reply *reply)
     answer(reply, CSE_OK, "%lld replicas share each step from the next one on", (long long)wanted);
 }
 
+static void change_hosts(const cse_coordinator *c, const char *hosts, cse_operator_reply *reply)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    if (k->change_hosts == NULL) {
+        answer(reply, CSE_UNAVAILABLE,
+               "the hosts of this run cannot change: it is no training of `csengine start`");
+        return;
+    }
+    cse_status status = k->change_hosts(k->self, hosts);
+    if (status != CSE_OK)
+        answer(reply, status, "%s", cse_error_message());
+    else
+        answer(reply, CSE_OK, "stops with a checkpoint after a step and goes on with these hosts");
+}
+
 static void obey(cse_coordinator *c, const cse_message *message, cse_operator_reply *reply)
 {
     static const char *const phases[] = { "starting", "running",    "pausing",
@@ -114,7 +129,10 @@ static void obey(cse_coordinator *c, const cse_message *message, cse_operator_re
         answer(reply, CSE_OK, "ends at once");
         break;
     case CSE_MESSAGE_SCALE:
-        scale(c, message->scale.num_csx, reply);
+        if (message->scale.hosts != NULL && message->scale.hosts[0] != '\0')
+            change_hosts(c, message->scale.hosts, reply);
+        else
+            scale(c, message->scale.num_csx, reply);
         break;
     case CSE_MESSAGE_STATUS:
         answer(reply, CSE_OK, "%s", phases[c->phase]);

@@ -118,6 +118,9 @@ typedef struct cse_run_callbacks {
     bool (*takes_snapshots)(void *self);
     /* At each turn while steps run. A failure ends the run with that status. */
     cse_status (*on_turn)(void *self);
+    /* An operator wants other hosts: a list, "+NAME" or "-NAME". The run then stops early, by
+     * stop_requested, and goes on with them. NULL: it cannot have others. */
+    cse_status (*change_hosts)(void *self, const char *hosts);
     /* Whether a checkpoint is due, as if an operator had asked for one; polled. */
     bool (*checkpoint_due)(void *self);
     /* The stop that a signal or a user requested; polled. */

@@ -596,7 +596,9 @@ static cse_status check_start(group *g, int64_t waited_ns)
         if (state == CSE_MEMBER_LOST && !g->options.may_lack_hosts)
             return cse_fail(CSE_UNAVAILABLE, "host %s does not take part: %s", g->options.names[h],
                             cse_members_why(g->members, h));
-        if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)
+        if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS && g->options.may_lack_hosts)
+            cse_members_gone(g->members, h, "its agent has not connected");
+        else if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)
             return cse_fail(CSE_UNAVAILABLE,
                             "host %s: its agent has not connected to %s within %lld s",
                             g->options.names[h], g->options.addresses[g->options.host],

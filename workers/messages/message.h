@@ -44,8 +44,9 @@ enum {
     MESSAGE(11, CANCEL, cancel, FIELD(INTEGER, save) FIELD(INTEGER, grace_ms) FIELD(TEXT, reason)) \
     /* operator: end at once, workers are killed */                                                \
     MESSAGE(12, KILL, kill, FIELD(TEXT, reason))                                                   \
-    /* operator: change the number of replicas from the next step on */                            \
-    MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                             \
+    /* operator: change the number of replicas from the next step on; or, where it is not "", */   \
+    /* the hosts: a list, "+NAME" or "-NAME" */                                                    \
+    MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx) FIELD(TEXT, hosts))                          \
     /* operator: requests the phase */                                                             \
     MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                               \
     /* coordinator to operator: status and reason of a cse_error, and a message */                 \

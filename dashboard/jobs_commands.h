@@ -14,7 +14,7 @@ typedef struct cse_job_command {
     const char *command; /* "pause", "resume", "checkpoint", "cancel", "kill", "scale" */
     const char *message;
     bool save;
-    double grace_s; /* negative: none was given */
+    double grace_s;    /* negative: none was given */
     const char *hosts; /* scale: instead of num_csx; NULL: none */
     int64_t num_csx;
 } cse_job_command;

@@ -772,14 +772,13 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
         status = check_preemption(&j);
     result->hands_on = status == CSE_OK && result->stopped &&
                        cse_host_change_is_asked(settings->host_change) && stop_requested(&j) == 3;
-    cse_recorder_close(
-        &j.recorder,
-        &(cse_recorder_end){ .status = status,
-                             .hands_on =
-                                 result->hands_on ? "the run goes on with other hosts" : NULL,
-                             .stopped = result->stopped,
-                             .left_alone = cse_takeover_is_left_alone(settings->takeover),
-                             .weights_digest = result->weights_digest });
+    cse_recorder_close(&j.recorder,
+                       &(cse_recorder_end){
+                           .status = status,
+                           .hands_on = result->hands_on ? "the run goes on with other hosts" : NULL,
+                           .stopped = result->stopped,
+                           .left_alone = cse_takeover_is_left_alone(settings->takeover),
+                           .weights_digest = result->weights_digest });
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);

@@ -469,6 +469,28 @@ START_TEST(followers_agree_who_is_next)
 }
 END_TEST
 
+/* The end of the program that started a follower (an ssh that was killed) says nothing of the
+ * leader, whose connection stands. */
+START_TEST(a_leader_whose_starter_ended_is_not_lost)
+{
+    int successor;
+    make_world(11, 2);
+    w->last[1] = 3000;
+    for (int i = 0; i < 400; i++)
+        turn_world();
+    ck_assert(w->hosts[1].phase == RUNS);
+    cse_members_gone(w->hosts[1].members, 0, "its program has ended");
+    const int64_t done = w->hosts[1].done;
+    for (int i = 0; i < 400; i++)
+        turn_world();
+    ck_assert_uint_eq(cse_members_lost(w->hosts[1].members), 0);
+    ck_assert_int_ne(cse_members_state(w->hosts[1].members, 0), CSE_MEMBER_LOST);
+    ck_assert(!cse_members_lack_leader(w->hosts[1].members, &successor));
+    ck_assert_int_gt(w->hosts[1].done, done);
+    destroy_world();
+}
+END_TEST
+
 START_TEST(another_build_is_refused_with_both_values)
 {
     make_world(9, 2);
@@ -501,6 +523,7 @@ int main(void)
     tcase_add_test(tcase, a_host_that_was_lost_is_refused);
     tcase_add_test(tcase, a_record_that_differs_is_found);
     tcase_add_test(tcase, followers_agree_who_is_next);
+    tcase_add_test(tcase, a_leader_whose_starter_ended_is_not_lost);
     tcase_add_test(tcase, another_build_is_refused_with_both_values);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -132,7 +132,8 @@ void cse_members_gone(cse_members *m, int host, const char *how)
     if (!cse_members_counts(m, host))
         return;
     snprintf(one->why, sizeof one->why, "%s", how);
-    if (one->state == CSE_MEMBER_EXPECTED)
+    /* A follower hears of the leader by its connection alone. */
+    if (one->state == CSE_MEMBER_EXPECTED && cse_members_leads(m))
         lose(m, host, how);
 }
 

@@ -40,6 +40,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
 static uint64_t digest_of(const cse_record *record, size_t bytes)
 {
     uint64_t digest = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)record->step, word;
+    digest = (digest ^ record->states_digest) * UINT64_C(0x100000001b3);
     for (size_t at = 0; at < bytes; at += sizeof word) {
         word = 0;
         memcpy(&word, record->fetched + at, bytes - at < sizeof word ? bytes - at : sizeof word);
@@ -88,6 +89,11 @@ void cse_job_stop(const cse_job *j)
         cse_stop();
     else if (!cse_job_follows(j))
         cse_host_group_end_execution(j->settings->hosts->group);
+}
+
+bool cse_job_doubts_states(const cse_job *j)
+{
+    return j->settings->hosts != NULL && cse_host_group_differs(j->settings->hosts->group);
 }
 
 bool cse_job_stops_here(const cse_job *j)

@@ -109,6 +109,7 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
     *record = (cse_record){ .step = step,
                             .fetched = cse_arena_fetched(cluster, step),
                             .committed_ns = committed_ns,
+                            .states_digest = atomic_load(&slot->states_digest),
                             .times = times_of(cluster, slot),
                             .statistics = cse_arena_takes_statistics(cluster, step)
                                               ? cse_arena_statistics(cluster, step)

@@ -112,6 +112,7 @@ typedef struct cse_record_slot {
     _Atomic int64_t norm_done_ns;          /* clock when the norm stage was done */
     _Atomic int64_t committed_ns;          /* stored after the commit: may be of an old step */
     _Atomic int64_t computed_ns, held_from_ns, held_until_ns; /* see cse_step_times */
+    _Atomic uint64_t states_digest;                           /* see cse_record */
 } cse_record_slot;
 
 /* What is known of one host, and what was exchanged with it. */

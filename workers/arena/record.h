@@ -22,7 +22,8 @@ typedef struct cse_record {
     int64_t committed_ns;         /* clock when the step was committed */
     /* One for each of graph->tracked, when the step took tensor statistics; else NULL. */
     const struct cse_tensor_statistics *statistics;
-    int64_t steps_done; /* committed when the record is handed out */
+    uint64_t states_digest; /* with several hosts: see states_digest.h; else 0 */
+    int64_t steps_done;     /* committed when the record is handed out */
     cse_step_times times;
 } cse_record;
 

@@ -19,6 +19,7 @@
 #include "engine/base/log.h"
 #include "workers/arena/arena_hosts.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/states_digest.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define TURN_NS (10 * MILLISECONDS)
@@ -454,6 +455,16 @@ void cse_host_group_stand_alone(cse_host_group *g)
     unlock(g);
 }
 
+bool cse_host_group_differs(cse_host_group *g)
+{
+    int host;
+    int64_t step;
+    lock(g);
+    const bool differs = cse_members_differ(g->members, &host, &step);
+    unlock(g);
+    return differs;
+}
+
 bool cse_host_group_stands_alone(const cse_host_group *g)
 {
     return g->stands_alone;
@@ -532,10 +543,13 @@ static cse_status check_hosts(group *g)
     if (cse_members_differ(g->members, &host, &step))
         return cse_fail(CSE_DATA,
                         "step %lld: the record of host %s differs from that of host %s: one of "
-                        "them computes wrong bits. `csengine doctor` on both; start again from "
-                        "the checkpoint before that step",
+                        "them has or computes wrong bits. The steps since the last checkpoint are "
+                        "not saved, and one of step %lld or later may hold wrong weights. Look at "
+                        "both hosts (csengine doctor, the kernel's log of memory errors), and "
+                        "start again without the faulty one, from a checkpoint before that",
                         (long long)step + 1, g->options.names[host],
-                        g->options.names[g->options.host]);
+                        g->options.names[g->options.host],
+                        (long long)(step < CSE_STATES_PARTS ? 1 : step + 1 - CSE_STATES_PARTS));
     const int left = g->options.host_count - __builtin_popcountll(cse_members_lost(g->members));
     if (left < g->options.min_hosts)
         return cse_fail(CSE_UNAVAILABLE,

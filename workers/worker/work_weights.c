@@ -6,6 +6,7 @@
  * undo log: after a recovery the next claimer continues at the line where the first one stopped. */
 #include "engine/base/clock.h"
 #include "workers/arena/shards.h"
+#include "workers/arena/states_digest.h"
 #include "workers/worker/work_state.h"
 
 typedef struct lookup_context {
@@ -109,6 +110,17 @@ static void note_times(const cse_work *work, cse_record_slot *record, int64_t se
     atomic_store_explicit(&record->held_until_ns, held ? cse_clock_ns() : 0, memory_order_relaxed);
 }
 
+/* After the program, which may change states that it does not read: all hosts have the same ones
+ * then, however often it was repeated. */
+static uint64_t digest_states(const cse_cluster *cluster, int64_t step)
+{
+    int64_t range[2];
+    if (cluster->head->host_count < 2)
+        return 0;
+    cse_states_part(cluster->head->state_bytes, step, range);
+    return cse_states_digest(cse_arena_states(cluster) + range[0], (size_t)(range[1] - range[0]));
+}
+
 bool cse_work_norm(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
@@ -124,6 +136,7 @@ bool cse_work_norm(cse_work *work, uint64_t step)
     cse_work_run_program(work, CSE_PART_WEIGHTS);
     cse_work_statistics_close(work, step);
     cse_record_slot *record = cse_arena_record(cluster, cse_step_number(step));
+    atomic_store(&record->states_digest, digest_states(cluster, cse_step_number(step)));
     atomic_store(&record->norm_done_ns, cse_clock_ns());
     atomic_store(&record->sequence, sequence);
     CSE_FAILPOINT(NORM_UNPUBLISHED);

@@ -1,4 +1,4 @@
-/* Four FNV-1a over words of 8 bytes, in turn, so that their products need not wait for each other. */
+/* Four FNV-1a over words of 8 bytes, in turn, so that no product waits for the one before. */
 #include "workers/arena/states_digest.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A digest of a part of the states, another part each step, by which hosts compare what each of them
- * has: sums and what is fetched of a step are the same on all of them even where one has wrong
+/* A digest of a part of the states, another part each step, by which hosts compare what each of
+ * them has: sums and what is fetched of a step are the same on all of them even where one has wrong
  * weights, since all join the same sums.
  *
  * All parts have had their turn after at most CSE_STATES_PARTS steps. A part is a small share of

@@ -9,6 +9,7 @@
 #include "engine/base/build_identity.h"
 #include "engine/base/instruction_set.h"
 #include "engine/kernels/kernel_record.h"
+#include "engine/kernels/self_test.h"
 
 enum { POINTS = 4096 };
 
@@ -31,6 +32,8 @@ static uint64_t self_test(void)
             const float value = functions[f](at);
             digest = add(digest, &value, sizeof value);
         }
+    const uint64_t products = cse_kernel_self_test();
+    digest = add(digest, &products, sizeof products);
     cse_kernel_record_choices(&choices);
     if (choices.data != NULL)
         digest = add(digest, choices.data, choices.size);

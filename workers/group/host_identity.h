@@ -6,7 +6,8 @@
 #include "workers/group/members.h"
 
 /* Texts in `arena`. The self-test computes the functions that a step may call from the C library,
- * over their ranges, and takes the choices of kernels that the environment asks for. */
+ * over their ranges, and small matrix products, and takes the choices of kernels that the
+ * environment asks for. */
 void cse_host_identity_new(cse_arena *arena, bool portable, cse_host_identity *identity);
 
 #endif

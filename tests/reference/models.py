@@ -1,9 +1,9 @@
-"""Writes models_text.h or models_images.h: losses and weights of small models that PyTorch trains for a few steps.
+"""Writes models_text.h, models_images.h or models_bert.h: losses and weights of small models that PyTorch trains for a few steps.
 
 Each model is written here from its published formulas over torch.nn.functional, in float64, as a
 function of a dictionary of weights under the engine's names. Weights begin as numbers that both
 sides can compute (see `value`), in the order of the names. Run:
-for kind in text images; do python3 models.py $kind > models_$kind.h; done"""
+for kind in text images bert; do python3 models.py $kind > models_$kind.h; done"""
 import math
 import sys
 from collections import OrderedDict
@@ -514,6 +514,121 @@ IMAGES = [
 ]
 
 
+# ---- encoders of text ----
+
+def bert_batch(step):
+    """Made of the text as the test makes it, two samples a microbatch."""
+    tokens, labels = text_batch(step)
+    positions = torch.tensor([[1, 4, 6], [0, 3, 7]]).repeat(BATCH // 2, 1)
+    mask = torch.tensor([[1.0, 1, 0], [1, 1, 1]], dtype=torch.float64).repeat(BATCH // 2, 1)
+    return dict(tokens=tokens, segments=tokens & 1, seen=tokens != 32, positions=positions,
+                mask=mask, labels=labels.gather(1, positions), sentence=labels[:, 0] & 1)
+
+
+class Bert:
+    data = "bert"
+    base = ("hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+            "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0")
+
+    def __init__(self, model, settings, nsp=True, tied=True, counts=False, pre=False,
+                 weight=1.0):
+        self.model, self.settings = model, f"{self.base}{settings}"
+        self.nsp, self.tied, self.counts, self.pre, self.weight = nsp, tied, counts, pre, weight
+        self.prefix = "bert_encoder" if model == "bert" else "bert"
+        self.pad = 32 if counts else 0
+
+    def weights(self):
+        w, p = Weights(), self.prefix
+        w.declare(f"{p}.embedding_layer.word_embeddings.weight", VOCAB, 12)
+        w.declare(f"{p}.embedding_layer.position_embeddings.embed.weight",
+                  10 + (self.pad + 1 if self.counts else 0), 12)
+        if self.nsp:
+            w.declare(f"{p}.embedding_layer.segment_embeddings.weight", 2, 12)
+        w.norm(f"{p}.embed_ln_f", 12)
+        for n in range(2):
+            name = f"{p}.transformer_encoder.layers.{n}"
+            w.norm(f"{name}.norm1", 12)
+            w.attention(f"{name}.self_attn", 12)
+            w.norm(f"{name}.norm2", 12)
+            w.ffn(f"{name}.ffn", 12, 20)
+        if self.pre:
+            w.norm(f"{p}.transformer_encoder.norm", 12)
+        if self.nsp:
+            w.linear(f"{p}.pooler.pooler.ffn.0.linear_layer", 12, 12)
+        if self.model != "bert":
+            w.linear("classifier", 12, 3)
+            return w
+        if self.nsp:
+            w.linear("bert_cls_head.classifier.ffn.0.linear_layer", 12, 2)
+        w.linear("bert_mlm_head.mlm_transform.ffn.ffn.0.linear_layer", 12, 12)
+        w.norm("bert_mlm_head.mlm_transform.ln", 12)
+        if not self.tied:
+            w.declare("bert_mlm_head.classifier.ffn.0.linear_layer.weight", VOCAB, 12)
+        w.declare("bert_mlm_head.classifier.ffn.0.linear_layer.bias", VOCAB)
+        return w
+
+    def encode(self, w, tokens, segments, seen):
+        p, words = self.prefix, w[f"{self.prefix}.embedding_layer.word_embeddings.weight"]
+        x = F.embedding(tokens, words, padding_idx=self.pad)
+        table = w[f"{p}.embedding_layer.position_embeddings.embed.weight"]
+        if self.counts:
+            is_token = (tokens != self.pad).long()
+            x = x + table[is_token.cumsum(1) * is_token + self.pad]
+        else:
+            x = x + table[:tokens.shape[1]]
+        if self.nsp:
+            x = x + w[f"{p}.embedding_layer.segment_embeddings.weight"][segments]
+        x = layer_norm(w, f"{p}.embed_ln_f", x)
+        bias = None if seen is None else torch.zeros(1).masked_fill(
+            ~seen, -math.inf)[:, None, None, :]
+        for n in range(2):
+            name = f"{p}.transformer_encoder.layers.{n}"
+            if self.pre:
+                x = x + attention(w, f"{name}.self_attn", layer_norm(w, f"{name}.norm1", x), 2,
+                                  bias=bias)
+                x = x + ffn(w, f"{name}.ffn", layer_norm(w, f"{name}.norm2", x), "gelu")
+            else:
+                x = layer_norm(w, f"{name}.norm1",
+                               x + attention(w, f"{name}.self_attn", x, 2, bias=bias))
+                x = layer_norm(w, f"{name}.norm2", x + ffn(w, f"{name}.ffn", x, "gelu"))
+        return layer_norm(w, f"{p}.transformer_encoder.norm", x) if self.pre else x
+
+    def pool(self, w, x):
+        return torch.tanh(linear(w, f"{self.prefix}.pooler.pooler.ffn.0.linear_layer", x[:, 0]))
+
+    def token_logits(self, w, x):
+        x = F.gelu(linear(w, "bert_mlm_head.mlm_transform.ffn.ffn.0.linear_layer", x))
+        x = layer_norm(w, "bert_mlm_head.mlm_transform.ln", x)
+        head = w["bert_encoder.embedding_layer.word_embeddings.weight" if self.tied else
+                 "bert_mlm_head.classifier.ffn.0.linear_layer.weight"]
+        return F.linear(x, head, w["bert_mlm_head.classifier.ffn.0.linear_layer.bias"])
+
+    def loss(self, w, step):
+        b = bert_batch(step)
+        if self.model != "bert":
+            x = self.encode(w, b["tokens"], torch.zeros_like(b["segments"]), None)
+            return F.cross_entropy(linear(w, "classifier", self.pool(w, x)), b["sentence"])
+        x = self.encode(w, b["tokens"], b["segments"], b["seen"])
+        focused = x.gather(1, b["positions"][..., None].expand(-1, -1, 12))
+        losses = F.cross_entropy(self.token_logits(w, focused).flatten(0, 1),
+                                 b["labels"].flatten(), reduction="none")
+        loss = (losses * b["mask"].flatten()).sum() / BATCH * self.weight
+        if self.nsp:
+            logits = linear(w, "bert_cls_head.classifier.ffn.0.linear_layer", self.pool(w, x))
+            loss = loss + F.cross_entropy(logits, b["sentence"])
+        return loss
+
+
+BERT = [
+    Bert("bert", ", pooler_nonlinearity: tanh, mlm_loss_weight: 0.25", weight=0.25),
+    Bert("bert", ", disable_nsp: true, share_embedding_weights: false, pad_token_id: 32, "
+         "mask_padding_in_positional_embed: true, norm_first: true, use_final_layer_norm: true",
+         nsp=False, tied=False, counts=True, pre=True),
+    Bert("bert/classifier", ", pooler_nonlinearity: tanh, attention_dropout_rate: 0, "
+         "task_dropout: 0, num_labels: 3"),
+]
+
+
 # ---- training ----
 
 def train(case):
@@ -587,4 +702,4 @@ def write(kind, cases):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], {"text": DECODERS, "images": IMAGES}[sys.argv[1]])
+    write(sys.argv[1], {"text": DECODERS, "images": IMAGES, "bert": BERT}[sys.argv[1]])

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "engine/models/bert_targets.h"
+#include "tests/reference/models_bert.h"
 #include "tests/reference/models_images.h"
 #include "tests/reference/models_text.h"
 #include "tests/support/temporary_folder.h"
@@ -71,6 +73,45 @@ static cse_tensor *training_step(cse_step *step, void *self)
 {
     cse_optimizer *optimizer = self;
     cse_tensor *loss = cse_model_loss(optimizer->model, step, NULL);
+    cse_optimizer_step(step, loss, optimizer, NULL, NULL);
+    return loss;
+}
+
+/* As bert_batch in tests/reference/models.py. */
+static cse_tensor *pretraining_loss(cse_step *step, cse_model *model)
+{
+    static const int32_t places[2][3] = { { 1, 4, 6 }, { 0, 3, 7 } };
+    static const float counted[2][3] = { { 1, 1, 0 }, { 1, 1, 1 } };
+    cse_tensor *tokens = cse_input(step, "input_ids"), *labels = cse_input(step, "labels");
+    cse_tensor *predictions = NULL;
+    const cse_bert_inputs inputs = {
+        .tokens = tokens,
+        .segments = cse_bitwise_and(tokens, cse_constant_int(1)),
+        .attention_mask = cse_cast(cse_not_equal(tokens, cse_constant_int(32)), CSE_INT32),
+    };
+    cse_bert_targets targets = {
+        .positions = cse_constant_data(step, cse_shape_of(2, 3), CSE_INT32, places),
+        .mask = cse_constant_data(step, cse_shape_of(2, 3), CSE_FLOAT32, counted),
+        .next_sentence = cse_bitwise_and(cse_slice_axis(labels, 1, 0, 1), cse_constant_int(1)),
+    };
+    targets.labels = cse_take_along(labels, targets.positions, 1);
+    return cse_bert_losses(model, &inputs, &targets, &predictions);
+}
+
+static cse_tensor *sentence_loss(cse_step *step, cse_model *model)
+{
+    cse_tensor *logits = cse_forward(model, cse_input(step, "input_ids"));
+    cse_tensor *labels = cse_slice_axis(cse_input(step, "labels"), 1, 0, 1);
+    labels = cse_reshape(cse_bitwise_and(labels, cse_constant_int(1)), cse_shape_of(2));
+    return cse_cross_entropy(logits, labels);
+}
+
+static cse_tensor *bert_step(cse_step *step, void *self)
+{
+    cse_optimizer *optimizer = self;
+    const bool pretrains = strcmp(optimizer->model->descriptor->name, "bert") == 0;
+    cse_tensor *loss = pretrains ? pretraining_loss(step, optimizer->model)
+                                 : sentence_loss(step, optimizer->model);
     cse_optimizer_step(step, loss, optimizer, NULL, NULL);
     return loss;
 }
@@ -160,7 +201,7 @@ static void train_beside_pytorch(const model_run *row)
     char yaml[512], rate[64];
     table_file file;
     traced_run traced;
-    const bool text = strcmp(row->data, "text") == 0;
+    const bool bert = strcmp(row->data, "bert") == 0, text = bert || row->data[0] == 't';
     cse_model *model = open_model(row);
     snprintf(rate, sizeof rate, "{lr: %g, momentum: 0.9}", row->rate);
     cse_optimizer *optimizer = cse_configure_optimizer("SGD", model, rate);
@@ -168,7 +209,7 @@ static void train_beside_pytorch(const model_run *row)
         write_text(yaml, sizeof yaml, row);
     else
         write_images(&file, row);
-    traced_run_open(&traced, text ? yaml : file.yaml, training_step, optimizer);
+    traced_run_open(&traced, text ? yaml : file.yaml, bert ? bert_step : training_step, optimizer);
     compare(&traced, model, row);
     traced_run_close(&traced);
     cse_finish();
@@ -179,6 +220,12 @@ static void train_beside_pytorch(const model_run *row)
 START_TEST(language_models_train_as_in_pytorch)
 {
     train_beside_pytorch(&text_runs[_i]);
+}
+END_TEST
+
+START_TEST(encoders_of_text_train_as_in_pytorch)
+{
+    train_beside_pytorch(&bert_runs[_i]);
 }
 END_TEST
 
@@ -200,6 +247,8 @@ int main(void)
                         (int)(sizeof text_runs / sizeof text_runs[0]));
     tcase_add_loop_test(cases, models_of_images_train_as_in_pytorch, 0,
                         (int)(sizeof images_runs / sizeof images_runs[0]));
+    tcase_add_loop_test(cases, encoders_of_text_train_as_in_pytorch, 0,
+                        (int)(sizeof bert_runs / sizeof bert_runs[0]));
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -38,7 +38,7 @@ optimizers: $traced
 schedules: $traced
 metrics: $traced
 modules: $traced
-models: $traced modules
+models: $traced modules config
 dataloader: base types config checkpoint
 store: base types
 workers/links: base

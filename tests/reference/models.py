@@ -1,9 +1,10 @@
-"""Writes models_text.h, models_images.h or models_bert.h: losses and weights of small models that PyTorch trains for a few steps.
+"""Writes models_KIND.h of the kinds text, images, bert and layers: losses and weights of small
+models that PyTorch trains for a few steps.
 
 Each model is written here from its published formulas over torch.nn.functional, in float64, as a
 function of a dictionary of weights under the engine's names. Weights begin as numbers that both
 sides can compute (see `value`), in the order of the names. Run:
-for kind in text images bert; do python3 models.py $kind > models_$kind.h; done"""
+for kind in text images bert layers; do python3 models.py $kind > models_$kind.h; done"""
 import math
 import sys
 from collections import OrderedDict
@@ -28,9 +29,8 @@ def value(parameter, element):
 
 def is_around_one(name):
     last = name.split(".")
-    return name.endswith("running_var") or (last[-1] == "weight" and any(
-        word in last[-2] for word in ("norm", "bn", "ln")) or last[-2:] == ["1", "weight"] and
-        "downsample" in name)
+    return last[-1] == "weight" and (any(word in last[-2] for word in ("norm", "bn", "ln")) or
+                                     "downsample.1." in name)
 
 
 def begin(number, name, shape):
@@ -226,10 +226,10 @@ class Decoder:
 
     def __init__(self, model, settings, **kind):
         self.model, self.settings = model, settings
-        self.o = dict(size=12, layers=2, heads=2, keys=None, hidden=20, bias=True, activation="gelu",
-                      norm=layer_norm, position=None, tied=True, embedding_norm=False,
+        self.o = dict(size=12, layers=2, heads=2, keys=None, hidden=20, bias=True,
+                      activation="gelu", norm=layer_norm, position=None, tied=True, embedding_norm=False,
                       head_bias=False, window=None, sink=0, turn=None, scale=None,
-                      embeddings_scale=1.0, logits_scale=1.0, loss=token_loss, **{})
+                      embeddings_scale=1.0, logits_scale=1.0, loss=token_loss)
         self.o.update(kind)
 
     def weights(self):
@@ -506,7 +506,8 @@ class LeNet:
 
 IMAGES = [
     Mlp(), LeNet("activation: tanh, pooling: average", torch.tanh, F.avg_pool2d),
-    LeNet("activation: relu", F.relu, F.max_pool2d), ResNet(18, False), ResNet(34, True), ResNet(50, True),
+    LeNet("activation: relu", F.relu, F.max_pool2d),
+    ResNet(18, False), ResNet(34, True), ResNet(50, True),
     Vit("vit", "use_encoder_pooler_layer: true, pooler_nonlinearity: tanh", pooler=True),
     Vit("vision_transformer", "use_conv_patchified_embedding: true, layerscale_value: 0.1, "
         "use_dinov2_classifier: true", conv=True, scale=True, dino=True),
@@ -629,6 +630,69 @@ BERT = [
 ]
 
 
+# ---- networks that a configuration describes ----
+
+class ImageLayers:
+    model, data, batch_size, micro_batch_size, rate = "layers", "images", BATCH, BATCH, 0.02
+    settings = ("input_shape: [1, 12, 12], layers: [{conv2d: {out: 4, stride: 2, padding: 1, "
+                "name: first}}, batch_norm, relu, {residual: {layers: [{conv2d: {out: 6, padding: "
+                "1}}, tanh], shortcut: [{conv2d: {out: 6, kernel: 1, bias: false}}]}}, "
+                "{max_pool2d: {kernel: 3, stride: 2, padding: 1}}, {reshape: {shape: [6, 9]}}, {norm: {kind: "
+                "biasless-layernorm}}, flatten, {linear: {out: 4}}]")
+
+    def weights(self):
+        w = Weights()
+        w.conv("first", 1, 4, 3)
+        w.norm("layers.1", 4)
+        w.conv("layers.3.layers.0", 4, 6, 3)
+        w.conv("layers.3.shortcut.0", 4, 6, 1, False)
+        w.norm("layers.6", 9, False)
+        w.linear("layers.8", 54, 4)
+        return w
+
+    def loss(self, w, step):
+        x, labels = image_batch(step)
+        x = F.conv2d(x, w["first.weight"], w["first.bias"], 2, 1)
+        x = F.relu(F.batch_norm(x, None, None, w["layers.1.weight"], w["layers.1.bias"], True))
+        inner = F.conv2d(x, w["layers.3.layers.0.weight"], w["layers.3.layers.0.bias"], 1, 1)
+        x = torch.tanh(inner) + F.conv2d(x, w["layers.3.shortcut.0.weight"])
+        x = F.max_pool2d(x, 3, 2, 1).reshape(BATCH, 6, 9)
+        x = layer_norm(w, "layers.6", x).flatten(1)
+        return F.cross_entropy(linear(w, "layers.8", x), labels)
+
+
+class TextLayers:
+    model, data = "layers", "text"
+    settings = ("input_shape: [8], layers: [{embedding: {rows: 128, size: 12, name: words}}, "
+                "positions, {repeat: {count: 2, layers: [{residual: {layers: [norm, {attention: "
+                "{heads: 2, causal: true, rotary: true}}]}}, {residual: {layers: [{norm: {kind: "
+                "rmsnorm}}, {feed_forward: {hidden: 20, activation: swiglu, bias: false}}]}}]}}, "
+                "{linear: {out: 128, bias: false, name: head}}]")
+
+    def weights(self):
+        w = Weights()
+        w.declare("words.weight", 128, 12)
+        w.declare("layers.1.weight", 8, 12)
+        for n in range(2):
+            name = f"layers.2.{n}"
+            w.norm(f"{name}.0.layers.0", 12)
+            w.attention(f"{name}.0.layers.1", 12)
+            w.norm(f"{name}.1.layers.0", 12, False)
+            w.ffn(f"{name}.1.layers.1", 12, 20, True, False)
+        w.linear("head", 12, 128, False)
+        return w
+
+    def loss(self, w, step):
+        tokens, labels = text_batch(step)
+        x = w["words.weight"][tokens] + w["layers.1.weight"]
+        for n in range(2):
+            name = f"layers.2.{n}"
+            x = x + attention(w, f"{name}.0.layers.1", layer_norm(w, f"{name}.0.layers.0", x), 2,
+                              bias=hidden_places(TIME), turn=rotation(6))
+            x = x + ffn(w, f"{name}.1.layers.1", rms_norm(w, f"{name}.1.layers.0", x), "swiglu")
+        return token_loss(linear(w, "head", x), labels)
+
+
 # ---- training ----
 
 def train(case):
@@ -668,7 +732,8 @@ def write_constants():
 
 def write(kind, cases):
     guard = f"MODELS_{kind.upper()}"
-    print("/* Written by models.py with PyTorch", torch.__version__.split("+")[0] + ": do not edit. */")
+    version = torch.__version__.split("+")[0]
+    print(f"/* Written by models.py with PyTorch {version}: do not edit. */")
     print(f"/* clang-format off */\n#ifndef CSE_TESTS_REFERENCE_{guard}_H")
     print(f"#define CSE_TESTS_REFERENCE_{guard}_H\n")
     if kind == "text":
@@ -702,4 +767,5 @@ def write(kind, cases):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], {"text": DECODERS, "images": IMAGES, "bert": BERT}[sys.argv[1]])
+    write(sys.argv[1], {"text": DECODERS, "images": IMAGES, "bert": BERT,
+                        "layers": [ImageLayers(), TextLayers()]}[sys.argv[1]])

@@ -150,6 +150,32 @@ static const struct {
     { "fc_mnist", "{depth: 3}", "unknown setting" },
     { "cnn", "{image_size: 30}", "divisible by 4" },
     { "cnn", "{conv_channels: [4]}", "two entries" },
+    { "gpt3", "{attention_chunk_size: 5}", "is 5, which is not supported; accepted: null" },
+    { "gpt3", "{moe: {num_experts: 4}}", "moe (1:7) is {num_experts: 4}, which is not supported" },
+    { "gpt2", "{dropout: 0.1, dropout_rate: 0.1}", "names of the same setting" },
+    { "gpt2", "{attention_sink_tokens: 4}", "belongs to attention_sliding_window_length" },
+    { "gpt2", "{loss_weight: 0.5}", "loss_scaling: batch_size alone" },
+    { "gpt2", "{mup_base_hidden_size: 256}", "belong together" },
+    { "llama", "{rotary_dim: 128}", "up to the size of a head, which is 64" },
+    { "llama", "{extra_attention_params: {num_kv_groups: 2}}", "attention_module" },
+    { "llama",
+      "{attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 5}}",
+      "divisible by num_kv_groups" },
+    { "llama", "{nonlinearity: swiglu_clamped}", "swiglu" },
+    { "bert", "{hidden_size: 100}", "divisible by num_heads" },
+    { "vit", "{patch_size: [15, 16]}", "must be divisible by it" },
+    { "resnet", "{depth: 19}", "accepted: 18, 34, 50" },
+    { "lenet", "{image_size: [8, 8]}", "accepted: 12 x 12 and more" },
+    { "layers", "{input_shape: [4], layers: [rellu]}",
+      "1:29: there is no layer of type \"rellu\"; did you mean \"relu\"?; accepted: linear" },
+    { "layers", "{input_shape: [4], layers: [relu, {conv2d: {out: 3}}]}",
+      "1:35: layer layers.1 of type conv2d takes [channel, height, width], not [4]" },
+    { "layers", "{input_shape: [4], layers: [{residual: {layers: [{linear: {out: 3}}]}}]}",
+      "takes layers that keep the shape, or a shortcut that makes the same, not [3]" },
+    { "layers", "{input_shape: [4], layers: [{linear: {outs: 3}}]}", "did you mean \"out\"" },
+    { "layers", "{input_shape: [4], layers: [{repeat: {count: 2}}]}", "a list of layers belongs" },
+    { "layers", "{input_shape: [4], layers: [[relu]]}", "a layer is the name of a type" },
+    { "layers", "{layers: [relu]}", "input_shape" },
 };
 
 START_TEST(wrong_settings_are_named)
@@ -166,6 +192,11 @@ END_TEST
 START_TEST(every_model_keeps_its_contract)
 {
     for (int k = 0; cse_models[k] != NULL; k++) {
+        const cse_setting *row = cse_models[k]->settings;
+        while (row->name != NULL && row->default_value != NULL)
+            row++;
+        if (row->name != NULL) /* it must be given */
+            continue;
         open_session();
         cse_model *model = cse_model_new(cse_models[k]->name, NULL);
         ck_assert_msg(model != NULL, "%s", cse_error_message());

@@ -239,7 +239,7 @@ static void declare_positions(cse_model *model, const cse_settings *s, cse_initi
                                                attention->hidden_size, initial);
     if (is_text(s, "position_embedding_type", "relative"))
         self->positions = cse_table_parameters(
-            model, "embedding_layer.position_embedding_helper.relative_attention_bias",
+            model, "embedding_layer.position_embed_helper.relative_attention_bias",
             cse_settings_integer(s, "num_relative_attention_buckets"), attention->num_heads,
             cse_initial_scaled(1, CSE_FAN_AVERAGE, CSE_DISTRIBUTION_UNIFORM));
 }

@@ -22,9 +22,11 @@ cse_attention_layer cse_attention_parameters(cse_model *model, const char *name,
     const cse_linear_options project = { .weight = o->projection,
                                          .no_bias = o->no_projection_bias };
     const cse_linear_options output = { .weight = o->output, .no_bias = o->no_output_bias };
+    const cse_linear_options query = { .weight = o->has_query ? o->query : o->projection,
+                                       .no_bias = o->no_projection_bias };
     cse_attention_layer layer = { .options = o };
     layer.query = cse_linear_module(model, cse_model_text(model, "%s.proj_q_dense_layer", name),
-                                    o->hidden_size, inner, &project);
+                                    o->hidden_size, inner, &query);
     layer.key = cse_linear_module(model, cse_model_text(model, "%s.proj_k_dense_layer", name),
                                   memory, keys, &project);
     layer.value = cse_linear_module(model, cse_model_text(model, "%s.proj_v_dense_layer", name),

@@ -162,6 +162,8 @@ typedef struct cse_attention_module {
     int64_t window, sink; /* as in cse_attention_options */
     bool rotates;         /* by `rotary`; its positions come with the call */
     cse_rotary_options rotary;
+    bool has_query; /* the weight of queries begins as `query`, not as `projection` */
+    cse_initial query;
 } cse_attention_module;
 
 typedef struct cse_attention_layer {

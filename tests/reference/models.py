@@ -1,10 +1,10 @@
-"""Writes models_KIND.h of the kinds text, images, bert and layers: losses and weights of small
+"""Writes models_KIND.h of the kinds text, images, bert, layers and t5: losses and weights of small
 models that PyTorch trains for a few steps.
 
 Each model is written here from its published formulas over torch.nn.functional, in float64, as a
 function of a dictionary of weights under the engine's names. Weights begin as numbers that both
 sides can compute (see `value`), in the order of the names. Run:
-for kind in text images bert layers; do python3 models.py $kind > models_$kind.h; done"""
+for kind in text images bert layers t5; do python3 models.py $kind > models_$kind.h; done"""
 import math
 import sys
 from collections import OrderedDict
@@ -239,7 +239,7 @@ class Decoder:
         if o["position"] == "learned":
             w.declare("embedding_layer.position_embeddings.embed.weight", 10, o["size"])
         if o["position"] == "relative":
-            w.declare("embedding_layer.position_embedding_helper.relative_attention_bias.weight",
+            w.declare("embedding_layer.position_embed_helper.relative_attention_bias.weight",
                       6, o["heads"])
         if o["embedding_norm"]:
             w.norm("embedding_ln_f", o["size"], has_bias)
@@ -270,7 +270,7 @@ class Decoder:
             bias = bias + alibi(o["heads"], time)
         elif o["position"] == "relative":
             bias = bias + relative_bias(
-                w["embedding_layer.position_embedding_helper.relative_attention_bias.weight"],
+                w["embedding_layer.position_embed_helper.relative_attention_bias.weight"],
                 time, time)
         if o["embedding_norm"]:
             x = norm(w, "embedding_ln_f", x)
@@ -693,6 +693,90 @@ class TextLayers:
         return token_loss(linear(w, "head", x), labels)
 
 
+# ---- an encoder with a decoder ----
+
+class T5:
+    model, data = "t5", "text"
+    base = ("src_vocab_size: 120, extra_ids: 8, d_model: 12, d_kv: 5, d_ff: 20, num_heads: 2, "
+            "encoder_num_hidden_layers: 2, decoder_num_hidden_layers: 1, dropout_rate: 0, "
+            "relative_attention_num_buckets: 6, decoder_start_token_id: 1")
+
+    def __init__(self, settings, activation, scaled, tied, norm=rms_norm, bias=False, post=False):
+        self.settings, self.activation, self.scaled = self.base + settings, activation, scaled
+        self.tied, self.norm, self.bias, self.post = tied, norm, bias, post
+
+    def weights(self):
+        w, has_bias = Weights(), self.norm is layer_norm
+        table = "position_embed_helper.relative_attention_bias.weight"
+        w.declare("encoder_embeddings.word_embeddings.weight", VOCAB, 12)
+        w.declare(f"encoder_embeddings.{table}", 6, 2)
+        if not self.tied:
+            w.declare("decoder_embeddings.word_embeddings.weight", VOCAB, 12)
+        w.declare(f"decoder_embeddings.{table}", 6, 2)
+
+        def attend(name):
+            for which in "qkv":
+                w.linear(f"{name}.proj_{which}_dense_layer", 12, 10, self.bias)
+            w.linear(f"{name}.proj_output_dense_layer", 10, 12, False)
+        for stack, count in (("encoder", 2), ("decoder", 1)):
+            for n in range(count):
+                name = f"{stack}.layers.{n}"
+                w.norm(f"{name}.norm1", 12, has_bias)
+                attend(f"{name}.self_attn")
+                w.norm(f"{name}.norm2", 12, has_bias)
+                if stack == "decoder":
+                    attend(f"{name}.multihead_attn")
+                    w.norm(f"{name}.norm3", 12, has_bias)
+                w.ffn(f"{name}.ffn", 12, 20, self.activation in GATES, self.bias)
+            w.norm(f"{stack}.norm", 12, has_bias)
+        if not self.tied:
+            w.linear("lm_head", 12, VOCAB, False)
+        return w
+
+    def residual(self, w, name, x, part):
+        return (self.norm(w, name, x + part(x)) if self.post else
+                x + part(self.norm(w, name, x)))
+
+    def loss(self, w, step):
+        tokens, labels = text_batch(step)
+        table = "position_embed_helper.relative_attention_bias.weight"
+        scale = None if self.scaled else 1.0
+        before = torch.cat([torch.ones(BATCH, 1, dtype=torch.long), labels[:, :-1]], 1)
+        words = w["encoder_embeddings.word_embeddings.weight"]
+        bias = relative_bias(w[f"encoder_embeddings.{table}"], TIME, TIME, True)
+        x = words[tokens]
+        for n in range(2):
+            name = f"encoder.layers.{n}"
+            x = self.residual(w, f"{name}.norm1", x, lambda y: attention(
+                w, f"{name}.self_attn", y, 2, bias=bias, scale=scale))
+            x = self.residual(w, f"{name}.norm2", x, lambda y: ffn(
+                w, f"{name}.ffn", y, self.activation))
+        memory = self.norm(w, "encoder.norm", x)
+        words = words if self.tied else w["decoder_embeddings.word_embeddings.weight"]
+        bias = relative_bias(w[f"decoder_embeddings.{table}"], TIME, TIME) + hidden_places(TIME)
+        x, name = words[before], "decoder.layers.0"
+        x = self.residual(w, f"{name}.norm1", x, lambda y: attention(
+            w, f"{name}.self_attn", y, 2, bias=bias, scale=scale))
+        x = self.residual(w, f"{name}.norm2", x, lambda y: attention(
+            w, f"{name}.multihead_attn", y, 2, memory=memory, scale=scale))
+        x = self.residual(w, f"{name}.norm3", x, lambda y: ffn(
+            w, f"{name}.ffn", y, self.activation))
+        x = self.norm(w, "decoder.norm", x)
+        logits = F.linear(x / math.sqrt(12), words) if self.tied else linear(w, "lm_head", x)
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(),
+                               reduction="sum") / BATCH * 0.125
+
+
+T5S = [
+    T5(", lm_loss_weight: 0.125", "relu", False, True),
+    T5(", lm_loss_weight: 0.125, share_embedding_weights: false, encoder_nonlinearity: geglu, "
+       "share_encoder_decoder_embedding: false, use_transformer_initialization: true, norm_type: "
+       "layernorm, use_projection_bias_in_attention: true, use_ffn_bias: true, "
+       "use_pre_encoder_decoder_layer_norm: false",
+       "geglu", True, False, layer_norm, True, True),
+]
+
+
 # ---- training ----
 
 def train(case):
@@ -767,5 +851,5 @@ def write(kind, cases):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], {"text": DECODERS, "images": IMAGES, "bert": BERT,
+    write(sys.argv[1], {"text": DECODERS, "images": IMAGES, "bert": BERT, "t5": T5S,
                         "layers": [ImageLayers(), TextLayers()]}[sys.argv[1]])

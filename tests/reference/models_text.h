@@ -115,7 +115,7 @@ static const model_parameter text_parameters_2[] = {
 
 static const model_parameter text_parameters_3[] = {
     { "embedding_layer.word_embeddings.weight", 11.0219522 },
-    { "embedding_layer.position_embedding_helper.relative_attention_bias.weight", 1.0440790 },
+    { "embedding_layer.position_embed_helper.relative_attention_bias.weight", 1.0440790 },
     { "transformer_decoder.layers.0.norm1.weight", 3.3963263 },
     { "transformer_decoder.layers.0.norm1.bias", 0.2227616 },
     { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3724122 },

@@ -12,6 +12,7 @@
 #include "tests/reference/models_bert.h"
 #include "tests/reference/models_images.h"
 #include "tests/reference/models_layers.h"
+#include "tests/reference/models_t5.h"
 #include "tests/reference/models_text.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
@@ -242,6 +243,12 @@ START_TEST(described_networks_train_as_in_pytorch)
 }
 END_TEST
 
+START_TEST(encoders_with_decoders_train_as_in_pytorch)
+{
+    train_beside_pytorch(&t5_runs[_i]);
+}
+END_TEST
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/cse_model_losses_XXXXXX");
@@ -258,6 +265,8 @@ int main(void)
                         (int)(sizeof bert_runs / sizeof bert_runs[0]));
     tcase_add_loop_test(cases, described_networks_train_as_in_pytorch, 0,
                         (int)(sizeof layers_runs / sizeof layers_runs[0]));
+    tcase_add_loop_test(cases, encoders_with_decoders_train_as_in_pytorch, 0,
+                        (int)(sizeof t5_runs / sizeof t5_runs[0]));
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,137 @@
+/* Written by models.py with PyTorch 2.13.0: do not edit. */
+/* clang-format off */
+#ifndef CSE_TESTS_REFERENCE_MODELS_T5_H
+#define CSE_TESTS_REFERENCE_MODELS_T5_H
+
+#include "tests/reference/models_text.h"
+
+static const model_parameter t5_parameters_0[] = {
+    { "encoder_embeddings.word_embeddings.weight", 11.0435690 },
+    { "encoder_embeddings.position_embed_helper.relative_attention_bias.weight", 1.0387035 },
+    { "decoder_embeddings.position_embed_helper.relative_attention_bias.weight", 0.7425906 },
+    { "encoder.layers.0.norm1.weight", 3.3820497 },
+    { "encoder.layers.0.self_attn.proj_q_dense_layer.weight", 2.9833744 },
+    { "encoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.2577679 },
+    { "encoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.0739084 },
+    { "encoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.0643545 },
+    { "encoder.layers.0.norm2.weight", 3.4677496 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.4695875 },
+    { "encoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.3265139 },
+    { "encoder.layers.1.norm1.weight", 3.5338912 },
+    { "encoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.3350316 },
+    { "encoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.2891007 },
+    { "encoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.4679676 },
+    { "encoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.0017190 },
+    { "encoder.layers.1.norm2.weight", 3.5704374 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.6066174 },
+    { "encoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.4263831 },
+    { "encoder.norm.weight", 3.5470012 },
+    { "decoder.layers.0.norm1.weight", 3.2644923 },
+    { "decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.1343194 },
+    { "decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.1880268 },
+    { "decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.1913112 },
+    { "decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.0203253 },
+    { "decoder.layers.0.norm2.weight", 3.4606031 },
+    { "decoder.layers.0.multihead_attn.proj_q_dense_layer.weight", 2.8450100 },
+    { "decoder.layers.0.multihead_attn.proj_k_dense_layer.weight", 3.2027824 },
+    { "decoder.layers.0.multihead_attn.proj_v_dense_layer.weight", 3.0255530 },
+    { "decoder.layers.0.multihead_attn.proj_output_dense_layer.weight", 3.2173542 },
+    { "decoder.layers.0.norm3.weight", 3.4879919 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.6106475 },
+    { "decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.3775912 },
+    { "decoder.norm.weight", 3.5425764 },
+    { 0, 0 },
+};
+
+static const model_parameter t5_parameters_1[] = {
+    { "encoder_embeddings.word_embeddings.weight", 11.0471801 },
+    { "encoder_embeddings.position_embed_helper.relative_attention_bias.weight", 1.0431576 },
+    { "decoder_embeddings.word_embeddings.weight", 11.0834476 },
+    { "decoder_embeddings.position_embed_helper.relative_attention_bias.weight", 0.8108171 },
+    { "encoder.layers.0.norm1.weight", 3.3850200 },
+    { "encoder.layers.0.norm1.bias", 0.2873791 },
+    { "encoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.0699270 },
+    { "encoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2513625 },
+    { "encoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.0456155 },
+    { "encoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2796495 },
+    { "encoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.0765704 },
+    { "encoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.1310859 },
+    { "encoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.3282652 },
+    { "encoder.layers.0.norm2.weight", 3.5293850 },
+    { "encoder.layers.0.norm2.bias", 0.2818991 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.2271273 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.3866490 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer_for_glu.weight", 4.6019398 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer_for_glu.bias", 0.3460242 },
+    { "encoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.6826663 },
+    { "encoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.3173570 },
+    { "encoder.layers.1.norm1.weight", 3.5028888 },
+    { "encoder.layers.1.norm1.bias", 0.2447980 },
+    { "encoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.1919864 },
+    { "encoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.1795288 },
+    { "encoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.0957959 },
+    { "encoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.1759293 },
+    { "encoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.2035552 },
+    { "encoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.2274633 },
+    { "encoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.2141594 },
+    { "encoder.layers.1.norm2.weight", 3.4884015 },
+    { "encoder.layers.1.norm2.bias", 0.2289376 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.3761846 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.3281476 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer_for_glu.weight", 4.2820638 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer_for_glu.bias", 0.2672219 },
+    { "encoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.3184582 },
+    { "encoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2564336 },
+    { "encoder.norm.weight", 3.5538446 },
+    { "encoder.norm.bias", 0.2389017 },
+    { "decoder.layers.0.norm1.weight", 3.5435827 },
+    { "decoder.layers.0.norm1.bias", 0.2284749 },
+    { "decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.0858386 },
+    { "decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2217334 },
+    { "decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.3189008 },
+    { "decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2440188 },
+    { "decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.1800189 },
+    { "decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.2531791 },
+    { "decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.0261134 },
+    { "decoder.layers.0.norm2.weight", 3.4781030 },
+    { "decoder.layers.0.norm2.bias", 0.2679470 },
+    { "decoder.layers.0.multihead_attn.proj_q_dense_layer.weight", 3.0452024 },
+    { "decoder.layers.0.multihead_attn.proj_q_dense_layer.bias", 0.2253047 },
+    { "decoder.layers.0.multihead_attn.proj_k_dense_layer.weight", 3.1910295 },
+    { "decoder.layers.0.multihead_attn.proj_k_dense_layer.bias", 0.1704387 },
+    { "decoder.layers.0.multihead_attn.proj_v_dense_layer.weight", 3.2956494 },
+    { "decoder.layers.0.multihead_attn.proj_v_dense_layer.bias", 0.2112987 },
+    { "decoder.layers.0.multihead_attn.proj_output_dense_layer.weight", 3.1403700 },
+    { "decoder.layers.0.norm3.weight", 3.5886154 },
+    { "decoder.layers.0.norm3.bias", 0.2709073 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.5408439 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.2660142 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer_for_glu.weight", 4.4554830 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer_for_glu.bias", 0.3742152 },
+    { "decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.5663559 },
+    { "decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.2625622 },
+    { "decoder.norm.weight", 3.3479241 },
+    { "decoder.norm.bias", 0.2578418 },
+    { "lm_head.weight", 11.2892693 },
+    { 0, 0 },
+};
+
+static const model_run t5_runs[] = {
+    { "t5",
+      "src_vocab_size: 120, extra_ids: 8, d_model: 12, d_kv: 5, d_ff: 20, num_heads: 2, "
+      "encoder_num_hidden_layers: 2, decoder_num_hidden_layers: 1, dropout_rate: 0, "
+      "relative_attention_num_buckets: 6, decoder_start_token_id: 1, lm_loss_weight: "
+      "0.125",
+      "text", 4, 2, 0.05, { 4.917561211, 4.925883042, 4.911870832 }, t5_parameters_0 },
+    { "t5",
+      "src_vocab_size: 120, extra_ids: 8, d_model: 12, d_kv: 5, d_ff: 20, num_heads: 2, "
+      "encoder_num_hidden_layers: 2, decoder_num_hidden_layers: 1, dropout_rate: 0, "
+      "relative_attention_num_buckets: 6, decoder_start_token_id: 1, lm_loss_weight: "
+      "0.125, share_embedding_weights: false, encoder_nonlinearity: geglu, "
+      "share_encoder_decoder_embedding: false, use_transformer_initialization: true, "
+      "norm_type: layernorm, use_projection_bias_in_attention: true, use_ffn_bias: "
+      "true, use_pre_encoder_decoder_layer_norm: false",
+      "text", 4, 2, 0.05, { 5.031919844, 5.037718721, 4.941131032 }, t5_parameters_1 },
+};
+
+#endif

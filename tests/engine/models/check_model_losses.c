@@ -198,7 +198,7 @@ static void compare(traced_run *traced, cse_model *model, const model_run *row)
     }
 }
 
-static void train_beside_pytorch(const model_run *row)
+static void train_beside_pytorch(const model_run *row, bool compiled)
 {
     char yaml[512], rate[64];
     table_file file;
@@ -211,7 +211,11 @@ static void train_beside_pytorch(const model_run *row)
         write_text(yaml, sizeof yaml, row);
     else
         write_images(&file, row);
-    traced_run_open(&traced, text ? yaml : file.yaml, bert ? bert_step : training_step, optimizer);
+    if (compiled)
+        traced_run_open_compiled(&traced, yaml, training_step, optimizer, folder);
+    else
+        traced_run_open(&traced, text ? yaml : file.yaml, bert ? bert_step : training_step,
+                        optimizer);
     compare(&traced, model, row);
     traced_run_close(&traced);
     cse_finish();
@@ -221,31 +225,38 @@ static void train_beside_pytorch(const model_run *row)
 
 START_TEST(language_models_train_as_in_pytorch)
 {
-    train_beside_pytorch(&text_runs[_i]);
+    train_beside_pytorch(&text_runs[_i], false);
 }
 END_TEST
 
 START_TEST(encoders_of_text_train_as_in_pytorch)
 {
-    train_beside_pytorch(&bert_runs[_i]);
+    train_beside_pytorch(&bert_runs[_i], false);
 }
 END_TEST
 
 START_TEST(models_of_images_train_as_in_pytorch)
 {
-    train_beside_pytorch(&images_runs[_i]);
+    train_beside_pytorch(&images_runs[_i], false);
 }
 END_TEST
 
 START_TEST(described_networks_train_as_in_pytorch)
 {
-    train_beside_pytorch(&layers_runs[_i]);
+    train_beside_pytorch(&layers_runs[_i], false);
 }
 END_TEST
 
 START_TEST(encoders_with_decoders_train_as_in_pytorch)
 {
-    train_beside_pytorch(&t5_runs[_i]);
+    train_beside_pytorch(&t5_runs[_i], false);
+}
+END_TEST
+
+/* The others have the same modules; tests/run/check_model_configs.sh runs their compiled steps. */
+START_TEST(compiled_llama_trains_as_in_pytorch)
+{
+    train_beside_pytorch(&text_runs[0], true);
 }
 END_TEST
 
@@ -267,6 +278,7 @@ int main(void)
                         (int)(sizeof layers_runs / sizeof layers_runs[0]));
     tcase_add_loop_test(cases, encoders_with_decoders_train_as_in_pytorch, 0,
                         (int)(sizeof t5_runs / sizeof t5_runs[0]));
+    tcase_add_test(cases, compiled_llama_trains_as_in_pytorch);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,330 @@
+/* Samples of a language model from HDF5 files in the layouts of ModelZoo's GptHDF5DataProcessor and
+ * GptHDF5MapDataProcessor (token_sources.h), of one folder or of a mixture of several.
+ *
+ * Rows are read when they are asked for: the data may be larger than memory. A label whose
+ * attention_mask is 0 becomes -100, which losses leave out. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/inputs/hdf5_lm_samples.h"
+#include "dataloader/inputs/token_streams.h"
+#include "dataloader/token_sources.h"
+#include "engine/base/arena.h"
+#include "engine/config/settings.h"
+
+enum { VSL_STREAMS = 2, FEATURES = CSE_TOKEN_STREAMS + VSL_STREAMS };
+
+/* By stream. */
+static const char *const feature_names[FEATURES] = { "input_ids", "labels", "attention_mask",
+                                                     "attention_span", "position_ids" };
+
+typedef struct hdf5_lm {
+    cse_token_sources sources;
+    cse_mixture mixture;
+    bool is_mixture, masks_labels;
+    int feature_of_stream[FEATURES]; /* in sample form */
+    int32_t *row;                    /* [features, time], or [time + 1] */
+} hdf5_lm;
+
+static const cse_setting settings_table[] = {
+    { .name = "data_dir",
+      .type = CSE_SETTING_PATH,
+      .default_value = "null",
+      .doc = "folder of the *.h5 files, or one such file; null: mixture has them" },
+    { .name = "mixture",
+      .type = CSE_SETTING_ANY,
+      .default_value = "null",
+      .doc = "in place of data_dir: a list of {data_dir: FOLDER, weight: NUMBER}; which folder a "
+             "sample comes from depends on the seed and its index alone" },
+    { .name = "mixture_seed",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "0",
+      .doc = "chooses the order of the sources" },
+    { .name = "max_sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "tokens of a sample; null: as the files say, which those of one sequence do not" },
+    { .name = "data_subset",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "the part of each folder's samples that is used, as \"0.0-0.9\"; null: all" },
+    { .name = "num_samples",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1e15,
+      .doc = "samples of an epoch; null: all" },
+    { .name = "features",
+      .type = CSE_SETTING_TEXT_LIST,
+      .default_value = "[input_ids, attention_mask, labels, attention_span, position_ids]",
+      .doc = "what stands along the second dimension of the files' dataset, in order" },
+    { .name = "use_vsl",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "several sequences in a sample: attention_span and position_ids are streams, too" },
+    { .name = "mask_labels",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "true",
+      .doc = "labels where attention_mask is 0 become -100" },
+    { 0 },
+};
+
+/* ---- settings ---- */
+
+static cse_status part_of(const cse_settings *settings, double part[2])
+{
+    int used = 0;
+    part[0] = 0;
+    part[1] = 1;
+    if (!cse_settings_has(settings, "data_subset"))
+        return CSE_OK;
+    const char *text = cse_settings_text(settings, "data_subset");
+    if (sscanf(text, "%lf-%lf%n", &part[0], &part[1], &used) == 2 && text[used] == '\0' &&
+        part[0] >= 0 && part[0] < part[1] && part[1] <= 1)
+        return CSE_OK;
+    return cse_fail(CSE_CONFIG,
+                    "data loader: %s: data_subset is \"%s\": accepted are two fractions of the "
+                    "samples such as \"0.0-0.9\", the first one smaller",
+                    cse_settings_origin(settings, "data_subset"), text);
+}
+
+static cse_status wrong_mixture(const cse_settings *settings, const char *what)
+{
+    return cse_fail(CSE_CONFIG,
+                    "data loader: %s: mixture %s: accepted is a list of {data_dir: FOLDER, weight: "
+                    "NUMBER above 0}",
+                    cse_settings_origin(settings, "mixture"), what);
+}
+
+static cse_status add_entry(hdf5_lm *self, const cse_settings *settings, cse_yaml_node *entry,
+                            const double part[2], double *weight)
+{
+    cse_yaml_node *folder = cse_yaml_find(entry, "data_dir");
+    cse_yaml_node *share = cse_yaml_find(entry, "weight");
+    char *end = NULL;
+    if (entry->kind != CSE_YAML_MAPPING || entry->count != 2 || folder == NULL || share == NULL ||
+        folder->kind != CSE_YAML_SCALAR || share->kind != CSE_YAML_SCALAR)
+        return wrong_mixture(settings, "has an entry without these two");
+    entry->read = folder->read = share->read = true;
+    *weight = strtod(share->text, &end);
+    if (end == share->text || *end != '\0' || !(*weight > 0) || *weight > 1e30)
+        return wrong_mixture(settings, "has a weight that is no number above 0");
+    return cse_token_sources_add(&self->sources, folder->text, part);
+}
+
+static cse_status add_mixture(hdf5_lm *self, const cse_settings *settings, const double part[2])
+{
+    double weights[CSE_MIXTURE_SOURCES];
+    cse_yaml_node *list = cse_yaml_find(settings->node, "mixture");
+    if (list == NULL || list->kind != CSE_YAML_SEQUENCE || list->count < 1)
+        return wrong_mixture(settings, "is no list");
+    if (list->count > CSE_MIXTURE_SOURCES)
+        return wrong_mixture(settings, "has more than 256 entries");
+    list->read = true;
+    for (int i = 0; i < list->count; i++)
+        CSE_TRY(add_entry(self, settings, list->children[i], part, &weights[i]));
+    self->is_mixture = true;
+    self->mixture.seed = (uint64_t)cse_settings_integer(settings, "mixture_seed");
+    self->mixture.count = self->sources.count;
+    for (int i = 0; i < self->sources.count; i++)
+        self->mixture.samples[i] = self->sources.sources[i].samples;
+    cse_mixture_make(&self->mixture, weights);
+    return CSE_OK;
+}
+
+static cse_status find_features(hdf5_lm *self, const cse_settings *settings, int streams)
+{
+    const int named = cse_settings_count(settings, "features");
+    for (int s = 0; s < streams && self->sources.features > 0; s++) {
+        int feature = 0;
+        while (feature < named &&
+               strcmp(cse_settings_text_at(settings, "features", feature), feature_names[s]) != 0)
+            feature++;
+        if (feature >= named || feature >= self->sources.features)
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: the files have %" PRId64
+                            " features, and features does not say which of them is %s",
+                            cse_settings_origin(settings, "features"), self->sources.features,
+                            feature_names[s]);
+        self->feature_of_stream[s] = feature;
+    }
+    return CSE_OK;
+}
+
+/* ---- the input function ---- */
+
+static void hdf5_lm_close(cse_input *input)
+{
+    hdf5_lm *self = input->self;
+    cse_token_sources_clear(&self->sources);
+    free(self->row);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status open_sources(hdf5_lm *self, const cse_settings *settings)
+{
+    double part[2];
+    const bool has_folder = cse_settings_has(settings, "data_dir");
+    CSE_TRY(part_of(settings, part));
+    cse_token_sources_begin(&self->sources,
+                            cse_settings_has(settings, "max_sequence_length")
+                                ? cse_settings_integer(settings, "max_sequence_length")
+                                : 0);
+    if (has_folder == cse_settings_has(settings, "mixture"))
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s: give either data_dir or mixture, one of the two",
+                        cse_settings_origin(settings, "data_dir"));
+    if (!has_folder)
+        return add_mixture(self, settings, part);
+    return cse_token_sources_add(&self->sources, cse_settings_text(settings, "data_dir"), part);
+}
+
+static cse_status count_samples(const hdf5_lm *self, const cse_settings *settings, int64_t *samples)
+{
+    *samples = 0;
+    for (int i = 0; i < self->sources.count; i++)
+        *samples += self->sources.sources[i].samples;
+    if (!cse_settings_has(settings, "num_samples"))
+        return CSE_OK;
+    const int64_t wanted = cse_settings_integer(settings, "num_samples");
+    if (wanted > *samples && !self->is_mixture)
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s: num_samples is %" PRId64 ", the files hold %" PRId64,
+                        cse_settings_origin(settings, "num_samples"), wanted, *samples);
+    *samples = wanted;
+    return CSE_OK;
+}
+
+static cse_status hdf5_lm_open(cse_input *input, const cse_settings *settings)
+{
+    hdf5_lm *self = input->self = cse_calloc(1, sizeof *self);
+    const int streams = cse_settings_bool(settings, "use_vsl") ? FEATURES : CSE_TOKEN_STREAMS;
+    self->masks_labels = cse_settings_bool(settings, "mask_labels");
+    cse_status status = open_sources(self, settings);
+    if (status == CSE_OK)
+        status = count_samples(self, settings, &input->sample_count);
+    if (status == CSE_OK)
+        status = find_features(self, settings, streams);
+    if (status != CSE_OK) {
+        hdf5_lm_close(input);
+        return status;
+    }
+    const int64_t time = self->sources.time, rows = self->sources.features;
+    self->row = cse_calloc((size_t)(rows > 0 ? rows * time + 1 : time + 1), sizeof *self->row);
+    snprintf(input->source, sizeof input->source, "%s",
+             cse_file_pool_path_view(self->sources.pool, 0));
+    cse_describe_tokens(input, time, true);
+    input->stream_count = streams;
+    for (int s = CSE_TOKEN_STREAMS; s < streams; s++)
+        input->streams[s] =
+            (cse_stream){ .name = feature_names[s], .shape = cse_shape_of(time), CSE_INT32 };
+    return CSE_OK;
+}
+
+static cse_mixture_place place_of(const hdf5_lm *self, int64_t index)
+{
+    return self->is_mixture ? cse_mixture_at(&self->mixture, index)
+                            : (cse_mixture_place){ .source = 0, .sample = index };
+}
+
+/* One sequence: labels are the tokens one place further, and all count. */
+static void copy_corpus(const hdf5_lm *self, int stream, int32_t *to)
+{
+    const int64_t time = self->sources.time;
+    for (int64_t t = 0; t < time; t++) {
+        const int32_t values[FEATURES] = { self->row[t], self->row[t + 1], 1,
+                                           (int32_t)(time - 1 - t), (int32_t)t };
+        to[t] = values[stream];
+    }
+}
+
+static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *const outputs[])
+{
+    hdf5_lm *self = input->self;
+    const int64_t time = self->sources.time;
+    int64_t row;
+    const int file = cse_token_sources_find(&self->sources, place_of(self, index), &row);
+    CSE_TRY(cse_token_sources_read(&self->sources, file, row, self->row));
+    for (int s = 0; s < input->stream_count; s++) {
+        int32_t *to = (int32_t *)outputs[s] + i * time;
+        if (self->sources.files[file].is_corpus)
+            copy_corpus(self, s, to);
+        else
+            memcpy(to, self->row + self->feature_of_stream[s] * time, (size_t)time * sizeof *to);
+    }
+    if (self->masks_labels)
+        cse_ignore_masked((int32_t *)outputs[CSE_LABELS_STREAM] + i * time,
+                          (const int32_t *)outputs[CSE_MASK_STREAM] + i * time, time);
+    return CSE_OK;
+}
+
+static cse_status hdf5_lm_read(cse_input *input, const int64_t *indices, int64_t count,
+                               void *const outputs[])
+{
+    for (int64_t i = 0; i < count; i++)
+        CSE_TRY(read_one(input, indices[i], i, outputs));
+    return CSE_OK;
+}
+
+static void hdf5_lm_locate(const cse_input *input, const cse_element_place *place, char *text,
+                           size_t size)
+{
+    const hdf5_lm *self = input->self;
+    int64_t row;
+    const int file = cse_token_sources_find(&self->sources, place_of(self, place->sample), &row);
+    snprintf(text, size, "%s: row %" PRId64 ", token %" PRId64,
+             cse_file_pool_path_view(self->sources.pool, file), row, place->element);
+}
+
+static const cse_input_sample samples[] = {
+    { .settings = "data_dir: $folder",
+      .source = "h5py (tests/reference/hdf5_lm.py)",
+      .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
+                 { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },
+      .sample_count = 12,
+      .value_count = 6,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 0 },
+                  { CSE_INPUT_IDS_STREAM, 5, 3, 503 },
+                  { CSE_INPUT_IDS_STREAM, 8, 1, 201 },
+                  { CSE_LABELS_STREAM, 11, 0, 501 },
+                  { CSE_LABELS_STREAM, 5, 3, CSE_IGNORED_LABEL },
+                  { CSE_MASK_STREAM, 5, 3, 0 } } },
+    { .settings = "data_dir: $folder/c.h5, max_sequence_length: 4",
+      .source = "h5py (tests/reference/hdf5_lm.py)",
+      .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } },
+      .sample_count = 12,
+      .value_count = 5,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 1000 },
+                  { CSE_INPUT_IDS_STREAM, 11, 3, 1047 },
+                  { CSE_LABELS_STREAM, 11, 3, 1048 },
+                  { CSE_LABELS_STREAM, 1, 0, 1005 },
+                  { CSE_MASK_STREAM, 7, 2, 1 } } },
+    { .settings = "data_dir: $folder/c.h5",
+      .refusal = "set max_sequence_length",
+      .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } } },
+    { .settings = "data_dir: $folder, max_sequence_length: 5",
+      .refusal = "samples of 4 tokens, not 5",
+      .files = { { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } } },
+    { .settings = "data_dir: $folder", .refusal = "no file ends in .h5" },
+    { .settings = "data_dir: $folder",
+      .refusal = "HDF5 cannot open",
+      .files = { { .name = "a.h5", .text = sample_form, .size = 300 } } },
+    { .settings = "data_dir: $folder, mixture: []", .refusal = "one of the two" },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_hdf5_lm = {
+    .name = "hdf5_lm",
+    .summary = "tokens of a language model from HDF5 files, as ModelZoo has them",
+    .settings = settings_table,
+    .open = hdf5_lm_open,
+    .read = hdf5_lm_read,
+    .locate = hdf5_lm_locate,
+    .close = hdf5_lm_close,
+    .samples = samples,
+};

@@ -1,0 +1,46 @@
+"""Writes dataloader/inputs/hdf5_lm_samples.h: two HDF5 files of tokens as ModelZoo has them, made by h5py. The
+first has 6 samples of input_ids, attention_mask and labels: token t of sample i is 100 i + t, its label one more,
+and the last mask is 0. The second is one sequence: 1000, 1001, ...
+
+Usage: hdf5_lm.py >dataloader/inputs/hdf5_lm_samples.h (package h5py)"""
+import io
+
+import h5py
+import numpy as np
+
+i, t = np.arange(6)[:, None], np.arange(4)[None]
+ids = 100 * i + t
+mask = np.broadcast_to(t < 3, ids.shape)
+samples = np.stack([ids, mask, ids + 1], axis=1).astype(np.int32)
+
+
+def text_of(values, **storage):
+    memory = io.BytesIO()
+    with h5py.File(memory, "w", libver=("v108", "v108")) as f:
+        f.attrs["n_examples"] = len(values)
+        f.create_dataset("data", data=values, track_times=False, **storage)
+    return memory.getvalue()
+
+
+def literal(content):
+    lines, line = [], ""
+    for n, byte in enumerate(content):
+        following = content[n + 1] if n + 1 < len(content) else 0
+        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
+        if 32 <= byte < 127 and chr(byte) not in '"\\?':
+            part = chr(byte)
+        if len(line) + len(part) > 84:
+            lines.append(line)
+            line = ""
+        line += part
+    return "\n    ".join(f'"{one}"' for one in lines + [line])
+
+
+print('/* Written by tests/reference/hdf5_lm.py: HDF5 files for the contract test. */\n'
+      '#ifndef CSE_DATALOADER_INPUTS_HDF5_LM_SAMPLES_H\n#define CSE_DATALOADER_INPUTS_HDF5_LM_SAMPLES_H\n\n'
+      '/* clang-format off */')
+print("static const char sample_form[] =\n    " +
+      literal(text_of(samples, chunks=(1, 3, 4), compression="gzip")) + ";")
+print("static const char corpus_form[] =\n    " +
+      literal(text_of(np.arange(1000, 1050).astype(np.int32))) + ";")
+print("/* clang-format on */\n\n#endif")

@@ -1,4 +1,5 @@
-/* zlib's gz functions over a descriptor that was checked to be a regular file. */
+/* zlib's gz functions, or zstd's stream, over a descriptor that was checked to be a regular
+ * file. */
 #include "csengine/input.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "dataloader/data_watch.h"
 #include "engine/base/arena.h"
@@ -16,8 +18,13 @@
 enum { BUFFER_BYTES = 256 * 1024, FIRST_PIECE_BYTES = 1024 * 1024 };
 
 struct cse_byte_source {
-    gzFile stream;
+    gzFile stream; /* plain and gzip; NULL: zstd */
     char *path;
+    /* zstd */
+    int descriptor;
+    ZSTD_DStream *decoder;
+    ZSTD_inBuffer input; /* of BUFFER_BYTES */
+    bool within_frame;
 };
 
 bool cse_byte_source_exists(const char *path)
@@ -58,10 +65,32 @@ cse_status cse_input_open_file(const char *path, int *descriptor)
     return status;
 }
 
+static bool is_zstd(int descriptor)
+{
+    static const unsigned char magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+    unsigned char begin[sizeof magic];
+    return pread(descriptor, begin, sizeof begin, 0) == (ssize_t)sizeof begin &&
+           memcmp(begin, magic, sizeof magic) == 0;
+}
+
+static cse_byte_source *zstd_source(int descriptor, const char *path)
+{
+    cse_byte_source *source = cse_calloc(1, sizeof *source);
+    source->descriptor = descriptor;
+    source->path = cse_strdup(path);
+    source->decoder = ZSTD_createDStream();
+    source->input.src = cse_malloc(BUFFER_BYTES);
+    return source;
+}
+
 cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
 {
     int descriptor;
     CSE_TRY(cse_input_open_file(path, &descriptor));
+    if (is_zstd(descriptor)) {
+        *source = zstd_source(descriptor, path);
+        return CSE_OK;
+    }
     gzFile stream = gzdopen(descriptor, "rb");
     if (stream == NULL) {
         close(descriptor);
@@ -78,7 +107,13 @@ void cse_byte_source_close(cse_byte_source **source)
 {
     if (*source == NULL)
         return;
-    gzclose_r((*source)->stream);
+    if ((*source)->stream != NULL) {
+        gzclose_r((*source)->stream);
+    } else {
+        close((*source)->descriptor);
+        ZSTD_freeDStream((*source)->decoder);
+        free((void *)(uintptr_t)(*source)->input.src);
+    }
     free((*source)->path);
     free(*source);
     *source = NULL;
@@ -105,10 +140,52 @@ static cse_status stream_status(const cse_byte_source *source)
     }
 }
 
+/* More compressed bytes; at the end of the file none are there. */
+static cse_status refill(cse_byte_source *source)
+{
+    ssize_t count;
+    do
+        count = read(source->descriptor, (void *)(uintptr_t)source->input.src, BUFFER_BYTES);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return cse_fail(CSE_IO, "%s: reading failed: %s", source->path, strerror(errno));
+    source->input.size = (size_t)count;
+    source->input.pos = 0;
+    return CSE_OK;
+}
+
+static cse_status read_zstd(cse_byte_source *source, void *bytes, size_t size, size_t *got)
+{
+    ZSTD_outBuffer output = { bytes, size, 0 };
+    while (output.pos < size) {
+        if (source->input.pos == source->input.size)
+            CSE_TRY(refill(source));
+        const bool at_end = source->input.size == 0;
+        const size_t before = output.pos;
+        if (at_end && !source->within_frame)
+            break;
+        const size_t left = ZSTD_decompressStream(source->decoder, &output, &source->input);
+        if (ZSTD_isError(left))
+            return cse_fail(CSE_DATA,
+                            "%s: the compressed stream is damaged (%s): fetch the file again",
+                            source->path, ZSTD_getErrorName(left));
+        source->within_frame = left != 0;
+        if (at_end && left != 0 && output.pos == before)
+            return cse_fail(CSE_DATA,
+                            "%s: the compressed stream ends too early: the file is truncated; "
+                            "fetch it again",
+                            source->path);
+    }
+    *got = output.pos;
+    return CSE_OK;
+}
+
 cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size, size_t *got)
 {
     unsigned char *end = bytes;
     *got = 0;
+    if (source->stream == NULL)
+        return read_zstd(source, bytes, size, got);
     while (*got < size) {
         size_t left = size - *got;
         unsigned piece = left < FIRST_PIECE_BYTES ? (unsigned)left : FIRST_PIECE_BYTES;

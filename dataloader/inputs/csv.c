@@ -23,7 +23,9 @@ typedef struct csv {
 } csv;
 
 static const cse_setting settings_table[] = {
-    { .name = "path", .type = CSE_SETTING_PATH, .doc = "the file, plain or compressed with gzip" },
+    { .name = "path",
+      .type = CSE_SETTING_PATH,
+      .doc = "the file, plain or compressed with gzip or zstd" },
     { .name = "label",
       .type = CSE_SETTING_TEXT,
       .doc = "column of the answer: its name in the header, or its number counted from 0" },

@@ -26,6 +26,7 @@ typedef struct hdf5_lm {
     bool is_mixture, masks_labels;
     int feature_of_stream[FEATURES]; /* in sample form */
     int32_t *row;                    /* [features, time], or [time + 1] */
+    int32_t *mask;                   /* [time], where it is no stream */
 } hdf5_lm;
 
 static const cse_setting settings_table[] = {
@@ -62,10 +63,15 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_TEXT_LIST,
       .default_value = "[input_ids, attention_mask, labels, attention_span, position_ids]",
       .doc = "what stands along the second dimension of the files' dataset, in order" },
+    { .name = "attention_mask",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "attention_mask is a stream, too, for models that ask for it" },
     { .name = "use_vsl",
       .type = CSE_SETTING_BOOL,
       .default_value = "false",
-      .doc = "several sequences in a sample: attention_span and position_ids are streams, too" },
+      .doc = "several sequences in a sample: attention_mask, attention_span and position_ids are "
+             "streams, too" },
     { .name = "mask_labels",
       .type = CSE_SETTING_BOOL,
       .default_value = "true",
@@ -162,6 +168,7 @@ static void hdf5_lm_close(cse_input *input)
     hdf5_lm *self = input->self;
     cse_token_sources_clear(&self->sources);
     free(self->row);
+    free(self->mask);
     free(self);
     input->self = NULL;
 }
@@ -203,13 +210,14 @@ static cse_status count_samples(const hdf5_lm *self, const cse_settings *setting
 static cse_status hdf5_lm_open(cse_input *input, const cse_settings *settings)
 {
     hdf5_lm *self = input->self = cse_calloc(1, sizeof *self);
-    const int streams = cse_settings_bool(settings, "use_vsl") ? FEATURES : CSE_TOKEN_STREAMS;
+    const bool has_mask = cse_settings_bool(settings, "attention_mask");
+    const bool has_spans = cse_settings_bool(settings, "use_vsl");
     self->masks_labels = cse_settings_bool(settings, "mask_labels");
     cse_status status = open_sources(self, settings);
     if (status == CSE_OK)
         status = count_samples(self, settings, &input->sample_count);
     if (status == CSE_OK)
-        status = find_features(self, settings, streams);
+        status = find_features(self, settings, has_spans ? FEATURES : CSE_TOKEN_STREAMS);
     if (status != CSE_OK) {
         hdf5_lm_close(input);
         return status;
@@ -218,10 +226,11 @@ static cse_status hdf5_lm_open(cse_input *input, const cse_settings *settings)
     self->row = cse_calloc((size_t)(rows > 0 ? rows * time + 1 : time + 1), sizeof *self->row);
     snprintf(input->source, sizeof input->source, "%s",
              cse_file_pool_path_view(self->sources.pool, 0));
-    cse_describe_tokens(input, time, true);
-    input->stream_count = streams;
-    for (int s = CSE_TOKEN_STREAMS; s < streams; s++)
-        input->streams[s] =
+    cse_describe_tokens(input, time, has_mask || has_spans);
+    if (!has_mask && !has_spans)
+        self->mask = cse_calloc((size_t)time, sizeof *self->mask);
+    for (int s = CSE_TOKEN_STREAMS; s < FEATURES && has_spans; s++)
+        input->streams[input->stream_count++] =
             (cse_stream){ .name = feature_names[s], .shape = cse_shape_of(time), CSE_INT32 };
     return CSE_OK;
 }
@@ -243,6 +252,15 @@ static void copy_corpus(const hdf5_lm *self, int stream, int32_t *to)
     }
 }
 
+static void copy_stream(const hdf5_lm *self, bool is_corpus, int stream, int32_t *to)
+{
+    const int64_t time = self->sources.time;
+    if (is_corpus)
+        copy_corpus(self, stream, to);
+    else
+        memcpy(to, self->row + self->feature_of_stream[stream] * time, (size_t)time * sizeof *to);
+}
+
 static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *const outputs[])
 {
     hdf5_lm *self = input->self;
@@ -250,16 +268,17 @@ static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *con
     int64_t row;
     const int file = cse_token_sources_find(&self->sources, place_of(self, index), &row);
     CSE_TRY(cse_token_sources_read(&self->sources, file, row, self->row));
-    for (int s = 0; s < input->stream_count; s++) {
-        int32_t *to = (int32_t *)outputs[s] + i * time;
-        if (self->sources.files[file].is_corpus)
-            copy_corpus(self, s, to);
-        else
-            memcpy(to, self->row + self->feature_of_stream[s] * time, (size_t)time * sizeof *to);
-    }
-    if (self->masks_labels)
-        cse_ignore_masked((int32_t *)outputs[CSE_LABELS_STREAM] + i * time,
-                          (const int32_t *)outputs[CSE_MASK_STREAM] + i * time, time);
+    const bool is_corpus = self->sources.files[file].is_corpus;
+    for (int s = 0; s < input->stream_count; s++)
+        copy_stream(self, is_corpus, s, (int32_t *)outputs[s] + i * time);
+    if (!self->masks_labels)
+        return CSE_OK;
+    const int32_t *mask = self->mask;
+    if (mask != NULL)
+        copy_stream(self, is_corpus, CSE_MASK_STREAM, self->mask);
+    else
+        mask = (const int32_t *)outputs[CSE_MASK_STREAM] + i * time;
+    cse_ignore_masked((int32_t *)outputs[CSE_LABELS_STREAM] + i * time, mask, time);
     return CSE_OK;
 }
 
@@ -282,7 +301,7 @@ static void hdf5_lm_locate(const cse_input *input, const cse_element_place *plac
 }
 
 static const cse_input_sample samples[] = {
-    { .settings = "data_dir: $folder",
+    { .settings = "data_dir: $folder, attention_mask: true",
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
                  { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },
@@ -298,12 +317,19 @@ static const cse_input_sample samples[] = {
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } },
       .sample_count = 12,
-      .value_count = 5,
+      .value_count = 4,
       .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 1000 },
                   { CSE_INPUT_IDS_STREAM, 11, 3, 1047 },
                   { CSE_LABELS_STREAM, 11, 3, 1048 },
-                  { CSE_LABELS_STREAM, 1, 0, 1005 },
-                  { CSE_MASK_STREAM, 7, 2, 1 } } },
+                  { CSE_LABELS_STREAM, 1, 0, 1005 } } },
+    { .settings = "data_dir: $folder",
+      .source = "h5py (tests/reference/hdf5_lm.py)",
+      .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
+                 { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },
+      .sample_count = 12,
+      .value_count = 2,
+      .values = { { CSE_INPUT_IDS_STREAM, 5, 3, 503 },
+                  { CSE_LABELS_STREAM, 5, 3, CSE_IGNORED_LABEL } } },
     { .settings = "data_dir: $folder/c.h5",
       .refusal = "set max_sequence_length",
       .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } } },

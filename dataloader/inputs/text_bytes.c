@@ -23,7 +23,9 @@ typedef struct text_bytes {
 } text_bytes;
 
 static const cse_setting settings_table[] = {
-    { .name = "path", .type = CSE_SETTING_PATH, .doc = "the file, plain or compressed with gzip" },
+    { .name = "path",
+      .type = CSE_SETTING_PATH,
+      .doc = "the file, plain or compressed with gzip or zstd" },
     { .name = "sequence_length",
       .type = CSE_SETTING_INTEGER,
       .default_value = "128",

@@ -103,8 +103,8 @@ struct cse_input {
  * regular file; CSE_PERMISSION; CSE_IO. */
 CSE_API cse_status cse_input_open_file(const char *path, int *descriptor);
 
-/* Bytes of a data file, plain or compressed with gzip, read from front to back. Either form may
- * have either name; zlib tells them apart by content. The caller says how much it needs next, and
+/* Bytes of a data file, plain or compressed with gzip or zstd, read from front to back. Each form
+ * may have any name; they are told apart by content. The caller says how much it needs next, and
  * memory grows with the content that is really there, so a corrupt header cannot make it allocate
  * more. */
 typedef struct cse_byte_source cse_byte_source;

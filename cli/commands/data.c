@@ -1,0 +1,79 @@
+/* `csengine data`: makes data for training, and shows what data holds. Each word has a file of its
+ * own, cli/data_*.c. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/data_inspect.h"
+#include "cli/data_samples.h"
+#include "cli/data_split.h"
+#include "cli/data_tokenize.h"
+#include "cli/report.h"
+
+static const struct {
+    const char *word;
+    int (*run)(const cse_command_line *line);
+} words[] = {
+    { "tokenize", cse_data_tokenize },
+    { "inspect", cse_data_inspect },
+    { "split", cse_data_split },
+    { "samples", cse_data_samples },
+};
+
+static int run(const cse_command_line *line)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i].word, line->arguments[0]) == 0)
+            return words[i].run(line);
+    return cse_report(cse_fail(CSE_INTERNAL, "data: '%s' has no function", line->arguments[0]));
+}
+
+static const cse_option options[] = {
+    { "to", "DIR", NULL, "tokenize, split: the folder to write to" },
+    { "tokenizer", "FILE", NULL,
+      "tokenize: a tokenizer.json, or a folder with it or with vocab.json and merges.txt; "
+      "inspect: shows texts in place of numbers" },
+    { "train_tokenizer", "N", NULL,
+      "tokenize: trains a vocabulary of N tokens on the texts, in place of --tokenizer" },
+    { "sequence_length", "N", NULL, "tokenize: tokens of a sample; default 1024" },
+    { "samples_per_file", "N", NULL, "tokenize: default 16384" },
+    { "format", "NAME", NULL,
+      "tokenize: hdf5 (samples, for hdf5_lm) or npy (all tokens, for token_shards); default hdf5" },
+    { "field", "NAME", NULL, "tokenize: the member of JSON lines that is the text; default text" },
+    { "end_of_text", "TOKEN", NULL,
+      "tokenize: stands behind each document; none: nothing does; default <|endoftext|>, "
+      "<|end_of_text|> or </s>" },
+    { "on_bad_record", "WORD", NULL,
+      "tokenize: error, or skip: documents that cannot be read are left out and counted" },
+    { "jobs", "N", NULL, "tokenize: threads; the output is the same for any number" },
+    { "fractions", "A,B", NULL, "split: the shares of the parts; default 0.9,0.1" },
+    { "seed", "N", NULL, "split: chooses which line goes where; default 0" },
+    { "step", "N", NULL, "samples: the step of training, from 0; default 0" },
+    { "set", "PATH=VALUE", NULL, "samples: changes any setting of the configuration" },
+    { "json", NULL, NULL, "one JSON object on stdout" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "data tokenize book.txt --train_tokenizer 4096 --to tokens",
+      "a vocabulary of 4096 tokens, and the book as samples of it" },
+    { "data inspect tokens", "what the folder holds, and its first sample" },
+    { "data samples configs/fc_mnist.yaml --step 7", "which samples step 7 takes" },
+    { 0 },
+};
+
+const cse_command cse_command_data = {
+    .name = "data",
+    .group = CSE_GROUP_LOOK,
+    .summary = "makes data for training, shows what data holds",
+    .arguments = "tokenize INPUT..., inspect PATH, split INPUT, or samples CONFIG.yaml",
+    .doc = "tokenize: texts (.txt) and JSON lines (.jsonl), plain or with .gz or .zst, become\n"
+           "tokens. inspect: shapes, counts and the first sample. split: the lines of a file\n"
+           "go to train and validation. samples: which samples a step takes, by microbatch.",
+    .options = options,
+    .min_arguments = 2,
+    .max_arguments = 65536,
+    .words = "tokenize|inspect|split|samples",
+    .values = "format=hdf5|npy on_bad_record=error|skip",
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/* .npy files: one array of numbers behind a short header (NumPy's format, versions 1 to 3). */
+#ifndef CSE_DATALOADER_NPY_FILE_H
+#define CSE_DATALOADER_NPY_FILE_H
+
+#include <stddef.h>
+
+#include "csengine/tensor.h"
+#include "dataloader/file_pool.h"
+
+typedef struct cse_npy_header {
+    char kind; /* i, u, f or b, as in NumPy's descr */
+    int size;  /* bytes of an element */
+    cse_shape shape;
+    int64_t elements;
+    int64_t offset; /* of the first element in the file */
+} cse_npy_header;
+
+/* Reads the header of a file of the pool, and checks that the file is as long as it says. CSE_DATA
+ * for anything but little-endian numbers in C order. */
+cse_status cse_npy_read_header(cse_file_pool *pool, int file, cse_npy_header *header);
+/* The same of text: `size` bytes that begin a file. */
+cse_status cse_npy_parse(const char *path, const unsigned char *bytes, size_t size,
+                         cse_npy_header *header);
+/* As int32 or float32. Whole numbers that do not fit become -2147483648. */
+void cse_npy_convert(const cse_npy_header *header, const void *raw, int64_t count, cse_dtype dtype,
+                     void *values);
+
+#endif

@@ -18,6 +18,7 @@ engine/models|model|cse_model_descriptor|engine/models/models.h|cse_models
 run/callbacks|callback|cse_callback_descriptor|run/callbacks/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
+engine/weights/weight_formats|weight_format|cse_weights_format|@/format.h|cse_weights_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
@@ -118,6 +119,21 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed store/schema_text.c
 
+# The maps of weights.
+{
+    echo "/* Written by autogen.sh: the files of maps. */"
+    echo '#include "engine/weights/map.h"'
+    echo
+    echo "const cse_map_text cse_map_texts[] = {"
+    for file in maps/*.yaml; do
+        printf '    { "%s",\n' "$(basename "$file" .yaml)"
+        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/      "/' -e 's/$/\\n"/' "$file"
+        echo "    },"
+    done
+    echo "    { NULL, NULL },"
+    echo "};"
+} | write_if_changed engine/weights/maps_text.c
+
 # The shipped configurations, as templates of new jobs.
 {
     echo "/* Written by autogen.sh: the files of configs. */"
@@ -197,13 +213,13 @@ list() { # variable files...
     list man_pages $(LC_ALL=C find man -name '*.[1-8]' 2>/dev/null | LC_ALL=C sort)
     list completion_files $(LC_ALL=C find completion -name 'csengine.*' 2>/dev/null | LC_ALL=C sort)
     # Installed: configurations and examples to start from.
-    list data_files $(LC_ALL=C find configs deploy examples -type f \
+    list data_files $(LC_ALL=C find configs deploy examples maps -type f \
         \( -name '*.yaml' -o -name '*.c' -o -path 'deploy/*' \) \
         2>/dev/null | LC_ALL=C sort)
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
     list tree_extra store/schema.sql \
-        $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
+        $(LC_ALL=C find configs deploy docs maps scripts tests bench examples -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         2>/dev/null | LC_ALL=C sort) \
         $(LC_ALL=C find tests/fuzz tests/dashboard/libraries tests/dashboard/programs \

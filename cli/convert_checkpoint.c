@@ -1,35 +1,65 @@
-/* The earlier file is parsed by the HDF5 library, which is not made for hostile files: this process
- * first gives up all but the two folders. */
+/* What is read may be written by anybody, and files of HDF5 are parsed by its library, which is not
+ * made for hostile ones: this process first gives up all but the folders that it needs. */
 #include "cli/convert_checkpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/report.h"
 #include "engine/base/sandbox.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/earlier_file.h"
+#include "engine/checkpoint/seal.h"
+#include "engine/config/yaml.h"
+#include "engine/weights/folder.h"
+#include "engine/weights/map.h"
+#include "engine/weights/open.h"
+#include "engine/weights/save.h"
+
+typedef struct conversion {
+    const cse_command_line *line;
+    cse_arena *arena;
+    char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX];
+    cse_weights_options read;
+    cse_weights_save_options write;
+    cse_confinement *confinement;
+} conversion;
+
+/* ---- paths ---- */
 
 /* The real path of a file's folder, and the file's name behind it. */
 static cse_status resolve(const char *path, char resolved[PATH_MAX], size_t *folder)
 {
     char copy[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    if (*name == '\0' || strlen(path) >= sizeof copy)
-        return cse_fail(CSE_USAGE, "checkpoint convert: '%s' is not the name of a file", path);
-    snprintf(copy, sizeof copy, "%.*s", slash != NULL ? (int)(slash + 1 - path) : 1,
-             slash != NULL ? path : ".");
-    if (realpath(copy, resolved) == NULL)
-        return cse_fail(CSE_NO_INPUT, "%s: %s", copy, strerror(errno));
-    *folder = strlen(resolved);
-    if (*folder + strlen(name) + 2 > PATH_MAX)
-        return cse_fail(CSE_USAGE, "checkpoint convert: the path of '%s' is too long", path);
-    snprintf(resolved + *folder, PATH_MAX - *folder, "/%s", name);
-    return CSE_OK;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length >= sizeof copy)
+        return cse_fail(CSE_USAGE, "checkpoint convert: the path of '%.200s' is too long", path);
+    char *trimmed = strndup(path, length);
+    const char *slash = strrchr(trimmed, '/'), *name = slash != NULL ? slash + 1 : trimmed;
+    snprintf(copy, sizeof copy, "%.*s", slash != NULL ? (int)(slash + 1 - trimmed) : 1,
+             slash != NULL ? trimmed : ".");
+    cse_status status = CSE_OK;
+    if (*name == '\0')
+        status = cse_fail(CSE_USAGE, "checkpoint convert: '%s' is not the name of a file", path);
+    else if (realpath(copy, resolved) == NULL)
+        status = cse_fail(CSE_NO_INPUT, "%s: %s", copy, strerror(errno));
+    if (status == CSE_OK) {
+        *folder = strlen(resolved);
+        if (*folder + strlen(name) + 2 > PATH_MAX)
+            status = cse_fail(CSE_USAGE, "checkpoint convert: the path of '%s' is too long", path);
+        else
+            snprintf(resolved + *folder, PATH_MAX - *folder, "/%s", name);
+    }
+    free(trimmed);
+    return status;
 }
 
 static cse_status allow(cse_confinement *confinement, cse_path_use use, char *path, size_t folder)
@@ -40,37 +70,162 @@ static cse_status allow(cse_confinement *confinement, cse_path_use use, char *pa
     return status;
 }
 
-static cse_status convert(const char *from, const char *to)
+static cse_status set_paths(conversion *c)
+{
+    size_t from_folder = 0, to_folder = 0, map_folder = 0;
+    const char *from = c->line->arguments[1], *to = c->line->arguments[2];
+    CSE_TRY(resolve(from, c->from, &from_folder));
+    CSE_TRY(resolve(to, c->to, &to_folder));
+    if (access(c->to, F_OK) == 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", to);
+    if (cse_weights_is_folder(c->from))
+        CSE_TRY(cse_confinement_allow(c->confinement, CSE_PATH_INPUT, c->from));
+    else
+        CSE_TRY(allow(c->confinement, CSE_PATH_INPUT, c->from, from_folder));
+    CSE_TRY(allow(c->confinement, CSE_PATH_OUTPUT, c->to, to_folder));
+    if (c->read.map == NULL || strchr(c->read.map, '.') == NULL)
+        return CSE_OK; /* the name of a map that csengine brings */
+    CSE_TRY(resolve(c->read.map, c->map, &map_folder));
+    c->read.map = c->write.map = c->map;
+    return allow(c->confinement, CSE_PATH_INPUT, c->map, map_folder);
+}
+
+/* ---- options ---- */
+
+static cse_status read_bytes(const char *text, uint64_t *bytes)
+{
+    static const struct {
+        const char *unit;
+        uint64_t bytes;
+    } units[] = { { "", 1 },          { "KB", 1000 },     { "MB", 1000000 }, { "GB", 1000000000 },
+                  { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
+    char *end = NULL;
+    *bytes = 0;
+    if (text == NULL)
+        return CSE_OK;
+    const unsigned long long number = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (end != text && *text != '-' && number > 0 && number < UINT64_C(1) << 30 &&
+            strcmp(end, units[i].unit) == 0)
+            *bytes = number * units[i].bytes;
+    return *bytes > 0 ? CSE_OK
+                      : cse_fail(CSE_USAGE,
+                                 "--shard_size %s: accepted: a number and KB, MB, GB, KiB, MiB or "
+                                 "GiB, as in 5GB",
+                                 text);
+}
+
+/* Read before the process gives up its rights: it is a file of the caller's own. */
+static cse_status read_configuration(conversion *c, const char *path)
+{
+    cse_yaml_node *root = NULL;
+    cse_text text = { 0 };
+    if (path == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_yaml_parse_file(c->arena, path, &root));
+    cse_yaml_print(root, &text);
+    c->write.config = cse_arena_string(c->arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+static cse_status read_options(conversion *c)
+{
+    const cse_command_line *line = c->line;
+    const char *type = cse_option_value(line, "dtype");
+    c->read = (cse_weights_options){ .format = cse_option_value(line, "from"),
+                                     .map = cse_option_value(line, "map"),
+                                     .all = cse_option_is_on(line, "all") };
+    c->write = (cse_weights_save_options){ .format = cse_option_value(line, "to"),
+                                           .map = c->read.map,
+                                           .element = CSE_ELEMENT_COUNT,
+                                           .all = c->read.all };
+    if (type != NULL)
+        c->write.element = cse_element_from_name(type);
+    if (type != NULL && c->write.element > CSE_ELEMENT_F16)
+        return cse_fail(CSE_USAGE, "--dtype %s: accepted: float32, bfloat16, float16", type);
+    CSE_TRY(read_bytes(cse_option_value(line, "shard_size"), &c->write.file_bytes));
+    return read_configuration(c, cse_option_value(line, "config"));
+}
+
+/* ---- converting ---- */
+
+/* A checkpoint of ours that is to be another one, as a whole: one of an earlier csengine. */
+static bool is_checkpoint(const conversion *c)
+{
+    struct stat status;
+    const size_t length = strlen(c->to);
+    const bool to_ours = c->write.format != NULL
+                             ? strcmp(c->write.format, "mdl") == 0
+                             : length > 4 && strcmp(c->to + length - 4, ".mdl") == 0;
+    if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.all)
+        return false;
+    const int descriptor = open(c->from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
+                         S_ISREG(status.st_mode) &&
+                         cse_seal_is_at_end(descriptor, (uint64_t)status.st_size);
+    if (descriptor >= 0)
+        close(descriptor);
+    return is_ours;
+}
+
+static cse_status convert_checkpoint(const conversion *c)
 {
     cse_checkpoint *checkpoint = NULL;
-    CSE_TRY(cse_checkpoint_load_earlier(from, &checkpoint));
-    cse_status status = cse_checkpoint_save(checkpoint, to);
+    CSE_TRY(cse_checkpoint_load_earlier(c->from, &checkpoint));
+    cse_status status = cse_checkpoint_save(checkpoint, c->to);
     cse_checkpoint_destroy(&checkpoint);
     return status;
 }
 
-int cse_convert_checkpoint(const char *from, const char *to)
+/* As lines that can stand below "init:" of a configuration. */
+static cse_status print_model(const conversion *c, const cse_weights *weights)
 {
-    char input[PATH_MAX], output[PATH_MAX];
-    size_t input_folder = 0, output_folder = 0;
-    cse_status status = resolve(from, input, &input_folder);
+    const char *model = NULL;
+    cse_yaml_node *settings = NULL;
+    cse_text text = { 0 };
+    if (weights->config == NULL)
+        return cse_fail(CSE_DATA, "%s: does not say what model it belongs to", weights->path);
+    CSE_TRY(cse_map_model_section(c->arena, weights->config, &model, &settings));
+    const cse_yaml_node *root = cse_map_configuration(c->arena, model, settings);
+    cse_yaml_print_block(root, &text);
+    fputs(text.data, stdout);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+static cse_status convert_weights(const conversion *c)
+{
+    cse_weights *weights = NULL;
+    const bool prints = cse_option_is_on(c->line, "print_model");
+    CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
+    cse_status status = prints ? print_model(c, weights) : CSE_OK;
+    const int count = weights->count;
     if (status == CSE_OK)
-        status = resolve(to, output, &output_folder);
-    if (status == CSE_OK && access(output, F_OK) == 0)
-        status = cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", to);
-    if (status != CSE_OK)
-        return cse_report(status);
-    cse_confinement *confinement = cse_confinement_new();
-    status = allow(confinement, CSE_PATH_INPUT, input, input_folder);
-    if (status == CSE_OK)
-        status = allow(confinement, CSE_PATH_OUTPUT, output, output_folder);
-    if (status == CSE_OK)
-        status = cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, confinement, NULL);
-    if (status == CSE_OK)
-        status = convert(input, output);
-    cse_confinement_destroy(&confinement);
-    if (status != CSE_OK)
-        return cse_report(status);
-    printf("%s: written\n", to);
-    return 0;
+        status = cse_weights_save(&weights, c->to, &c->write);
+    cse_weights_close(&weights);
+    if (status == CSE_OK && !prints)
+        printf("%s: written, %d weights\n", c->line->arguments[2], count);
+    return status;
+}
+
+static cse_status convert(conversion *c)
+{
+    CSE_TRY(read_options(c));
+    CSE_TRY(set_paths(c));
+    CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, c->confinement, NULL));
+    if (!is_checkpoint(c))
+        return convert_weights(c);
+    CSE_TRY(convert_checkpoint(c));
+    printf("%s: written\n", c->line->arguments[2]);
+    return CSE_OK;
+}
+
+int cse_convert_checkpoint(const cse_command_line *line)
+{
+    conversion c = { .line = line, .arena = cse_arena_new(), .confinement = cse_confinement_new() };
+    cse_status status = convert(&c);
+    cse_confinement_destroy(&c.confinement);
+    cse_arena_destroy(&c.arena);
+    return status != CSE_OK ? cse_report(status) : 0;
 }

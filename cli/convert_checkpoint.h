@@ -1,8 +1,30 @@
-/* `csengine checkpoint convert`: writes a file of an earlier csengine anew. */
+/* `csengine checkpoint convert`: weights from one format to another, and checkpoints of an earlier
+ * csengine anew. */
 #ifndef CSE_CLI_CONVERT_CHECKPOINT_H
 #define CSE_CLI_CONVERT_CHECKPOINT_H
 
+#include "cli/command_line.h"
+
+#define CSE_CONVERT_OPTIONS                                                                       \
+    { "from", "FORMAT", NULL, "convert: the format of OLD, where its first bytes do not tell" },  \
+        { "to", "FORMAT|DIRECTORY", NULL,                                                         \
+          "convert: the format of NEW, or hf, a folder of Hugging Face; by default its name "     \
+          "tells. save: where to write the last checkpoint of the run in MODEL_DIR, which waits " \
+          "for room" },                                                                           \
+        { "dtype", "TYPE", NULL, "convert: the type of floats: float32, bfloat16 or float16" },   \
+        { "map", "FILE", NULL,                                                                    \
+          "convert: how another program names the weights (docs/weights.md); none: names stay" }, \
+        { "config", "CONFIG.yaml", NULL,                                                          \
+          "convert: whose section model OLD belongs to, where it does not say so itself" },       \
+        { "shard_size", "BYTES", NULL,                                                            \
+          "convert: the most elements of one file of a folder, as in 5GB" },                      \
+        { "all", NULL, NULL,                                                                      \
+          "convert: all tensors of a checkpoint by their full names, the optimizer's as well" },  \
+    {                                                                                             \
+        "print_model", NULL, NULL, "convert: prints the section model of a configuration"         \
+    }
+
 /* Returns the exit code. From here on the process reaches the two folders alone. */
-int cse_convert_checkpoint(const char *from, const char *to);
+int cse_convert_checkpoint(const cse_command_line *line);
 
 #endif

@@ -19,7 +19,8 @@ plugins='optimizers schedules metrics modules models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
-job="config checkpoint dataloader store $control workers/group run/callbacks run/session run/record"
+job="config checkpoint weights dataloader store $control workers/group"
+job="$job run/callbacks run/session run/record"
 tools="run/job run/measure run/contracts run/infer"
 directions="
 base:
@@ -34,6 +35,7 @@ passes: $traced ops kernels precision
 codegen: $traced ops passes kernels
 execute: $traced ops passes kernels codegen
 checkpoint: base types
+weights: base types config checkpoint
 optimizers: $traced
 schedules: $traced
 metrics: $traced
@@ -55,7 +57,7 @@ workers/control: $traced execute dataloader $links $launching
 workers/group: base graph kernels $links workers/control
 run/loggers: base
 run/callbacks: base types
-run/session: $plan $plugins config checkpoint dataloader $control
+run/session: $plan $plugins config checkpoint weights dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
@@ -76,7 +78,8 @@ done
 written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
         ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c \
-        ! -name schema_text.c ! -name templates_text.c ! -path '*/__pycache__/*' | sort
+        ! -name schema_text.c ! -name templates_text.c ! -name maps_text.c \
+        ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')
 script_files="$(written -name '*.sh' -o -name '*.awk') autogen.sh bootstrap"

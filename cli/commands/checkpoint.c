@@ -150,7 +150,7 @@ static int run(const cse_command_line *line)
         return cse_report(cse_fail(CSE_USAGE, converts ? "checkpoint convert: takes OLD and NEW"
                                                        : "checkpoint: takes one FILE"));
     if (converts)
-        return cse_convert_checkpoint(path, line->arguments[2]);
+        return cse_convert_checkpoint(line);
     if (strcmp(word, "save") == 0)
         return save_now(line, path);
     cse_checkpoint *checkpoint = NULL;
@@ -173,8 +173,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "prefix", "TEXT", NULL, "digest: only tensors whose names begin with TEXT, as in model." },
-    { "to", "DIRECTORY", NULL,
-      "save: where to write the last checkpoint of the run in MODEL_DIR, which waits for room" },
+    CSE_CONVERT_OPTIONS,
     CSE_CLIENT_OPTIONS,
     { 0 },
 };
@@ -182,6 +181,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "checkpoint info model_dir/fc_mnist/checkpoint_1872.mdl",
       "names, shapes and types of its tensors" },
+    { "checkpoint convert gpt2 gpt2.mdl --print_model",
+      "the weights of a folder of Hugging Face, and the section model for them" },
     { 0 },
 };
 
@@ -193,8 +194,9 @@ const cse_command cse_command_checkpoint = {
     .doc =
         "info: shows the contents. verify: checks every tensor's digest. digest: BLAKE2b-256 over\n"
         "names, shapes and raw bits in name order; equal digests mean equal weights. save: makes\n"
-        "a running job write a checkpoint after its current step and continue. convert: writes a\n"
-        "file of an earlier csengine anew, in a process that reaches the two folders alone.",
+        "a running job write a checkpoint after its current step and continue. convert: writes\n"
+        "weights in another format (mdl, safetensors, a folder of Hugging Face), and a file of an\n"
+        "earlier csengine anew, in a process that reaches the two folders alone.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 3,

@@ -77,6 +77,7 @@ static const cse_option options[] = {
     CSE_RUN_OPTIONS,
     CSE_HOST_OPTIONS,
     CSE_LOOP_OPTIONS,
+    { "weights", "PATH", "fit.weights", NULL },
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
     CSE_CONFINE_OPTIONS,
     { "no_dashboard", NULL, NULL, "starts no dashboard, as with CSE_DASHBOARD=0" },
@@ -91,6 +92,8 @@ static const cse_command_note examples[] = {
     { "start configs/fc_mnist.yaml", "trains, validates and saves a checkpoint" },
     { "start configs/fc_mnist.yaml --num_csx 4 --set optimizer.SGD.lr=0.05",
       "the same with four replicas and another learning rate" },
+    { "start gpt2.yaml --weights ./gpt2 --num_steps 50",
+      "goes on training the weights of a folder of Hugging Face" },
     { 0 },
 };
 

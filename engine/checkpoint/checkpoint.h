@@ -17,6 +17,9 @@ cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *pat
 cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const char *path,
                                       char digest[65]);
 
+/* Writes to an empty file that is open, and reads it back. */
+cse_status cse_checkpoint_write(const cse_checkpoint *checkpoint, int descriptor, const char *path);
+
 /* Removes the temporary files that writers of a directory have left, those that were killed. What
  * is being written stays. */
 void cse_checkpoint_sweep(const char *directory);

@@ -164,6 +164,14 @@ cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const ch
     return status == CSE_OK ? sync_directory(&save) : status;
 }
 
+cse_status cse_checkpoint_write(const cse_checkpoint *checkpoint, int descriptor, const char *path)
+{
+    const cse_format_target to = { .descriptor = descriptor, .path = path };
+    const cse_checkpoint_format *format = format_of(path);
+    CSE_TRY(format->write(checkpoint, &to));
+    return format->confirm(checkpoint, &to);
+}
+
 /* ---- leftovers ---- */
 
 static bool is_temporary(const char *name)

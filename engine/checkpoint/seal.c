@@ -70,6 +70,16 @@ cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char 
     return append(descriptor, line, strlen(line), &end, path);
 }
 
+bool cse_seal_is_at_end(int descriptor, uint64_t bytes)
+{
+    static const char mark[] = "csengine-seal ";
+    char last[sizeof mark - 1];
+    return bytes >= LAST_LINE_BYTES &&
+           cse_read_at(descriptor, last, sizeof last, bytes - LAST_LINE_BYTES) ==
+               (int64_t)sizeof last &&
+           memcmp(last, mark, sizeof last) == 0;
+}
+
 /* Checks the elements that a line of the manifest describes against its digest. What cannot be read
  * counts as damaged. */
 static cse_status check_line(int descriptor, const char *path, char *text, uint64_t limit)

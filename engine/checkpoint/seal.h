@@ -27,6 +27,9 @@ void cse_seal_describe(cse_text *manifest, const cse_checkpoint_tensor *tensor, 
 /* Appends the manifest and the last line to the file. CSE_IO, with `path` in the message. */
 cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char *path);
 
+/* Whether a file of so many bytes ends as a sealed one of any version does. */
+bool cse_seal_is_at_end(int descriptor, uint64_t bytes);
+
 /* Verifies all that the lines give no digest of: CSE_DATA when it is not exactly what was sealed.
  * The elements are still to be compared with theirs. */
 cse_status cse_seal_verify_rest(int descriptor, const char *path);

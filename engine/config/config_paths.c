@@ -125,6 +125,7 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.backend"),
                          "compile_dir"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "ckpt_path"));
+    CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "weights"));
     CSE_TRY(
         check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "validate"), "ckpt_path"));
     for (int s = 0; s < CSE_PLUGIN_SECTION_COUNT; s++)

@@ -124,6 +124,15 @@ static cse_status check_sparsity(const cse_settings *init)
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s", context);
 }
 
+/* "newest" goes with weights: they are for a run that has none. */
+static cse_status check_start(const cse_settings *fit)
+{
+    const char *checkpoint = cse_settings_text(fit, "ckpt_path");
+    return checkpoint != NULL && strcmp(checkpoint, "newest") == 0
+               ? CSE_OK
+               : reject_pair(fit, "fit", "ckpt_path", "weights");
+}
+
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics)
 {
     const cse_settings *init = sound_section(trainer, "init");
@@ -131,6 +140,9 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
     const cse_settings *precision = sound_section(trainer, "init.precision");
     const cse_settings *cluster = sound_section(trainer, "init.backend.cluster_config");
     const cse_settings *backend = sound_section(trainer, "init.backend");
+    const cse_settings *fit = sound_section(trainer, "fit");
+    if (fit != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_start(fit)));
     if (loop != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_loop(loop)));
     if (precision != NULL)

@@ -126,6 +126,10 @@ static const cse_setting fit_table[] = {
       "the same for validation, which follows training; or a list of them", NULL },
     { "ckpt_path", CSE_SETTING_PATH, "null", 0, 0, NULL,
       "checkpoint to start from; absent or newest: the newest of model_dir, null: none", NULL },
+    { "weights", CSE_SETTING_PATH, "null", 0, 0, NULL,
+      "weights to start from at step 0, where model_dir has no checkpoint: a file of any format or "
+      "a folder of Hugging Face; by name and shape, with a fresh optimizer",
+      NULL },
     { 0 },
 };
 

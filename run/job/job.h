@@ -71,6 +71,7 @@ typedef struct cse_job_settings {
     bool autoload_last_checkpoint;
     bool new_data;               /* resume although the training data are others */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
+    const char *weights; /* to begin with where no checkpoint is loaded; NULL: initial ones */
     /* In mode EVALUATE: each checkpoint that one of the patterns matches, by step; no patterns: all
      * of model_dir. */
     bool validates_all;
@@ -127,6 +128,7 @@ typedef struct cse_job_result {
     } metrics[CSE_JOB_MAX_METRICS];
     char weights_digest[65];         /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];      /* last one written or loaded; "" if none */
+    bool foreign_weights;            /* it is no checkpoint of ours */
     char artefact_directory[4096];   /* of the training step */
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
     cse_memory_figures memory;       /* of that step */

@@ -115,4 +115,14 @@ cse_status cse_job_replay(cse_job *job);
 /* Whether the run was to validate the weights that were loaded, and did not come to it. */
 bool cse_job_owes_validation(const cse_job *job);
 
+/* ---- weights of other programs ---- */
+
+/* Begins with them: those that are there, at step 0. */
+cse_status cse_job_load_weights(cse_job *j, const char *path);
+/* Of an evaluation; for training it fails and says how to begin with them. */
+cse_status cse_job_load_foreign(cse_job *j, const char *path);
+
+/* Logs a warning, which the run store keeps as well. */
+void cse_job_warn(const cse_job *j, const cse_error *warning);
+
 #endif

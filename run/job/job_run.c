@@ -15,6 +15,7 @@
 #include "engine/config/config_effects.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
+#include "engine/weights/open.h"
 #include "run/callbacks/callbacks.h"
 #include "run/job/hints.h"
 #include "run/job/host_change.h"
@@ -50,7 +51,7 @@ void cse_job_emit_text(const job *j, int kind, int64_t step, const char *text)
 }
 
 /* Logs a warning, which the run store keeps as well. */
-static void warn(const job *j, const cse_error *warning)
+void cse_job_warn(const job *j, const cse_error *warning)
 {
     char text[4096];
     cse_job_event event = { .step = cse_global_step(), .text = text, .warning = warning };
@@ -231,7 +232,7 @@ static void tell_unread(job *j)
             cse_hints_take(&j->hints, unread[i].path, warning.message))
             continue;
         result->unread[result->unread_count++] = unread[i];
-        warn(j, &warning);
+        cse_job_warn(j, &warning);
     }
     cse_hints_tell(&j->hints);
 }
@@ -324,7 +325,7 @@ static void warn_of_divergence(const job *j, const char *path)
     cse_tell_divergence(j->session, path,
                         j->settings->checkpoint_path == NULL ? &j->previous : &unknown, &text);
     if (text.data != NULL)
-        warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
+        cse_job_warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
     cse_text_clear(&text);
 }
 
@@ -335,7 +336,7 @@ static void warn_of_overwriting(const job *j)
     if (!j->settings->no_checkpoints)
         cse_tell_overwriting(j->session->configuration.model_dir, cse_global_step(), &text);
     if (text.data != NULL)
-        warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
+        cse_job_warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
     cse_text_clear(&text);
 }
 
@@ -352,6 +353,8 @@ static void warn_of_start(const job *j, const char *path)
 static cse_status load_from(job *j, const char *path)
 {
     char line[PATH_MAX + 64];
+    if (cse_weights_are_foreign(path))
+        return cse_job_load_foreign(j, path);
     const cse_callback_checkpoint told = { .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));
     const bool is_named =
@@ -375,7 +378,7 @@ static cse_status load(job *j)
     const bool follows = cse_job_follows(j);
     const char *handed_on = follows ? s->hosts->given->file : cse_takeover_checkpoint(s->takeover);
     if (follows && handed_on == NULL)
-        return CSE_OK;
+        return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     if (handed_on != NULL) {
         snprintf(path, sizeof path, "%s", handed_on);
     } else if (s->checkpoint_path != NULL) {
@@ -384,13 +387,13 @@ static cse_status load(job *j)
         cse_status status =
             cse_checkpoint_latest(j->session->configuration.model_dir, path, sizeof path);
         if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
-            return CSE_OK;
+            return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
         if (status == CSE_NO_INPUT)
             return cse_fail(status, "%s; train first, or give --checkpoint_path FILE",
                             cse_error_message());
         CSE_TRY(status);
     } else {
-        return CSE_OK;
+        return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     }
     if ((handed_on != NULL && !follows) || s->checkpoint_path == NULL) {
         j->session->hooks.counts_from_start = true;
@@ -459,7 +462,7 @@ static void tell_lack(const job *j, int64_t step, const char *why)
 {
     cse_text text = { 0 };
     cse_room_wait_text(step, why, j->session->configuration.model_dir, &text);
-    warn(j, &(cse_error){ .status = CSE_IO, .message = text.data });
+    cse_job_warn(j, &(cse_error){ .status = CSE_IO, .message = text.data });
     cse_text_clear(&text);
 }
 
@@ -718,7 +721,7 @@ static cse_status run_session(job *j)
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
     }
     /* Without execution, a checkpoint that was named is still checked against the model. */
-    if ((executes || s->checkpoint_path != NULL) && !s->validates_all)
+    if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
         CSE_TRY(load(j));
     j->result->steps = cse_global_step();
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
@@ -762,12 +765,12 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
-        status =
-            cse_job_digest(j.session,
-                           settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0'
-                               ? result->checkpoint_path
-                               : NULL,
-                           result->weights_digest);
+        status = cse_job_digest(j.session,
+                                settings->mode == CSE_JOB_EVALUATE && !result->foreign_weights &&
+                                        result->checkpoint_path[0] != '\0'
+                                    ? result->checkpoint_path
+                                    : NULL,
+                                result->weights_digest);
     if (status == CSE_OK)
         status = check_preemption(&j);
     result->hands_on = status == CSE_OK && result->stopped &&

@@ -128,6 +128,8 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     settings->new_data = cse_settings_bool(checkpoint, "new_data");
     cse_config_start start = cse_config_start_from(config, &settings->checkpoint_path);
     settings->autoload_last_checkpoint = start == CSE_START_NEWEST;
+    if (settings->mode == CSE_JOB_TRAIN)
+        settings->weights = cse_settings_text(cse_config_section_view(config, "fit"), "weights");
     settings->log_steps = cse_settings_integer(cse_settings_nested(init, "logging"), "log_steps");
 }
 

@@ -229,7 +229,7 @@ cse_status cse_load(const char *path)
         session->loaded_path = cse_arena_string(session->arena, path);
         cse_session_take_data(session, checkpoint, path);
         cse_session_go_on_from(session, checkpoint, path);
-        if (checkpoint->seed != session->configuration.seed)
+        if (checkpoint->global_step > 0 && checkpoint->seed != session->configuration.seed)
             cse_log_line(
                 CSE_LOG_WARNING,
                 "checkpoint %s was made with seed %llu, this session has %llu: the order of the "

@@ -66,6 +66,6 @@ expect 66 'No such file' convert "$work/old.mdl" "$work/none/other.mdl"
 expect 64 'takes OLD and NEW' convert "$work/old.mdl"
 expect 64 'takes one FILE' info "$work/old.mdl" "$work/new.mdl"
 printf 'no checkpoint' >"$work/text"
-expect 65 'not a whole checkpoint' convert "$work/text" "$work/other.mdl"
+expect 65 'holds no weights' convert "$work/text" "$work/other.mdl"
 [ ! -e "$work/other.mdl" ] || fail 'a file is left'
 [ $failures -eq 0 ]

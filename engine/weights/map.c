@@ -1,0 +1,257 @@
+/* Reading and choosing maps. A map is checked as strictly as a configuration, since people write
+ * their own: each key is known, each value has its kind. */
+#include "engine/weights/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static cse_status refuse(const cse_yaml_node *node, const char *what, const char *accepted)
+{
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "map of weights: ",
+                                     .place = node->place,
+                                     .accepted = accepted },
+                       "%s", what);
+}
+
+static cse_status check_keys(cse_arena *arena, const cse_yaml_node *node, const char *accepted)
+{
+    if (node->kind != CSE_YAML_MAPPING)
+        return refuse(node, "here must be a mapping", accepted);
+    for (int i = 0; i < node->count; i++) {
+        const char *key = node->keys[i].text, *found = strstr(accepted, key);
+        const size_t length = strlen(key);
+        bool known = false;
+        for (; found != NULL && !known; found = strstr(found + 1, key))
+            known = found[-1] == ' ' && (found[length] == ',' || found[length] == '\0');
+        if (!known)
+            return refuse(node->children[i], cse_arena_printf(arena, "there is no key \"%s\"", key),
+                          accepted);
+    }
+    return CSE_OK;
+}
+
+/* A scalar of a mapping, NULL where there is none. */
+static cse_status read_text(const cse_yaml_node *node, const char *key, const char **text)
+{
+    const cse_yaml_node *value = cse_yaml_find(node, key);
+    *text = NULL;
+    if (value == NULL)
+        return CSE_OK;
+    if (value->kind != CSE_YAML_SCALAR || *value->text == '\0')
+        return refuse(value, "here must be a text", NULL);
+    *text = value->text;
+    return CSE_OK;
+}
+
+static cse_status read_switch(const cse_yaml_node *node, const char *key, bool *is_on)
+{
+    const char *text = NULL;
+    CSE_TRY(read_text(node, key, &text));
+    *is_on = text != NULL && strcmp(text, "true") == 0;
+    return text == NULL || *is_on || strcmp(text, "false") == 0
+               ? CSE_OK
+               : refuse(cse_yaml_find(node, key), "here must be true or false", NULL);
+}
+
+/* A text, or a list of at most `most`. */
+static cse_status read_names(const cse_yaml_node *node, int most, const char **names, int *count)
+{
+    *count = 0;
+    if (node == NULL)
+        return CSE_OK;
+    if (node->kind == CSE_YAML_SCALAR) {
+        names[(*count)++] = node->text;
+        return CSE_OK;
+    }
+    if (node->kind != CSE_YAML_SEQUENCE || node->count == 0 || node->count > most)
+        return refuse(node, "here must be a name, or a list of 1 to 4", NULL);
+    for (int i = 0; i < node->count; i++) {
+        if (node->children[i]->kind != CSE_YAML_SCALAR)
+            return refuse(node->children[i], "here must be a name", NULL);
+        names[(*count)++] = node->children[i]->text;
+    }
+    return CSE_OK;
+}
+
+static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map_fact *fact)
+{
+    CSE_TRY(check_keys(arena, node,
+                       "accepted: theirs, ours, our_default, their_default, fixed, written, "
+                       "values, quiet"));
+    CSE_TRY(read_text(node, "theirs", &fact->theirs));
+    CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
+    CSE_TRY(read_switch(node, "quiet", &fact->quiet));
+    fact->our_default = cse_yaml_find(node, "our_default");
+    fact->their_default = cse_yaml_find(node, "their_default");
+    fact->fixed = cse_yaml_find(node, "fixed");
+    fact->written = cse_yaml_find(node, "written");
+    fact->values = cse_yaml_find(node, "values");
+    if (fact->theirs == NULL && fact->our_names == 0)
+        return refuse(node, "a fact needs theirs or ours", NULL);
+    if ((fact->theirs == NULL || fact->our_names == 0) && fact->fixed == NULL &&
+        fact->written == NULL)
+        return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
+    if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
+        return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
+    return CSE_OK;
+}
+
+static bool has_one_star(const char *name)
+{
+    const char *star = strchr(name, '*');
+    return star == NULL || strchr(star + 1, '*') == NULL;
+}
+
+static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
+{
+    const char *squeeze = NULL;
+    CSE_TRY(check_keys(arena, node,
+                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
+                       "unless, drop, tied, no_prefix"));
+    CSE_TRY(read_text(node, "theirs", &rule->theirs));
+    CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
+    CSE_TRY(read_switch(node, "transpose", &rule->transpose));
+    CSE_TRY(read_text(node, "rotary", &rule->rotary));
+    CSE_TRY(read_text(node, "squeeze", &squeeze));
+    CSE_TRY(read_switch(node, "roll", &rule->roll));
+    CSE_TRY(read_switch(node, "optional", &rule->optional));
+    CSE_TRY(read_text(node, "unless", &rule->unless));
+    CSE_TRY(read_switch(node, "drop", &rule->drop));
+    CSE_TRY(read_text(node, "tied", &rule->tied));
+    CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
+    rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
+    if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
+        return refuse(node, "squeeze must be a number of dimensions", NULL);
+    if (rule->theirs == NULL || !has_one_star(rule->theirs))
+        return refuse(node, "a rule needs theirs, with at most one *", NULL);
+    if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
+        return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
+    for (int i = 0; i < rule->parts; i++)
+        if (!has_one_star(rule->ours[i]) ||
+            (strchr(rule->ours[i], '*') != NULL) != (strchr(rule->theirs, '*') != NULL))
+            return refuse(node, "theirs and ours must have one * each, or none", NULL);
+    return CSE_OK;
+}
+
+static cse_status read_lists(cse_arena *arena, cse_map *map)
+{
+    const cse_yaml_node *facts = cse_yaml_find(map->root, "facts");
+    const cse_yaml_node *rules = cse_yaml_find(map->root, "weights");
+    if (facts == NULL || facts->kind != CSE_YAML_SEQUENCE || rules == NULL ||
+        rules->kind != CSE_YAML_SEQUENCE)
+        return refuse(map->root, "a map needs the lists facts and weights", NULL);
+    map->facts = cse_arena_alloc(arena, ((size_t)facts->count + 1) * sizeof *map->facts);
+    map->rules = cse_arena_alloc(arena, ((size_t)rules->count + 1) * sizeof *map->rules);
+    for (; map->fact_count < facts->count; map->fact_count++)
+        CSE_TRY(read_fact(arena, facts->children[map->fact_count], &map->facts[map->fact_count]));
+    for (; map->rule_count < rules->count; map->rule_count++)
+        CSE_TRY(read_rule(arena, rules->children[map->rule_count], &map->rules[map->rule_count]));
+    return CSE_OK;
+}
+
+static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *root, cse_map **map)
+{
+    cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
+    m->source = source;
+    m->root = root;
+    CSE_TRY(
+        check_keys(arena, root, "accepted: model, kind, selects, prefix, layers, facts, weights"));
+    CSE_TRY(read_text(root, "model", &m->model));
+    CSE_TRY(read_text(root, "kind", &m->kind));
+    CSE_TRY(read_text(root, "prefix", &m->prefix));
+    CSE_TRY(read_text(root, "layers", &m->layers));
+    m->selects = cse_yaml_find(root, "selects");
+    if (m->model == NULL || m->kind == NULL || m->layers == NULL || m->selects == NULL ||
+        m->selects->kind != CSE_YAML_MAPPING)
+        return refuse(root, "a map needs model, kind, layers and the mapping selects", NULL);
+    return read_lists(arena, m);
+}
+
+cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text, cse_map **map)
+{
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse(arena, source, text, strlen(text), &root));
+    return read_map(arena, cse_arena_string(arena, source), root, map);
+}
+
+cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map)
+{
+    cse_yaml_node *root = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return cse_map_parse(arena, cse_arena_printf(arena, "maps/%s.yaml", name), row->text,
+                                 map);
+    CSE_TRY(cse_yaml_parse_file(arena, name, &root));
+    return read_map(arena, cse_arena_string(arena, name), root, map);
+}
+
+/* ---- choosing ---- */
+
+/* Whether a fact is the text that a node holds. */
+static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *value)
+{
+    const char *text = json_string_value(json_object_get(facts, key));
+    return text != NULL && value->kind == CSE_YAML_SCALAR && strcmp(text, value->text) == 0;
+}
+
+static bool selects(const cse_map *map, const json_t *facts)
+{
+    bool all = true;
+    for (int i = 0; i < map->selects->count && all; i++)
+        all = is_fact(facts, map->selects->keys[i].text, map->selects->children[i]);
+    return all;
+}
+
+typedef struct choice {
+    const char *kind;
+    const json_t *facts; /* or NULL */
+    const char *model;
+} choice;
+
+/* *map: NULL where none fits. */
+static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
+{
+    *map = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL && *map == NULL; row++) {
+        cse_map *one = NULL;
+        CSE_TRY(cse_map_load(arena, row->name, &one));
+        if (strcmp(one->kind, c->kind) == 0 &&
+            (c->facts != NULL ? selects(one, c->facts) : strcmp(one->model, c->model) == 0))
+            *map = one;
+    }
+    return CSE_OK;
+}
+
+static const char *names_of(cse_arena *arena)
+{
+    const char *names = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
+        names = names == NULL ? row->name : cse_arena_printf(arena, "%s, %s", names, row->name);
+    return names;
+}
+
+cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
+                              cse_map **map)
+{
+    const char *what = strcmp(kind, "gguf") == 0 ? "general.architecture" : "model_type";
+    const char *value = json_string_value(json_object_get(facts, what));
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .facts = facts }, map));
+    if (*map != NULL)
+        return CSE_OK;
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
+        "there is no map for the %s \"%.80s\"; there are %s", what, value != NULL ? value : "",
+        names_of(arena));
+}
+
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model, cse_map **map)
+{
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model }, map));
+    if (*map != NULL)
+        return CSE_OK;
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
+        "there is no map of the kind %s for the model \"%.80s\"; there are %s", kind, model,
+        names_of(arena));
+}

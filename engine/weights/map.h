@@ -1,0 +1,105 @@
+/* Maps: how another program names and lays out the weights of a model, and its settings. A map is
+ * data, a YAML file of the folder maps; docs/weights.md describes it.
+ *
+ * "theirs" are the names in the other program's files, "ours" those of the model here. Each rule
+ * works in both directions. */
+#ifndef CSE_WEIGHTS_MAP_H
+#define CSE_WEIGHTS_MAP_H
+
+#include <jansson.h>
+
+#include "engine/base/text.h"
+#include "engine/config/yaml.h"
+#include "engine/weights/weights.h"
+
+enum { CSE_MAP_PARTS = 4, CSE_MAP_NAMES = 4, CSE_MAP_LAYERS = 4096 };
+
+/* One setting that both sides have, or that one side must have with a certain value. */
+typedef struct cse_map_fact {
+    const char *theirs;
+    const char *ours[CSE_MAP_NAMES]; /* the first is written; the others are read as well */
+    int our_names;
+    const cse_yaml_node *our_default, *their_default; /* where it is not given */
+    const cse_yaml_node *fixed;                       /* the one value that the map holds for */
+    const cse_yaml_node *written;                     /* theirs: written, not read */
+    const cse_yaml_node *values;                      /* {their value: our value} */
+    bool quiet;                                       /* ours: read, not written */
+} cse_map_fact;
+
+typedef struct cse_map_rule {
+    const char *theirs; /* with at most one *, which stands for the number of a layer */
+    const char *ours[CSE_MAP_PARTS];
+    int parts; /* more than one: rows of theirs, after it was transposed, in equal parts */
+    bool transpose;
+    const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
+                         */
+    int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
+    bool roll;          /* their first row is our last */
+    bool optional;
+    const char *unless; /* the rule holds where this fact of theirs is not true */
+    bool drop;          /* theirs alone, and of no use here */
+    const char *tied;   /* theirs alone: another name of this weight */
+    bool no_prefix;
+} cse_map_rule;
+
+typedef struct cse_map {
+    const char *source;           /* for messages */
+    const char *model;            /* ours */
+    const char *kind;             /* hugging_face or gguf */
+    const cse_yaml_node *selects; /* facts of theirs by which the map is chosen */
+    const char *prefix;           /* of their names, which may lack it; NULL: none */
+    const char *layers;           /* their fact that says how many there are */
+    const cse_yaml_node *root;
+    cse_map_fact *facts;
+    int fact_count;
+    cse_map_rule *rules;
+    int rule_count;
+} cse_map;
+
+/* A map in the text of a YAML file; it lives in the arena. CSE_CONFIG, with the place. */
+cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text, cse_map **map);
+/* A file, or the name of a map that csengine brings. */
+cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
+
+/* The map of a kind that their facts select, and that of a model of ours. CSE_DATA, with those that
+ * there are. */
+cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
+                              cse_map **map);
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model, cse_map **map);
+
+/* ---- facts ---- */
+
+/* Their facts as our settings, a mapping with one key, the model's name. CSE_DATA: a fact has a
+ * value that the map does not hold for, or one that it needs is missing. */
+cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            cse_yaml_node **settings);
+/* Our settings (those of the model alone) as their facts; json_decref(*facts). */
+cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                         json_t **facts);
+/* The model of a configuration's text: its name, and its settings as a mapping. CSE_DATA. */
+cse_status cse_map_model_section(cse_arena *arena, const char *configuration, const char **model,
+                                 cse_yaml_node **settings);
+/* A configuration that has nothing but this model: {trainer: {init: {model: ...}}}. */
+cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
+                                     const cse_yaml_node *settings);
+/* Whether two scalars have the same value: as numbers, or else as texts. */
+bool cse_map_equal(const char *one, const char *other);
+/* An integer among their facts, or its default; -1: there is none. */
+int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
+
+/* ---- weights ---- */
+
+/* The same weights under our names, or under theirs. The result owns `*from`. CSE_DATA: one is
+ * missing, left over, or of a shape that a rule does not fit; `*from` stays the caller's. */
+cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights **from,
+                           cse_weights **to);
+cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
+                             cse_weights **to);
+
+/* The maps that csengine brings; written by autogen.sh. */
+typedef struct cse_map_text {
+    const char *name, *text;
+} cse_map_text;
+extern const cse_map_text cse_map_texts[];
+
+#endif

@@ -1,0 +1,363 @@
+/* Settings from one side to the other. A default of a map that begins with = is made of other
+ * settings of its side: =NAME or =NAME/NAME. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/weights/map.h"
+
+enum { MOST_STEPS = 8 }; /* of a default that refers to others */
+
+static bool is_number(const char *text, double *number)
+{
+    char *end = NULL;
+    *number = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+bool cse_map_equal(const char *one, const char *other)
+{
+    double a, b;
+    if (is_number(one, &a) && is_number(other, &b))
+        return a == b;
+    return strcmp(one, other) == 0;
+}
+
+/* A scalar of a map that is one of a list, or the scalar itself. */
+static bool is_among(const cse_yaml_node *values, const char *text)
+{
+    if (values->kind == CSE_YAML_SCALAR)
+        return cse_map_equal(values->text, text);
+    for (int i = 0; i < values->count; i++)
+        if (values->children[i]->kind == CSE_YAML_SCALAR &&
+            cse_map_equal(values->children[i]->text, text))
+            return true;
+    return false;
+}
+
+static const char *first_of(const cse_yaml_node *values)
+{
+    return values->kind == CSE_YAML_SCALAR ? values->text
+           : values->count > 0             ? values->children[0]->text
+                                           : "";
+}
+
+static const char *list_of(cse_arena *arena, const cse_yaml_node *values)
+{
+    cse_text text = { 0 };
+    cse_yaml_print(values, &text);
+    const char *list = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return list;
+}
+
+/* ---- theirs ---- */
+
+/* A JSON scalar as text; NULL for lists and objects. */
+static const char *json_text(cse_arena *arena, const json_t *value)
+{
+    cse_text text = { 0 };
+    if (json_is_string(value))
+        return cse_arena_string(arena, json_string_value(value));
+    if (json_is_boolean(value))
+        return json_is_true(value) ? "true" : "false";
+    if (json_is_null(value))
+        return "null";
+    if (json_is_integer(value))
+        return cse_arena_printf(arena, "%" PRId64, (int64_t)json_integer_value(value));
+    if (!json_is_real(value))
+        return NULL;
+    cse_json_add_number(&text, json_real_value(value));
+    const char *number = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return number;
+}
+
+static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
+{
+    for (int i = 0; i < map->fact_count; i++)
+        if (map->facts[i].theirs != NULL && strcmp(map->facts[i].theirs, theirs) == 0)
+            return &map->facts[i];
+    return NULL;
+}
+
+static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
+{
+    const json_t *value = json_object_get(facts, name);
+    const cse_map_fact *fact = fact_named(map, name);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
+        fact->their_default->kind != CSE_YAML_SCALAR)
+        return -1;
+    const char *text = fact->their_default->text, *slash = strchr(text, '/');
+    char first[64];
+    if (*text != '=')
+        return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
+    if (slash == NULL)
+        return integer_of(map, facts, text + 1, steps + 1);
+    if (slash - text > (int)sizeof first)
+        return -1;
+    memcpy(first, text + 1, (size_t)(slash - text - 1));
+    first[slash - text - 1] = '\0';
+    const int64_t a = integer_of(map, facts, first, steps + 1);
+    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
+    return a < 0 || b < 1 ? -1 : a / b;
+}
+
+int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name)
+{
+    return integer_of(map, facts, name, 0);
+}
+
+/* Their value of a fact as text; NULL: neither given, nor is there a default. */
+static const char *their_text(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact)
+{
+    const json_t *value = json_object_get(facts, fact->theirs);
+    const bool has_formula = fact->their_default != NULL &&
+                             fact->their_default->kind == CSE_YAML_SCALAR &&
+                             *fact->their_default->text == '=';
+    if (value != NULL && !(json_is_null(value) && has_formula))
+        return json_text(arena, value);
+    if (has_formula) {
+        const int64_t number = integer_of(map, facts, fact->theirs, 0);
+        return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
+    }
+    return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
+               ? fact->their_default->text
+               : NULL;
+}
+
+/* ---- ours ---- */
+
+static const cse_place no_place = { .source = NULL };
+
+/* Puts a value under a name, in which a dot leads into a mapping. */
+static void put(cse_arena *arena, cse_yaml_node *settings, const char *name, const char *text)
+{
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) {
+        cse_yaml_put(arena, settings, (cse_yaml_key){ name, no_place },
+                     cse_yaml_scalar_new(arena, no_place, text));
+        return;
+    }
+    const char *first = cse_arena_printf(arena, "%.*s", (int)(dot - name), name);
+    cse_yaml_node *below = cse_yaml_find(settings, first);
+    if (below == NULL) {
+        below = cse_yaml_mapping_new(arena, no_place);
+        cse_yaml_put(arena, settings, (cse_yaml_key){ first, no_place }, below);
+    }
+    put(arena, below, dot + 1, text);
+}
+
+static const char *get(const cse_yaml_node *settings, const char *name)
+{
+    char first[128];
+    const char *dot = strchr(name, '.');
+    const size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
+    if (length >= sizeof first)
+        return NULL;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    const cse_yaml_node *found = cse_yaml_find(settings, first);
+    if (found == NULL)
+        return NULL;
+    if (dot != NULL)
+        return get(found, dot + 1);
+    return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
+}
+
+/* Our value of a fact; NULL: neither given, nor is there a default. */
+static const char *our_text(const cse_map *map, const cse_yaml_node *settings,
+                            const cse_map_fact *fact, int steps)
+{
+    const char *text = NULL;
+    for (int i = 0; i < fact->our_names && text == NULL; i++)
+        text = get(settings, fact->ours[i]);
+    if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
+        return text;
+    if (*fact->our_default->text != '=' || steps >= MOST_STEPS)
+        return fact->our_default->text;
+    for (int i = 0; i < map->fact_count; i++)
+        if (map->facts[i].our_names > 0 &&
+            strcmp(map->facts[i].ours[0], fact->our_default->text + 1) == 0)
+            return our_text(map, settings, &map->facts[i], steps + 1);
+    return NULL;
+}
+
+/* ---- from theirs to ours ---- */
+
+static cse_status wrong_value(const cse_map *map, const char *name, const char *text,
+                              const char *accepted)
+{
+    return cse_fail(CSE_DATA,
+                    "%s of the weights is %.80s, for which the map %s does not hold; accepted: %s",
+                    name, text, map->source, accepted);
+}
+
+static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact, cse_yaml_node *settings)
+{
+    const char *text = their_text(map, arena, facts, fact);
+    if (text == NULL)
+        return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs", fact->theirs,
+                        map->source);
+    if (fact->fixed != NULL && !is_among(fact->fixed, text))
+        return wrong_value(map, fact->theirs, text, list_of(arena, fact->fixed));
+    if (fact->values != NULL) {
+        const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
+        if (ours == NULL)
+            return wrong_value(map, fact->theirs, text, list_of(arena, fact->values));
+        text = ours->text;
+    }
+    if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
+        put(arena, settings, fact->ours[0], text);
+    return CSE_OK;
+}
+
+cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            cse_yaml_node **settings)
+{
+    *settings = cse_yaml_mapping_new(arena, no_place);
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (fact->theirs == NULL && !fact->quiet)
+            put(arena, *settings, fact->ours[0], first_of(fact->fixed));
+        if (fact->theirs != NULL && fact->written == NULL)
+            CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
+    }
+    return CSE_OK;
+}
+
+/* ---- from ours to theirs ---- */
+
+static json_t *json_of(const cse_yaml_node *node)
+{
+    double number;
+    if (node->kind == CSE_YAML_SEQUENCE) {
+        json_t *list = json_array();
+        for (int i = 0; i < node->count; i++)
+            json_array_append_new(list, json_of(node->children[i]));
+        return list;
+    }
+    if (node->kind == CSE_YAML_MAPPING) {
+        json_t *object = json_object();
+        for (int i = 0; i < node->count; i++)
+            json_object_set_new(object, node->keys[i].text, json_of(node->children[i]));
+        return object;
+    }
+    if (node->quoted)
+        return json_string(node->text);
+    if (cse_yaml_is_null(node))
+        return json_null();
+    if (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)
+        return json_boolean(node->text[0] == 't');
+    if (!is_number(node->text, &number) || !isfinite(number))
+        return json_string(node->text);
+    return strpbrk(node->text, ".eE") != NULL ? json_real(number)
+                                              : json_integer(strtoll(node->text, NULL, 10));
+}
+
+static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                              const cse_map_fact *fact, json_t *facts)
+{
+    const char *text = our_text(map, settings, fact, 0);
+    if (text == NULL)
+        return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
+                        fact->ours[0], map->source);
+    if (fact->values != NULL) {
+        const char *theirs = NULL;
+        for (int i = 0; i < fact->values->count && theirs == NULL; i++)
+            if (cse_map_equal(fact->values->children[i]->text, text))
+                theirs = fact->values->keys[i].text;
+        if (theirs == NULL)
+            return cse_fail(CSE_DATA,
+                            "%s of the model is %.80s, for which %s has no value; accepted (theirs:"
+                            " ours): %s",
+                            fact->ours[0], text, map->source, list_of(arena, fact->values));
+        text = theirs;
+    }
+    json_object_set_new(facts, fact->theirs, json_of(cse_yaml_scalar_new(arena, no_place, text)));
+    return CSE_OK;
+}
+
+static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                       const cse_map_fact *fact, json_t *facts)
+{
+    const char *ours = fact->our_names > 0 ? our_text(map, settings, fact, 0) : NULL;
+    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL && !is_among(fact->fixed, ours))
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, for which the map %s does not hold; accepted: "
+                        "%s",
+                        fact->ours[0], ours, map->source, list_of(arena, fact->fixed));
+    if (fact->theirs == NULL)
+        return CSE_OK;
+    if (fact->written != NULL) {
+        json_object_set_new(facts, fact->theirs, json_of(fact->written));
+        return CSE_OK;
+    }
+    if (fact->our_names > 0)
+        return give_theirs(map, arena, settings, fact, facts);
+    const cse_yaml_node *first =
+        fact->fixed->kind == CSE_YAML_SEQUENCE ? fact->fixed->children[0] : fact->fixed;
+    json_object_set_new(facts, fact->theirs, json_of(first));
+    return CSE_OK;
+}
+
+cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                         json_t **facts)
+{
+    cse_status status = CSE_OK;
+    *facts = json_object();
+    for (int i = 0; i < map->fact_count && status == CSE_OK; i++)
+        status = give(map, arena, settings, &map->facts[i], *facts);
+    if (status != CSE_OK) {
+        json_decref(*facts);
+        *facts = NULL;
+    }
+    return status;
+}
+
+/* ---- configurations ---- */
+
+cse_status cse_map_model_section(cse_arena *arena, const char *configuration, const char **model,
+                                 cse_yaml_node **settings)
+{
+    static const char *const name_key[] = { "name", NULL };
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse(arena, "configuration", configuration, strlen(configuration), &root));
+    const cse_yaml_node *section =
+        cse_yaml_find(cse_yaml_find(cse_yaml_find(root, "trainer"), "init"), "model");
+    const cse_yaml_node *name = section != NULL ? cse_yaml_find(section, "name") : NULL;
+    if (name != NULL && name->kind == CSE_YAML_SCALAR) {
+        *model = name->text;
+        *settings = cse_yaml_without(arena, section, name_key);
+        return CSE_OK;
+    }
+    if (section == NULL || section->kind != CSE_YAML_MAPPING || section->count != 1)
+        return cse_fail(CSE_DATA, "the configuration has no section trainer.init.model");
+    *model = section->keys[0].text;
+    *settings = section->children[0]->kind == CSE_YAML_MAPPING
+                    ? section->children[0]
+                    : cse_yaml_mapping_new(arena, no_place);
+    return CSE_OK;
+}
+
+cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
+                                     const cse_yaml_node *settings)
+{
+    cse_yaml_node *root = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *trainer = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *init = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *section = cse_yaml_mapping_new(arena, no_place);
+    put(arena, section, "name", model);
+    for (int i = 0; i < settings->count; i++)
+        cse_yaml_put(arena, section, settings->keys[i], settings->children[i]);
+    cse_yaml_put(arena, init, (cse_yaml_key){ "model", no_place }, section);
+    cse_yaml_put(arena, trainer, (cse_yaml_key){ "init", no_place }, init);
+    cse_yaml_put(arena, root, (cse_yaml_key){ "trainer", no_place }, trainer);
+    return root;
+}

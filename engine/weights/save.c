@@ -1,0 +1,142 @@
+/* Weights to a file or folder: converted, under the names that the format's readers know. */
+#include "engine/weights/save.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/weights/folder.h"
+#include "engine/weights/format.h"
+#include "engine/weights/map.h"
+#include "engine/weights/new_file.h"
+
+/* Whether the name ends with one of the extensions. */
+static bool has_extension(const char *path, const char *extensions)
+{
+    const size_t length = strlen(path);
+    for (const char *at = extensions; *at != '\0';) {
+        const size_t size = strcspn(at, " ");
+        if (length > size && strncmp(path + length - size, at, size) == 0)
+            return true;
+        at += size + strspn(at + size, " ");
+    }
+    return false;
+}
+
+/* *format: NULL for a folder. */
+static cse_status choose(cse_arena *arena, const char *path,
+                         const cse_weights_save_options *options, const cse_weights_format **format)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    *format = NULL;
+    if (options->format != NULL && strcmp(options->format, "hf") == 0)
+        return CSE_OK;
+    if (options->format != NULL) {
+        *format = cse_weights_format_find(options->format);
+        return *format != NULL && (*format)->write != NULL
+                   ? CSE_OK
+                   : cse_fail(CSE_USAGE, "\"%s\" is no format that is written; accepted: hf, %s",
+                              options->format, cse_weights_format_names(arena, true));
+    }
+    for (const cse_weights_format *const *row = cse_weights_formats; *row != NULL; row++)
+        if ((*row)->write != NULL && has_extension(name, (*row)->extensions))
+            *format = *row;
+    return *format != NULL || strchr(name, '.') == NULL
+               ? CSE_OK
+               : cse_fail(CSE_USAGE,
+                          "%s: the name tells no format; give --to FORMAT; accepted: hf, %s", path,
+                          cse_weights_format_names(arena, true));
+}
+
+/* Under the other program's names; `*facts` is what its files say of the model. */
+static cse_status to_theirs(cse_weights **weights, const char *kind,
+                            const cse_weights_save_options *options, json_t **facts)
+{
+    cse_weights *mapped = NULL;
+    cse_map *map = NULL;
+    cse_yaml_node *settings = NULL;
+    const char *model = NULL;
+    cse_arena *arena = (*weights)->arena;
+    const char *config = options->config != NULL ? options->config : (*weights)->config;
+    if (config == NULL)
+        return cse_fail(CSE_DATA,
+                        "%s: does not say what model it belongs to; give --config CONFIG.yaml, "
+                        "whose section model tells",
+                        (*weights)->path);
+    CSE_TRY(cse_map_model_section(arena, config, &model, &settings));
+    CSE_TRY(options->map != NULL ? cse_map_load(arena, options->map, &map)
+                                 : cse_map_for_model(arena, kind, model, &map));
+    CSE_TRY(cse_map_facts(map, arena, settings, facts));
+    CSE_TRY(cse_map_to_theirs(map, *facts, weights, &mapped));
+    *weights = mapped;
+    return CSE_OK;
+}
+
+static cse_status save_folder(cse_weights *from, const char *path, const json_t *facts,
+                              const cse_weights_save_options *options)
+{
+    char *json = facts != NULL
+                     ? json_dumps(facts, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15))
+                     : NULL;
+    cse_text config = { 0 };
+    if (json != NULL)
+        cse_text_add(&config, "%s\n", json);
+    cse_status status = cse_weights_save_folder(
+        from, path,
+        &(cse_weights_folder_options){ .file_bytes = options->file_bytes, .config = config.data });
+    cse_text_clear(&config);
+    free(json);
+    return status;
+}
+
+static cse_status save_file(cse_weights *from, const char *path, const json_t *facts,
+                            const cse_weights_format *format,
+                            const cse_weights_save_options *options)
+{
+    cse_new_file file;
+    if (access(path, F_OK) == 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", path);
+    CSE_TRY(cse_new_file_open(&file, path));
+    const cse_weights_target to = { .descriptor = file.descriptor,
+                                    .path = path,
+                                    .model_name = from->model_name,
+                                    .config = from->config,
+                                    .facts = facts,
+                                    .all = options->all };
+    return cse_new_file_close(&file, format->write(from, &to));
+}
+
+/* What the names of this format are: those of a kind of maps, or ours (NULL). */
+static const char *kind_of(const cse_weights *from, const cse_weights_format *format,
+                           const cse_weights_save_options *options)
+{
+    if (options->all || (options->map != NULL && strcmp(options->map, "none") == 0))
+        return NULL;
+    if (format == NULL)
+        return "hugging_face";
+    const bool tells = from->config != NULL || options->config != NULL;
+    return strcmp(format->name, "gguf") == 0 && tells ? "gguf" : NULL;
+}
+
+cse_status cse_weights_save(cse_weights **from, const char *path,
+                            const cse_weights_save_options *options)
+{
+    const cse_weights_format *format = NULL;
+    json_t *facts = NULL;
+    cse_status status = choose((*from)->arena, path, options, &format);
+    const char *kind = kind_of(*from, format, options);
+    if (status == CSE_OK && options->element != CSE_ELEMENT_COUNT)
+        *from = cse_weights_convert(from, options->element);
+    if (status == CSE_OK && kind != NULL)
+        status = to_theirs(from, kind, options, &facts);
+    if (status == CSE_OK && facts != NULL && kind != NULL && strcmp(kind, "hugging_face") == 0 &&
+        (*from)->count > 0)
+        json_object_set_new(facts, "dtype",
+                            json_string(cse_element_name((*from)->list[0].element)));
+    if (status == CSE_OK)
+        status = format == NULL ? save_folder(*from, path, facts, options)
+                                : save_file(*from, path, facts, format, options);
+    json_decref(facts);
+    cse_weights_close(from);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* Saving weights in any format that is written. */
+#ifndef CSE_WEIGHTS_SAVE_H
+#define CSE_WEIGHTS_SAVE_H
+
+#include "engine/weights/weights.h"
+
+typedef struct cse_weights_save_options {
+    const char *format;  /* "hf": a folder of Hugging Face; NULL: by the name, a folder if it has no
+                            extension */
+    const char *map;     /* as above */
+    const char *config;  /* a configuration with the model, as text; NULL: as the weights say */
+    cse_element element; /* of floats; CSE_ELEMENT_COUNT: as they are */
+    uint64_t file_bytes; /* of one file of a folder; 0: all in one */
+    bool all;
+} cse_weights_save_options;
+
+/* Writes weights with our names, atomically; they are closed. CSE_USAGE, CSE_CANNOT_CREATE, ... */
+cse_status cse_weights_save(cse_weights **from, const char *path,
+                            const cse_weights_save_options *options);
+
+#endif

@@ -1,0 +1,44 @@
+/* Weights that a run begins with, or that are evaluated, from files that are no checkpoint. */
+#include <stdio.h>
+
+#include "engine/base/text.h"
+#include "run/job/job_parts.h"
+#include "run/session/load_weights.h"
+
+/* Weights of other programs, by name and shape; the optimizer is fresh, and the step is 0. */
+static cse_status load(cse_job *j, const char *path, bool whole)
+{
+    cse_text text = { 0 };
+    cse_weights_loading loading = { .whole = whole };
+    cse_status status = cse_session_load_weights(j->session, j->model, path, &loading);
+    if (status == CSE_OK) {
+        cse_text_add(&text, "loaded weights %s: %d of %d parameters", path, loading.taken,
+                     loading.parameters);
+        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
+    }
+    for (int i = 0; i < 2 && status == CSE_OK; i++)
+        if (loading.notices[i].data != NULL)
+            cse_job_warn(j, &(cse_error){ .status = CSE_DATA, .message = loading.notices[i].data });
+    cse_text_clear(&text);
+    cse_weights_loading_clear(&loading);
+    return status;
+}
+
+cse_status cse_job_load_weights(cse_job *j, const char *path)
+{
+    return load(j, path, false);
+}
+
+/* An evaluation needs all weights of the model. */
+cse_status cse_job_load_foreign(cse_job *j, const char *path)
+{
+    if (j->settings->mode != CSE_JOB_EVALUATE)
+        return cse_fail(CSE_DATA,
+                        "%s: holds weights of another program, not a checkpoint from which "
+                        "training goes on; --weights %s begins with them at step 0",
+                        path, path);
+    CSE_TRY(load(j, path, true));
+    j->result->foreign_weights = true;
+    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
+    return CSE_OK;
+}

@@ -1,0 +1,182 @@
+/* All is checked before a value is changed. */
+#include "run/session/load_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/types/shape.h"
+#include "engine/weights/map.h"
+#include "engine/weights/open.h"
+
+static const char prefix[] = "model.";
+enum { PREFIX_BYTES = sizeof prefix - 1, NAMES_TOLD = 8 };
+
+typedef struct matching {
+    cse_session *session;
+    cse_weights *weights;
+    int *found; /* of each state: the weight, or -1 */
+    bool *used; /* of each weight */
+    cse_weights_loading *loading;
+} matching;
+
+static bool is_parameter(const cse_state *state)
+{
+    return state->persistent && strncmp(state->name, prefix, PREFIX_BYTES) == 0;
+}
+
+/* Adds a name to a notice that tells so many of them. */
+static void tell(cse_text *notice, int count, const char *name)
+{
+    if (count < NAMES_TOLD)
+        cse_text_add(notice, "%s%s", count > 0 ? ", " : "", name);
+    else if (count == NAMES_TOLD)
+        cse_text_add(notice, ", ...");
+}
+
+/* ---- the model's settings ---- */
+
+/* Those of dropout and of initial values change training, not what the weights mean. */
+static bool has_meaning(const char *name)
+{
+    return strstr(name, "dropout") == NULL && strstr(name, "initializer") == NULL;
+}
+
+static cse_status compare_settings(const cse_weights *weights, const cse_model *model)
+{
+    const char *name = NULL, *canonical = cse_settings_canonical(cse_model_settings_view(model));
+    cse_yaml_node *theirs = NULL, *ours = NULL;
+    cse_arena *arena = weights->arena;
+    if (weights->config == NULL || canonical == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_map_model_section(arena, weights->config, &name, &theirs));
+    CSE_TRY(cse_yaml_parse(arena, "model", canonical, strlen(canonical), &ours));
+    for (int i = 0; i < theirs->count; i++) {
+        const char *key = theirs->keys[i].text;
+        const cse_yaml_node *here = cse_yaml_find(ours, key), *there = theirs->children[i];
+        if (here == NULL || here->kind != CSE_YAML_SCALAR || there->kind != CSE_YAML_SCALAR ||
+            !has_meaning(key) || cse_yaml_is_null(here) || cse_yaml_is_null(there))
+            continue;
+        if (!cse_map_equal(here->text, there->text))
+            return cse_fail(CSE_DATA,
+                            "%s: belongs to a model with %s %s, this one has %s; set "
+                            "trainer.init.model.%s to %s",
+                            weights->path, key, there->text, here->text, key, there->text);
+    }
+    return CSE_OK;
+}
+
+/* ---- matching ---- */
+
+static cse_status match(matching *m, int index)
+{
+    char has[192], wants[192];
+    const cse_state *state = m->session->states[index];
+    m->found[index] = -1;
+    if (!is_parameter(state))
+        return CSE_OK;
+    m->loading->parameters++;
+    int found = cse_weights_find(m->weights, state->name + PREFIX_BYTES);
+    if (found < 0)
+        found = cse_weights_find(m->weights, state->name);
+    if (found < 0) {
+        tell(&m->loading->notices[0], m->loading->parameters - m->loading->taken - 1,
+             state->name + PREFIX_BYTES);
+        return CSE_OK;
+    }
+    const cse_weight *weight = &m->weights->list[found];
+    if (!cse_shape_equal(weight->shape, state->shape) ||
+        !cse_element_converts(weight->element, cse_element_of_dtype(state->dtype)))
+        return cse_fail(
+            CSE_DATA, "%s: '%s' is %s %s there and %s %s here", m->weights->path, weight->name,
+            cse_shape_text(weight->shape, has, sizeof has), cse_element_name(weight->element),
+            cse_shape_text(state->shape, wants, sizeof wants), cse_dtype_name(state->dtype));
+    m->found[index] = found;
+    m->used[found] = true;
+    m->loading->taken++;
+    return CSE_OK;
+}
+
+static cse_status check_match(const matching *m)
+{
+    const cse_weights_loading *l = m->loading;
+    int left = 0;
+    if (l->taken == 0)
+        return cse_fail(CSE_DATA,
+                        "%s: none of its %d weights has the name of one of the %d parameters; its "
+                        "first is '%s'",
+                        m->weights->path, m->weights->count, l->parameters,
+                        m->weights->count > 0 ? m->weights->list[0].name : "");
+    if (l->taken < l->parameters && l->whole)
+        return cse_fail(CSE_DATA, "%s: %d of the %d parameters of the model are missing: %s",
+                        m->weights->path, l->parameters - l->taken, l->parameters,
+                        l->notices[0].data);
+    for (int i = 0; i < m->weights->count; i++)
+        if (!m->used[i])
+            tell(&m->loading->notices[1], left++, m->weights->list[i].name);
+    return CSE_OK;
+}
+
+/* Puts what the names are in front of them. */
+static void complete(cse_text *notice, const char *path, int count, const char *what)
+{
+    cse_text whole = { 0 };
+    if (notice->data == NULL)
+        return;
+    cse_text_add(&whole, "%s: %d %s: %s", path, count, what, notice->data);
+    cse_text_clear(notice);
+    *notice = whole;
+}
+
+static cse_status take_all(const matching *m)
+{
+    for (int i = 0; i < m->session->state_count; i++) {
+        cse_state *state = m->session->states[i];
+        if (state->selection != NULL)
+            cse_state_release_values(state); /* a mask is made of the weights that are loaded */
+        if (m->found[i] < 0)
+            continue;
+        CSE_TRY(cse_weights_read_as(m->weights, m->found[i], cse_element_of_dtype(state->dtype),
+                                    cse_state_own_values(state)));
+        cse_state_round_held(state);
+    }
+    return CSE_OK;
+}
+
+static cse_status load(matching *m, const cse_model *model)
+{
+    cse_weights_loading *l = m->loading;
+    CSE_TRY(compare_settings(m->weights, model));
+    for (int i = 0; i < m->session->state_count; i++)
+        CSE_TRY(match(m, i));
+    CSE_TRY(check_match(m));
+    CSE_TRY(take_all(m));
+    complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
+             "parameters are not in it and keep their initial values");
+    complete(&l->notices[1], m->weights->path, m->weights->count - l->taken,
+             "of its weights are of no parameter and were left out");
+    return CSE_OK;
+}
+
+cse_status cse_session_load_weights(cse_session *session, const cse_model *model, const char *path,
+                                    cse_weights_loading *loading)
+{
+    matching m = { .session = session, .loading = loading };
+    CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_may_change(session, "weights"));
+    CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(cse_weights_open_ours(path, NULL, &m.weights));
+    m.found = cse_malloc(((size_t)session->state_count + 1) * sizeof *m.found);
+    m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);
+    cse_status status = load(&m, model);
+    free(m.found);
+    free(m.used);
+    cse_weights_close(&m.weights);
+    return status;
+}
+
+void cse_weights_loading_clear(cse_weights_loading *loading)
+{
+    for (int i = 0; i < 2; i++)
+        cse_text_clear(&loading->notices[i]);
+}

@@ -1,0 +1,127 @@
+#!/bin/sh
+# Weights in and out: folders that the library transformers wrote (tests/reference/weights.py) give
+# its loss, in any format that they are converted to, and come back as they were, to the byte. A run
+# begins with them at step 0, and what does not fit is refused with what to do.
+set -u
+csengine=${CSENGINE_EXECUTABLE:-./csengine}
+reference=$(cd "${top_srcdir:-.}" && pwd)/tests/reference/weights
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cd "$work" || exit 1
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+must() { # ARGUMENTS...
+    "$csengine" "$@" >out 2>&1 || fail "$*: $(cat out)"
+}
+
+expect() { # EXIT_CODE WORDS ARGUMENTS...
+    expected=$1
+    words=$2
+    shift 2
+    "$csengine" "$@" >out 2>&1
+    code=$?
+    [ "$code" -eq "$expected" ] || fail "$*: exit code $code, not $expected: $(cat out)"
+    grep -q -e "$words" out || fail "$*: not told \"$words\": $(cat out)"
+}
+
+# The rest of a configuration, behind the section model.
+configuration() { # MODEL_SECTION
+    cat "$1"
+    cat <<YAML
+    model_dir: ./run
+    backend: {backend_type: CPU, compile_dir: ./compiled}
+    optimizer: {SGD: {learning_rate: 0.01}}
+    loop: {num_steps: 1, eval_steps: null}
+  fit:
+    train_dataloader: &data
+      {data_processor: text_bytes, path: $reference/text.txt, sequence_length: 16, batch_size: 1,
+       shuffle: false}
+    val_dataloader: *data
+YAML
+}
+
+loss_of() { # CONFIG WEIGHTS
+    "$csengine" eval "$1" --checkpoint_path "$2" --json >out 2>err || fail "eval $2: $(cat err)"
+    sed -n 's/.*"loss": *\([0-9.e-]*\).*/\1/p' out | tail -n 1
+}
+
+near() { # VALUE EXPECTED
+    awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && d < 2e-6 && d > -2e-6) }'
+}
+
+while read -r model loss; do
+    must checkpoint convert "$reference/$model" "$model.mdl" --print_model
+    configuration out >"$model.yaml"
+    near "$(loss_of "$model.yaml" "$reference/$model")" "$loss" ||
+        fail "$model: the loss is $(loss_of "$model.yaml" "$reference/$model"), not $loss"
+    near "$(loss_of "$model.yaml" "$model.mdl")" "$loss" || fail "$model.mdl: another loss"
+    must checkpoint convert "$model.mdl" "${model}_back"
+    cmp "${model}_back/model.safetensors" "$reference/$model/model.safetensors" ||
+        fail "$model: another file comes back"
+    # What config.json says of the model comes back as well.
+    sed 's/,$//' "$reference/$model/config.json" | sort >theirs
+    sed 's/,$//; s/: 1e-5$/: 1e-05/' "${model}_back/config.json" | sort | comm -23 - theirs >more
+    [ ! -s more ] || fail "$model: config.json says otherwise: $(cat more)"
+    must checkpoint convert "$model.mdl" "$model.safetensors"
+    must checkpoint convert "$model.safetensors" again.mdl
+    [ "$("$csengine" checkpoint digest again.mdl)" = \
+        "$("$csengine" checkpoint digest "$model.mdl")" ] || fail "$model: another digest"
+    rm again.mdl
+    # In several files, and back without the configuration in a checkpoint of ours.
+    must checkpoint convert "$model.safetensors" "${model}_parts" --config "$model.yaml" \
+        --shard_size 4KB
+    [ "$(find "${model}_parts" -name 'model-*.safetensors' | wc -l)" -gt 2 ] || fail 'one file'
+    near "$(loss_of "$model.yaml" "${model}_parts")" "$loss" || fail "$model: loss of its parts"
+done <"$reference/losses.txt"
+
+# Training begins with them at step 0, and goes on from its own checkpoint.
+must start gpt2.yaml --weights gpt2.safetensors --no_dashboard
+cp out first
+grep -q 'checkpoint_1.mdl' first || fail "no step 1: $(cat first)"
+must start gpt2.yaml --weights gpt2.safetensors --no_dashboard --num_steps 1
+grep -q 'checkpoint_2.mdl' out || fail "the run does not go on: $(cat out)"
+must start gpt2.yaml --weights "$reference/gpt2" --no_dashboard --model_dir ./other
+grep -q "$(sed -n 's/^Weights digest: //p' first)" out || fail 'another digest from the folder'
+
+# A part of them.
+sed 's/num_layers: 2/num_layers: 3/' gpt2.yaml >deeper.yaml
+expect 65 'set trainer.init.model.num_layers to 2' start deeper.yaml --weights gpt2.mdl \
+    --no_dashboard --model_dir ./deeper
+must start deeper.yaml --weights gpt2.safetensors --no_dashboard --model_dir ./deeper
+grep -q '16 parameters are not in it' out || fail "the rest is not told: $(cat out)"
+expect 65 'are missing' eval deeper.yaml --checkpoint_path gpt2.safetensors
+
+# What does not fit.
+expect 65 'with --weights\|--weights .* begins with them' start gpt2.yaml \
+    --checkpoint_path gpt2.safetensors --no_dashboard
+expect 78 'exclude each other' start gpt2.yaml --checkpoint_path gpt2.mdl --weights gpt2.mdl
+sed 's/hidden_size: 12/hidden_size: 24/' gpt2.yaml >wider.yaml
+expect 65 '\[128, 12\]' eval wider.yaml --checkpoint_path gpt2.safetensors
+sed 's/num_heads: 3/num_heads: 4/' gpt2.yaml >heads.yaml
+expect 65 'set trainer.init.model.num_heads to 3' eval heads.yaml \
+    --checkpoint_path "$reference/gpt2"
+expect 66 'cannot be opened' start gpt2.yaml --weights none.safetensors --no_dashboard \
+    --model_dir ./none
+mkdir empty
+expect 66 'holds no weights' eval gpt2.yaml --checkpoint_path empty
+sed 's/"gpt2"/"bloom"/' "$reference/gpt2/config.json" >empty/config.json
+cp "$reference/gpt2/model.safetensors" empty/
+expect 65 'no map for the model_type "bloom"' eval gpt2.yaml --checkpoint_path empty
+sed 's/gelu_new/gelu_odd/' "$reference/gpt2/config.json" >empty/config.json
+expect 65 'activation_function of the weights is gelu_odd' eval gpt2.yaml --checkpoint_path empty
+sed 's/"n_layer": 2/"n_layer": 1/' "$reference/gpt2/config.json" >empty/config.json
+expect 65 'for 12 weights the map has no rule' checkpoint convert empty x.mdl
+sed 's/"n_layer": 2/"n_layer": 3/' "$reference/gpt2/config.json" >empty/config.json
+expect 65 '12 weights of the model are missing' checkpoint convert empty x.mdl
+expect 73 'is there already' checkpoint convert gpt2.mdl gpt2.safetensors
+expect 64 'accepted: float32' checkpoint convert gpt2.mdl x.safetensors --dtype int8
+expect 64 'no format' checkpoint convert gpt2.mdl x.xyz
+expect 64 'as in 5GB' checkpoint convert gpt2.mdl x --shard_size 5XB
+expect 65 'give --config' checkpoint convert gpt2.safetensors x
+[ ! -e x.mdl ] && [ ! -e x ] || fail 'something is left behind'
+[ $failures -eq 0 ]

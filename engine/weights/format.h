@@ -5,7 +5,7 @@
 
 #include "engine/weights/weights.h"
 
-enum { CSE_FORMAT_START_BYTES = 16 };
+enum { CSE_FORMAT_START_BYTES = 128 };
 
 /* What is written, and where to. */
 typedef struct cse_weights_target {

@@ -226,8 +226,12 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
     cse_generation_options options = { 0 };
     CSE_TRY(read_options(g, &options));
     CSE_TRY(cse_loaded_model_open(settings, &g->loaded));
-    CSE_TRY(cse_text_codec_find(cse_option_value(g->line, "tokenizer"), settings->session.model_dir,
-                                cse_model_vocabulary(g->loaded.model), &g->codec));
+    if (cse_option_is_on(g->line, "numbers"))
+        g->codec = cse_text_codec_of_numbers();
+    else
+        CSE_TRY(cse_text_codec_find(cse_option_value(g->line, "tokenizer"),
+                                    settings->session.model_dir,
+                                    cse_model_vocabulary(g->loaded.model), &g->codec));
     options.end_token = cse_text_codec_end(g->codec);
     cse_status status = read_prompts(g, &input);
     for (int i = 0; i < g->prompt_count; i++)
@@ -280,6 +284,7 @@ static const cse_option options[] = {
     { "top_p", "P", NULL, "only the fewest tokens whose probabilities reach P; 1, all" },
     { "tokenizer", "PATH", NULL,
       "tokenizer.json, or a folder that holds it; without it that of model_dir, or bytes" },
+    { "numbers", NULL, NULL, "prompts and texts are the numbers of tokens, as in 15496,11,995" },
     { "until", "TEXT", NULL, "ends a text once this was generated" },
     { "texts", "N", NULL, "texts for each prompt; 1" },
     { "seed", "N", NULL, "of the random numbers; 0" },

@@ -6,7 +6,9 @@
 #include "engine/base/error.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/config/config.h"
+#include "engine/weights/open.h"
 #include "run/session/configured.h"
+#include "run/session/load_weights.h"
 #include "run/session/plugins.h"
 #include "run/session/session.h"
 
@@ -24,6 +26,17 @@ static cse_status find_checkpoint(const cse_job_settings *settings, const cse_se
                : status;
 }
 
+/* A file of another program is read by names and shapes; it must have all weights. */
+static cse_status load(cse_session *session, const cse_loaded_model *loaded)
+{
+    if (!cse_weights_are_foreign(loaded->path))
+        return cse_load(loaded->path);
+    cse_weights_loading loading = { .whole = true };
+    cse_status status = cse_session_load_weights(session, loaded->model, loaded->path, &loading);
+    cse_weights_loading_clear(&loading);
+    return status;
+}
+
 cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_model *loaded)
 {
     *loaded = (cse_loaded_model){ .model = NULL };
@@ -35,7 +48,7 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     loaded->model = cse_compile(cse_session_model_new(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
-    CSE_TRY(cse_load(loaded->path));
+    CSE_TRY(load(session, loaded));
     loaded->step = cse_global_step();
     return CSE_OK;
 }

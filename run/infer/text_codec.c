@@ -1,9 +1,10 @@
-/* A tokenizer's tokens, or bytes. */
+/* A tokenizer's tokens, bytes, or numbers. */
 #include "run/infer/text_codec.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dataloader/tokenizer/tokenizer.h"
@@ -13,13 +14,21 @@
 enum { BYTES = 256 };
 
 struct cse_text_codec {
-    cse_tokenizer *tokenizer; /* NULL: bytes */
+    bool of_numbers;
+    cse_tokenizer *tokenizer; /* NULL: bytes, or numbers */
     cse_encoder *encoder;
 };
 
 cse_text_codec *cse_text_codec_of_bytes(void)
 {
     return cse_calloc(1, sizeof(cse_text_codec));
+}
+
+cse_text_codec *cse_text_codec_of_numbers(void)
+{
+    cse_text_codec *codec = cse_text_codec_of_bytes();
+    codec->of_numbers = true;
+    return codec;
 }
 
 cse_status cse_text_codec_open(const char *path, cse_text_codec **codec)
@@ -82,7 +91,9 @@ void cse_text_codec_close(cse_text_codec **codec)
 
 int64_t cse_text_codec_vocabulary(const cse_text_codec *codec)
 {
-    return codec->tokenizer != NULL ? cse_tokenizer_vocab_size(codec->tokenizer) : BYTES;
+    return codec->of_numbers          ? INT32_MAX
+           : codec->tokenizer != NULL ? cse_tokenizer_vocab_size(codec->tokenizer)
+                                      : BYTES;
 }
 
 /* What GPT-2, Llama and their kin end a text with. */
@@ -104,12 +115,32 @@ static cse_status encode_bytes(const char *text, size_t bytes, int32_t **tokens,
     return CSE_OK;
 }
 
+static cse_status encode_numbers(const char *text, int32_t **tokens, int64_t *count)
+{
+    const char *at = text + strspn(text, " ,\t\n");
+    *tokens = cse_calloc(strlen(text) + 1, sizeof **tokens);
+    while (*at != '\0') {
+        char *end;
+        const long long number = strtoll(at, &end, 10);
+        if (end == at || number < 0 || number > INT32_MAX)
+            return cse_fail(CSE_USAGE,
+                            "\"%.20s\" is no number of a token: give whole numbers, "
+                            "separated by blanks or commas",
+                            at);
+        (*tokens)[(*count)++] = (int32_t)number;
+        at = end + strspn(end, " ,\t\n");
+    }
+    return CSE_OK;
+}
+
 cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t bytes,
                                  int32_t **tokens, int64_t *count)
 {
     cse_token_ids ids = { 0 };
     *tokens = NULL;
     *count = 0;
+    if (codec->of_numbers)
+        return encode_numbers(text, tokens, count);
     if (codec->tokenizer == NULL)
         return encode_bytes(text, bytes, tokens, count);
     cse_status status = cse_encode(codec->encoder, text, bytes, &ids);
@@ -122,6 +153,10 @@ cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse
 {
     if (codec->tokenizer != NULL)
         return cse_decode(codec->tokenizer, &token, 1, text);
+    if (codec->of_numbers) {
+        cse_text_add(text, " %d", (int)token);
+        return CSE_OK;
+    }
     if (token < 0 || token >= BYTES)
         return cse_fail(CSE_DATA, "token %d stands for no text", (int)token);
     const char byte = (char)token;

@@ -9,6 +9,8 @@ typedef struct cse_text_codec cse_text_codec;
 
 /* Tokens of a model over bytes: token i is byte i. */
 cse_text_codec *cse_text_codec_of_bytes(void);
+/* Texts are the numbers of tokens, separated by blanks or commas. */
+cse_text_codec *cse_text_codec_of_numbers(void);
 /* Those of a tokenizer (dataloader/tokenizer/tokenizer.h), a file or a folder. */
 cse_status cse_text_codec_open(const char *path, cse_text_codec **codec);
 /* For a model with `vocabulary` tokens (0: not known): the tokenizer at `path`; where that is NULL,

@@ -20,11 +20,15 @@
 #include "engine/base/clock.h"
 #include "workers/links/link.h"
 
-enum { ROUNDS = 7, MOST_BYTES = 1 << 20, ECHOES = 3000, WAYS = 3, SIZES = 3 };
+enum { ROUNDS = 7, MOST_BYTES = 1 << 20, ECHOES = 3000, LINKS = 4, WAYS = 1 + LINKS, SIZES = 3 };
 
 static const size_t frame_sizes[SIZES] = { 64, 64 << 10, 1 << 20 };
 static const int frame_counts[SIZES] = { 200000, 4000, 300 };
-static const char *const way_names[WAYS] = { "sockets", "tcp, plain", "tcp, encrypted" };
+static const char *const way_names[WAYS] = { "sockets", "tcp, plain", "tcp, encrypted",
+                                             "mpi, plain", "mpi, encrypted" };
+/* Encrypted: the odd ones. Those of mpi need the tokens of two jobs of carriers as arguments
+ * (bench_mpi.sh). */
+static int link_count = 2;
 
 static unsigned char *content;
 
@@ -43,13 +47,13 @@ typedef struct end {
     int other;
 } end;
 
-static end open_end(int host, const char *const addresses[2], bool plain)
+static end open_end(int host, const char *const addresses[2], int link)
 {
     end e = { .other = 1 - host };
     const cse_host_link_options options = {
-        .host = host, .host_count = 2, .addresses = addresses, .plain = plain, .wake = -1
+        .host = host, .host_count = 2, .addresses = addresses, .plain = link % 2 == 0, .wake = -1
     };
-    if (cse_host_link_select("tcp", &e.link) != CSE_OK ||
+    if (cse_host_link_select(link < 2 ? "tcp" : "mpi", &e.link) != CSE_OK ||
         e.link->open(&options, &e.state) != CSE_OK)
         fail("open");
     return e;
@@ -187,26 +191,26 @@ static void run_sockets(int fd, bool first, times *seconds)
 }
 
 /* The other process: host 1, and who connects. */
-static void other_side(const char *const links[2], const struct sockaddr_in *sockets)
+static void other_side(const char *const links[LINKS], const struct sockaddr_in *sockets)
 {
     times ignored;
-    end ends[2];
+    end ends[LINKS];
     int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
     if (connect(fd, (const struct sockaddr *)sockets, sizeof *sockets) != 0)
         fail("connect");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    for (int plain = 0; plain < 2; plain++) {
-        const char *const addresses[2] = { links[plain], "" };
-        ends[plain] = open_end(1, addresses, plain);
-        await(&ends[plain], CSE_HOST_LINK_CONNECTED);
+    for (int i = 0; i < link_count; i++) {
+        const char *const addresses[2] = { links[i], i < 2 ? "" : links[i] };
+        ends[i] = open_end(1, addresses, i);
+        await(&ends[i], CSE_HOST_LINK_CONNECTED);
     }
     for (int round = 0; round < ROUNDS; round++) {
         run_sockets(fd, false, &ignored);
-        run_link(&ends[1], false, &ignored);
-        run_link(&ends[0], false, &ignored);
+        for (int i = 0; i < link_count; i++)
+            run_link(&ends[i], false, &ignored);
     }
-    for (int plain = 0; plain < 2; plain++)
-        ends[plain].link->close(&ends[plain].state);
+    for (int i = 0; i < link_count; i++)
+        ends[i].link->close(&ends[i].state);
     exit(0);
 }
 
@@ -229,7 +233,7 @@ static double median_of(const times rounds[ROUNDS], int i, bool processor)
 static void report(const times seconds[WAYS][ROUNDS])
 {
     printf("%-16s%32s%32s%32s%14s\n", "", "64 B", "64 KiB", "1 MiB", "round trip");
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < 1 + link_count; way++) {
         printf("%-16s", way_names[way]);
         for (int i = 0; i < SIZES; i++) {
             const double median = median_of(seconds[way], i, false);
@@ -241,37 +245,39 @@ static void report(const times seconds[WAYS][ROUNDS])
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static times seconds[WAYS][ROUNDS];
     static const char *const listens[2] = { "127.0.0.1:0", "may connect" };
     struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof own;
-    end ends[2];
+    end ends[LINKS];
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     content = cse_calloc(1, MOST_BYTES);
     if (bind(listener, (struct sockaddr *)&own, size) != 0 || listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *)&own, &size) != 0)
         fail("listen");
-    const char *addresses[2];
-    for (int plain = 0; plain < 2; plain++) {
-        ends[plain] = open_end(0, listens, plain);
-        addresses[plain] = ends[plain].link->address(ends[plain].state);
+    const char *addresses[LINKS];
+    link_count = argc == 3 ? LINKS : 2;
+    for (int i = 0; i < link_count; i++) {
+        const char *const carried[2] = { argv[argc == 3 ? 1 + i % 2 : 0], "may connect" };
+        ends[i] = open_end(0, i < 2 ? listens : carried, i);
+        addresses[i] = i < 2 ? ends[i].link->address(ends[i].state) : carried[0];
     }
     pid_t child = fork();
     if (child == 0)
         other_side(addresses, &own);
     int fd = accept(listener, NULL, NULL);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    for (int plain = 0; plain < 2; plain++)
-        await(&ends[plain], CSE_HOST_LINK_CONNECTED);
+    for (int i = 0; i < link_count; i++)
+        await(&ends[i], CSE_HOST_LINK_CONNECTED);
     for (int round = 0; round < ROUNDS; round++) {
         run_sockets(fd, true, &seconds[0][round]);
-        run_link(&ends[1], true, &seconds[1][round]);
-        run_link(&ends[0], true, &seconds[2][round]);
+        for (int i = 0; i < link_count; i++)
+            run_link(&ends[i], true, &seconds[1 + i][round]);
     }
-    for (int plain = 0; plain < 2; plain++)
-        ends[plain].link->close(&ends[plain].state);
+    for (int i = 0; i < link_count; i++)
+        ends[i].link->close(&ends[i].state);
     waitpid(child, NULL, 0);
     report(seconds);
     free(content);

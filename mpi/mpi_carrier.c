@@ -2,6 +2,7 @@
  *
  *     mpirun -np 1 --host n1 csengine-mpi-carrier TOKEN 0 : -np 1 --host n2 ... TOKEN 1
  *     srun --mpi=pmix -N2 csengine-mpi-carrier TOKEN n1=0 n2=1
+ *     mpirun -np 2 --host n1,n2 csengine-mpi-carrier --measure
  *
  * Messages of bytes alone go through MPI, from one process to another: no collective after the
  * start, no reduction, no type. Receives are posted ahead, and sends keep their buffers until they
@@ -19,6 +20,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "mpi/mpi_measure.h"
 #include "workers/carrier/carrier.h"
 #include "workers/links/carrier_names.h"
 
@@ -248,6 +250,11 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &e.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &e.count);
+    if (argc == 2 && strcmp(argv[1], "--measure") == 0) {
+        cse_mpi_measure(e.rank, e.count);
+        MPI_Finalize();
+        return 0;
+    }
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     options.host = argc > 2 && cse_carrier_token_is_right(argv[1]) ? own_number(argc, argv) : -1;
     options.token = argv[1];

@@ -287,7 +287,7 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
     l->place.portable = settings->session.portable;
     l->place.log_level = "INFO";
     CSE_TRY(prepare_link(l, s));
-    if (l->carriers != NULL && l->taken == NULL) {
+    if (l->carriers != NULL && l->taken == NULL && !s->may_lack) {
         place_hosts(l, FIRST_PORT); /* their names */
         CSE_TRY(cse_led_carriers_start(l->carriers));
     }

@@ -238,7 +238,7 @@ static int look_at_hosts(const led *l, cse_host_group *group, bool *takes_part)
     for (int h = 0; h < l->options.host_count; h++) {
         cse_host_view view;
         cse_host_group_look(group, h, &view);
-        takes_part[h] = view.state != CSE_MEMBER_LOST;
+        takes_part[h] = view.state == CSE_MEMBER_PRESENT || view.state == CSE_MEMBER_EXPECTED;
         count += takes_part[h];
     }
     return count;

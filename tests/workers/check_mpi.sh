@@ -124,6 +124,14 @@ grep -q 'started again with 2 hosts' "$work/$name.err" ||
     complain "power: the carriers: $(cat "$work/$name.err")"
 hosts_boot n2
 
+name=scaled
+several $name mpi head,n1 1000
+wait_for grep -qs 'Step=300,' "$work/$name.out" || complain "$name: it did not begin"
+"$csengine" scale "$work/$name" --hosts head,n1,n2 >"$work/scale.out" 2>&1 ||
+    complain "scale: $(cat "$work/scale.out")"
+same $name alone
+grep -q '^loaded checkpoint' "$work/$name.out" || complain "$name: the hosts did not change"
+
 # ---- what cannot be started ----
 
 several refused mpi head,n1 20 --set 'backend.cluster_config.host_link_options=--no-such-option'

@@ -166,8 +166,7 @@ START_TEST(a_wrong_bit_ends_the_run_with_step_and_host)
     const int status = await(run);
     const char *told = content_of("err");
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 65, "status %d: %s", status, told);
-    /* The leader compares with its own record: from a wrong leader the others differ. */
-    snprintf(words, sizeof words, "host %s", names[_i]);
+    snprintf(words, sizeof words, ": host %s has or computes wrong bits", names[_i]);
     ck_assert_msg(strstr(told, "error: step ") != NULL && strstr(told, words) != NULL, "%s", told);
     ck_assert_msg(strstr(told, "wrong bits") != NULL, "%s", told);
     ck_assert_msg(strstr(told, "are saved") == NULL, "wrong weights are saved: %s", told);

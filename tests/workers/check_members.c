@@ -444,6 +444,9 @@ START_TEST(a_record_that_differs_is_found)
         turn_world();
     ck_assert(cse_members_differ(w->hosts[0].members, &differing, &step));
     ck_assert_int_eq(differing, 1);
+    int told;
+    ck_assert_int_eq(cse_members_accused(w->hosts[0].members, &told), 1);
+    ck_assert_int_eq(told, 3);
     ck_assert(w->hosts[1].execution > 1 || step == done);
     destroy_world();
 }

@@ -26,6 +26,7 @@
 #define WAIT_NS (20 * MILLISECONDS)
 #define START_NS (120000 * MILLISECONDS)
 #define END_NS (5000 * MILLISECONDS)
+#define DIFFERENCE_NS (1000 * MILLISECONDS)
 #define LEADER_LEFT "the leading host"
 #define CONTROL_SESSION (INT64_MAX)
 
@@ -58,6 +59,7 @@ struct cse_host_group {
     uint64_t lost_told;
     bool stands_alone;
     int64_t steps_done;
+    int64_t differs_since_ns; /* a record; 0: none does */
 };
 typedef struct cse_host_group group;
 
@@ -534,23 +536,46 @@ cse_status cse_host_group_wait_job(cse_host_group *g, const char *directory,
 
 /* ---- executions ---- */
 
+/* Two hosts can only say that they differ; of more, one stands against the others, whose records of
+ * that step are waited for. */
+static cse_status tell_difference(group *g, int host, int64_t step, int left)
+{
+    const char *const *names = g->options.names;
+    char who[512];
+    int told;
+    const int accused = cse_members_accused(g->members, &told);
+    if (g->differs_since_ns == 0)
+        g->differs_since_ns = cse_clock_ns();
+    if (told < left && cse_clock_ns() - g->differs_since_ns < DIFFERENCE_NS)
+        return CSE_OK;
+    if (accused >= 0)
+        snprintf(who, sizeof who,
+                 "host %.200s has or computes wrong bits: its record differs from "
+                 "that of all other hosts",
+                 names[accused]);
+    else
+        snprintf(who, sizeof who,
+                 "the record of host %.200s differs from that of host %.200s: one "
+                 "of them has or computes wrong bits",
+                 names[host], names[g->options.host]);
+    return cse_fail(CSE_DATA,
+                    "step %lld: %s. The steps since the last checkpoint are not saved, and one of "
+                    "step %lld or later may hold wrong weights. Look at the host (csengine doctor, "
+                    "the kernel's log of memory errors), and start again without it, from a "
+                    "checkpoint before that",
+                    (long long)step + 1, who,
+                    (long long)(step < CSE_STATES_PARTS ? 1 : step + 1 - CSE_STATES_PARTS));
+}
+
 static cse_status check_hosts(group *g)
 {
     int host;
     int64_t step;
     if (!cse_host_group_leads(g))
         return CSE_OK;
-    if (cse_members_differ(g->members, &host, &step))
-        return cse_fail(CSE_DATA,
-                        "step %lld: the record of host %s differs from that of host %s: one of "
-                        "them has or computes wrong bits. The steps since the last checkpoint are "
-                        "not saved, and one of step %lld or later may hold wrong weights. Look at "
-                        "both hosts (csengine doctor, the kernel's log of memory errors), and "
-                        "start again without the faulty one, from a checkpoint before that",
-                        (long long)step + 1, g->options.names[host],
-                        g->options.names[g->options.host],
-                        (long long)(step < CSE_STATES_PARTS ? 1 : step + 1 - CSE_STATES_PARTS));
     const int left = g->options.host_count - __builtin_popcountll(cse_members_lost(g->members));
+    if (cse_members_differ(g->members, &host, &step))
+        CSE_TRY(tell_difference(g, host, step, left));
     if (left < g->options.min_hosts)
         return cse_fail(CSE_UNAVAILABLE,
                         "%d host%s left, and backend.cluster_config.min_hosts is %d", left,

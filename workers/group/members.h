@@ -124,6 +124,8 @@ int64_t cse_members_steps_of(const cse_members *members, int host);
 const char *cse_members_why(const cse_members *members, int host);
 /* Of the leader: a record that differs. False: none was found so far. */
 bool cse_members_differ(const cse_members *members, int *host, int64_t *step);
+/* As cse_record_check_accused. */
+int cse_members_accused(const cse_members *members, int *told);
 /* Of a follower: the leader has told it to end (`why` is then its message, REFUSED or LEAVE, valid
  * as long as this). */
 const cse_host_message *cse_members_told_to_end(const cse_members *members);

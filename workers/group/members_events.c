@@ -587,6 +587,12 @@ bool cse_members_differ(const cse_members *m, int *host, int64_t *step)
     return m->check != NULL && cse_record_check_differs(m->check, host, step);
 }
 
+int cse_members_accused(const cse_members *m, int *told)
+{
+    *told = 0;
+    return m->check != NULL ? cse_record_check_accused(m->check, told) : -1;
+}
+
 const cse_host_message *cse_members_told_to_end(const cse_members *m)
 {
     return !cse_members_leads(m) && m->end.kind != 0 ? &m->end : NULL;

@@ -60,3 +60,29 @@ bool cse_record_check_differs(const cse_record_check *check, int *host, int64_t 
     *step = check->step;
     return check->differs;
 }
+
+int cse_record_check_accused(const cse_record_check *check, int *told)
+{
+    const size_t place = (size_t)(check->step % CSE_RECORD_CHECK_STEPS);
+    const cse_record_digest *own = &check->rings[check->own * CSE_RECORD_CHECK_STEPS + (int)place];
+    int with_own = 0, others = 0, last_other = -1;
+    uint64_t other = 0;
+    bool agree = true;
+    *told = 0;
+    for (int h = 0; check->differs && h < check->host_count; h++) {
+        const cse_record_digest *of = &check->rings[(size_t)h * CSE_RECORD_CHECK_STEPS + place];
+        if (of->step != check->step || of->execution != own->execution)
+            continue;
+        ++*told;
+        with_own += of->digest == own->digest;
+        if (of->digest == own->digest)
+            continue;
+        agree = agree && (others == 0 || of->digest == other);
+        other = of->digest;
+        others++;
+        last_other = h;
+    }
+    if (*told < 3 || !agree || (others > 1 && with_own > 1))
+        return -1;
+    return others == 1 ? last_other : check->own;
+}

@@ -26,5 +26,8 @@ void cse_record_check_destroy(cse_record_check **check);
 void cse_record_check_note(cse_record_check *check, int host, const cse_record_digest *digest);
 /* The first that was found; false: none so far. */
 bool cse_record_check_differs(const cse_record_check *check, int *host, int64_t *step);
+/* Of the hosts that have told their record of that step: how many, and the one whose record is
+ * another than that of all others; -1: with fewer than three nobody can say. */
+int cse_record_check_accused(const cse_record_check *check, int *told);
 
 #endif

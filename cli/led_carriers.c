@@ -17,7 +17,7 @@
 #include "workers/host_launchers/host_process.h"
 #include "workers/host_launchers/words.h"
 
-enum { KEPT_LINES = 4, LINE_BYTES = 256 };
+enum { KEPT_LINES = 5, LINE_BYTES = 256 };
 #define MILLISECONDS INT64_C(1000000)
 #define FIRST_DELAY_NS (100 * MILLISECONDS)
 #define LAST_DELAY_NS (5000 * MILLISECONDS)
@@ -147,13 +147,15 @@ static void on_line(void *self, const char *host, bool is_error, const char *lin
     (void)host;
     if (!is_error && strcmp(line, "carriers are ready") == 0) {
         l->ready = true;
+        l->line_count = 0;
         return;
     }
     if (*line == '\0' || strspn(line, "-") == strlen(line))
         return; /* the frames of mpirun's messages */
     if (l->ends_ns == 0)
         cse_log_line(CSE_LOG_INFO, "link mpi: %s", line);
-    snprintf(l->lines[l->line_count++ % KEPT_LINES], LINE_BYTES, "%s", line);
+    if (l->line_count < KEPT_LINES) /* mpirun says first what it is about */
+        snprintf(l->lines[l->line_count++], LINE_BYTES, "%s", line);
 }
 
 static void back_off(led *l, int64_t now_ns)
@@ -166,9 +168,8 @@ static void back_off(led *l, int64_t now_ns)
 
 static void add_lines(const led *l, cse_text *text)
 {
-    const int first = l->line_count > KEPT_LINES ? l->line_count - KEPT_LINES : 0;
-    for (int i = first; i < l->line_count; i++)
-        cse_text_add(text, "%s%s", i == first ? "; it printed: " : " | ", l->lines[i % KEPT_LINES]);
+    for (int i = 0; i < l->line_count; i++)
+        cse_text_add(text, "%s%s", i == 0 ? "; it printed: " : " | ", l->lines[i]);
 }
 
 /* How it ended, with what it said. */

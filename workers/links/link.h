@@ -30,7 +30,8 @@ typedef struct cse_host_link_options {
     /* "10.0.0.1:7000", "[fd00::1]:7000" or "name:7000" of each host, its own among them, where it
      * listens (port 0: one that is free); "" or NULL: not linked to that host, or, its own: it does
      * not listen. A host connects to those with lower numbers; the address of one with a higher
-     * number is not looked into, it only says that it may connect. Copied. */
+     * number is not looked into, it only says that it may connect. Of the link mpi all are the
+     * token of the run's carriers (carrier_names.h). Copied. */
     const char *const *addresses;
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     uint64_t session; /* only hosts with the same one are let in */

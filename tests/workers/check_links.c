@@ -430,6 +430,39 @@ START_TEST(carriers_that_end_cost_connections_alone)
 }
 END_TEST
 
+/* More than sockets hold waits in a carrier, while the host that sent it has ended, and what is sent
+ * to that host finds nobody. */
+START_TEST(a_carrier_keeps_what_came_before_the_end)
+{
+    enum { COUNT = 10, SIZE = 300000 };
+    unsigned char *bytes = cse_malloc(SIZE);
+    int number = 0;
+    while (strcmp(cse_host_links[number]->name, "mpi") != 0)
+        number++;
+    stage s = stage_of(number, 2);
+    stage_begin(&s);
+    s.link->hold(s.hosts[1].state, 0, true);
+    for (int i = 0; i < COUNT; i++) {
+        stage_fill(bytes, SIZE, 0, i);
+        ck_assert_int_eq(s.link->send(s.hosts[0].state, 1, bytes, SIZE, NULL, 0), CSE_OK);
+    }
+    s.link->close(&s.hosts[0].state);
+    stage_send(&s, 1, 0, "to nobody");
+    stage_turns(&s, 100);
+    s.link->hold(s.hosts[1].state, 0, false);
+    for (int i = 0; i < COUNT; i++) {
+        kept_event event = stage_next(&s, 1);
+        ck_assert_int_eq(event.kind, CSE_HOST_LINK_FRAME);
+        ck_assert_uint_eq(event.size, SIZE);
+        stage_check_bytes(&event, i);
+        free(event.bytes);
+    }
+    stage_expect(&s, 1, CSE_HOST_LINK_LOST, 0);
+    stage_close(&s);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(carriers_are_named_by_a_token)
 {
     static const char *const wrong[] = { "127.0.0.1:7000", "A", "a/b", "@a",
@@ -487,6 +520,7 @@ int main(void)
     tcase_add_loop_test(tests, addresses_of_all_kinds_are_connected, 0, links);
     tcase_add_loop_test(tests, what_is_on_the_wire_is_counted, 0, links);
     tcase_add_test(tests, carriers_that_end_cost_connections_alone);
+    tcase_add_test(tests, a_carrier_keeps_what_came_before_the_end);
     tcase_add_test(tests, carriers_are_named_by_a_token);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

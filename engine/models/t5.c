@@ -283,9 +283,15 @@ static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
     const cse_shape shape = cse_tensor_shape(tokens);
     if (cse_trace_is_poison(x))
         return x;
-    if (shape.rank != 2)
-        return cse_trace_fail(CSE_SHAPE, "the model takes tokens [batch, time], not rank %d",
-                              shape.rank);
+    const char *most =
+        k->name[0] == 'e' ? "src_max_position_embeddings" : "tgt_max_position_embeddings";
+    const int64_t longest = cse_settings_has(s, most) ? cse_settings_integer(s, most) : INT64_MAX;
+    if (shape.rank != 2 || shape.dims[1] > longest)
+        return cse_trace_fail(
+            CSE_SHAPE,
+            "the model takes tokens [batch, time] of at most %s, not rank %d with "
+            "%lld",
+            most, shape.rank, (long long)(shape.rank > 1 ? shape.dims[1] : 0));
     if (k->positions != NULL)
         x = cse_add(x, cse_slice_axis(cse_read(k->positions), 0, 0, shape.dims[1]));
     else if (is_positions(s, "fixed"))

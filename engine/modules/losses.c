@@ -14,6 +14,13 @@ static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double l
                                       .label_smoothing = label_smoothing });
 }
 
+/* Sum and count are divided by the number of tokens, so that they have the size of a mean whatever
+ * the microbatch is: 16-bit types hold no sums of thousands. */
+static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *mask, double weight)
+{
+    return cse_loss_quotient(NULL, cse_scale(cse_mean_all(losses), weight), cse_mean_all(mask));
+}
+
 cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
                         const cse_lm_loss_options *options)
 {
@@ -29,11 +36,9 @@ cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask
     }
     if (cse_trace_is_poison(losses))
         return losses;
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), mask);
     if (options->by_batch)
         return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
-    if (mask == NULL)
-        return cse_scale(cse_mean_all(losses), weight);
-    cse_tensor *count = cse_sum_all(mask);
-    count = cse_where(cse_equal(count, cse_constant(0)), cse_constant(1), count);
-    return cse_scale(cse_div(cse_sum_all(losses), count), weight);
+    return mask != NULL ? mean_of_counted(losses, mask, weight)
+                        : cse_scale(cse_mean_all(losses), weight);
 }

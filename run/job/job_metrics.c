@@ -15,6 +15,7 @@
 #include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
 #include "run/session/configured.h"
+#include "run/session/loss_quotient.h"
 
 enum { OWN_METRICS = 2, MOST_NAME_BYTES = 32 };
 
@@ -79,6 +80,7 @@ cse_status cse_job_reset_metrics(const cse_job *j)
 /* The tensors of a validation's step; no labels: NULL. */
 typedef struct validated {
     cse_tensor *loss, *predictions, *labels;
+    cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL */
 } validated;
 
 /* Integer labels that have one row of `predictions` each; NULL when there are none. */
@@ -127,18 +129,47 @@ static cse_tensor *argument(const char *name, size_t length, const validated *v)
         return cse_argmax(v->predictions, -1);
     if (is_word("probabilities", name, length))
         return probabilities_of(v);
+    if (is_word("loss", name, length) && v->token_losses != NULL)
+        return v->token_losses;
     if (is_word("loss", name, length))
         return cse_scale(v->loss, (double)cse_shape_elements(v->labels->shape));
+    if (is_word("weights", name, length))
+        return v->token_weights;
     return NULL;
+}
+
+/* How many arguments a metric is given: the weights, which are the last one, where the model has
+ * some for each label. */
+static int arguments_of(const cse_metric_descriptor *descriptor, const validated *v)
+{
+    const bool weighed = v->labels != NULL && v->token_weights != NULL &&
+                         cse_shape_equal(v->token_weights->shape, v->labels->shape) &&
+                         strstr(descriptor->arguments, "labels") != NULL &&
+                         strstr(descriptor->arguments, "[, weights]") != NULL;
+    return descriptor->min_arguments + weighed;
+}
+
+/* The loss of a quotient counts by what its batches count. */
+static void update_mean(cse_metric *metric, cse_tensor *loss)
+{
+    const cse_quotient *quotient = cse_quotient_of(loss);
+    if (quotient == NULL) {
+        cse_metric_update(metric, loss);
+        return;
+    }
+    cse_tensor *nothing = cse_equal(quotient->count, cse_constant(0));
+    cse_tensor *count = cse_where(nothing, cse_constant(1), quotient->count);
+    cse_metric_update(metric, cse_div(loss, count), quotient->count);
 }
 
 static void update(cse_metric *metric, const cse_metric_descriptor *descriptor, const validated *v)
 {
     cse_tensor *arguments[CSE_MAX_METRIC_ARGUMENTS];
     const char *name = descriptor->arguments;
-    for (int i = 0; i < descriptor->min_arguments; i++) {
-        name += strspn(name, ", ");
-        const size_t length = strcspn(name, ",[ ");
+    const int count = arguments_of(descriptor, v);
+    for (int i = 0; i < count; i++) {
+        name += strspn(name, ", [");
+        const size_t length = strcspn(name, ",[] ");
         arguments[i] = argument(name, length, v);
         if (arguments[i] == NULL) {
             cse_trace_fail(CSE_CONFIG,
@@ -151,15 +182,16 @@ static void update(cse_metric *metric, const cse_metric_descriptor *descriptor, 
         }
         name += length;
     }
-    cse_metric_update_array(metric, arguments, descriptor->min_arguments);
+    cse_metric_update_array(metric, arguments, count);
 }
 
 void cse_job_trace_metrics(cse_job *j, const cse_step *step, cse_tensor *loss,
                            cse_tensor *predictions)
 {
-    const validated v = { loss, predictions, labels_of(step, predictions) };
+    const validated v = { loss, predictions, labels_of(step, predictions), step->token_losses,
+                          step->token_weights };
     const bool has_accuracy = v.labels != NULL && v.labels->shape.rank == 1;
-    cse_metric_update(j->metrics[0].metric, loss);
+    update_mean(j->metrics[0].metric, loss);
     j->metrics[0].is_traced = true;
     j->metrics[1].is_traced = has_accuracy;
     if (has_accuracy)

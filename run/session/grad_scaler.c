@@ -9,6 +9,7 @@
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
 #include "run/session/gradients.h"
+#include "run/session/loss_quotient.h"
 
 /* A gradient that was unscaled in this step. */
 typedef struct unscaled {
@@ -141,7 +142,9 @@ cse_tensor *cse_grad_scaler_scale(cse_grad_scaler *scaler, cse_tensor *loss)
 {
     if (!begin_call("cse_grad_scaler_scale", &scaler))
         return cse_trace_graph() ? cse_trace_graph()->poison : NULL;
-    return scaler != NULL && !cse_trace_is_poison(loss) ? cse_mul(loss, scale_of(scaler)) : loss;
+    return scaler != NULL && !cse_trace_is_poison(loss)
+               ? cse_quotient_keep(loss, cse_mul(loss, scale_of(scaler)))
+               : loss;
 }
 
 static void keep_squares(cse_grad_scaler *scaler, const char *name, cse_tensor *gradient)

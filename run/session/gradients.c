@@ -9,6 +9,7 @@
 #include "csengine/generated/ops.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
+#include "run/session/loss_quotient.h"
 
 extern const cse_op cse_op_where;
 
@@ -51,7 +52,8 @@ cse_tensor *cse_gradient_of(cse_tensor *loss, cse_state *state)
     taken_gradient *taken = cse_arena_alloc(graph->arena, sizeof *taken);
     *taken = (taken_gradient){
         .loss = loss,
-        .value = gradient->batch ? mean_over_batch(gradient, state) : gradient,
+        .value = gradient->batch ? cse_quotient_divide(loss, mean_over_batch(gradient, state))
+                                 : gradient,
         .next = state->gradients,
     };
     state->gradients = taken;

@@ -7,6 +7,7 @@
 #include "csengine/modules.h"
 #include "dataloader/input.h"
 #include "engine/trace/trace.h"
+#include "run/session/loss_quotient.h"
 #include "run/session/session.h"
 
 /* ---- inputs ---- */
@@ -96,7 +97,7 @@ cse_tensor *cse_batch_sum(cse_tensor *x)
 
 cse_tensor *cse_batch_mean(cse_tensor *x)
 {
-    return mean_of_sum(batch_sum(x, NULL));
+    return cse_quotient_divide(x, mean_of_sum(batch_sum(x, NULL)));
 }
 
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name)
@@ -122,7 +123,8 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
         return -1;
     }
     if (value->batch)
-        value = cse_batch_mean(cse_cast(value, CSE_FLOAT32));
+        value =
+            cse_quotient_divide(value, mean_of_sum(batch_sum(cse_cast(value, CSE_FLOAT32), NULL)));
     if (value->dtype != CSE_FLOAT32 && value->dtype != CSE_INT32)
         value = cse_cast(value, value->dtype == CSE_BOOL ? CSE_INT32 : CSE_FLOAT32);
     if (cse_trace_is_poison(value))

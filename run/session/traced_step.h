@@ -50,6 +50,8 @@ struct cse_step {
     cse_state **parameters;
     cse_tensor **gradients;
     int parameter_count;
+    struct cse_quotient *quotients;           /* see loss_quotient.h */
+    cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL: was not called */
 };
 
 /* Fetches `value` after each step; returns its index in graph->fetches, or -1 after a failure,

@@ -172,6 +172,15 @@ cse_status cse_bert_build(cse_model *model, cse_bert_encoder *e, const cse_setti
             model, cse_model_text(model, "%s.embedding_layer.segment_embeddings", e->prefix),
             options->segments, e->block.attention.hidden_size, i.segments);
     declare(model, e, s, options);
+    if (!cse_settings_has(s, "mup_base_hidden_size"))
+        return CSE_OK;
+    const double width =
+        cse_settings_number(s, "mup_base_hidden_size") / (double)e->block.attention.hidden_size;
+    const double filter =
+        cse_settings_number(s, "mup_base_filter_size") / (double)e->block.ffn.filter_size;
+    for (int n = 0; n < e->layer_count; n++)
+        cse_block_rates(&e->blocks[n], width, filter);
+    cse_parameter_rate(e->pooler.weight, width);
     return CSE_OK;
 }
 

@@ -304,6 +304,11 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     CSE_TRY(read_mup(s, self));
     CSE_TRY(read_initials(s, self, &embedding));
     declare(model, s, embedding);
+    for (int i = 0; cse_settings_has(s, "mup_base_hidden_size") && i < self->layer_count; i++)
+        cse_block_rates(
+            &self->blocks[i],
+            cse_settings_number(s, "mup_base_hidden_size") / (double)block->attention.hidden_size,
+            cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size);
     return CSE_OK;
 }
 

@@ -42,6 +42,18 @@ void cse_block_parameters(cse_model *model, const char *name, const cse_block_mo
     layer->ffn_scale = layer_scale(model, cse_model_text(model, "%s.layer_scale2", name), o);
 }
 
+void cse_block_rates(const cse_block_layer *layer, double width, double filter)
+{
+    const cse_attention_layer *attention = &layer->attention;
+    cse_parameter_rate(attention->query.weight, width);
+    cse_parameter_rate(attention->key.weight, width);
+    cse_parameter_rate(attention->value.weight, width);
+    cse_parameter_rate(attention->output.weight, width);
+    cse_parameter_rate(layer->ffn.input.weight, width);
+    cse_parameter_rate(layer->ffn.gate.weight, width);
+    cse_parameter_rate(layer->ffn.output.weight, filter);
+}
+
 static cse_tensor *normalize(const cse_norm_layer *layer, cse_tensor *x, const char *name)
 {
     CSE_SCOPE(NULL, name)

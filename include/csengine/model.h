@@ -49,6 +49,9 @@ CSE_API cse_state *cse_parameter(cse_model *model, const char *name, cse_shape s
 CSE_API cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
                               cse_initializer initializer);
 
+/* The learning rate of a parameter is `factor` times that of its group, as in muP; in `build`. */
+CSE_API void cse_parameter_rate(cse_state *parameter, double factor);
+
 /* Parameters that are declared from now on and whose names match the extended regular expression
  * are not trained: they become buffers. CSE_CONFIG for an expression that is none. */
 CSE_API cse_status cse_model_freeze(cse_model *model, const char *pattern);

@@ -245,6 +245,10 @@ typedef struct cse_block_call {
     cse_attention_call self, cross;
 } cse_block_call;
 
+/* muP's learning rates of the weights of matrices (Yang et al. 2022): `width` for attention and the
+ * first layer of the feed-forward network, `filter` for its second. */
+CSE_API void cse_block_rates(const cse_block_layer *layer, double width, double filter);
+
 /* x [batch, time, hidden_size]; opens the scope of the block's name. */
 CSE_API cse_tensor *cse_apply_block(const cse_model *model, const cse_block_layer *layer,
                                     cse_tensor *x, const cse_block_call *call);

@@ -31,6 +31,7 @@ struct cse_state {
     /* Of a mask: how its values are made (selective_gradients.h); NULL: by `initializer`. */
     const struct cse_selection *selection;
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
+    double rate_factor;        /* of the learning rate; 0: 1 */
 };
 
 struct cse_model {

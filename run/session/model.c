@@ -236,6 +236,12 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                                          .trainable = !is_frozen(model, name) });
 }
 
+void cse_parameter_rate(cse_state *parameter, double factor)
+{
+    if (parameter != NULL)
+        parameter->rate_factor = factor;
+}
+
 cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
                       cse_initializer initializer)
 {

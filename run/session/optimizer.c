@@ -136,6 +136,12 @@ static cse_tensor *scheduled(const cse_optimizer *optimizer, cse_schedule_part *
                         : NULL;
 }
 
+static cse_tensor *rate_of_parameter(cse_tensor *rate, const cse_state *parameter)
+{
+    const double factor = parameter->rate_factor;
+    return factor == 0 || factor == 1 ? rate : cse_scale(rate, factor);
+}
+
 static void trace_rates(update *u)
 {
     const cse_optimizer *optimizer = u->optimizer;
@@ -193,7 +199,7 @@ static void trace_parameter(const update *u, int index, cse_tensor *gradient)
         .settings = optimizer->groups[one->group].settings,
         .parameter = cse_sparsity_apply(kept, cse_selected_or_zero(one, whole_weight(one))),
         .gradient = cse_sparsity_apply(kept, cse_selected_or_zero(one, gradient)),
-        .learning_rate = u->rates[one->group].learning_rate,
+        .learning_rate = rate_of_parameter(u->rates[one->group].learning_rate, one->parameter),
         .weight_decay = u->rates[one->group].weight_decay,
         .momentum = u->rates[one->group].momentum
     };

@@ -308,7 +308,7 @@ DECODERS = [
             "embedding_layer_norm: true, use_bias_in_output: true, loss_scaling: batch_size, "
             "loss_weight: 0.125, nonlinearity: squared_relu",
             position="alibi", embedding_norm=True, head_bias=True, activation="squared_relu",
-            scale=1 / 6, embeddings_scale=3.0, logits_scale=0.75,
+            mup=0.5, scale=1 / 6, embeddings_scale=3.0, logits_scale=0.75,
             loss=lambda logits, labels: F.cross_entropy(
                 logits.flatten(0, 1), labels.flatten(), reduction="sum") / BATCH * 0.125),
     Decoder("gpt2", f"{SMALL}, position_embedding_type: relative, "
@@ -779,6 +779,12 @@ T5S = [
 
 # ---- training ----
 
+def case_rate(case, name):
+    """muP's factors of learning rates: the ratio of the base's widths to the model's."""
+    is_matrix = name.endswith("weight") and ("self_attn" in name or ".ffn." in name)
+    return case.o["mup"] if is_matrix and "mup" in getattr(case, "o", {}) else 1
+
+
 def train(case):
     w = case.weights()
     buffers = {name: torch.zeros_like(p) for name, p in w.items()}
@@ -793,7 +799,7 @@ def train(case):
             for name, p in w.items():
                 if p.grad is not None:
                     buffers[name].mul_(0.9).add_(p.grad)
-                p.sub_(getattr(case, "rate", 0.05) * buffers[name])
+                p.sub_(getattr(case, "rate", 0.05) * case_rate(case, name) * buffers[name])
     return losses, [(name, p.norm().item()) for name, p in w.items()]
 
 

@@ -222,10 +222,10 @@ def token_loss(logits, labels):
 
 class Decoder:
     """Every variant of the causal language models; `settings` are the engine's."""
-    data = "text"
 
     def __init__(self, model, settings, **kind):
         self.model, self.settings = model, settings
+        self.data = kind.pop("data", "text")
         self.o = dict(size=12, layers=2, heads=2, keys=None, hidden=20, bias=True,
                       activation="gelu", norm=layer_norm, position=None, tied=True, embedding_norm=False,
                       head_bias=False, window=None, sink=0, turn=None, scale=None,
@@ -262,8 +262,12 @@ class Decoder:
         time, norm = tokens.shape[1], o["norm"]
         x = w["embedding_layer.word_embeddings.weight"][tokens]
         bias = hidden_places(time, o["window"], o["sink"])
+        places = torch.tensor(PLACES if self.data == "packed" else range(time))
+        if self.data == "packed":
+            same = torch.tensor([place == k for place in SAMPLES for k in SAMPLES]).reshape(8, 8)
+            bias = bias.masked_fill(~same, -math.inf)
         if o["position"] == "learned":
-            x = x + w["embedding_layer.position_embeddings.embed.weight"][:time]
+            x = x + w["embedding_layer.position_embeddings.embed.weight"][places]
         elif o["position"] == "fixed":
             x = x + sinusoids(time, o["size"])
         elif o["position"] == "alibi":
@@ -284,6 +288,17 @@ class Decoder:
         head = w["embedding_layer.word_embeddings.weight" if o["tied"] else "lm_head.weight"]
         logits = F.linear(x, head, w.get("lm_head.bias")) * o["logits_scale"]
         return o["loss"](logits, labels)
+
+
+# A row of two samples, of five tokens and of three: where each token stands in its sample, how many
+# follow it there, and which losses count.
+SAMPLES, PLACES = [0, 0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 0, 1, 2]
+COUNTED = torch.tensor([[1, 1, 1, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0, 1, 0]] * (BATCH // 2))
+
+
+def packed_loss(logits, labels):
+    losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return (losses * COUNTED.flatten()).sum() / COUNTED.sum()
 
 
 SMALL = ("hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, vocab_size: 128, "
@@ -316,6 +331,7 @@ DECODERS = [
             position="relative", activation="quick_gelu"),
     Decoder("gpt2", f"{SMALL}, position_embedding_type: fixed, attention_type: dot_product",
             position="fixed", scale=1.0),
+    Decoder("gpt2", SMALL, data="packed", position="learned", loss=packed_loss),
 ]
 
 

@@ -192,6 +192,46 @@ static const model_parameter text_parameters_4[] = {
     { 0, 0 },
 };
 
+static const model_parameter text_parameters_5[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0276513 },
+    { "embedding_layer.position_embeddings.embed.weight", 3.1340033 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.3888204 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.2217644 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3711908 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2711266 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.3878236 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2713100 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.3545282 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.3022443 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.3464753 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.bias", 0.1804770 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.5264617 },
+    { "transformer_decoder.layers.0.norm3.bias", 0.2571224 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.5855911 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.2985841 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.4967718 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.3073726 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.4384380 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.2320681 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.5189113 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.2737570 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.4351797 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.2788468 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.3740857 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.2091241 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.1573188 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.bias", 0.2012728 },
+    { "transformer_decoder.layers.1.norm3.weight", 3.3946611 },
+    { "transformer_decoder.layers.1.norm3.bias", 0.2744076 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.4912731 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.2818456 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.3786109 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2422654 },
+    { "transformer_decoder.norm.weight", 3.5074827 },
+    { "transformer_decoder.norm.bias", 0.2463369 },
+    { 0, 0 },
+};
+
 static const model_run text_runs[] = {
     { "llama",
       "hidden_size: 16, num_hidden_layers: 2, num_heads: 4, filter_size: 20, "
@@ -226,6 +266,10 @@ static const model_run text_runs[] = {
       "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, "
       "position_embedding_type: fixed, attention_type: dot_product",
       "text", 4, 2, 0.05, { 5.455115273, 5.272380594, 5.387821702 }, text_parameters_4 },
+    { "gpt2",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0",
+      "packed", 4, 2, 0.05, { 5.271830908, 4.978508955, 4.531464340 }, text_parameters_5 },
 };
 
 #endif

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "csengine/modules.h"
 #include "engine/models/bert_targets.h"
+#include "engine/models/decoder.h"
 #include "tests/reference/models_bert.h"
 #include "tests/reference/models_images.h"
 #include "tests/reference/models_layers.h"
@@ -75,6 +77,25 @@ static cse_tensor *training_step(cse_step *step, void *self)
 {
     cse_optimizer *optimizer = self;
     cse_tensor *loss = cse_model_loss(optimizer->model, step, NULL);
+    cse_optimizer_step(step, loss, optimizer, NULL, NULL);
+    return loss;
+}
+
+/* Two samples in a row, as SAMPLES in tests/reference/models.py. */
+static cse_tensor *packed_step(cse_step *step, void *self)
+{
+    static const int32_t place[8] = { 0, 1, 2, 3, 4, 0, 1, 2 };
+    static const int32_t follow[8] = { 4, 3, 2, 1, 0, 2, 1, 0 };
+    static const int32_t counted[2][8] = { { 1, 1, 1, 1, 0, 1, 1, 0 }, { 1, 0, 0, 0, 0, 0, 1, 0 } };
+    const cse_shape row = cse_shape_of(1, 8), rows = cse_shape_of(2, 8);
+    cse_optimizer *optimizer = self;
+    cse_decoder *decoder = cse_model_self(optimizer->model);
+    decoder->inputs.positions =
+        cse_broadcast_to(cse_constant_data(step, row, CSE_INT32, place), rows);
+    decoder->inputs.span = cse_broadcast_to(cse_constant_data(step, row, CSE_INT32, follow), rows);
+    cse_tensor *logits = cse_forward(optimizer->model, cse_input(step, "input_ids"));
+    cse_tensor *loss = cse_lm_loss(logits, cse_input(step, "labels"),
+                                   cse_constant_data(step, rows, CSE_INT32, counted), NULL);
     cse_optimizer_step(step, loss, optimizer, NULL, NULL);
     return loss;
 }
@@ -203,7 +224,10 @@ static void train_beside_pytorch(const model_run *row, bool compiled)
     char yaml[512], rate[64];
     table_file file;
     traced_run traced;
-    const bool bert = strcmp(row->data, "bert") == 0, text = bert || row->data[0] == 't';
+    const bool text = strcmp(row->data, "images") != 0;
+    cse_step_function *step = strcmp(row->data, "bert") == 0     ? bert_step
+                              : strcmp(row->data, "packed") == 0 ? packed_step
+                                                                 : training_step;
     cse_model *model = open_model(row);
     snprintf(rate, sizeof rate, "{lr: %g, momentum: 0.9}", row->rate);
     cse_optimizer *optimizer = cse_configure_optimizer("SGD", model, rate);
@@ -212,10 +236,9 @@ static void train_beside_pytorch(const model_run *row, bool compiled)
     else
         write_images(&file, row);
     if (compiled)
-        traced_run_open_compiled(&traced, yaml, training_step, optimizer, folder);
+        traced_run_open_compiled(&traced, yaml, step, optimizer, folder);
     else
-        traced_run_open(&traced, text ? yaml : file.yaml, bert ? bert_step : training_step,
-                        optimizer);
+        traced_run_open(&traced, text ? yaml : file.yaml, step, optimizer);
     compare(&traced, model, row);
     traced_run_close(&traced);
     cse_finish();

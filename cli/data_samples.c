@@ -23,7 +23,7 @@ static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64
     const cse_input *input = cse_dataloader_input_view(loader);
     const cse_position position = cse_position_of(batching, input->sample_count, step, m);
     json_t *list = json_array(), *places = json_array();
-    cse_position_samples(batching, input->sample_count, position, samples);
+    cse_position_samples(batching, input->sample_count, position, samples, NULL);
     for (int64_t i = 0; i < batching->micro_batch_size; i++) {
         char text[4200] = "";
         const cse_element_place place = { .stream = 0, .sample = samples[i], .element = 0 };

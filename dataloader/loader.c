@@ -22,6 +22,7 @@ struct cse_dataloader {
     cse_input input;
     cse_batching batching;
     int64_t *samples; /* [micro_batch_size]: of the microbatch being read */
+    int64_t *epochs;  /* [micro_batch_size] */
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;
@@ -56,6 +57,13 @@ static cse_status lay_out(cse_dataloader *loader)
     return CSE_OK;
 }
 
+static void make_lists(cse_dataloader *loader)
+{
+    const size_t samples = (size_t)loader->batching.micro_batch_size;
+    loader->samples = cse_calloc(samples, sizeof *loader->samples);
+    loader->epochs = cse_calloc(samples, sizeof *loader->epochs);
+}
+
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader)
 {
@@ -79,8 +87,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
         if (status != CSE_OK)
             cse_dataloader_close(loader);
         else
-            opened->samples =
-                cse_calloc((size_t)opened->batching.micro_batch_size, sizeof *opened->samples);
+            make_lists(opened);
     }
     return status;
 }
@@ -91,6 +98,7 @@ void cse_dataloader_close(cse_dataloader **loader)
         return;
     (*loader)->input.descriptor->close(&(*loader)->input);
     free((*loader)->samples);
+    free((*loader)->epochs);
     free(*loader);
     *loader = NULL;
 }
@@ -136,9 +144,13 @@ cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, 
         memset((unsigned char *)outputs[s] + used, 0, (size_t)(aligned(used) - used));
     }
     cse_position position = cse_position_of(batching, loader->input.sample_count, step, m);
-    cse_position_samples(batching, loader->input.sample_count, position, loader->samples);
-    return loader->input.descriptor->read(&loader->input, loader->samples,
-                                          batching->micro_batch_size, outputs);
+    cse_position_samples(batching, loader->input.sample_count, position, loader->samples,
+                         loader->epochs);
+    loader->input.epochs = loader->epochs;
+    cse_status status = loader->input.descriptor->read(&loader->input, loader->samples,
+                                                       batching->micro_batch_size, outputs);
+    loader->input.epochs = NULL; /* it has the length of this read */
+    return status;
 }
 
 cse_status cse_dataloader_read_samples(cse_dataloader *loader, int64_t first, int64_t count,

@@ -29,12 +29,14 @@ cse_position cse_position_of(const cse_batching *batching, int64_t sample_count,
 
 /* With skipped samples a microbatch may begin in one epoch and end in the next ones. */
 void cse_position_samples(const cse_batching *batching, int64_t sample_count, cse_position position,
-                          int64_t samples[])
+                          int64_t samples[], int64_t epochs[])
 {
     const int64_t length = epoch_length(batching, sample_count);
     uint64_t key = cse_shuffle_key(batching->shuffle_seed, position.epoch);
     for (int64_t i = 0, index = position.first_index; i < batching->micro_batch_size; i++) {
         samples[i] = batching->shuffle ? cse_shuffle_sample(key, sample_count, index) : index;
+        if (epochs != NULL)
+            epochs[i] = position.epoch;
         if (++index < length)
             continue;
         index = 0;

@@ -22,8 +22,9 @@ int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sampl
 cse_position cse_position_of(const cse_batching *batching, int64_t sample_count, int64_t step,
                              int64_t m);
 
-/* Writes the indices of the microbatch's samples, micro_batch_size of them, to `samples`. */
+/* Writes the indices of the microbatch's samples, micro_batch_size of them, to `samples`, and the
+ * epoch of each to `epochs`, which may be NULL. */
 void cse_position_samples(const cse_batching *batching, int64_t sample_count, cse_position position,
-                          int64_t samples[]);
+                          int64_t samples[], int64_t epochs[]);
 
 #endif

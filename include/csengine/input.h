@@ -4,7 +4,7 @@
  * like, and copies samples by index into a batch. It does not decide the order of samples: that is
  * a pure function of (seed, epoch, index), made by the engine. It runs in input worker processes,
  * several of them at once, each with the whole source open: what a sample holds may depend on its
- * index and the settings alone. */
+ * index, its epoch and the settings alone. */
 #ifndef CSENGINE_INPUT_H
 #define CSENGINE_INPUT_H
 
@@ -40,7 +40,9 @@ typedef struct cse_input_sample {
     const char *refusal;
     const char *source; /* how the values were computed, independently of this code */
     struct {
-        const char *name; /* NULL: no further file */
+        /* May begin with folders; with * in it, there are ten such files, with 0 to 9 in its place.
+         * NULL: no further file. */
+        const char *name;
         const char *text;
         size_t size; /* 0: to the end of the text */
         bool gzip;
@@ -91,6 +93,9 @@ struct cse_input {
     int stream_count;
     cse_stream streams[CSE_MAX_STREAMS];
     char source[CSE_SOURCE_BYTES]; /* the file it reads, for reports; "" where there is none */
+    /* Set by the engine for each read: [count] the epochs of the samples, from 0, for what chance
+     * decides about a sample anew each time. NULL: all are of epoch 0. */
+    const int64_t *epochs;
 };
 
 /* ---- reading files ----

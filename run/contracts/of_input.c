@@ -23,16 +23,31 @@ static cse_status write_file(const char *path, const void *bytes, size_t size, b
     return good ? CSE_OK : cse_fail(CSE_CANNOT_CREATE, "%s: %s", path, strerror(errno));
 }
 
-static cse_status write_files(const cse_contract *contract, const cse_input_sample *sample)
+/* With the folders in its name; with * in it, COUNT files with a number there. */
+static cse_status write_named(const cse_contract *contract, const cse_input_sample *sample, int i,
+                              int number)
 {
     char path[1024];
-    for (int i = 0; i < CSE_INPUT_SAMPLE_FILES && sample->files[i].name != NULL; i++) {
-        const char *text = sample->files[i].text;
-        snprintf(path, sizeof path, "%s/%s", contract->folder, sample->files[i].name);
-        CSE_TRY(write_file(path, text,
-                           sample->files[i].size > 0 ? sample->files[i].size : strlen(text),
-                           sample->files[i].gzip));
-    }
+    const char *name = sample->files[i].name, *text = sample->files[i].text;
+    const char *star = strchr(name, '*');
+    const size_t size = sample->files[i].size > 0 ? sample->files[i].size : strlen(text);
+    if (star != NULL)
+        snprintf(path, sizeof path, "%s/%.*s%d%s", contract->folder, (int)(star - name), name,
+                 number, star + 1);
+    else
+        snprintf(path, sizeof path, "%s/%s", contract->folder, name);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    CSE_TRY(cse_make_directories("the folder of a sample", path));
+    *slash = '/';
+    return write_file(path, text, size, sample->files[i].gzip);
+}
+
+static cse_status write_files(const cse_contract *contract, const cse_input_sample *sample)
+{
+    for (int i = 0; i < CSE_INPUT_SAMPLE_FILES && sample->files[i].name != NULL; i++)
+        for (int n = 0; n == 0 || (n < COUNT && strchr(sample->files[i].name, '*') != NULL); n++)
+            CSE_TRY(write_named(contract, sample, i, n));
     return CSE_OK;
 }
 

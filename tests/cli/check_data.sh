@@ -49,7 +49,8 @@ expect "$("$engine" data inspect tokens/data-00000.h5 --json)" '"shape": *\[[0-9
 "$engine" data samples config.yaml --step 1 \
     --set fit.train_dataloader.micro_batch_size=2 --json >two.json
 of_step() { tr -d ' \n' <"$1" | grep -o '"samples":\[[0-9,]*\]' | tr -cd '0-9,\n' | tr '\n' ',' ; }
-[ "$(of_step one.json)" = "$(of_step two.json)" ] || fail 'the microbatch changes which samples a step takes'
+[ "$(of_step one.json)" = "$(of_step two.json)" ] ||
+    fail 'the microbatch changes which samples a step takes'
 expect "$(cat one.json)" 'data-00000.h5: row'
 
 awk 'BEGIN { for (i = 0; i < 1000; i++) print "{\"text\": \"line " i "\"}" }' >lines.jsonl

@@ -129,7 +129,7 @@ START_TEST(a_shuffled_read_is_a_gather_of_the_source)
         for (int64_t m = 0; m < 3; m++) {
             ck_assert_int_eq(cse_dataloader_read(loader, step, m, read), CSE_OK);
             cse_position_samples(batching, SAMPLES, cse_position_of(batching, SAMPLES, step, m),
-                                 samples);
+                                 samples, NULL);
             for (int i = 0; i < 8; i++)
                 ck_assert_mem_eq(read + i * ROW, rows + samples[i] * ROW, ROW * sizeof *read);
         }

@@ -109,7 +109,7 @@ START_TEST(seeking_equals_reading_from_the_start)
                 for (int64_t m = 0; m < microbatches; m++) {
                     cse_position position = cse_position_of(&batching, n, step, m);
                     ck_assert_int_eq(position.epoch, epoch);
-                    cse_position_samples(&batching, n, position, samples);
+                    cse_position_samples(&batching, n, position, samples, NULL);
                     for (int64_t i = 0; i < batching.micro_batch_size; i++, place++)
                         ck_assert_int_eq(samples[i], batching.shuffle
                                                          ? cse_shuffle_sample(key, n, place)
@@ -134,7 +134,7 @@ START_TEST(the_cut_into_microbatches_does_not_change_the_order)
             };
             for (int64_t m = 0; m < BATCH / cuts[c]; m++)
                 cse_position_samples(&batching, N, cse_position_of(&batching, N, step, m),
-                                     samples + m * cuts[c]);
+                                     samples + m * cuts[c], NULL);
             if (c == 0)
                 memcpy(reference, samples, sizeof samples);
             ck_assert_mem_eq(samples, reference, sizeof samples);
@@ -154,7 +154,7 @@ START_TEST(skipped_samples_move_the_stream)
         for (int64_t q = 0; count + batching.micro_batch_size <= MOST; q++) {
             cse_position_samples(&batching, n,
                                  cse_position_of(&batching, n, q / microbatches, q % microbatches),
-                                 stream + count);
+                                 stream + count, NULL);
             count += batching.micro_batch_size;
         }
         batching.skip_samples = random_word(number, 15) % 1000;
@@ -162,7 +162,7 @@ START_TEST(skipped_samples_move_the_stream)
         for (int64_t q = 0; place + batching.micro_batch_size <= count; q++) {
             cse_position_samples(&batching, n,
                                  cse_position_of(&batching, n, q / microbatches, q % microbatches),
-                                 samples);
+                                 samples, NULL);
             for (int64_t i = 0; i < batching.micro_batch_size; i++, place++)
                 ck_assert_int_eq(samples[i], stream[place]);
         }
@@ -181,7 +181,7 @@ START_TEST(a_far_step_is_reached_at_once)
     cse_position position = cse_position_of(&batching, 60000, step, 3);
     ck_assert_int_eq(position.epoch, step / 234);
     ck_assert_int_eq(position.first_index, step % 234 * 256 + 192);
-    cse_position_samples(&batching, 60000, position, samples);
+    cse_position_samples(&batching, 60000, position, samples, NULL);
     for (int i = 0; i < 64; i++)
         ck_assert(samples[i] >= 0 && samples[i] < 60000);
 }
@@ -201,7 +201,7 @@ START_TEST(the_stream_is_the_same_for_any_number_of_workers)
             for (int64_t q = rank; q < STEPS * MICROBATCHES; q += workers) {
                 cse_position position =
                     cse_position_of(&batching, N, q / MICROBATCHES, q % MICROBATCHES);
-                cse_position_samples(&batching, N, position, stream[workers - 1][q]);
+                cse_position_samples(&batching, N, position, stream[workers - 1][q], NULL);
             }
     ck_assert_mem_eq(stream[1], stream[0], sizeof stream[0]);
     ck_assert_mem_eq(stream[2], stream[0], sizeof stream[0]);

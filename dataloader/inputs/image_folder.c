@@ -1,0 +1,198 @@
+/* Pictures in a folder with a folder for each class, as ImageNet has them: train/cat/1.jpg.
+ *
+ * Classes are numbered in the order of their names. Pictures are decoded when they are read; the
+ * folder may be larger than memory. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/bad_records.h"
+#include "dataloader/file_list.h"
+#include "dataloader/images/image_transform.h"
+#include "dataloader/inputs/image_folder_samples.h"
+#include "dataloader/inputs/labelled.h"
+#include "dataloader/whole_file.h"
+#include "engine/base/arena.h"
+
+#define MOST_FILE_BYTES ((int64_t)1 << 28)
+
+typedef struct picture {
+    const char *path; /* below the folder */
+    int32_t label;
+} picture;
+
+typedef struct image_folder {
+    char *folder;
+    cse_arena *arena; /* of the paths */
+    picture *pictures;
+    int64_t count, capacity;
+    int classes;
+    cse_image_transform transform;
+    cse_image_decoder *decoder;
+    cse_image image;
+    cse_whole_file file;
+    cse_bad_records bad;
+    bool flattens;
+    /* of the sample that is being read */
+    int64_t epoch;
+    float *values;
+    int32_t *label;
+} image_folder;
+
+static const cse_setting settings_table[] = {
+    { .name = "data_dir",
+      .type = CSE_SETTING_PATH,
+      .doc = "folder with a folder of pictures (JPEG, PNG) for each class" },
+    CSE_IMAGE_SETTINGS,
+    { .name = "flatten",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "pictures as [channels * height * width]" },
+    { .name = "num_classes",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "how many classes there must be; null: as many as there are folders" },
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+static cse_status add_class(image_folder *self, const char *name, int32_t label)
+{
+    cse_file_list list = { 0 };
+    const char *path = cse_arena_printf(self->arena, "%s/%s", self->folder, name);
+    cse_status status = cse_file_list_read(&list, path, ".jpg|.jpeg|.png");
+    for (int i = 0; i < list.count && status == CSE_OK; i++) {
+        CSE_GROW(self->pictures, self->count, self->capacity);
+        self->pictures[self->count++] =
+            (picture){ .path = cse_arena_printf(self->arena, "%s/%s", name, list.names[i]),
+                       .label = label };
+    }
+    cse_file_list_clear(&list);
+    return status;
+}
+
+static cse_status add_classes(image_folder *self, const cse_settings *settings)
+{
+    cse_file_list classes = { 0 };
+    cse_status status = cse_file_list_read(&classes, self->folder, "/");
+    for (int c = 0; c < classes.count && status == CSE_OK; c++)
+        status = add_class(self, classes.names[c], c);
+    self->classes = classes.count;
+    cse_file_list_clear(&classes);
+    CSE_TRY(status);
+    if (self->count == 0)
+        return cse_fail(CSE_NO_INPUT,
+                        "%s: %d folders, without a .jpg, .jpeg or .png in them: expected a folder "
+                        "of pictures for each class",
+                        self->folder, self->classes);
+    if (cse_settings_has(settings, "num_classes") &&
+        cse_settings_integer(settings, "num_classes") != self->classes)
+        return cse_fail(CSE_DATA,
+                        "%s: it has %d folders of classes, num_classes is %" PRId64 ": set it to "
+                        "what is there",
+                        self->folder, self->classes, cse_settings_integer(settings, "num_classes"));
+    return CSE_OK;
+}
+
+static void image_folder_close(cse_input *input)
+{
+    image_folder *self = input->self;
+    cse_image_transform_clear(&self->transform);
+    cse_image_decoder_destroy(&self->decoder);
+    cse_image_clear(&self->image);
+    cse_whole_file_clear(&self->file);
+    cse_arena_destroy(&self->arena);
+    free(self->pictures);
+    free(self->folder);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status image_folder_open(cse_input *input, const cse_settings *settings)
+{
+    image_folder *self = input->self = cse_calloc(1, sizeof *self);
+    self->arena = cse_arena_new();
+    self->folder = cse_strdup(cse_settings_text(settings, "data_dir"));
+    self->decoder = cse_image_decoder_new();
+    self->flattens = cse_settings_bool(settings, "flatten");
+    cse_bad_records_read(settings, &self->bad);
+    cse_status status = cse_image_transform_read(settings, &self->transform);
+    if (status == CSE_OK)
+        status = add_classes(self, settings);
+    if (status != CSE_OK) {
+        image_folder_close(input);
+        return status;
+    }
+    const cse_shape shape = cse_image_transform_shape(&self->transform);
+    input->sample_count = self->count;
+    snprintf(input->source, sizeof input->source, "%s", self->folder);
+    cse_describe_labelled(input, "images",
+                          self->flattens ? cse_shape_of(cse_shape_elements(shape)) : shape, false);
+    return CSE_OK;
+}
+
+static cse_status read_picture(void *argument, int64_t index)
+{
+    image_folder *self = argument;
+    char path[4096];
+    const picture *wanted = &self->pictures[index];
+    if (snprintf(path, sizeof path, "%s/%s", self->folder, wanted->path) >= (int)sizeof path)
+        return cse_fail(CSE_DATA, "%s: the path is too long", self->folder);
+    CSE_TRY(cse_whole_file_read(&self->file, path, MOST_FILE_BYTES));
+    cse_status status =
+        cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
+    /* By its own number, so that a replacement is what it is elsewhere. */
+    if (status == CSE_OK)
+        status = cse_image_transform_apply(&self->transform, &self->image, self->epoch, index,
+                                           self->values);
+    *self->label = wanted->label;
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
+}
+
+static cse_status image_folder_read(cse_input *input, const int64_t *indices, int64_t count,
+                                    void *const outputs[])
+{
+    image_folder *self = input->self;
+    const int64_t elements = cse_shape_elements(input->streams[CSE_FEATURES_STREAM].shape);
+    for (int64_t i = 0; i < count; i++) {
+        self->epoch = input->epochs != NULL ? input->epochs[i] : 0;
+        self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
+        self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
+        CSE_TRY(cse_read_good_record(&self->bad, indices[i], self->count, read_picture, self));
+    }
+    return CSE_OK;
+}
+
+static void image_folder_locate(const cse_input *input, const cse_element_place *place, char *text,
+                                size_t size)
+{
+    const image_folder *self = input->self;
+    snprintf(text, size, "%s/%s", self->folder, self->pictures[place->sample].path);
+}
+
+static const cse_input_sample samples[] = {
+    { PICTURES_0 },
+    { PICTURES_1 },
+    { PICTURES_2 },
+    { .settings = "data_dir: $folder, num_classes: 3",
+      .refusal = "2 folders of classes",
+      .files = PICTURES },
+    { .settings = "data_dir: $folder", .refusal = "a folder of pictures for each class" },
+    { .settings = "data_dir: $folder, resize: 100", .refusal = "at least each side" },
+    { .settings = "data_dir: $folder, std: [1, 0, 1]", .refusal = "numbers above 0" },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_image_folder = {
+    .name = "image_folder",
+    .summary = "pictures (JPEG, PNG) in a folder for each class",
+    .settings = settings_table,
+    .open = image_folder_open,
+    .read = image_folder_read,
+    .locate = image_folder_locate,
+    .close = image_folder_close,
+    .samples = samples,
+};

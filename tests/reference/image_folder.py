@@ -1,0 +1,96 @@
+"""Writes dataloader/inputs/image_folder_samples.h: a PNG and a JPEG, and what Pillow makes of them. The functions
+are those of torchvision for pictures of Pillow, which call it: Resize, CenterCrop, ToTensor and Normalize.
+
+Usage: image_folder.py >dataloader/inputs/image_folder_samples.h (packages pillow, numpy)"""
+import io
+
+import numpy as np
+from PIL import Image
+
+random = np.random.default_rng(5)
+
+
+def smooth(height, width):
+    coarse = Image.fromarray(random.integers(0, 256, (4, 4, 3), dtype=np.uint8))
+    return coarse.resize((width, height), Image.BICUBIC)
+
+
+def stored(image, **options):
+    memory = io.BytesIO()
+    image.save(memory, **options)
+    return memory.getvalue()
+
+
+png = stored(smooth(6, 7), format="PNG")
+jpeg = stored(smooth(20, 14), format="JPEG", quality=80)
+pictures = [Image.open(io.BytesIO(content)).convert("RGB") for content in (png, jpeg)]
+
+
+def literal(content):
+    lines, line = [], ""
+    for n, byte in enumerate(content):
+        following = content[n + 1] if n + 1 < len(content) else 0
+        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
+        if 32 <= byte < 127 and chr(byte) not in '"\\?':
+            part = chr(byte)
+        if len(line) + len(part) > 84:
+            lines.append(line)
+            line = ""
+        line += part
+    return "\n    ".join(f'"{one}"' for one in lines + [line])
+
+
+def values(transform, elements):
+    rows = []
+    for sample, picture in ((0, pictures[0]), (13, pictures[1])):
+        flat = transform(picture).flatten()
+        rows += [f"{{ CSE_FEATURES_STREAM, {sample}, {e}, {flat[e].item():.9g} }}" for e in elements]
+    return ", ".join(rows + ["{ CSE_ANSWERS_STREAM, 0, 0, 0 }", "{ CSE_ANSWERS_STREAM, 19, 0, 1 }"])
+
+
+def resize(picture, size):
+    if isinstance(size, int):  # of the shorter side
+        w, h = picture.size
+        size = (size * h // w, size) if w < h else (size, size * w // h)
+    # In two steps, since Pillow 13 begins with the height for some sizes.
+    return picture.resize((size[1], picture.size[1]), Image.BILINEAR).resize((size[1], size[0]), Image.BILINEAR)
+
+
+def center_crop(picture, size):
+    w, h = picture.size
+    top, left = round((h - size[0]) / 2), round((w - size[1]) / 2)
+    return picture.crop((left, top, left + size[1], top + size[0]))
+
+
+def normalize(picture, mean, std):
+    array = np.asarray(picture, dtype=np.float32) / np.float32(255)
+    array = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    column = (-1, 1, 1)
+    return (array - np.float32(mean).reshape(column)) / np.float32(std).reshape(column)
+
+
+IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+cases = [
+    ("data_dir: $folder, image_size: [4, 3], resize: 5",
+     lambda p: normalize(center_crop(resize(p, 5), (4, 3)), *IMAGENET), (0, 7, 14, 23, 35)),
+    ("data_dir: $folder, image_size: [3, 9], num_classes: 2",
+     lambda p: normalize(resize(p, (3, 9)), *IMAGENET), (0, 13, 26, 44, 80)),
+    ("data_dir: $folder, image_size: [20, 14], channels: 1, flatten: true, mean: [0.5], std: [0.25]",
+     lambda p: normalize(resize(p, (20, 14)).convert("L"), [0.5], [0.25]), (0, 139, 279)),
+]
+print('/* Written by tests/reference/image_folder.py: pictures for the contract test, and their values. */\n'
+      "#ifndef CSE_DATALOADER_INPUTS_IMAGE_FOLDER_SAMPLES_H\n#define CSE_DATALOADER_INPUTS_IMAGE_FOLDER_SAMPLES_H\n\n"
+      "/* clang-format off */")
+print("static const char png_picture[] =\n    " + literal(png) + ";")
+print("static const char jpeg_picture[] =\n    " + literal(jpeg) + ";")
+print("#define PICTURES \\\n    { { .name = \"a/*.png\", .text = png_picture, .size = sizeof png_picture - 1 }, \\\n"
+      "    { .name = \"b/*.jpg\", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }")
+for n, (settings, transform, elements) in enumerate(cases):
+    text = values(transform, elements)
+    count = text.count("{ CSE_")
+    parts = text.replace(" }, ", " },@").split("@")
+    body = " \\\n    ".join(parts)
+    print(f"#define PICTURES_{n} \\\n    .settings = \"" + settings.replace(", ", ", \" \\\n    \"", 1) + "\", \\\n"
+          "    .source = \"Pillow (tests/reference/image_folder.py)\", \\\n"
+          f"    .files = PICTURES, .sample_count = 20, .value_count = {count}, .values = {{ \\\n    {body} }}")
+print("/* clang-format on */\n\n#endif")

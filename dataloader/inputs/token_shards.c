@@ -1,0 +1,244 @@
+/* Tokens of a language model in raw files or .npy files, one sequence a file (nanoGPT's train.bin,
+ * llm.c's shards, what csengine data tokenize --format npy writes).
+ *
+ * Sample i of a file takes its tokens from i * sequence_length on, and the one that follows the
+ * last as its label. Tokens are read when they are asked for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dataloader/file_list.h"
+#include "dataloader/inputs/token_streams.h"
+#include "dataloader/npy_file.h"
+#include "engine/base/arena.h"
+
+typedef struct shard {
+    cse_npy_header header; /* of raw files, too */
+    int64_t first;         /* its first sample among all */
+} shard;
+
+typedef struct token_shards {
+    cse_file_pool *pool;
+    shard *shards; /* by the pool's numbers */
+    int capacity;
+    int64_t time, samples;
+    unsigned char *raw; /* [time + 1] */
+    int32_t *tokens;    /* [time + 1] */
+} token_shards;
+
+static const cse_setting settings_table[] = {
+    { .name = "path",
+      .type = CSE_SETTING_PATH,
+      .doc = "folder of *.bin and *.npy files, or one such file" },
+    { .name = "sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "1024",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "tokens of one sample" },
+    { .name = "dtype",
+      .type = CSE_SETTING_CHOICE,
+      .default_value = "uint16",
+      .choices = "uint16|int32|uint32",
+      .doc = "of the tokens in *.bin files, little-endian; .npy files say it themselves" },
+    { .name = "header_bytes",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "0",
+      .min = 0,
+      .max = 1 << 20,
+      .doc = "what precedes the tokens in *.bin files; 1024 in those of llm.c" },
+    { 0 },
+};
+
+static cse_status raw_header(const token_shards *self, const cse_settings *settings, int file,
+                             cse_npy_header *header)
+{
+    const char *dtype = cse_settings_text(settings, "dtype");
+    const int64_t begin = cse_settings_integer(settings, "header_bytes");
+    const int64_t bytes = cse_file_pool_bytes(self->pool, file) - begin;
+    *header = (cse_npy_header){ .kind = dtype[0],
+                                .size = strcmp(dtype, "uint16") == 0 ? 2 : 4,
+                                .offset = begin };
+    header->elements = bytes / header->size;
+    if (bytes < 0 || bytes % header->size != 0)
+        return cse_fail(CSE_DATA,
+                        "%s: %" PRId64 " bytes behind a header of %" PRId64
+                        " are no whole number of %s: set dtype and header_bytes to what it has",
+                        cse_file_pool_path_view(self->pool, file), bytes, begin, dtype);
+    return CSE_OK;
+}
+
+static cse_status check_header(const token_shards *self, int file, const cse_npy_header *header,
+                               bool is_npy)
+{
+    if (is_npy && (header->shape.rank != 1 || header->kind == 'f' || header->kind == 'b'))
+        return cse_fail(CSE_DATA, "%s: accepted is one row of whole numbers",
+                        cse_file_pool_path_view(self->pool, file));
+    if (header->elements < self->time + 1)
+        return cse_fail(CSE_DATA,
+                        "%s: it holds %" PRId64 " tokens, expected at least %" PRId64
+                        ", sequence_length and the one that follows",
+                        cse_file_pool_path_view(self->pool, file), header->elements,
+                        self->time + 1);
+    return CSE_OK;
+}
+
+static cse_status add_file(token_shards *self, const cse_settings *settings, const char *path)
+{
+    int file;
+    const bool is_npy = cse_name_ends(path, ".npy");
+    CSE_TRY(cse_file_pool_add(self->pool, path, &file));
+    CSE_GROW(self->shards, file, self->capacity);
+    shard *s = &self->shards[file];
+    CSE_TRY(is_npy ? cse_npy_read_header(self->pool, file, &s->header)
+                   : raw_header(self, settings, file, &s->header));
+    CSE_TRY(check_header(self, file, &s->header, is_npy));
+    s->first = self->samples;
+    self->samples += (s->header.elements - 1) / self->time;
+    return CSE_OK;
+}
+
+static cse_status add_files(token_shards *self, const cse_settings *settings)
+{
+    struct stat info;
+    cse_file_list list = { 0 };
+    const char *path = cse_settings_text(settings, "path");
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
+        return add_file(self, settings, path);
+    cse_status status = cse_file_list_read(&list, path, ".bin|.npy");
+    if (status == CSE_OK && list.count == 0)
+        status = cse_fail(CSE_NO_INPUT, "%s: no file ends in .bin or .npy", path);
+    for (int i = 0; i < list.count && status == CSE_OK; i++)
+        status =
+            add_file(self, settings, cse_arena_printf(list.arena, "%s/%s", path, list.names[i]));
+    cse_file_list_clear(&list);
+    return status;
+}
+
+static void token_shards_close(cse_input *input)
+{
+    token_shards *self = input->self;
+    cse_file_pool_destroy(&self->pool);
+    free(self->shards);
+    free(self->raw);
+    free(self->tokens);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status token_shards_open(cse_input *input, const cse_settings *settings)
+{
+    token_shards *self = input->self = cse_calloc(1, sizeof *self);
+    self->pool = cse_file_pool_new(NULL, NULL);
+    self->time = cse_settings_integer(settings, "sequence_length");
+    cse_status status = add_files(self, settings);
+    if (status != CSE_OK) {
+        token_shards_close(input);
+        return status;
+    }
+    self->raw = cse_malloc((size_t)(self->time + 1) * 8);
+    self->tokens = cse_malloc((size_t)(self->time + 1) * sizeof *self->tokens);
+    input->sample_count = self->samples;
+    snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
+    cse_describe_tokens(input, self->time, false);
+    return CSE_OK;
+}
+
+/* The file and the first token of a sample. */
+static int find(const token_shards *self, int64_t sample, int64_t *token)
+{
+    int low = 0, high = cse_file_pool_count(self->pool);
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (self->shards[middle].first <= sample)
+            low = middle;
+        else
+            high = middle;
+    }
+    *token = (sample - self->shards[low].first) * self->time;
+    return low;
+}
+
+static cse_status token_shards_read(cse_input *input, const int64_t *indices, int64_t count,
+                                    void *const outputs[])
+{
+    token_shards *self = input->self;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t token;
+        const int file = find(self, indices[i], &token);
+        const cse_npy_header *header = &self->shards[file].header;
+        CSE_TRY(cse_file_pool_read(self->pool, file, header->offset + token * header->size,
+                                   self->raw, (size_t)((self->time + 1) * header->size)));
+        cse_npy_convert(header, self->raw, self->time + 1, CSE_INT32, self->tokens);
+        const size_t bytes = (size_t)self->time * sizeof(int32_t);
+        memcpy((int32_t *)outputs[CSE_INPUT_IDS_STREAM] + i * self->time, self->tokens, bytes);
+        memcpy((int32_t *)outputs[CSE_LABELS_STREAM] + i * self->time, self->tokens + 1, bytes);
+    }
+    return CSE_OK;
+}
+
+static void token_shards_locate(const cse_input *input, const cse_element_place *place, char *text,
+                                size_t size)
+{
+    const token_shards *self = input->self;
+    int64_t token;
+    const int file = find(self, place->sample, &token);
+    snprintf(text, size, "%s: token %" PRId64, cse_file_pool_path_view(self->pool, file),
+             token + place->element + (place->stream == CSE_LABELS_STREAM));
+}
+
+/* 26 tokens of two letters; and 16 bytes of them as .npy. */
+#define LETTERS "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
+#define NPY_HEADER                                                                  \
+    "\223NUMPY\1\0\166\0{'descr': '|u1', 'fortran_order': False, 'shape': (16,), }" \
+    "                                                           \n"
+
+static const cse_input_sample samples[] = {
+    { .settings = "path: $folder/a.bin, sequence_length: 2",
+      .source = "ASCII",
+      .files = { { .name = "a.bin", .text = LETTERS } },
+      .sample_count = 12,
+      .value_count = 4,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 'a' + 256 * 'A' },
+                  { CSE_INPUT_IDS_STREAM, 11, 1, 'x' + 256 * 'X' },
+                  { CSE_LABELS_STREAM, 11, 1, 'y' + 256 * 'Y' },
+                  { CSE_LABELS_STREAM, 3, 0, 'h' + 256 * 'H' } } },
+    { .settings = "path: $folder, sequence_length: 2, header_bytes: 4",
+      .source = "ASCII",
+      .files = { { .name = "b.bin", .text = LETTERS },
+                 { .name = "a.npy",
+                   .text = NPY_HEADER "0123456789abcdef",
+                   .size = sizeof NPY_HEADER - 1 + 16 } },
+      .sample_count = 7 + 11,
+      .value_count = 4,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, '0' },
+                  { CSE_LABELS_STREAM, 6, 1, 'e' },
+                  { CSE_INPUT_IDS_STREAM, 7, 0, 'c' + 256 * 'C' },
+                  { CSE_LABELS_STREAM, 17, 1, 'y' + 256 * 'Y' } } },
+    { .settings = "path: $folder/a.bin, sequence_length: 26",
+      .refusal = "it holds 26 tokens, expected at least 27",
+      .files = { { .name = "a.bin", .text = LETTERS } } },
+    { .settings = "path: $folder/a.bin, dtype: int32, header_bytes: 2",
+      .refusal = "no whole number of int32",
+      .files = { { .name = "a.bin", .text = LETTERS } } },
+    { .settings = "path: $folder/a.npy",
+      .refusal = "the file is not whole",
+      .files = { { .name = "a.npy",
+                   .text = NPY_HEADER "0123",
+                   .size = sizeof NPY_HEADER - 1 + 4 } } },
+    { .settings = "path: $folder", .refusal = "no file ends in" },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_token_shards = {
+    .name = "token_shards",
+    .summary = "tokens of a language model in raw files or .npy files",
+    .settings = settings_table,
+    .open = token_shards_open,
+    .read = token_shards_read,
+    .locate = token_shards_locate,
+    .close = token_shards_close,
+    .samples = samples,
+};

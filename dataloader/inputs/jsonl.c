@@ -1,0 +1,353 @@
+/* Samples from JSON lines: texts that a tokenizer turns into tokens, or lists of numbers with a
+ * label.
+ *
+ * Texts: a line is a sample, cut to sequence_length tokens or filled up; filled places have the
+ * label -100, and so has a prompt, so that the model learns what follows it. Lines are parsed when
+ * they are asked for. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/bad_records.h"
+#include "dataloader/inputs/labelled.h"
+#include "dataloader/inputs/token_streams.h"
+#include "dataloader/line_index.h"
+#include "dataloader/tokenizer/tokenizer.h"
+#include "engine/base/arena.h"
+#include "engine/base/nesting.h"
+
+enum { MOST_LEVELS = 64, MOST_FEATURES = 1 << 24 };
+
+typedef struct jsonl {
+    cse_file_pool *pool;
+    cse_line_index index;
+    char *line;
+    cse_bad_records bad;
+    /* texts */
+    cse_tokenizer *tokenizer; /* NULL: numbers */
+    cse_encoder *encoder;
+    cse_token_ids ids;
+    int64_t time;
+    int32_t end; /* behind a text; -1: nothing */
+    char *text_field, *prompt_field;
+    /* numbers */
+    char *features_field, *label_field, *features_name;
+    int64_t features;
+    /* of the sample that is being read */
+    void *const *outputs;
+    int64_t place;
+} jsonl;
+
+static const cse_setting settings_table[] = {
+    { .name = "path", .type = CSE_SETTING_PATH, .doc = "the file, not compressed" },
+    { .name = "tokenizer",
+      .type = CSE_SETTING_PATH,
+      .default_value = "null",
+      .doc = "a tokenizer.json, or a folder with it or with vocab.json and merges.txt; null: lines "
+             "hold numbers" },
+    { .name = "text",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "text",
+      .doc = "member of a line that is the text" },
+    { .name = "prompt",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "member that precedes the text and is not learned" },
+    { .name = "sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "1024",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "tokens of one sample" },
+    { .name = "end_of_text",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "\"<|endoftext|>\"",
+      .doc = "token behind each text, and in filled places; none: nothing, and token 0" },
+    { .name = "features",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "features",
+      .doc = "without a tokenizer: member that is a list of numbers" },
+    { .name = "label",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "label",
+      .doc = "without a tokenizer: member that is the class, a whole number from 0 on" },
+    CSE_FEATURES_NAME_SETTING,
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+/* ---- a line ---- */
+
+static cse_status parse_line(jsonl *self, int64_t index, json_t **json)
+{
+    json_error_t error;
+    cse_nesting where;
+    const cse_line *line = &self->index.lines[index];
+    CSE_TRY(cse_file_pool_read(self->pool, 0, line->offset, self->line, (size_t)line->bytes));
+    if (!cse_nesting_json(self->line, (size_t)line->bytes, MOST_LEVELS, &where))
+        return cse_fail(CSE_DATA, "more than %d brackets are open", MOST_LEVELS);
+    *json = json_loadb(self->line, (size_t)line->bytes, JSON_ALLOW_NUL, &error);
+    if (*json == NULL)
+        return cse_fail(CSE_DATA, "column %d: no JSON: %s", error.column, error.text);
+    return CSE_OK;
+}
+
+static cse_status encode_member(jsonl *self, const json_t *json, const char *field)
+{
+    const json_t *text = json_object_get(json, field);
+    if (!json_is_string(text))
+        return cse_fail(CSE_DATA, "it has no text in member \"%s\"", field);
+    return cse_encode(self->encoder, json_string_value(text), json_string_length(text), &self->ids);
+}
+
+/* Token t of the line, with the end behind it. */
+static int32_t token_at(const jsonl *self, int64_t t)
+{
+    return t < (int64_t)self->ids.count ? self->ids.ids[t] : self->end < 0 ? 0 : self->end;
+}
+
+static cse_status take_text(jsonl *self, const json_t *json)
+{
+    self->ids.count = 0;
+    if (self->prompt_field != NULL)
+        CSE_TRY(encode_member(self, json, self->prompt_field));
+    const int64_t learned_from = (int64_t)self->ids.count;
+    CSE_TRY(encode_member(self, json, self->text_field));
+    const int64_t count = (int64_t)self->ids.count + (self->end >= 0);
+    int32_t *ids = (int32_t *)self->outputs[CSE_INPUT_IDS_STREAM] + self->place * self->time;
+    int32_t *labels = (int32_t *)self->outputs[CSE_LABELS_STREAM] + self->place * self->time;
+    for (int64_t t = 0; t < self->time; t++) {
+        ids[t] = token_at(self, t);
+        labels[t] =
+            t + 1 >= learned_from && t + 1 < count ? token_at(self, t + 1) : CSE_IGNORED_LABEL;
+    }
+    return CSE_OK;
+}
+
+static cse_status take_numbers(jsonl *self, const json_t *json)
+{
+    size_t i;
+    const json_t *value, *list = json_object_get(json, self->features_field);
+    const json_t *label = json_object_get(json, self->label_field);
+    float *features = (float *)self->outputs[CSE_FEATURES_STREAM] + self->place * self->features;
+    if (!json_is_array(list) || (int64_t)json_array_size(list) != self->features)
+        return cse_fail(CSE_DATA, "member \"%s\" is no list of %" PRId64 " numbers",
+                        self->features_field, self->features);
+    json_array_foreach(list, i, value)
+    {
+        features[i] = (float)json_number_value(value);
+        if (!json_is_number(value) || !isfinite(features[i]))
+            return cse_fail(CSE_DATA, "member \"%s\" has no finite number at its place %zu",
+                            self->features_field, i);
+    }
+    if (!json_is_integer(label) || json_integer_value(label) < 0 ||
+        json_integer_value(label) > INT32_MAX)
+        return cse_fail(CSE_DATA, "member \"%s\" is no whole number from 0 on", self->label_field);
+    ((int32_t *)self->outputs[CSE_ANSWERS_STREAM])[self->place] =
+        (int32_t)json_integer_value(label);
+    return CSE_OK;
+}
+
+static cse_status read_line(void *argument, int64_t index)
+{
+    jsonl *self = argument;
+    json_t *json = NULL;
+    cse_status status = parse_line(self, index, &json);
+    if (status == CSE_OK)
+        status = self->tokenizer != NULL ? take_text(self, json) : take_numbers(self, json);
+    json_decref(json);
+    return status == CSE_OK ? CSE_OK
+                            : cse_fail_within(status, "%s: line %" PRId64 " that is not blank: ",
+                                              cse_file_pool_path_view(self->pool, 0), index + 1);
+}
+
+/* ---- the input function ---- */
+
+static cse_status open_tokenizer(jsonl *self, const cse_settings *settings)
+{
+    const char *end = cse_settings_text(settings, "end_of_text");
+    CSE_TRY(cse_tokenizer_load(cse_settings_text(settings, "tokenizer"), &self->tokenizer));
+    self->encoder = cse_encoder_new(self->tokenizer);
+    self->end = strcmp(end, "none") == 0 ? -1 : cse_tokenizer_find(self->tokenizer, end);
+    if (self->end < 0 && strcmp(end, "none") != 0)
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s: end_of_text: the tokenizer has no token \"%s\": accepted "
+                        "are its tokens and none",
+                        cse_settings_origin(settings, "end_of_text"), end);
+    return CSE_OK;
+}
+
+/* As many features as the first line has. */
+static cse_status count_features(jsonl *self)
+{
+    json_t *json = NULL;
+    cse_status status = parse_line(self, 0, &json);
+    const json_t *list = json_object_get(json, self->features_field);
+    if (status == CSE_OK && (json_array_size(list) < 1 || json_array_size(list) > MOST_FEATURES))
+        status = cse_fail(CSE_DATA, "member \"%s\" is no list of numbers", self->features_field);
+    self->features = (int64_t)json_array_size(list);
+    json_decref(json);
+    return status == CSE_OK ? CSE_OK
+                            : cse_fail_within(status, "%s: line 1 that is not blank: ",
+                                              cse_file_pool_path_view(self->pool, 0));
+}
+
+static cse_status open_file(jsonl *self, const cse_settings *settings)
+{
+    int file;
+    int64_t longest = 0;
+    CSE_TRY(cse_file_pool_add(self->pool, cse_settings_text(settings, "path"), &file));
+    CSE_TRY(cse_line_index_make(&self->index, self->pool, file));
+    if (self->index.count == 0)
+        return cse_fail(CSE_DATA, "%s: it has no line", cse_file_pool_path_view(self->pool, file));
+    for (int64_t i = 0; i < self->index.count; i++)
+        if (self->index.lines[i].bytes > longest)
+            longest = self->index.lines[i].bytes;
+    self->line = cse_malloc((size_t)longest + 1);
+    return cse_settings_has(settings, "tokenizer") ? open_tokenizer(self, settings)
+                                                   : count_features(self);
+}
+
+static void jsonl_close(cse_input *input)
+{
+    jsonl *self = input->self;
+    cse_file_pool_destroy(&self->pool);
+    cse_line_index_clear(&self->index);
+    cse_encoder_close(&self->encoder);
+    cse_tokenizer_close(&self->tokenizer);
+    free(self->ids.ids);
+    free(self->line);
+    free(self->text_field);
+    free(self->prompt_field);
+    free(self->features_field);
+    free(self->label_field);
+    free(self->features_name);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status jsonl_open(cse_input *input, const cse_settings *settings)
+{
+    jsonl *self = input->self = cse_calloc(1, sizeof *self);
+    self->pool = cse_file_pool_new(NULL, NULL);
+    self->time = cse_settings_integer(settings, "sequence_length");
+    self->text_field = cse_strdup(cse_settings_text(settings, "text"));
+    if (cse_settings_has(settings, "prompt"))
+        self->prompt_field = cse_strdup(cse_settings_text(settings, "prompt"));
+    self->features_field = cse_strdup(cse_settings_text(settings, "features"));
+    self->label_field = cse_strdup(cse_settings_text(settings, "label"));
+    self->features_name = cse_strdup(cse_settings_text(settings, "features_name"));
+    cse_bad_records_read(settings, &self->bad);
+    cse_status status = open_file(self, settings);
+    if (status != CSE_OK) {
+        jsonl_close(input);
+        return status;
+    }
+    input->sample_count = self->index.count;
+    snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
+    if (self->tokenizer != NULL)
+        cse_describe_tokens(input, self->time, false);
+    else
+        cse_describe_labelled(input, self->features_name, cse_shape_of(self->features), false);
+    return CSE_OK;
+}
+
+static cse_status jsonl_read(cse_input *input, const int64_t *indices, int64_t count,
+                             void *const outputs[])
+{
+    jsonl *self = input->self;
+    self->outputs = outputs;
+    for (self->place = 0; self->place < count; self->place++)
+        CSE_TRY(cse_read_good_record(&self->bad, indices[self->place], self->index.count, read_line,
+                                     self));
+    return CSE_OK;
+}
+
+static void jsonl_locate(const cse_input *input, const cse_element_place *place, char *text,
+                         size_t size)
+{
+    const jsonl *self = input->self;
+    snprintf(text, size, "%s: offset %" PRId64, cse_file_pool_path_view(self->pool, 0),
+             self->index.lines[place->sample].offset);
+}
+
+/* A vocabulary of three letters, and what they are merged to. */
+#define TOKENIZER                                                                               \
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \"ab\": 3}, "    \
+    "\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 4, \"content\": \"<|endoftext|>\"}], " \
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}}"
+#define LINE(prompt, text) "{\"p\": \"" prompt "\", \"text\": \"" text "\"}\n"
+#define TEXTS                                                                            \
+    LINE("c", "ab")                                                                      \
+    LINE("cc", "abc") LINE("", "") "\n" LINE("", "abababab") LINE("", "a") LINE("", "b") \
+        LINE("", "c") LINE("", "cc") LINE("", "cb") LINE("", "ca")
+#define ROW(number) "{\"x\": [" number ", 0.5], \"y\": " number "}\n"
+#define ROWS \
+    ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7") ROW("8") ROW("9")
+
+static const cse_input_sample samples[] = {
+    { .settings = "path: $folder/a.jsonl, tokenizer: $folder/tokenizer.json, sequence_length: 3",
+      .source = "by hand",
+      .files = { { .name = "a.jsonl", .text = TEXTS },
+                 { .name = "tokenizer.json", .text = TOKENIZER } },
+      .sample_count = 10,
+      .value_count = 9,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 3 },
+                  { CSE_INPUT_IDS_STREAM, 0, 1, 4 },
+                  { CSE_INPUT_IDS_STREAM, 0, 2, 4 },
+                  { CSE_LABELS_STREAM, 0, 0, 4 },
+                  { CSE_LABELS_STREAM, 0, 1, CSE_IGNORED_LABEL },
+                  { CSE_INPUT_IDS_STREAM, 2, 0, 4 },
+                  { CSE_LABELS_STREAM, 2, 0, CSE_IGNORED_LABEL },
+                  { CSE_LABELS_STREAM, 3, 2, 3 },
+                  { CSE_INPUT_IDS_STREAM, 9, 1, 0 } } },
+    { .settings = "path: $folder/a.jsonl, tokenizer: $folder/tokenizer.json, prompt: p, "
+                  "sequence_length: 4, end_of_text: none",
+      .source = "by hand",
+      .files = { { .name = "a.jsonl", .text = TEXTS },
+                 { .name = "tokenizer.json", .text = TOKENIZER } },
+      .sample_count = 10,
+      .value_count = 6,
+      .values = { { CSE_INPUT_IDS_STREAM, 1, 0, 2 },
+                  { CSE_INPUT_IDS_STREAM, 1, 2, 3 },
+                  { CSE_LABELS_STREAM, 1, 0, CSE_IGNORED_LABEL },
+                  { CSE_LABELS_STREAM, 1, 1, 3 },
+                  { CSE_LABELS_STREAM, 1, 2, 2 },
+                  { CSE_LABELS_STREAM, 1, 3, CSE_IGNORED_LABEL } } },
+    { .settings = "path: $folder/a.jsonl, features: x, label: y",
+      .source = "by hand",
+      .files = { { .name = "a.jsonl", .text = ROWS } },
+      .sample_count = 10,
+      .value_count = 3,
+      .values = { { CSE_FEATURES_STREAM, 7, 0, 7 },
+                  { CSE_FEATURES_STREAM, 7, 1, 0.5 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 9 } } },
+    { .settings = "path: $folder/a.jsonl",
+      .refusal = "line 1 that is not blank: member \"features\"",
+      .files = { { .name = "a.jsonl", .text = ROWS } } },
+    { .settings = "path: $folder/a.jsonl",
+      .refusal = "it is compressed",
+      .files = { { .name = "a.jsonl", .text = ROWS, .gzip = true } } },
+    { .settings = "path: $folder/a.jsonl",
+      .refusal = "it has no line",
+      .files = { { .name = "a.jsonl", .text = "\n \n" } } },
+    { .settings = "path: $folder/a.jsonl, tokenizer: $folder/tokenizer.json, end_of_text: x",
+      .refusal = "no token \"x\"",
+      .files = { { .name = "a.jsonl", .text = TEXTS },
+                 { .name = "tokenizer.json", .text = TOKENIZER } } },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_jsonl = {
+    .name = "jsonl",
+    .summary = "JSON lines: texts with a tokenizer, or numbers with a label",
+    .settings = settings_table,
+    .open = jsonl_open,
+    .read = jsonl_read,
+    .locate = jsonl_locate,
+    .close = jsonl_close,
+    .samples = samples,
+};

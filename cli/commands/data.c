@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/data_index.h"
 #include "cli/data_inspect.h"
 #include "cli/data_samples.h"
 #include "cli/data_split.h"
@@ -13,10 +14,8 @@ static const struct {
     const char *word;
     int (*run)(const cse_command_line *line);
 } words[] = {
-    { "tokenize", cse_data_tokenize },
-    { "inspect", cse_data_inspect },
-    { "split", cse_data_split },
-    { "samples", cse_data_samples },
+    { "tokenize", cse_data_tokenize }, { "inspect", cse_data_inspect }, { "index", cse_data_index },
+    { "split", cse_data_split },       { "samples", cse_data_samples },
 };
 
 static int run(const cse_command_line *line)
@@ -65,14 +64,15 @@ const cse_command cse_command_data = {
     .name = "data",
     .group = CSE_GROUP_LOOK,
     .summary = "makes data for training, shows what data holds",
-    .arguments = "tokenize INPUT..., inspect PATH, split INPUT, or samples CONFIG.yaml",
+    .arguments = "tokenize INPUT..., inspect PATH, index TAR..., split INPUT, samples CONFIG.yaml",
     .doc = "tokenize: texts (.txt) and JSON lines (.jsonl), plain or with .gz or .zst, become\n"
-           "tokens. inspect: shapes, counts and the first sample. split: the lines of a file\n"
-           "go to train and validation. samples: which samples a step takes, by microbatch.",
+           "tokens. inspect: shapes, counts and the first sample. index: where the files of tar\n"
+           "archives stand, in FILE.tar.idx, so that a run need not look. split: the lines of\n"
+           "a file go to train and validation. samples: which samples a step takes.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 65536,
-    .words = "tokenize|inspect|split|samples",
+    .words = "tokenize|inspect|index|split|samples",
     .values = "format=hdf5|npy on_bad_record=error|skip",
     .examples = examples,
     .run = run,

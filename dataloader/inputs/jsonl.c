@@ -280,10 +280,12 @@ static void jsonl_locate(const cse_input *input, const cse_element_place *place,
     "\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 4, \"content\": \"<|endoftext|>\"}], " \
     "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}}"
 #define LINE(prompt, text) "{\"p\": \"" prompt "\", \"text\": \"" text "\"}\n"
-#define TEXTS                                                                            \
-    LINE("c", "ab")                                                                      \
-    LINE("cc", "abc") LINE("", "") "\n" LINE("", "abababab") LINE("", "a") LINE("", "b") \
-        LINE("", "c") LINE("", "cc") LINE("", "cb") LINE("", "ca")
+#define TEXTS                                                                          \
+    LINE("c", "ab")                                                                    \
+    LINE("cc", "abc")                                                                  \
+    LINE("", "")                                                                       \
+    "\n" LINE("", "abababab") LINE("", "a") LINE("", "b") LINE("", "c") LINE("", "cc") \
+        LINE("", "cb") LINE("", "ca")
 #define ROW(number) "{\"x\": [" number ", 0.5], \"y\": " number "}\n"
 #define ROWS \
     ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7") ROW("8") ROW("9")

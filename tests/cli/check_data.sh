@@ -42,7 +42,16 @@ trainer:
     train_dataloader: {data_processor: hdf5_lm, data_dir: tokens, batch_size: 8,
       micro_batch_size: 4, shuffle: true}
 END
-expect "$("$engine" start config.yaml --no_dashboard 2>&1)" 'Training completed successfully'
+train() { # options: the digest of the weights
+    "$engine" start config.yaml --no_dashboard "$@" 2>&1 | sed -n 's/^Weights digest: //p'
+}
+# The same samples in the same order for any number of processes, and after a stop.
+whole=$(train --model_dir whole)
+[ -n "$whole" ] || fail 'the training failed'
+[ "$whole" = "$(train --model_dir more --num_csx 2 --num_workers_per_csx 2)" ] ||
+    fail 'the number of processes shows'
+train --model_dir parts_of_run --num_steps 2 >first
+[ "$whole" = "$(train --model_dir parts_of_run --num_steps 2)" ] || fail 'a stop shows'
 expect "$("$engine" data inspect tokens)" 'begins_with +the cat 0 sat on the mat'
 expect "$("$engine" data inspect tokens/data-00000.h5 --json)" '"shape": *\[[0-9]+, *3, *32\]'
 "$engine" data samples config.yaml --step 1 --json >one.json
@@ -58,6 +67,13 @@ expect "$("$engine" data split lines.jsonl --to parts --fractions 8,2)" \
     'train.jsonl: [78][0-9]+ lines'
 cat parts/train.jsonl parts/validation.jsonl | sort >all
 sort lines.jsonl | cmp - all || fail 'a split loses lines'
+
+for i in 1 2 3; do echo $i >$i.cls; done
+tar cf t.tar 1.cls 2.cls 3.cls
+expect "$("$engine" data index t.tar)" 't.tar.idx: 3 files'
+expect "$(cat t.tar.idx)" '^512 2 1.cls$'
+refuses 65 'offset 0: ' "$engine" data index cats.txt
+[ ! -e cats.txt.idx ] && [ ! -e cats.txt.idx.partial ] || fail 'an index of what is no archive'
 
 refuses 64 'give either --tokenizer' "$engine" data tokenize cats.txt --to new
 refuses 73 'is there already' \

@@ -58,6 +58,8 @@ sources_of() { # harness
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
         link) ls workers/links/*.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
+        records) ls dataloader/npy_file.c dataloader/tar_index.c dataloader/line_index.c \
+            dataloader/prepare/text_pieces.c dataloader/file_pool.c dataloader/byte_source.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
@@ -66,8 +68,8 @@ sources_of() { # harness
     )
 }
 
-harnesses='request configuration graph message host_message link dataset tokenizer manifest
-    checkpoint'
+harnesses='request configuration graph message host_message link dataset records tokenizer
+    manifest checkpoint'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

@@ -4,11 +4,13 @@ configurations, messages, data files, and dictionaries of the words in them.
 Usage: make_corpus.py SOURCE_TREE OPENAPI.json DIRECTORY"""
 import glob
 import gzip
+import io
 import json
 import os
 import re
 import struct
 import sys
+import tarfile
 
 tree, description, out = sys.argv[1:]
 document = json.load(open(description))
@@ -151,6 +153,22 @@ for rank in range(1, 5):
     idx = bytes([0, 0, 8, rank]) + struct.pack(f">{rank}I", *[2] * rank)
     write("dataset", f"idx{rank}", bytes([rank + 1]) + idx + bytes(range(2**rank)))
 words("dataset", ["nan", "inf", "1e309", "0x1p3"])
+npy = b"\x93NUMPY\1\0v\0" + b"{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), }".ljust(117) + b"\n"
+write("records", "npy", b"\0" + npy + bytes(12))
+memory = io.BytesIO()
+with tarfile.open(fileobj=memory, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    for name in ("a.jpg", "a.cls", "b" * 120 + ".cls"):
+        info = tarfile.TarInfo(name)
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b"abc"))
+archive = memory.getvalue()[:5120]
+write("records", "tar", b"\1" + archive)
+index = b"512 3 a.jpg\n1536 3 a.cls\n"
+write("records", "index", b"\2" + struct.pack("<H", len(index)) + index + archive)
+write("records", "lines", b'\3{"text": "a"}\n\n"b"\r\n{"text": 7}\n')
+write("records", "pieces", b"\4the cat\nsat " * 20)
+write("records", "zstd", b"\4" + bytes.fromhex("28b52ffd0403410000746865206361740a1f3f8b1e"))
+words("records", ["'descr':", "'shape':", "'<f8'", "path=", "size=", "ustar", "text"])
 for name in ("plain", "split", "digits"):
     text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()
     write("tokenizer", name, text + "\n%%\n\n%%\nthe cat's  12 \u00e9<|mask|> <|endoftext|> aaaa")

@@ -59,7 +59,8 @@ sources_of() { # harness
         link) ls workers/links/*.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
         records) ls dataloader/npy_file.c dataloader/tar_index.c dataloader/line_index.c \
-            dataloader/prepare/text_pieces.c dataloader/file_pool.c dataloader/byte_source.c ;;
+            dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
+            dataloader/byte_source.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;

@@ -168,7 +168,9 @@ write("records", "index", b"\2" + struct.pack("<H", len(index)) + index + archiv
 write("records", "lines", b'\3{"text": "a"}\n\n"b"\r\n{"text": 7}\n')
 write("records", "pieces", b"\4the cat\nsat " * 20)
 write("records", "zstd", b"\4" + bytes.fromhex("28b52ffd0403410000746865206361740a1f3f8b1e"))
-words("records", ["'descr':", "'shape':", "'<f8'", "path=", "size=", "ustar", "text"])
+header = b'{"__metadata__":{"sample_count":"9"},"x":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]}}'
+write("records", "answer", b"\5" + struct.pack("<Q", len(header)) + header + bytes(16))
+words("records", ["data_offsets", "F32", "'descr':", "'shape':", "'<f8'", "path=", "size=", "ustar", "text"])
 for name in ("plain", "split", "digits"):
     text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()
     write("tokenizer", name, text + "\n%%\n\n%%\nthe cat's  12 \u00e9<|mask|> <|endoftext|> aaaa")

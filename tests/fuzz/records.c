@@ -1,10 +1,11 @@
-/* Files of data whose formats are ours to read: .npy arrays, tar archives with and without an
- * index, JSON lines. Each is refused with a message, or every place it names lies in the file. The
- * input's first byte chooses the format; an index stands before its archive, behind two bytes with
- * its length. */
+/* Bytes of data whose formats are ours to read: .npy arrays, tar archives with and without an
+ * index, JSON lines, answers of programs. Each is refused with a message, or every place it names
+ * lies in the file. The input's first byte chooses the format; an index stands before its archive,
+ * behind two bytes with its length. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/answer_tensors.h"
 #include "dataloader/line_index.h"
 #include "dataloader/npy_file.h"
 #include "dataloader/prepare/text_pieces.h"
@@ -74,6 +75,20 @@ static void read_lines(cse_file_pool *pool, int file)
     cse_line_index_clear(&index);
 }
 
+static void read_answer(const uint8_t *data, size_t size)
+{
+    cse_answer_tensors answer;
+    cse_status status = cse_answer_tensors_read(data, size, &answer);
+    check(status);
+    for (int i = 0; status == CSE_OK && i < answer.count; i++) {
+        void *values = malloc((size_t)cse_shape_elements(answer.tensors[i].shape) * 4 + 1);
+        check(cse_answer_tensor_copy(&answer.tensors[i], values));
+        free(values);
+    }
+    if (status == CSE_OK)
+        cse_answer_tensors_clear(&answer);
+}
+
 static void read_pieces(const char *path)
 {
     cse_text_piece piece = { 0 };
@@ -93,7 +108,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3)
         return 0;
     size_t begin = 1;
-    const int way = data[0] % 5;
+    const int way = data[0] % 6;
+    if (way == 5) {
+        read_answer(data + 1, size - 1);
+        return 0;
+    }
     if (way == 2) {
         size_t length = (size_t)data[1] | (size_t)data[2] << 8;
         length = length < size - 3 ? length : size - 3;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/vector_clones.h"
 
 enum { CHANNELS = 3, FRACTION_BITS = 22 };
 
@@ -84,11 +85,29 @@ static void resize_row(const cse_resizer *r, int most, const unsigned char *from
     }
 }
 
-/* One row of the result from `count` rows. */
-static void join_rows(const int *weights, int count, const unsigned char *from, size_t row_bytes,
-                      unsigned char *to)
+/* Bytes of a row whose sums are kept at a time. */
+enum { BLOCK = 64 };
+
+/* One row of the result from `count` rows of `row_bytes`. */
+CSE_VECTOR_CLONES(void, join_rows,
+                  (const int *weights, int count, const unsigned char *from, size_t row_bytes,
+                   unsigned char *to),
+                  (weights, count, from, row_bytes, to))
 {
-    for (size_t x = 0; x < row_bytes; x++) {
+    size_t x = 0;
+    for (; x + BLOCK <= row_bytes; x += BLOCK) {
+        int sums[BLOCK];
+        for (int k = 0; k < BLOCK; k++)
+            sums[k] = 1 << (FRACTION_BITS - 1);
+        for (int i = 0; i < count; i++) {
+            const unsigned char *row = from + (size_t)i * row_bytes + x;
+            for (int k = 0; k < BLOCK; k++)
+                sums[k] += row[k] * weights[i];
+        }
+        for (int k = 0; k < BLOCK; k++)
+            to[x + (size_t)k] = byte_of(sums[k]);
+    }
+    for (; x < row_bytes; x++) {
         int sum = 1 << (FRACTION_BITS - 1);
         for (int i = 0; i < count; i++)
             sum += from[(size_t)i * row_bytes + x] * weights[i];

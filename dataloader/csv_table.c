@@ -23,6 +23,8 @@ typedef struct parser {
     bool line_ends;          /* that field was the last of its line */
     int64_t column;          /* its number in the line, counted from 0 */
     const cse_csv_table *table;
+    const cse_csv_words *words; /* may be NULL */
+    int64_t word_column;        /* -1: none */
 } parser;
 
 static bool is_blank(const parser *p, char c)
@@ -128,10 +130,10 @@ static const char *number_hint(const parser *p)
     if (strpbrk(p->field, ",;\t|") != NULL)
         return "set delimiter to the character between the fields of this file";
     if (p->line == 1 && p->table->names == NULL)
-        return "if this line names the columns, set header: true; if it is data, classes are "
-               "numbers counted from 0, not names";
-    return "give classes as numbers counted from 0, not by name, and leave out columns of text "
-           "and rows with missing values";
+        return "if this line names the columns, set header: true; if it is data, set class_names "
+               "where classes are words";
+    return "set class_names where classes are words, and leave out columns of text and rows with "
+           "missing values";
 }
 
 static cse_status not_a_number(const parser *p)
@@ -164,6 +166,32 @@ static cse_status field_number(const parser *p, double *value)
                         ": %s does not fit in float32: accepted are sizes up to 3.4e38",
                         p->path, p->line, p->field_column, p->field);
     return CSE_OK;
+}
+
+static cse_status field_word(const parser *p, double *value)
+{
+    for (int i = 0; i < p->words->count; i++)
+        if (strcmp(p->words->words[i], p->field) == 0) {
+            *value = i;
+            return CSE_OK;
+        }
+    return cse_fail(CSE_DATA,
+                    "%s:%" PRId64 ":%" PRId64 ": \"%s\" is none of the %d class names: add it, or "
+                    "leave the line out",
+                    p->path, p->line, p->field_column, p->field, p->words->count);
+}
+
+/* By its name, else by its number. */
+static void find_word_column(parser *p)
+{
+    const char *column = p->words->column;
+    const cse_csv_table *table = p->table;
+    for (int64_t i = 0; table->names != NULL && i < table->columns && p->word_column < 0; i++)
+        if (strcmp(table->names[i], column) == 0)
+            p->word_column = i;
+    const size_t digits = strspn(column, "0123456789");
+    if (p->word_column < 0 && digits > 0 && digits < 10 && column[digits] == '\0')
+        p->word_column = atoi(column);
 }
 
 static cse_status wrong_field_count(const parser *p, int64_t found, int64_t expected)
@@ -201,7 +229,9 @@ static cse_status read_rows(parser *p, cse_csv_table *table)
             if (table->columns > 0 && columns == table->columns)
                 return wrong_field_count(p, columns + 1, table->columns);
             p->column = columns++;
-            CSE_TRY(field_number(p, &table->values[count++]));
+            CSE_TRY(p->column == p->word_column ? field_word(p, &table->values[count])
+                                                : field_number(p, &table->values[count]));
+            count++;
         } while (!p->line_ends);
         if (table->columns == 0)
             table->columns = columns;
@@ -227,6 +257,8 @@ static cse_status read_table(parser *p, const char *text, size_t size, bool head
     if (p->c_locale == (locale_t)0)
         return cse_fail(CSE_TEMPORARY, "%s: no memory for a locale to read numbers with", p->path);
     cse_status status = header && p->cursor < p->end ? read_header(p, table) : CSE_OK;
+    if (status == CSE_OK && p->words != NULL)
+        find_word_column(p);
     if (status == CSE_OK)
         status = read_rows(p, table);
     freelocale(p->c_locale);
@@ -235,7 +267,15 @@ static cse_status read_table(parser *p, const char *text, size_t size, bool head
 
 cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table)
 {
-    parser p = { .path = path, .delimiter = delimiter, .table = table };
+    return cse_csv_table_load_words(path, delimiter, header, NULL, table);
+}
+
+cse_status cse_csv_table_load_words(const char *path, char delimiter, bool header,
+                                    const cse_csv_words *words, cse_csv_table *table)
+{
+    parser p = {
+        .path = path, .delimiter = delimiter, .table = table, .words = words, .word_column = -1
+    };
     cse_byte_source *source;
     unsigned char *bytes = NULL;
     size_t size = 0;

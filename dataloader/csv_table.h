@@ -23,6 +23,15 @@ typedef struct cse_csv_table {
  * columns. CSE_DATA says file:line:column. The caller releases the table with
  * cse_csv_table_clear. */
 cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table);
+/* A column whose fields are words: each becomes its place in the list. */
+typedef struct cse_csv_words {
+    const char *column; /* its name, or its number counted from 0 */
+    const char *const *words;
+    int count;
+} cse_csv_words;
+/* The same with such a column; `words` NULL: none. */
+cse_status cse_csv_table_load_words(const char *path, char delimiter, bool header,
+                                    const cse_csv_words *words, cse_csv_table *table);
 void cse_csv_table_clear(cse_csv_table *table);
 
 #endif

@@ -47,6 +47,10 @@ static const cse_setting settings_table[] = {
       .min = 1,
       .max = INT32_MAX,
       .doc = "labels must be from 0 to classes - 1" },
+    { .name = "class_names",
+      .type = CSE_SETTING_TEXT_LIST,
+      .default_value = "[]",
+      .doc = "the column of the answer has these words in place of numbers; the first is class 0" },
     { .name = "mean",
       .type = CSE_SETTING_NUMBER_LIST,
       .default_value = "[0.0]",
@@ -145,12 +149,27 @@ static cse_status spread(const csv *self, const cse_settings *settings, const ch
     return CSE_OK;
 }
 
+static cse_status load_table(csv *self, const cse_settings *settings, char delimiter)
+{
+    const int count = cse_settings_count(settings, "class_names");
+    const char **names = cse_calloc((size_t)count + 1, sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = cse_settings_text_at(settings, "class_names", i);
+    const cse_csv_words words = { .column = cse_settings_text(settings, "label"),
+                                  .words = names,
+                                  .count = count };
+    cse_status status = cse_csv_table_load_words(cse_settings_text(settings, "path"), delimiter,
+                                                 cse_settings_bool(settings, "header"),
+                                                 count > 0 ? &words : NULL, &self->table);
+    free(names);
+    return status;
+}
+
 static cse_status load(csv *self, const cse_settings *settings)
 {
     char delimiter = 0;
     CSE_TRY(delimiter_of(settings, &delimiter));
-    CSE_TRY(cse_csv_table_load(cse_settings_text(settings, "path"), delimiter,
-                               cse_settings_bool(settings, "header"), &self->table));
+    CSE_TRY(load_table(self, settings, delimiter));
     if (self->table.columns < 2)
         return cse_fail(CSE_DATA,
                         "%s: one column only, expected features and a label: is the delimiter "
@@ -235,7 +254,23 @@ static const char table[] =
     "width,kind,height\n1,0,10\n2,2,20\n3,1,-30\n4.5,0,0\n5,1,1e2\n6,0,0.5\n"
     "7,2,7\n8,1,-0.25\n9,2,90\n10,0,100\n";
 
+static const char words[] =
+    "width,kind\n1,cat\n2,dog\n3,\"a fox\"\n4,cat\n5,cat\n6,dog\n7,dog\n8,cat\n"
+    "9,a fox\n10,cat\n";
+
 static const cse_input_sample samples[] = {
+    { .settings = "path: $folder/words.csv, label: kind, class_names: [cat, dog, a fox]",
+      .source = "by hand",
+      .files = { { .name = "words.csv", .text = words } },
+      .sample_count = 10,
+      .value_count = 4,
+      .values = { { CSE_FEATURES_STREAM, 1, 0, 2 },
+                  { CSE_ANSWERS_STREAM, 0, 0, 0 },
+                  { CSE_ANSWERS_STREAM, 5, 0, 1 },
+                  { CSE_ANSWERS_STREAM, 8, 0, 2 } } },
+    { .settings = "path: $folder/words.csv, label: 1, class_names: [cat, dog]",
+      .refusal = "words.csv:4:3: \"a fox\" is none of the 2 class names",
+      .files = { { .name = "words.csv", .text = words } } },
     { .settings = "path: $folder/table.csv, label: kind, mean: [2, 0], std: [0.5, 100]",
       .source = "(x - mean) / std by hand",
       .files = { { .name = "table.csv", .text = table } },

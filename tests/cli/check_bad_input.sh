@@ -240,7 +240,7 @@ printf 'width,species\n1.5,0\n2.5,setosa\n' >"$work/iris.csv"
 sed -e 's/idx_images/csv/' -e "s#data_dir: .*#path: $work/iris.csv#" \
     -e 's/^\( *\)shuffle: false/\1label: species/' "$config" >"$work/csv.yaml"
 expect 'names of classes in a table' 65 \
-    'iris.csv:3:5: "setosa" in column "species" is not a number.*numbers counted from 0' \
+    'iris.csv:3:5: "setosa" in column "species" is not a number.*set class_names' \
     "$csengine" start "$work/csv.yaml" --model_dir "$work/e"
 grep -q 'header: true' "$work/err" && { echo "the header is there:"; cat "$work/err"; failed=1; }
 expect 'names without a header' 65 'iris.csv:1:1: "width" is not a number.*set header: true' \

@@ -65,8 +65,9 @@ static const cse_setting settings_table[] = {
       .doc = "what stands along the second dimension of the files' dataset, in order" },
     { .name = "attention_mask",
       .type = CSE_SETTING_BOOL,
-      .default_value = "false",
-      .doc = "attention_mask is a stream, too, for models that ask for it" },
+      .default_value = "true",
+      .doc = "attention_mask is a stream, too: models of language take it as the weight of each "
+             "label" },
     { .name = "use_vsl",
       .type = CSE_SETTING_BOOL,
       .default_value = "false",
@@ -301,7 +302,7 @@ static void hdf5_lm_locate(const cse_input *input, const cse_element_place *plac
 }
 
 static const cse_input_sample samples[] = {
-    { .settings = "data_dir: $folder, attention_mask: true",
+    { .settings = "data_dir: $folder",
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
                  { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },
@@ -317,12 +318,13 @@ static const cse_input_sample samples[] = {
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } },
       .sample_count = 12,
-      .value_count = 4,
+      .value_count = 5,
       .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 1000 },
                   { CSE_INPUT_IDS_STREAM, 11, 3, 1047 },
                   { CSE_LABELS_STREAM, 11, 3, 1048 },
-                  { CSE_LABELS_STREAM, 1, 0, 1005 } } },
-    { .settings = "data_dir: $folder",
+                  { CSE_LABELS_STREAM, 1, 0, 1005 },
+                  { CSE_MASK_STREAM, 7, 2, 1 } } },
+    { .settings = "data_dir: $folder, attention_mask: false",
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
                  { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },

@@ -2,8 +2,8 @@
  * label.
  *
  * Texts: a line is a sample, cut to sequence_length tokens or filled up; filled places have the
- * label -100, and so has a prompt, so that the model learns what follows it. Lines are parsed when
- * they are asked for. */
+ * label -100 and attention_mask 0, and so has a prompt, so that the model learns what follows it.
+ * Lines are parsed when they are asked for. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -119,10 +119,11 @@ static cse_status take_text(jsonl *self, const json_t *json)
     const int64_t count = (int64_t)self->ids.count + (self->end >= 0);
     int32_t *ids = (int32_t *)self->outputs[CSE_INPUT_IDS_STREAM] + self->place * self->time;
     int32_t *labels = (int32_t *)self->outputs[CSE_LABELS_STREAM] + self->place * self->time;
+    int32_t *mask = (int32_t *)self->outputs[CSE_MASK_STREAM] + self->place * self->time;
     for (int64_t t = 0; t < self->time; t++) {
         ids[t] = token_at(self, t);
-        labels[t] =
-            t + 1 >= learned_from && t + 1 < count ? token_at(self, t + 1) : CSE_IGNORED_LABEL;
+        mask[t] = t + 1 >= learned_from && t + 1 < count;
+        labels[t] = mask[t] != 0 ? token_at(self, t + 1) : CSE_IGNORED_LABEL;
     }
     return CSE_OK;
 }
@@ -249,7 +250,7 @@ static cse_status jsonl_open(cse_input *input, const cse_settings *settings)
     input->sample_count = self->index.count;
     snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
     if (self->tokenizer != NULL)
-        cse_describe_tokens(input, self->time, false);
+        cse_describe_tokens(input, self->time, true);
     else
         cse_describe_labelled(input, self->features_name, cse_shape_of(self->features), false);
     return CSE_OK;
@@ -296,8 +297,10 @@ static const cse_input_sample samples[] = {
       .files = { { .name = "a.jsonl", .text = TEXTS },
                  { .name = "tokenizer.json", .text = TOKENIZER } },
       .sample_count = 10,
-      .value_count = 9,
+      .value_count = 11,
       .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 3 },
+                  { CSE_MASK_STREAM, 0, 0, 1 },
+                  { CSE_MASK_STREAM, 0, 1, 0 },
                   { CSE_INPUT_IDS_STREAM, 0, 1, 4 },
                   { CSE_INPUT_IDS_STREAM, 0, 2, 4 },
                   { CSE_LABELS_STREAM, 0, 0, 4 },
@@ -312,8 +315,9 @@ static const cse_input_sample samples[] = {
       .files = { { .name = "a.jsonl", .text = TEXTS },
                  { .name = "tokenizer.json", .text = TOKENIZER } },
       .sample_count = 10,
-      .value_count = 6,
+      .value_count = 7,
       .values = { { CSE_INPUT_IDS_STREAM, 1, 0, 2 },
+                  { CSE_MASK_STREAM, 1, 0, 0 },
                   { CSE_INPUT_IDS_STREAM, 1, 2, 3 },
                   { CSE_LABELS_STREAM, 1, 0, CSE_IGNORED_LABEL },
                   { CSE_LABELS_STREAM, 1, 1, 3 },

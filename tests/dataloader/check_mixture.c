@@ -1,6 +1,8 @@
 /* Which source a sample comes from: the shares of the weights, each sample of a source once in a
  * pass, and nothing but seed and index. */
 #include "dataloader/mixture.h"
+#include "dataloader/shuffle.h"
+#include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
 
 START_TEST(shares_are_those_of_the_weights)
@@ -36,6 +38,27 @@ START_TEST(a_pass_takes_each_sample_once)
 }
 END_TEST
 
+/* A source of 8 samples is gone through 8192 times in a block; hardly any two passes in a row are
+ * alike. */
+START_TEST(each_pass_has_another_order)
+{
+    enum { SAMPLES = 8, PASSES = CSE_MIXTURE_BLOCK / SAMPLES };
+    static const double weights[] = { 1 };
+    static int64_t drawn[CSE_MIXTURE_BLOCK];
+    const uint64_t places = cse_shuffle_key(3 ^ 0x6d697874, 0); /* of block 0 */
+    cse_mixture mixture = { .seed = 3, .count = 1, .samples = { SAMPLES } };
+    int same = 0;
+    cse_mixture_make(&mixture, weights);
+    for (int64_t i = 0; i < CSE_MIXTURE_BLOCK; i++)
+        drawn[cse_permute(places, CSE_MIXTURE_BLOCK, (uint64_t)i)] =
+            cse_mixture_at(&mixture, i).sample;
+    for (int p = 1; p < PASSES; p++)
+        same +=
+            memcmp(drawn + p * SAMPLES, drawn + (p - 1) * SAMPLES, SAMPLES * sizeof *drawn) == 0;
+    ck_assert_int_lt(same, 10);
+}
+END_TEST
+
 START_TEST(other_seeds_take_other_samples)
 {
     static const double weights[] = { 1, 2 };
@@ -59,6 +82,7 @@ int main(void)
     TCase *tests = tcase_create("mixture");
     tcase_add_test(tests, shares_are_those_of_the_weights);
     tcase_add_test(tests, a_pass_takes_each_sample_once);
+    tcase_add_test(tests, each_pass_has_another_order);
     tcase_add_test(tests, other_seeds_take_other_samples);
     return fixture_run(tests);
 }

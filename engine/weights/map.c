@@ -78,8 +78,10 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, quiet"));
-    CSE_TRY(read_text(node, "theirs", &fact->theirs));
+                       "values, form, quiet"));
+    CSE_TRY(
+        read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
+    CSE_TRY(read_text(node, "form", &fact->form));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     CSE_TRY(read_switch(node, "quiet", &fact->quiet));
     fact->our_default = cse_yaml_find(node, "our_default");
@@ -87,13 +89,15 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     fact->fixed = cse_yaml_find(node, "fixed");
     fact->written = cse_yaml_find(node, "written");
     fact->values = cse_yaml_find(node, "values");
-    if (fact->theirs == NULL && fact->our_names == 0)
+    if (fact->their_names == 0 && fact->our_names == 0)
         return refuse(node, "a fact needs theirs or ours", NULL);
-    if ((fact->theirs == NULL || fact->our_names == 0) && fact->fixed == NULL &&
+    if ((fact->their_names == 0 || fact->our_names == 0) && fact->fixed == NULL &&
         fact->written == NULL)
         return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
     if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
+    if (fact->form != NULL && strcmp(fact->form, "square") != 0 && strcmp(fact->form, "count") != 0)
+        return refuse(node, "form is not known", "accepted: square, count");
     return CSE_OK;
 }
 
@@ -155,12 +159,13 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
     m->source = source;
     m->root = root;
-    CSE_TRY(
-        check_keys(arena, root, "accepted: model, kind, selects, prefix, layers, facts, weights"));
+    CSE_TRY(check_keys(
+        arena, root, "accepted: model, kind, selects, prefix, layers, head_size, facts, weights"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
     CSE_TRY(read_text(root, "layers", &m->layers));
+    CSE_TRY(read_text(root, "head_size", &m->head_size));
     m->selects = cse_yaml_find(root, "selects");
     if (m->model == NULL || m->kind == NULL || m->layers == NULL || m->selects == NULL ||
         m->selects->kind != CSE_YAML_MAPPING)
@@ -188,11 +193,17 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map)
 
 /* ---- choosing ---- */
 
-/* Whether a fact is the text that a node holds. */
+/* Whether a fact is the text that a node holds, or one of its texts. */
 static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *value)
 {
     const char *text = json_string_value(json_object_get(facts, key));
-    return text != NULL && value->kind == CSE_YAML_SCALAR && strcmp(text, value->text) == 0;
+    if (text == NULL || value->kind == CSE_YAML_SCALAR)
+        return text != NULL && strcmp(text, value->text) == 0;
+    bool found = false;
+    for (int i = 0; i < value->count && !found; i++)
+        found = value->children[i]->kind == CSE_YAML_SCALAR &&
+                strcmp(text, value->children[i]->text) == 0;
+    return found;
 }
 
 static bool selects(const cse_map *map, const json_t *facts)

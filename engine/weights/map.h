@@ -16,14 +16,18 @@ enum { CSE_MAP_PARTS = 4, CSE_MAP_NAMES = 4, CSE_MAP_LAYERS = 4096 };
 
 /* One setting that both sides have, or that one side must have with a certain value. */
 typedef struct cse_map_fact {
-    const char *theirs;
-    const char *ours[CSE_MAP_NAMES]; /* the first is written; the others are read as well */
-    int our_names;
+    /* The first is written; the others are read as well. A dot leads into an object or mapping. */
+    const char *theirs[CSE_MAP_NAMES], *ours[CSE_MAP_NAMES];
+    int their_names, our_names;
     const cse_yaml_node *our_default, *their_default; /* where it is not given */
     const cse_yaml_node *fixed;                       /* the one value that the map holds for */
     const cse_yaml_node *written;                     /* theirs: written, not read */
-    const cse_yaml_node *values;                      /* {their value: our value} */
-    bool quiet;                                       /* ours: read, not written */
+    const cse_yaml_node *values; /* {their value: our value, or several, of which the first is
+                                    written} */
+    const char
+        *form;  /* NULL, square (theirs: 8, ours: [8, 8]) or count (theirs: {0: a, 1: b}, ours:
+                         2) */
+    bool quiet; /* ours: read, not written */
 } cse_map_fact;
 
 typedef struct cse_map_rule {
@@ -49,6 +53,7 @@ typedef struct cse_map {
     const cse_yaml_node *selects; /* facts of theirs by which the map is chosen */
     const char *prefix;           /* of their names, which may lack it; NULL: none */
     const char *layers;           /* their fact that says how many there are */
+    const char *head_size;        /* their fact of the rows of a head; NULL: what rows there are */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;

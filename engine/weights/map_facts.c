@@ -2,13 +2,14 @@
  * settings of its side: =NAME or =NAME/NAME. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/json.h"
 #include "engine/weights/map.h"
 
-enum { MOST_STEPS = 8 }; /* of a default that refers to others */
+enum { MOST_STEPS = 8 /* of a default that refers to others */, MOST_LABELS = 1 << 20 };
 
 static bool is_number(const char *text, double *number)
 {
@@ -70,23 +71,66 @@ static const char *json_text(cse_arena *arena, const json_t *value)
     if (!json_is_real(value))
         return NULL;
     cse_json_add_number(&text, json_real_value(value));
+    if (strpbrk(text.data, ".eE") == NULL)
+        cse_text_add(&text, ".0"); /* it stays a number with a fraction on the way back */
     const char *number = cse_arena_string(arena, text.data);
     cse_text_clear(&text);
     return number;
 }
 
+/* A fact under a name, in which a dot may lead into an object; NULL: there is none. */
+static const json_t *get_theirs(const json_t *facts, const char *name)
+{
+    const json_t *value = json_object_get(facts, name);
+    const char *dot = strchr(name, '.');
+    if (value != NULL || dot == NULL)
+        return value;
+    char first[128];
+    if (dot - name >= (int)sizeof first)
+        return NULL;
+    memcpy(first, name, (size_t)(dot - name));
+    first[dot - name] = '\0';
+    const json_t *below = json_object_get(facts, first);
+    return json_is_object(below) ? get_theirs(below, dot + 1) : NULL;
+}
+
+/* Under the first of its names that is there. */
+static const json_t *value_of(const json_t *facts, const cse_map_fact *fact)
+{
+    const json_t *value = NULL;
+    for (int i = 0; i < fact->their_names && (value == NULL || json_is_null(value)); i++) {
+        const json_t *found = get_theirs(facts, fact->theirs[i]);
+        value = found != NULL ? found : value;
+    }
+    return value;
+}
+
+static void put_theirs(json_t *facts, const char *name, json_t *value, bool flat)
+{
+    const char *dot = flat ? NULL : strchr(name, '.');
+    if (dot == NULL) {
+        json_object_set_new(facts, name, value);
+        return;
+    }
+    char first[128];
+    snprintf(first, sizeof first, "%.*s", (int)(dot - name), name);
+    if (!json_is_object(json_object_get(facts, first)))
+        json_object_set_new(facts, first, json_object());
+    put_theirs(json_object_get(facts, first), dot + 1, value, flat);
+}
+
 static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
 {
     for (int i = 0; i < map->fact_count; i++)
-        if (map->facts[i].theirs != NULL && strcmp(map->facts[i].theirs, theirs) == 0)
+        if (map->facts[i].their_names > 0 && strcmp(map->facts[i].theirs[0], theirs) == 0)
             return &map->facts[i];
     return NULL;
 }
 
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
-    const json_t *value = json_object_get(facts, name);
     const cse_map_fact *fact = fact_named(map, name);
+    const json_t *value = fact != NULL ? value_of(facts, fact) : get_theirs(facts, name);
     if (json_is_integer(value))
         return json_integer_value(value);
     if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
@@ -116,14 +160,16 @@ int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *nam
 static const char *their_text(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact)
 {
-    const json_t *value = json_object_get(facts, fact->theirs);
+    const json_t *value = value_of(facts, fact);
     const bool has_formula = fact->their_default != NULL &&
                              fact->their_default->kind == CSE_YAML_SCALAR &&
                              *fact->their_default->text == '=';
+    if (fact->form != NULL && strcmp(fact->form, "count") == 0 && json_is_object(value))
+        return cse_arena_printf(arena, "%zu", json_object_size(value));
     if (value != NULL && !(json_is_null(value) && has_formula))
         return json_text(arena, value);
     if (has_formula) {
-        const int64_t number = integer_of(map, facts, fact->theirs, 0);
+        const int64_t number = integer_of(map, facts, fact->theirs[0], 0);
         return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
     }
     return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
@@ -135,13 +181,33 @@ static const char *their_text(const cse_map *map, cse_arena *arena, const json_t
 
 static const cse_place no_place = { .source = NULL };
 
+/* "8" as the list of both sides. */
+static const char *square(cse_arena *arena, const char *side)
+{
+    return cse_arena_printf(arena, "[%s, %s]", side, side);
+}
+
+/* The names of so many classes, as transformers gives them. */
+static json_t *labels(int64_t count)
+{
+    char key[24], name[32];
+    json_t *object = json_object();
+    for (int64_t i = 0; i < count && i < MOST_LABELS; i++) {
+        snprintf(key, sizeof key, "%" PRId64, i);
+        snprintf(name, sizeof name, "LABEL_%" PRId64, i);
+        json_object_set_new(object, key, json_string(name));
+    }
+    return object;
+}
+
 /* Puts a value under a name, in which a dot leads into a mapping. */
 static void put(cse_arena *arena, cse_yaml_node *settings, const char *name, const char *text)
 {
     const char *dot = strchr(name, '.');
     if (dot == NULL) {
         cse_yaml_put(arena, settings, (cse_yaml_key){ name, no_place },
-                     cse_yaml_scalar_new(arena, no_place, text));
+                     *text == '[' ? cse_yaml_literal(arena, no_place, text)
+                                  : cse_yaml_scalar_new(arena, no_place, text));
         return;
     }
     const char *first = cse_arena_printf(arena, "%.*s", (int)(dot - name), name);
@@ -167,25 +233,52 @@ static const char *get(const cse_yaml_node *settings, const char *name)
         return NULL;
     if (dot != NULL)
         return get(found, dot + 1);
+    if (found->kind == CSE_YAML_SEQUENCE && found->count == 2 &&
+        found->children[0]->kind == CSE_YAML_SCALAR &&
+        found->children[1]->kind == CSE_YAML_SCALAR &&
+        strcmp(found->children[0]->text, found->children[1]->text) == 0)
+        return found->children[0]->text; /* both sides of a square */
     return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
 }
 
+static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                            const cse_map_fact *fact);
+
+/* Another setting of ours, by the formula =NAME or =NAME*NUMBER. */
+static const char *our_formula(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                               const char *formula)
+{
+    const char *times = strchr(formula, '*');
+    const size_t length = times != NULL ? (size_t)(times - formula) : strlen(formula);
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (fact->our_names == 0 || strlen(fact->ours[0]) != length ||
+            strncmp(fact->ours[0], formula, length) != 0 ||
+            (fact->our_default != NULL && fact->our_default->kind == CSE_YAML_SCALAR &&
+             *fact->our_default->text == '='))
+            continue; /* no formula refers to another one */
+        const char *text = our_text(map, arena, settings, fact);
+        return text == NULL || times == NULL
+                   ? text
+                   : cse_arena_printf(arena, "%" PRId64,
+                                      (int64_t)((uint64_t)strtoll(text, NULL, 10) *
+                                                (uint64_t)strtoll(times + 1, NULL, 10)));
+    }
+    return NULL;
+}
+
 /* Our value of a fact; NULL: neither given, nor is there a default. */
-static const char *our_text(const cse_map *map, const cse_yaml_node *settings,
-                            const cse_map_fact *fact, int steps)
+static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                            const cse_map_fact *fact)
 {
     const char *text = NULL;
     for (int i = 0; i < fact->our_names && text == NULL; i++)
         text = get(settings, fact->ours[i]);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
-    if (*fact->our_default->text != '=' || steps >= MOST_STEPS)
-        return fact->our_default->text;
-    for (int i = 0; i < map->fact_count; i++)
-        if (map->facts[i].our_names > 0 &&
-            strcmp(map->facts[i].ours[0], fact->our_default->text + 1) == 0)
-            return our_text(map, settings, &map->facts[i], steps + 1);
-    return NULL;
+    return *fact->our_default->text == '='
+               ? our_formula(map, arena, settings, fact->our_default->text + 1)
+               : fact->our_default->text;
 }
 
 /* ---- from theirs to ours ---- */
@@ -203,18 +296,19 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
 {
     const char *text = their_text(map, arena, facts, fact);
     if (text == NULL)
-        return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs", fact->theirs,
-                        map->source);
+        return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs",
+                        fact->theirs[0], map->source);
     if (fact->fixed != NULL && !is_among(fact->fixed, text))
-        return wrong_value(map, fact->theirs, text, list_of(arena, fact->fixed));
+        return wrong_value(map, fact->theirs[0], text, list_of(arena, fact->fixed));
     if (fact->values != NULL) {
         const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
         if (ours == NULL)
-            return wrong_value(map, fact->theirs, text, list_of(arena, fact->values));
-        text = ours->text;
+            return wrong_value(map, fact->theirs[0], text, list_of(arena, fact->values));
+        text = first_of(ours);
     }
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
-        put(arena, settings, fact->ours[0], text);
+        put(arena, settings, fact->ours[0],
+            fact->form != NULL && strcmp(fact->form, "square") == 0 ? square(arena, text) : text);
     return CSE_OK;
 }
 
@@ -224,9 +318,9 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (fact->theirs == NULL && !fact->quiet)
+        if (fact->their_names == 0 && !fact->quiet)
             put(arena, *settings, fact->ours[0], first_of(fact->fixed));
-        if (fact->theirs != NULL && fact->written == NULL)
+        if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
     }
     return CSE_OK;
@@ -264,14 +358,14 @@ static json_t *json_of(const cse_yaml_node *node)
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                               const cse_map_fact *fact, json_t *facts)
 {
-    const char *text = our_text(map, settings, fact, 0);
+    const char *text = our_text(map, arena, settings, fact);
     if (text == NULL)
         return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
                         fact->ours[0], map->source);
     if (fact->values != NULL) {
         const char *theirs = NULL;
         for (int i = 0; i < fact->values->count && theirs == NULL; i++)
-            if (cse_map_equal(fact->values->children[i]->text, text))
+            if (is_among(fact->values->children[i], text))
                 theirs = fact->values->keys[i].text;
         if (theirs == NULL)
             return cse_fail(CSE_DATA,
@@ -280,30 +374,35 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
                             fact->ours[0], text, map->source, list_of(arena, fact->values));
         text = theirs;
     }
-    json_object_set_new(facts, fact->theirs, json_of(cse_yaml_scalar_new(arena, no_place, text)));
+    if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
+        return CSE_OK; /* nothing is put into an object that would say nothing */
+    json_t *value = fact->form != NULL && strcmp(fact->form, "count") == 0
+                        ? labels(strtoll(text, NULL, 10))
+                        : json_of(cse_yaml_scalar_new(arena, no_place, text));
+    put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }
 
 static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                        const cse_map_fact *fact, json_t *facts)
 {
-    const char *ours = fact->our_names > 0 ? our_text(map, settings, fact, 0) : NULL;
+    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
     if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL && !is_among(fact->fixed, ours))
         return cse_fail(CSE_DATA,
                         "%s of the model is %.80s, for which the map %s does not hold; accepted: "
                         "%s",
                         fact->ours[0], ours, map->source, list_of(arena, fact->fixed));
-    if (fact->theirs == NULL)
+    if (fact->their_names == 0)
         return CSE_OK;
     if (fact->written != NULL) {
-        json_object_set_new(facts, fact->theirs, json_of(fact->written));
+        put_theirs(facts, fact->theirs[0], json_of(fact->written), strcmp(map->kind, "gguf") == 0);
         return CSE_OK;
     }
     if (fact->our_names > 0)
         return give_theirs(map, arena, settings, fact, facts);
     const cse_yaml_node *first =
         fact->fixed->kind == CSE_YAML_SEQUENCE ? fact->fixed->children[0] : fact->fixed;
-    json_object_set_new(facts, fact->theirs, json_of(first));
+    put_theirs(facts, fact->theirs[0], json_of(first), strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }
 

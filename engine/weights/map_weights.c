@@ -227,6 +227,10 @@ static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
         return CSE_OK;
     if (m->heads < 1 || ours->shape.rank < 1 || ours->shape.dims[0] % (2 * m->heads) != 0)
         return misfit(b, ours, "cannot be cut into heads of an even size");
+    const int64_t size =
+        b->map->head_size != NULL ? cse_map_integer(b->map, b->facts, b->map->head_size) : -1;
+    if (size >= 0 && ours->shape.dims[0] != m->heads * size)
+        return misfit(b, ours, "has not the rows of its heads: all of a head must be rotated");
     return CSE_OK;
 }
 

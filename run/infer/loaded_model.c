@@ -26,12 +26,12 @@ static cse_status find_checkpoint(const cse_job_settings *settings, const cse_se
                : status;
 }
 
-/* A file of another program is read by names and shapes; it must have all weights. */
-static cse_status load(cse_session *session, const cse_loaded_model *loaded)
+/* Weights of another program have no step. */
+static cse_status load(cse_session *session, cse_loaded_model *loaded)
 {
+    cse_weights_loading loading = { .whole = true };
     if (!cse_weights_are_foreign(loaded->path))
         return cse_load(loaded->path);
-    cse_weights_loading loading = { .whole = true };
     cse_status status = cse_session_load_weights(session, loaded->model, loaded->path, &loading);
     cse_weights_loading_clear(&loading);
     return status;

@@ -21,6 +21,13 @@ def gpt2():
         eos_token_id=0))
 
 
+def llama():
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=128, max_position_embeddings=32, hidden_size=16, intermediate_size=20,
+        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-5,
+        bos_token_id=0, eos_token_id=0))
+
+
 def loss_of(model, data):
     count = (len(data) - 1) // TIME
     tokens = torch.tensor([list(data[i * TIME:i * TIME + TIME + 1]) for i in range(count)])
@@ -34,7 +41,7 @@ def main(folder):
     with open(os.path.join(folder, "text.txt"), "wb") as file:
         file.write(data)
     with open(os.path.join(folder, "losses.txt"), "w") as losses:
-        for make in (gpt2,):
+        for make in (gpt2, llama):
             torch.manual_seed(5)
             model = make().eval()
             for parameter in model.parameters():  # nothing stays 0 or 1, so that an order shows

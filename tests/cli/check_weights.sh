@@ -73,6 +73,9 @@ while read -r model loss; do
     [ "$("$csengine" checkpoint digest again.mdl)" = \
         "$("$csengine" checkpoint digest "$model.mdl")" ] || fail "$model: another digest"
     rm again.mdl
+    # GGUF has names of its own, and says what model it is.
+    must checkpoint convert "$model.mdl" "$model.gguf"
+    near "$(loss_of "$model.yaml" "$model.gguf")" "$loss" || fail "$model.gguf: another loss"
     # In several files, and back without the configuration in a checkpoint of ours.
     must checkpoint convert "$model.safetensors" "${model}_parts" --config "$model.yaml" \
         --shard_size 4KB

@@ -283,17 +283,25 @@ static void put_text(cse_text *out, const char *text)
     cse_text_add_bytes(out, text, strlen(text));
 }
 
+/* Whether readers want a number as float32, although it may be a whole one. */
+static bool is_fraction(const char *name)
+{
+    return strstr(name, "epsilon") != NULL || strstr(name, "freq_base") != NULL ||
+           strstr(name, "scale") != NULL;
+}
+
 /* A fact of a kind that facts of models have: text, uint32, float32 or bool. */
 static bool put_fact(cse_text *out, const char *name, const json_t *value)
 {
     const float single = (float)json_number_value(value);
     uint32_t bits;
     memcpy(&bits, &single, sizeof bits);
-    const int type = json_is_string(value)    ? TEXT
-                     : json_is_integer(value) ? U32
-                     : json_is_real(value)    ? FLOAT32
-                     : json_is_boolean(value) ? BOOLEAN
-                                              : FACT_TYPES;
+    const int type = json_is_string(value)                        ? TEXT
+                     : json_is_number(value) && is_fraction(name) ? FLOAT32
+                     : json_is_integer(value)                     ? U32
+                     : json_is_real(value)                        ? FLOAT32
+                     : json_is_boolean(value)                     ? BOOLEAN
+                                                                  : FACT_TYPES;
     if (type == FACT_TYPES)
         return false;
     put_text(out, name);

@@ -68,7 +68,7 @@ cli: $plan $plugins $job workers/worker $tools run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
-fixed_signatures=' driver_read driver_write take_call note_header link_send '
+fixed_signatures=' driver_read driver_write take_call note_header link_send h5z_decode '
 
 folders=''
 for folder in engine dataloader store workers run cli include tests bench examples scripts \

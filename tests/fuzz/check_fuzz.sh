@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, and manifests of compiled steps and checkpoints with digests that fit.
+# hosts, data files, weights, and manifests of compiled steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
 # input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
@@ -63,6 +63,7 @@ sources_of() { # harness
             dataloader/byte_source.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
+        weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
@@ -70,7 +71,7 @@ sources_of() { # harness
 }
 
 harnesses='request configuration graph message host_message link dataset records tokenizer
-    manifest checkpoint'
+    manifest checkpoint weights'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
@@ -106,6 +107,13 @@ find "$work/compiled" -name manifest -exec cp {} "$work/manifest/" \;
     --model_dir "$work/run" --num_steps 1 --no_dashboard >"$work/start.log" 2>&1 ||
     cat "$work/start.log"
 cp "$work"/run/*.mdl "$work/checkpoint/"
+for extension in pt npz gguf; do
+    "$CSENGINE_EXECUTABLE" checkpoint convert "$work/weights/safetensors" \
+        "$work/weights/$extension.$extension" >"$work/convert.log" 2>&1 || cat "$work/convert.log"
+done
+"$python" -c 'import sys, zipfile
+sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read("weights/data.pkl"))' \
+    "$work/weights/pt.pt" >"$work/weights/pickle"
 
 failed=0
 for harness in $harnesses; do

@@ -198,3 +198,13 @@ for cipher in (5, 13):
     for what in range(5):
         write("link", f"frames{cipher}.{what}", bytes([cipher, 4, 0, 0, 200, 0, 0, 8, what, 9, 1, 0, 0]))
 words("link", ["csehosts", "[::1]", ":65535"])
+
+header = json.dumps({"__metadata__": {"format": "pt"},
+                     "a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+                     "b": {"dtype": "F16", "shape": [], "data_offsets": [24, 26]}}).encode()
+write("weights", "safetensors", struct.pack("<Q", len(header)) + header + bytes(range(26)))
+write("weights", "lz4", b"L\x1f\7\1\0\x20\x50\1\2\3\4\5")
+words("weights", ["dtype", "shape", "data_offsets", "F32", "BF16", "I64", "GGUF", "PK", "torch",
+                  "general.architecture", "llama.block_count", "gpt2.block_count", "NUMPY",
+                  "_rebuild_tensor_v2", "_rebuild_parameter", "FloatStorage", "OrderedDict",
+                  "collections", "torch._utils", "storage", "fortran_order", "descr"])

@@ -96,8 +96,9 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
     if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
-    if (fact->form != NULL && strcmp(fact->form, "square") != 0 && strcmp(fact->form, "count") != 0)
-        return refuse(node, "form is not known", "accepted: square, count");
+    if (fact->form != NULL && strcmp(fact->form, "square") != 0 &&
+        strcmp(fact->form, "count") != 0 && strcmp(fact->form, "list") != 0)
+        return refuse(node, "form is not known", "accepted: square, count, list");
     return CSE_OK;
 }
 

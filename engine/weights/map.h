@@ -22,11 +22,11 @@ typedef struct cse_map_fact {
     const cse_yaml_node *our_default, *their_default; /* where it is not given */
     const cse_yaml_node *fixed;                       /* the one value that the map holds for */
     const cse_yaml_node *written;                     /* theirs: written, not read */
-    const cse_yaml_node *values; /* {their value: our value, or several, of which the first is
-                                    written} */
-    const char
-        *form;  /* NULL, square (theirs: 8, ours: [8, 8]) or count (theirs: {0: a, 1: b}, ours:
-                         2) */
+    /* {their value: our value, or several of which the first is written}. */
+    const cse_yaml_node *values;
+    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), or count (theirs:
+     * {0: a, 1: b}, ours: 2). */
+    const char *form;
     bool quiet; /* ours: read, not written */
 } cse_map_fact;
 

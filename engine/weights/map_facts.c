@@ -45,6 +45,11 @@ static const char *first_of(const cse_yaml_node *values)
                                            : "";
 }
 
+static bool has_form(const cse_map_fact *fact, const char *form)
+{
+    return fact->form != NULL && strcmp(fact->form, form) == 0;
+}
+
 static const char *list_of(cse_arena *arena, const cse_yaml_node *values)
 {
     cse_text text = { 0 };
@@ -164,7 +169,9 @@ static const char *their_text(const cse_map *map, cse_arena *arena, const json_t
     const bool has_formula = fact->their_default != NULL &&
                              fact->their_default->kind == CSE_YAML_SCALAR &&
                              *fact->their_default->text == '=';
-    if (fact->form != NULL && strcmp(fact->form, "count") == 0 && json_is_object(value))
+    if (has_form(fact, "list") && json_array_size(value) == 1)
+        return json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     if (value != NULL && !(json_is_null(value) && has_formula))
         return json_text(arena, value);
@@ -307,8 +314,7 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
         text = first_of(ours);
     }
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
-        put(arena, settings, fact->ours[0],
-            fact->form != NULL && strcmp(fact->form, "square") == 0 ? square(arena, text) : text);
+        put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
     return CSE_OK;
 }
 
@@ -376,9 +382,10 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     }
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
-    json_t *value = fact->form != NULL && strcmp(fact->form, "count") == 0
-                        ? labels(strtoll(text, NULL, 10))
-                        : json_of(cse_yaml_scalar_new(arena, no_place, text));
+    json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
+                                            : json_of(cse_yaml_scalar_new(arena, no_place, text));
+    if (has_form(fact, "list"))
+        value = json_pack("[o]", value);
     put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }

@@ -83,6 +83,45 @@ while read -r model loss; do
     near "$(loss_of "$model.yaml" "${model}_parts")" "$loss" || fail "$model: loss of its parts"
 done <"$reference/losses.txt"
 
+# Encoders come back to the byte as well, and give the library's values.
+configuration() { # MODEL_SECTION DATA
+    cat "$1"
+    cat <<YAML
+    model_dir: ./run
+    backend: {backend_type: CPU, compile_dir: ./compiled}
+    optimizer: {SGD: {learning_rate: 0.01}}
+    loop: {num_steps: 1}
+  fit:
+    train_dataloader: {$2, batch_size: 1, shuffle: false}
+YAML
+}
+for model in bert vit; do
+    must checkpoint convert "$reference/$model" "$model.mdl" --print_model
+    data="data_processor: text_bytes, path: $reference/text.txt, sequence_length: 16"
+    [ "$model" = bert ] ||
+        data="data_processor: idx_images, data_dir: $reference/images, mean: 0.0, std: 1.0"
+    configuration out "$data" >"$model.yaml"
+    must checkpoint convert "$model.mdl" "${model}_back"
+    cmp "${model}_back/model.safetensors" "$reference/$model/model.safetensors" ||
+        fail "$model: another file comes back"
+    must predict "$model.yaml" --checkpoint_path "$reference/$model" --samples 1 --format json
+    expected=$(sed -n "s/^$model //p" "$reference/values.txt")
+    value=$(sed -n 's/.*"values":\[\([^,]*\),\([^,]*\),\([^],]*\).*/\1 \2 \3/p
+        s/.*"class":\([0-9]*\),"probability":\([0-9.]*\).*/\1 \2/p' out)
+    printf '%s\n%s\n' "$expected" "$value" | awk '
+        NR == 1 { count = split($0, expected) }
+        NR == 2 {
+            good = split($0, value) == count
+            for (i = 1; i <= count; i++)
+                good = good && value[i] - expected[i] < 5e-6 && expected[i] - value[i] < 5e-6
+        }
+        END { exit !good }' || fail "$model: $value, not $expected"
+done
+
+# A file of torch.save holds what the library safetensors writes of the same tensors.
+must checkpoint convert "$reference/torch.pt" torch.safetensors
+cmp torch.safetensors "$reference/torch.safetensors" || fail 'torch.pt: other tensors'
+
 # Training begins with them at step 0, and goes on from its own checkpoint.
 must start gpt2.yaml --weights gpt2.safetensors --no_dashboard
 cp out first

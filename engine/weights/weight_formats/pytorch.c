@@ -176,7 +176,10 @@ static cse_status read_archive(reading *r)
                                         (const unsigned char *)content, entry->bytes, &value);
     free(content);
     CSE_TRY(status);
-    return add_value(r, "", value, 0);
+    CSE_TRY(add_value(r, "", value, 0));
+    return r->weights->count > 0
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "%s: its dictionaries hold no tensors", r->weights->path);
 }
 
 static cse_status open_pytorch(cse_weights *weights, int file, const cse_weights_options *options)

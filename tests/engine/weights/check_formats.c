@@ -1,6 +1,8 @@
 /* Every format that is written gives back the same bits, and the same file for the same weights;
  * what it cannot hold is refused by name and leaves nothing behind. */
 #include "engine/weights/format.h"
+#include "engine/weights/weight_formats/lz4_filter.h"
+#include "engine/weights/weight_formats/zip.h"
 #include "tests/engine/weights/memory_weights.h"
 
 static char directory[PATH_MAX], path[PATH_MAX + 64], again[PATH_MAX + 64];
@@ -195,6 +197,177 @@ START_TEST(a_header_longer_than_the_file_is_refused)
 }
 END_TEST
 
+/* ---- pytorch ---- */
+
+/* An archive with this pickle, and a storage of 16 bytes. */
+static void write_pickle(const char *pickle, size_t size)
+{
+    static const unsigned char elements[16] = { 1 };
+    snprintf(path, sizeof path, "%s/x.pt", directory);
+    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    const cse_weights_target to = { .descriptor = file, .path = path };
+    cse_zip_writer zip = { .to = &to };
+    ck_assert_int_eq(cse_zip_add_bytes(&zip, "x/data.pkl", pickle, size), CSE_OK);
+    ck_assert_int_eq(cse_zip_add_bytes(&zip, "x/data/0", elements, sizeof elements), CSE_OK);
+    ck_assert_int_eq(cse_zip_finish(&zip), CSE_OK);
+    cse_zip_writer_clear(&zip);
+    close(file);
+}
+
+/* {"w": tensor of 4 numbers at the offset, with sizes and strides}, as torch.save prints it. */
+#define TENSOR(offset, size, stride)                                          \
+    "\x80\2}(X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storage" \
+    "ctorch\nFloatStorage\nX\1\0\0\0"                                         \
+    "0X\3\0\0\0cpuK\4tQK" offset "(K" size "t(K" stride "t\x89"               \
+    "ccollections\nOrderedDict\n)RtRu."
+
+START_TEST(a_pickle_that_does_more_is_refused)
+{
+    static const struct {
+        const char *pickle;
+        size_t size;
+        const char *words;
+    } rows[] = {
+#define ROW(text, words) { text, sizeof text - 1, words }
+        ROW(TENSOR("\0", "\4", "\1"), NULL),
+        ROW(TENSOR("\1", "\3", "\1"), NULL),
+        ROW(TENSOR("\1", "\4", "\1"), "beyond its storage"),
+        ROW(TENSOR("\5", "\1", "\1"), "beyond its storage"),
+        ROW(TENSOR("\0", "\2", "\2"), "one block"),
+        ROW("\x80\2cos\nsystem\nX\2\0\0\0ls\x85R.",
+            "byte 2 of the pickle: it would call or make os "
+            "system"),
+        ROW("\x80\2}i.", "byte 3 of the pickle: the opcode 0x69"),
+        ROW("\x80\2}\x81.", "the opcode 0x81"),
+        ROW("\x80\4}.", "protocol 2"),
+        ROW("\x80\2}", "ends in the middle"),
+        ROW("\x80\2X\xff\xff\xff\xff", "ends in the middle"),
+        ROW("\x80\2.", "nothing is left"),
+        ROW("\x80\2}.", "no tensors"),
+        ROW("\x80\2t.", "there is no mark"),
+        ROW("\x80\2K\1K\1R.", "no function"),
+        ROW("\x80\2}q\1h\7.", "no such place"),
+        ROW("\x80\2K\1K\2\x86Q.", "no storage"),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cse_weights *weights = NULL;
+        write_pickle(rows[i].pickle, rows[i].size);
+        const cse_status status = cse_weights_open(path, NULL, &weights);
+        ck_assert_msg(status == (rows[i].words == NULL ? CSE_OK : CSE_DATA), "row %zu: %s", i,
+                      cse_error_message());
+        if (rows[i].words != NULL)
+            ck_assert_msg(strstr(cse_error_message(), rows[i].words) != NULL, "row %zu: %s", i,
+                          cse_error_message());
+        cse_weights_close(&weights);
+    }
+}
+END_TEST
+
+/* A dictionary that holds itself, and ones that hold the one before twice. */
+START_TEST(a_pickle_without_end_is_refused)
+{
+    char pickle[4096] = "\x80\2}q";
+    size_t size = 4;
+    cse_weights *weights = NULL;
+    static const char itself[] = "\x80\2}q\0X\1\0\0\0ah\0s.";
+    write_pickle(itself, sizeof itself - 1);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "deep"));
+    pickle[size++] = 0;
+    for (char level = 0; level < 15; level++) {
+        const char twice[] = { '}',
+                               '(',
+                               'K',
+                               1,
+                               'h',
+                               level,
+                               'K',
+                               2,
+                               'h',
+                               level,
+                               'K',
+                               3,
+                               'h',
+                               level,
+                               'u',
+                               'q',
+                               (char)(level + 1) };
+        memcpy(pickle + size, twice, sizeof twice);
+        size += sizeof twice;
+    }
+    pickle[size++] = '.';
+    write_pickle(pickle, size);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "values"));
+}
+END_TEST
+
+START_TEST(an_archive_that_was_cut_is_refused)
+{
+    size_t size = 0;
+    snprintf(path, sizeof path, "%s/one.pt", directory);
+    ck_assert_int_eq(save(sample(CSE_ELEMENT_F32), path), CSE_OK);
+    unsigned char *bytes = read_bytes(path, &size);
+    for (size_t less = 1; less < size; less += size / 50) {
+        cse_weights *weights = NULL;
+        write_bytes(path, bytes, size - less);
+        ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    }
+    bytes[140] ^= 1; /* in the pickle */
+    write_bytes(path, bytes, size);
+    cse_weights *weights = NULL;
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "checksum"));
+    free(bytes);
+}
+END_TEST
+
+/* ---- gguf ---- */
+
+START_TEST(a_gguf_that_is_packed_or_cut_is_refused)
+{
+    size_t size = 0;
+    cse_weights *weights = NULL;
+    snprintf(path, sizeof path, "%s/one.gguf", directory);
+    ck_assert_int_eq(save(sample(CSE_ELEMENT_F32), path), CSE_OK);
+    unsigned char *bytes = read_bytes(path, &size);
+    unsigned char *name = memmem(bytes, size, "alone", 5);
+    ck_assert_ptr_nonnull(name);
+    ck_assert_int_eq(name[5 + 4 + 8], 0); /* behind rank and size stands the type, F32 */
+    name[5 + 4 + 8] = 2;                  /* Q4_0 */
+    write_bytes(path, bytes, size);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "'alone' is packed (type 2"));
+    name[5 + 4 + 8] = 0;
+    for (size_t less = 64; less < size; less += size / 50) {
+        write_bytes(path, bytes, size - less);
+        ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    }
+    bytes[4] = 9;
+    write_bytes(path, bytes, size);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "accepted: 2, 3"));
+    free(bytes);
+}
+END_TEST
+
+/* ---- LZ4 ---- */
+
+/* By the format's description: a token, literals, how far back, and how many more than 4. */
+START_TEST(blocks_of_lz4_are_decoded)
+{
+    static const unsigned char good[] = { 0x3f, 'a', 'b', 'c', 3, 0, 1, 0x20, 'd', 'e' };
+    static const unsigned char before[] = { 0x10, 'a', 2, 0, 0x10, 'b' };
+    unsigned char out[25];
+    ck_assert_int_eq(cse_lz4_decode(good, sizeof good, out, sizeof out), 0);
+    ck_assert_mem_eq(out, "abcabcabcabcabcabcabcabde", 25);
+    ck_assert_int_eq(cse_lz4_decode(good, sizeof good, out, 24), -1);
+    ck_assert_int_eq(cse_lz4_decode(good, sizeof good - 1, out, 25), -1);
+    ck_assert_int_eq(cse_lz4_decode(before, sizeof before, out, 6), -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("formats of weights");
@@ -205,6 +378,11 @@ int main(void)
     tcase_add_test(test, a_name_that_is_there_is_not_overwritten);
     tcase_add_test(test, a_wrong_header_is_refused);
     tcase_add_test(test, a_header_longer_than_the_file_is_refused);
+    tcase_add_test(test, a_pickle_that_does_more_is_refused);
+    tcase_add_test(test, a_pickle_without_end_is_refused);
+    tcase_add_test(test, an_archive_that_was_cut_is_refused);
+    tcase_add_test(test, a_gguf_that_is_packed_or_cut_is_refused);
+    tcase_add_test(test, blocks_of_lz4_are_decoded);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -131,6 +131,15 @@ grep -q 'checkpoint_2.mdl' out || fail "the run does not go on: $(cat out)"
 must start gpt2.yaml --weights "$reference/gpt2" --no_dashboard --model_dir ./other
 grep -q "$(sed -n 's/^Weights digest: //p' first)" out || fail 'another digest from the folder'
 
+# All of a checkpoint, the optimizer's states as well.
+digest=$("$csengine" checkpoint digest run/checkpoint_2.mdl)
+for extension in safetensors pt h5 npz; do
+    must checkpoint convert run/checkpoint_2.mdl "all.$extension" --all
+    must checkpoint convert "all.$extension" "all_$extension.mdl" --all
+    [ "$("$csengine" checkpoint digest "all_$extension.mdl")" = "$digest" ] ||
+        fail "$extension: another digest of all tensors"
+done
+
 # A part of them.
 sed 's/num_hidden_layers: 2/num_hidden_layers: 3/' gpt2.yaml >deeper.yaml
 expect 65 'set trainer.init.model.num_hidden_layers to 2' start deeper.yaml --weights gpt2.mdl \

@@ -1,5 +1,7 @@
 /* Every format that is written gives back the same bits, and the same file for the same weights;
  * what it cannot hold is refused by name and leaves nothing behind. */
+#include <hdf5.h>
+
 #include "engine/weights/format.h"
 #include "engine/weights/weight_formats/lz4_filter.h"
 #include "engine/weights/weight_formats/zip.h"
@@ -352,6 +354,66 @@ START_TEST(a_gguf_that_is_packed_or_cut_is_refused)
 }
 END_TEST
 
+/* ---- HDF5 ---- */
+
+/* A dataset of two numbers of 16 bits; `pieces`: compressed, in chunks. */
+static void add_dataset(hid_t file, const char *name, bool is_bfloat16, bool pieces)
+{
+    const hsize_t sizes[] = { 2 }, chunk[] = { 1 };
+    const uint16_t values[] = { 0x3f80, 0x4000 };
+    const int8_t yes = 1;
+    hid_t space = H5Screate_simple(1, sizes, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+    if (pieces) {
+        H5Pset_chunk(properties, 1, chunk);
+        H5Pset_deflate(properties, 1);
+    }
+    hid_t dataset =
+        H5Dcreate2(file, name, H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    ck_assert_int_ge(H5Dwrite(dataset, H5T_STD_U16LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0);
+    hid_t scalar = H5Screate(H5S_SCALAR);
+    if (is_bfloat16) {
+        hid_t attribute =
+            H5Acreate2(dataset, "is_bfloat16", H5T_STD_I8LE, scalar, H5P_DEFAULT, H5P_DEFAULT);
+        H5Awrite(attribute, H5T_STD_I8LE, &yes);
+        H5Aclose(attribute);
+    }
+    H5Sclose(scalar);
+    H5Dclose(dataset);
+    H5Pclose(properties);
+    H5Sclose(space);
+}
+
+/* As cstorch keeps them: quoted names, bfloat16 as integers, other states beside the model's. */
+START_TEST(files_of_cstorch_are_read)
+{
+    uint16_t values[2];
+    float wide[2];
+    cse_weights *weights = NULL;
+    snprintf(path, sizeof path, "%s/x.h5", directory);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t scalar = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(file, "__spec__", H5T_STD_I8LE, scalar, H5P_DEFAULT, H5P_DEFAULT);
+    H5Aclose(attribute);
+    H5Sclose(scalar);
+    add_dataset(file, "model%2Efc%2Eweight", true, true);
+    add_dataset(file, "model.fc.bias", true, false);
+    add_dataset(file, "optimizer.step", false, false);
+    H5Fclose(file);
+    ck_assert_msg(cse_weights_open(path, NULL, &weights) == CSE_OK, "%s", cse_error_message());
+    ck_assert_int_eq(weights->count, 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(weights->list[i].element, CSE_ELEMENT_BF16);
+        ck_assert_int_eq(cse_weights_read(weights, i, 0, 4, values), CSE_OK);
+        ck_assert_int_eq(values[1], 0x4000);
+        ck_assert_int_eq(cse_weights_read_as(weights, i, CSE_ELEMENT_F32, wide), CSE_OK);
+        ck_assert_float_eq(wide[1], 2.0f);
+    }
+    ck_assert_int_ge(cse_weights_find(weights, "fc.weight"), 0);
+    ck_assert_int_ge(cse_weights_find(weights, "fc.bias"), 0);
+    cse_weights_close(&weights);
+}
+END_TEST
+
 /* ---- LZ4 ---- */
 
 /* By the format's description: a token, literals, how far back, and how many more than 4. */
@@ -382,6 +444,7 @@ int main(void)
     tcase_add_test(test, a_pickle_without_end_is_refused);
     tcase_add_test(test, an_archive_that_was_cut_is_refused);
     tcase_add_test(test, a_gguf_that_is_packed_or_cut_is_refused);
+    tcase_add_test(test, files_of_cstorch_are_read);
     tcase_add_test(test, blocks_of_lz4_are_decoded);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);

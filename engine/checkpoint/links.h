@@ -9,7 +9,8 @@
  *     data DIGEST DETAIL            the files of training
  *     seed DIGEST DETAIL
  *     previous DIGEST DETAIL        the identity of the checkpoint before it; of the first one, the
- *                                   digest of the lines above
+ *                                   digest of the lines above, or that of the parameters of the
+ *                                   model, where the run began with weights from elsewhere
  *
  * DIGEST is a BLAKE2b-256, DETAIL words for people. The identity of a checkpoint is not stored; it
  * follows from the file: the BLAKE2b-256 of the name and digest of each link, of its step and of

@@ -1,10 +1,13 @@
 /* All is checked before a value is changed. */
 #include "run/session/load_weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/links.h"
 #include "engine/types/shape.h"
 #include "engine/weights/map.h"
 #include "engine/weights/open.h"
@@ -143,6 +146,17 @@ static cse_status take_all(const matching *m)
     return CSE_OK;
 }
 
+/* The checkpoint before the first one of the run is the weights that it began with. */
+static void link_weights(cse_session *session)
+{
+    cse_checkpoint own;
+    cse_links *links = &session->links;
+    cse_session_checkpoint(session, &own);
+    cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
+    snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");
+    free(own.tensors);
+}
+
 static cse_status load(matching *m, const cse_model *model)
 {
     cse_weights_loading *l = m->loading;
@@ -151,6 +165,7 @@ static cse_status load(matching *m, const cse_model *model)
         CSE_TRY(match(m, i));
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
+    link_weights(m->session);
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
              "parameters are not in it and keep their initial values");
     complete(&l->notices[1], m->weights->path, m->weights->count - l->taken,

@@ -126,6 +126,9 @@ cmp torch.safetensors "$reference/torch.safetensors" || fail 'torch.pt: other te
 must start gpt2.yaml --weights gpt2.safetensors --no_dashboard
 cp out first
 grep -q 'checkpoint_1.mdl' first || fail "no step 1: $(cat first)"
+digest=$("$csengine" checkpoint digest gpt2.mdl --prefix model.)
+"$csengine" checkpoint info run/checkpoint_1.mdl | grep -q "previous *$digest, weights" ||
+    fail 'the checkpoint does not say which weights it came from'
 must start gpt2.yaml --weights gpt2.safetensors --no_dashboard --num_steps 1
 grep -q 'checkpoint_2.mdl' out || fail "the run does not go on: $(cat out)"
 must start gpt2.yaml --weights "$reference/gpt2" --no_dashboard --model_dir ./other

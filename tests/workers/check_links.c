@@ -430,8 +430,8 @@ START_TEST(carriers_that_end_cost_connections_alone)
 }
 END_TEST
 
-/* More than sockets hold waits in a carrier, while the host that sent it has ended, and what is sent
- * to that host finds nobody. */
+/* More than sockets hold waits in a carrier, while the host that sent it has ended, and what is
+ * sent to that host finds nobody. */
 START_TEST(a_carrier_keeps_what_came_before_the_end)
 {
     enum { COUNT = 10, SIZE = 300000 };

@@ -58,7 +58,7 @@ expect 69 'http://127.0.0.1:9 cannot be reached' get jobs --server http://127.0.
 expect 64 'is no address of a server; accepted: http://HOST:PORT' get jobs --server localhost
 expect 64 '"../x" is no job' pause ../x --server http://127.0.0.1:9
 expect 64 '--grace -1: accepted: a number from 0 to 86400' cancel a --grace=-1
-expect 64 '--num_csx N is missing' scale a
+expect 64 'give either --num_csx N or --hosts LIST' scale a
 expect 64 'letters: f=follow' logs -q a
 
 serve plain 0

@@ -115,18 +115,17 @@ static cse_status start(cse_answering_program *p)
                     p->arguments[0], strerror(error));
 }
 
-static bool send_all(cse_answering_program *p, const char *line)
+static void send_all(cse_answering_program *p, const char *line)
 {
     for (size_t left = strlen(line); left > 0;) {
         const ssize_t sent = send(p->socket, line, left, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
-            return false;
+            return;
         line += sent;
         left -= (size_t)sent;
     }
-    return true;
 }
 
 /* Whether all of it came within the time that is left. */
@@ -168,7 +167,10 @@ static cse_status ask_once(cse_answering_program *p, const char *line, size_t *s
     p->end[0] = '\0';
     if (p->process == 0)
         CSE_TRY(start(p));
-    if (!send_all(p, line) || !receive_all(p, (unsigned char *)&length, LENGTH_BYTES, end_ns))
+    /* A program that ends before it reads the request may have printed something, which says why.
+     */
+    send_all(p, line);
+    if (!receive_all(p, (unsigned char *)&length, LENGTH_BYTES, end_ns))
         return CSE_UNAVAILABLE;
     if (length == 0 || length > CSE_ANSWER_MOST_BYTES)
         return too_long(p, length);

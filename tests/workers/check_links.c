@@ -414,12 +414,14 @@ START_TEST(carriers_that_end_cost_connections_alone)
             for (int k = 0; k < 2; k++) {
                 kept_event event = stage_next(&s, h);
                 ck_assert_int_eq(event.kind, CSE_HOST_LINK_LOST);
+                free(event.bytes);
             }
         carrier_stage_open(s.carriers);
         for (int h = 0; h < 3; h++)
             for (int k = 0; k < 2; k++) {
                 kept_event event = stage_next(&s, h);
                 ck_assert_int_eq(event.kind, CSE_HOST_LINK_CONNECTED);
+                free(event.bytes);
             }
         stage_send(&s, 0, 2, "again");
         stage_expect_text(&s, 2, 0, "again");

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,24 +10,12 @@
 #include "cli/json_values.h"
 #include "cli/option_values.h"
 #include "cli/report.h"
+#include "cli/stop_signal.h"
 #include "cli/table.h"
 #include "engine/base/error.h"
+#include "run/infer/language_model.h"
 #include "run/infer/language_tasks.h"
 #include "run/infer/loaded_model.h"
-#include "run/infer/sequence_length.h"
-
-static volatile sig_atomic_t is_stopped;
-
-static void stop(int number)
-{
-    (void)number;
-    is_stopped = 1;
-}
-
-static bool stop_requested(void)
-{
-    return is_stopped != 0;
-}
 
 static double share(int64_t right, const cse_task_result *result)
 {
@@ -103,7 +90,8 @@ static cse_status evaluate(const cse_command_line *line, const cse_job_settings 
                             cse_model_vocabulary(loaded.model), &codec);
     for (int i = 0; paths[i] != NULL && status == CSE_OK; i++) {
         cse_task_result result;
-        status = cse_language_task_run(loaded.model, codec, paths[i], stop_requested, &result);
+        status =
+            cse_language_task_run(loaded.model, codec, paths[i], cse_stop_signal_came, &result);
         if (status == CSE_OK && json)
             print_json(paths[i], &result);
         else if (status == CSE_OK)
@@ -120,9 +108,7 @@ static cse_status evaluate(const cse_command_line *line, const cse_job_settings 
 int cse_evaluate_tasks(const cse_command_line *line)
 {
     cse_prepared_job job;
-    struct sigaction action = { .sa_handler = stop };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    cse_stop_signal_note();
     cse_status status = cse_job_prepare(line, CSE_JOB_INFER, &job);
     if (status == CSE_OK)
         status = evaluate(line, &job.settings);

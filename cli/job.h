@@ -60,6 +60,15 @@
         "validate_only", NULL, "backend.validate_only", NULL    \
     }
 
+/* Of the commands that run a trained model. */
+#define CSE_INFERENCE_OPTIONS                                                            \
+    { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },                                \
+        { "model_dir", "DIR", "model_dir", NULL },                                       \
+        { "compile_dir", "DIR", "backend.compile_dir", NULL },                           \
+    {                                                                                    \
+        "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" \
+    }
+
 /* What `validate` and `eval` print, which evaluate one checkpoint. */
 #define CSE_EVALUATION_OUTPUT_OPTIONS                                             \
     { "json", NULL, NULL, "prints JSON lines: each logged step and the result" }, \

@@ -3,7 +3,6 @@
 #include "cli/npy_writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/types/npy_header.h"
 #include "engine/types/shape.h"
 
 enum { HEADER_BYTES = 256 };
@@ -24,23 +24,11 @@ struct cse_npy_writer {
     int64_t rows;
 };
 
-/* Magic, version 1.0, length of the rest, and a Python dictionary, padded to HEADER_BYTES. */
-static void make_header(const cse_npy_writer *writer, char header[HEADER_BYTES])
+static void print_header(const cse_npy_writer *writer, cse_text *header)
 {
-    char text[HEADER_BYTES];
-    int used = snprintf(text, sizeof text,
-                        "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
-                        writer->dtype == CSE_INT32 ? "<i4" : "<f4", writer->rows);
-    for (int i = 0; i < writer->row.rank; i++)
-        used +=
-            snprintf(text + used, sizeof text - (size_t)used, " %" PRId64 ",", writer->row.dims[i]);
-    used += snprintf(text + used, sizeof text - (size_t)used, "), }");
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)((HEADER_BYTES - 10) & 0xFF);
-    header[9] = (char)((HEADER_BYTES - 10) >> 8);
-    memset(header + 10, ' ', HEADER_BYTES - 10);
-    memcpy(header + 10, text, (size_t)used);
-    header[HEADER_BYTES - 1] = '\n';
+    cse_shape shape = { .rank = writer->row.rank + 1, .dims = { writer->rows } };
+    memcpy(shape.dims + 1, writer->row.dims, sizeof *shape.dims * (size_t)writer->row.rank);
+    cse_npy_header_print(writer->dtype == CSE_INT32 ? "<i4" : "<f4", shape, HEADER_BYTES, header);
 }
 
 static cse_status failed(const cse_npy_writer *writer)
@@ -76,13 +64,14 @@ cse_status cse_npy_writer_add(cse_npy_writer *writer, const void *rows, int64_t 
 
 cse_status cse_npy_writer_close(cse_npy_writer **writer, cse_status status)
 {
-    char header[HEADER_BYTES];
+    cse_text header = { 0 };
     cse_npy_writer *old = *writer;
     *writer = NULL;
-    make_header(old, header);
+    print_header(old, &header);
     if (status == CSE_OK &&
-        (fseek(old->file, 0, SEEK_SET) != 0 || fwrite(header, sizeof header, 1, old->file) != 1))
+        (fseek(old->file, 0, SEEK_SET) != 0 || fwrite(header.data, header.size, 1, old->file) != 1))
         status = failed(old);
+    cse_text_clear(&header);
     if (fclose(old->file) != 0 && status == CSE_OK)
         status = failed(old);
     if (status == CSE_OK && rename(old->draft, old->path) != 0)

@@ -1,7 +1,6 @@
 /* `csengine generate`: text that a trained language model writes after a prompt. */
 #include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +9,14 @@
 #include "cli/json_values.h"
 #include "cli/option_values.h"
 #include "cli/report.h"
+#include "cli/stop_signal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "run/infer/generation.h"
+#include "run/infer/language_model.h"
 #include "run/infer/loaded_model.h"
-#include "run/infer/sequence_length.h"
 
 enum { MAX_PROMPT_BYTES = 16 << 20, MAX_TEXTS = 1 << 20 };
-
-static volatile sig_atomic_t is_stopped;
-
-static void stop(int number)
-{
-    (void)number;
-    is_stopped = 1;
-}
 
 /* A prompt in tokens. */
 typedef struct prompt {
@@ -90,7 +82,7 @@ static bool on_token(void *self, const cse_generated_token *token)
         cse_text_add_bytes(&g->shown, token->bytes, token->byte_count);
         show(g, false);
     }
-    return !is_stopped && (g->until == NULL || strstr(g->text.data, g->until) == NULL);
+    return !cse_stop_signal_came() && (g->until == NULL || strstr(g->text.data, g->until) == NULL);
 }
 
 /* JSON holds UTF-8 alone: bytes of no character become U+FFFD. */
@@ -209,15 +201,16 @@ static cse_status write_texts(generating *g)
     cse_status status = CSE_OK;
     int64_t number = 0;
     for (int i = 0; i < g->prompt_count && status == CSE_OK; i++)
-        for (int64_t t = 0; t < g->texts && status == CSE_OK && !is_stopped; t++)
+        for (int64_t t = 0; t < g->texts && status == CSE_OK && !cse_stop_signal_came(); t++)
             status = write_text(g, &g->prompts[i], number++);
     const double seconds = (double)(cse_clock_ns() - begun_ns) * 1e-9;
     if (status == CSE_OK && !cse_option_is_on(g->line, "quiet") && seconds > 0)
         fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; weights of step %lld: %s\n",
                 (long long)g->token_count, seconds, (double)g->token_count / seconds,
                 (long long)g->loaded.step, g->loaded.path);
-    return status == CSE_OK && is_stopped ? cse_fail(CSE_INTERRUPTED, "generate: ended by a signal")
-                                          : status;
+    return status == CSE_OK && cse_stop_signal_came()
+               ? cse_fail(CSE_INTERRUPTED, "generate: ended by a signal")
+               : status;
 }
 
 static cse_status generate(generating *g, const cse_job_settings *settings)
@@ -263,9 +256,7 @@ static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     generating g = { .line = line };
-    struct sigaction action = { .sa_handler = stop };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    cse_stop_signal_note();
     cse_status status = cse_job_prepare(line, CSE_JOB_INFER, &job);
     if (status == CSE_OK)
         status = generate(&g, &job.settings);
@@ -290,10 +281,7 @@ static const cse_option options[] = {
     { "seed", "N", NULL, "of the random numbers; 0" },
     { "json", NULL, NULL, "prints a JSON line for each text: prompt, number, text, tokens" },
     { "quiet", NULL, NULL, "prints nothing but the texts" },
-    { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },
-    { "model_dir", "DIR", "model_dir", NULL },
-    { "compile_dir", "DIR", "backend.compile_dir", NULL },
-    { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
+    CSE_INFERENCE_OPTIONS,
     { 0 },
 };
 

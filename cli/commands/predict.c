@@ -269,10 +269,7 @@ static const cse_option options[] = {
     { "file", "NAME.npy", NULL, "the file that --format npy writes" },
     { "json", NULL, NULL, "as --format json" },
     { "quiet", NULL, NULL, "prints no summary" },
-    { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },
-    { "model_dir", "DIR", "model_dir", NULL },
-    { "compile_dir", "DIR", "backend.compile_dir", NULL },
-    { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
+    CSE_INFERENCE_OPTIONS,
     { 0 },
 };
 

@@ -12,6 +12,7 @@
 #include "engine/base/arena.h"
 #include "engine/checkpoint/hdf5_library.h"
 #include "engine/checkpoint/parallel.h"
+#include "engine/types/npy_header.h"
 
 enum {
     FEATURES = 3,
@@ -222,16 +223,13 @@ static bool is_short(const cse_token_writer *w)
 
 static bool write_npy_header(cse_token_writer *w)
 {
-    char header[NPY_HEADER_BYTES], text[NPY_HEADER_BYTES - 11];
-    snprintf(text, sizeof text,
-             "{'descr': '<%s', 'fortran_order': False, 'shape': (%" PRId64 ",), }",
-             is_short(w) ? "u2" : "i4", w->stream_tokens);
-    memcpy(header, "\223NUMPY\1\0\166\0", 10); /* 128 - 10 bytes follow */
-    memset(header + 10, ' ', NPY_HEADER_BYTES - 11);
-    memcpy(header + 10, text, strlen(text));
-    header[NPY_HEADER_BYTES - 1] = '\n';
-    return fseek(w->stream, 0, SEEK_SET) == 0 &&
-           fwrite(header, 1, NPY_HEADER_BYTES, w->stream) == NPY_HEADER_BYTES;
+    cse_text header = { 0 };
+    cse_npy_header_print(is_short(w) ? "<u2" : "<i4", cse_shape_of(w->stream_tokens),
+                         NPY_HEADER_BYTES, &header);
+    const bool written = fseek(w->stream, 0, SEEK_SET) == 0 &&
+                         fwrite(header.data, 1, header.size, w->stream) == header.size;
+    cse_text_clear(&header);
+    return written;
 }
 
 static cse_status npy_failed(cse_token_writer *w)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "csengine/modules.h"
 #include "engine/models/models.h"
 
 enum { MAX_LAYERS = 64 };
@@ -73,17 +74,6 @@ static cse_status build(cse_model *model, const cse_settings *s)
     return CSE_OK;
 }
 
-static cse_tensor *activate(const char *activation, cse_tensor *x)
-{
-    if (strcmp(activation, "gelu") == 0)
-        return cse_gelu(x, false);
-    if (strcmp(activation, "silu") == 0)
-        return cse_silu(x);
-    if (strcmp(activation, "sigmoid") == 0)
-        return cse_sigmoid(x);
-    return strcmp(activation, "tanh") == 0 ? cse_tanh(x) : cse_relu(x);
-}
-
 static cse_tensor *forward(cse_model *model, cse_tensor *input)
 {
     char name[64];
@@ -95,7 +85,8 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
         snprintf(name, sizeof name, "fc_layers.%d", i);
         CSE_SCOPE(NULL, name)
         {
-            x = activate(cse_settings_text(s, "activation"), cse_apply_linear(self->layers[i], x));
+            x = cse_activate(cse_settings_text(s, "activation"),
+                             cse_apply_linear(self->layers[i], x));
             x = dropout > 0 ? cse_dropout(x, dropout, name) : x;
         }
     }

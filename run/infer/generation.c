@@ -5,7 +5,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "run/infer/sequence_length.h"
+#include "run/infer/language_model.h"
 
 struct cse_generation {
     cse_generation_options options;

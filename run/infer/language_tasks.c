@@ -12,8 +12,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "run/infer/language_model.h"
 #include "run/infer/scorer.h"
-#include "run/infer/sequence_length.h"
 
 enum { MAX_LINE_BYTES = 64 << 20, MAX_LENGTHS = 32, MAX_CHOICES = 1024, DEFAULT_LONGEST = 1024 };
 

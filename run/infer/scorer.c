@@ -6,6 +6,7 @@
 
 #include "engine/trace/trace.h"
 #include "run/infer/inference.h"
+#include "run/infer/language_model.h"
 #include "run/session/session.h"
 
 struct cse_scorer {
@@ -22,16 +23,9 @@ static void trace(cse_inference *inference, void *self)
     cse_tensor *tokens = cse_inference_input(inference, &(cse_stream){ "tokens", row, CSE_INT32 });
     cse_tensor *targets =
         cse_inference_input(inference, &(cse_stream){ "targets", row, CSE_INT32 });
-    cse_tensor *logits = cse_forward(scorer->model, tokens);
+    cse_tensor *logits = cse_language_logits(scorer->model, tokens);
     if (cse_trace_is_poison(logits))
         return;
-    if (logits->shape.rank != 3) {
-        cse_trace_fail(CSE_SHAPE,
-                       "model %s does not give logits [batch, time, vocabulary]: it is no language "
-                       "model",
-                       scorer->model->descriptor->name);
-        return;
-    }
     logits = cse_cast(logits, CSE_FLOAT32);
     scorer->losses =
         cse_inference_output(inference, "losses", cse_cross_entropy_per_sample(logits, targets));

@@ -10,6 +10,7 @@
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
 #include "run/infer/inference.h"
+#include "run/infer/language_model.h"
 #include "run/session/session.h"
 
 enum { MAX_ATTENTIONS = 1024 };
@@ -155,13 +156,6 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
 /* Logits [1, time, vocabulary] at the token `last` [1]. */
 static void hand_out_logits(cse_token_decoder *decoder, cse_tensor *logits, cse_tensor *last)
 {
-    if (!cse_trace_is_poison(logits) && (logits->shape.rank != 3 || logits->shape.dims[0] != 1)) {
-        cse_trace_fail(CSE_SHAPE,
-                       "model %s does not give logits [batch, time, vocabulary]: it is no language "
-                       "model",
-                       decoder->model->descriptor->name);
-        return;
-    }
     if (cse_trace_is_poison(logits))
         return;
     decoder->vocabulary = logits->shape.dims[2];
@@ -182,7 +176,7 @@ static void trace_whole(cse_inference *inference, void *self)
     cse_tensor *input = cse_inference_input(inference, &tokens);
     cse_tensor *row = cse_inference_input(inference, &last);
     cse_trace_graph()->decoding = &decoding;
-    cse_tensor *logits = cse_forward(decoder->model, input);
+    cse_tensor *logits = cse_language_logits(decoder->model, input);
     cse_trace_graph()->decoding = NULL;
     hand_out_logits(decoder, logits, row);
     decoder->attention_count = decoder->traced_attentions;
@@ -199,7 +193,7 @@ static void trace_one(cse_inference *inference, void *self)
     cse_tensor *input = cse_inference_input(inference, &token);
     const cse_decoding decoding = { decoder, cse_inference_input(inference, &past), attend_one };
     cse_trace_graph()->decoding = &decoding;
-    cse_tensor *logits = cse_forward(decoder->model, input);
+    cse_tensor *logits = cse_language_logits(decoder->model, input);
     cse_trace_graph()->decoding = NULL;
     hand_out_logits(decoder, logits, NULL);
     if (decoder->traced_attentions != decoder->attention_count)

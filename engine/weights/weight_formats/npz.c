@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "engine/checkpoint/file_bytes.h"
+#include "engine/types/npy_header.h"
 #include "engine/weights/weight_formats/zip.h"
 
 enum { HEADER_LIMIT_BYTES = 4096, MAGIC_BYTES = 8, ALIGNMENT = 64 };
@@ -129,28 +130,11 @@ static cse_status open_npz(cse_weights *weights, int file, const cse_weights_opt
 
 /* ---- writing ---- */
 
-/* The header, so long that elements begin at a multiple of 64. */
 static void print_header(const cse_weight *weight, cse_text *out)
 {
-    cse_text dict = { 0 };
-    const char *type = "";
     for (int i = 0; i < TYPES; i++)
         if (types[i].element == weight->element)
-            type = types[i].type;
-    cse_text_add(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
-    for (int i = 0; i < weight->shape.rank; i++)
-        cse_text_add(&dict, "%s%" PRId64 "%s", i > 0 ? " " : "", weight->shape.dims[i],
-                     weight->shape.rank == 1 || i + 1 < weight->shape.rank ? "," : "");
-    cse_text_add(&dict, "), }");
-    while ((MAGIC_BYTES + 2 + dict.size + 1) % ALIGNMENT != 0)
-        cse_text_add(&dict, " ");
-    cse_text_add(&dict, "\n");
-    const char length[2] = { (char)dict.size, (char)(dict.size >> 8) };
-    cse_text_add_bytes(out, magic, 6);
-    cse_text_add_bytes(out, "\1\0", 2);
-    cse_text_add_bytes(out, length, 2);
-    cse_text_add_bytes(out, dict.data, dict.size);
-    cse_text_clear(&dict);
+            cse_npy_header_print(types[i].type, weight->shape, 0, out);
 }
 
 static cse_status add_weight(cse_zip_writer *zip, cse_weights *from, int index)

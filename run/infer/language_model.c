@@ -1,10 +1,10 @@
-/* Reads the limit where the model declares it. */
-#include "run/infer/sequence_length.h"
+/* Limits are those that the model's settings declare. */
+#include "run/infer/language_model.h"
 
 #include <string.h>
 
 #include "engine/config/settings.h"
-#include "engine/graph/graph.h"
+#include "engine/trace/trace.h"
 #include "run/session/handles.h"
 
 enum { LEAST_TOKENS = 16 };
@@ -35,4 +35,17 @@ int64_t cse_compiled_length(int64_t tokens, int64_t longest)
     while (size < tokens)
         size *= 2;
     return longest > 0 && size > longest ? longest : size;
+}
+
+cse_tensor *cse_language_logits(cse_model *model, cse_tensor *tokens)
+{
+    cse_tensor *logits = cse_forward(model, tokens);
+    if (cse_trace_is_poison(logits) ||
+        (logits->shape.rank == 3 && logits->shape.dims[0] == tokens->shape.dims[0] &&
+         logits->shape.dims[1] == tokens->shape.dims[1]))
+        return logits;
+    return cse_trace_fail(CSE_SHAPE,
+                          "model %s does not give logits [batch, time, vocabulary]: it is no "
+                          "language model",
+                          model->descriptor->name);
 }

@@ -1,6 +1,6 @@
-/* Lengths of the sequences that a language model is compiled for. */
-#ifndef CSE_RUN_INFER_SEQUENCE_LENGTH_H
-#define CSE_RUN_INFER_SEQUENCE_LENGTH_H
+/* What is known of a model as a language model: its vocabulary, its sequences, its logits. */
+#ifndef CSE_RUN_INFER_LANGUAGE_MODEL_H
+#define CSE_RUN_INFER_LANGUAGE_MODEL_H
 
 #include "csengine/train.h"
 
@@ -13,5 +13,9 @@ int64_t cse_compiled_length(int64_t tokens, int64_t longest);
 
 /* Its setting vocab_size; 0: it has none. */
 int64_t cse_model_vocabulary(const cse_model *model);
+
+/* While tracing: logits [batch, time, vocabulary] of tokens [batch, time]; where the model gives no
+ * such tensor the trace fails. */
+cse_tensor *cse_language_logits(cse_model *model, cse_tensor *tokens);
 
 #endif

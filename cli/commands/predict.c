@@ -192,6 +192,7 @@ static cse_status read_options(predicting *p)
     p->format = cse_option_is_on(p->line, "json") ? "json" : "table";
     p->top = 1;
     p->options.count = 20;
+    p->options.may_be_fewer = cse_option_value(p->line, "samples") == NULL;
     p->options.output = cse_option_value(p->line, "output");
     CSE_TRY(cse_option_word(p->line, "format", formats, &p->format));
     if (strcmp(p->format, "npy") == 0)
@@ -259,7 +260,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "samples", "N", NULL,
-      "so many samples, in the order of the data; 0, all; 20, or all to npy" },
+      "so many samples, in the order of the data; 0, all; up to 20, or all to npy" },
     { "first", "N", NULL, "the first of them, counted from 0" },
     { "top", "K", NULL, "shows the K most likely classes; 1" },
     { "output", "SCOPE", NULL,

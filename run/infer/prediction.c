@@ -137,12 +137,13 @@ static cse_status predict(predicting *p, cse_prediction_listener *listener, void
 {
     const cse_prediction_options *o = p->options;
     const int64_t samples = p->input->sample_count;
-    if (o->first < 0 || o->first >= samples || o->count > samples - o->first)
+    if (o->first < 0 || o->first >= samples || (o->count > samples - o->first && !o->may_be_fewer))
         return cse_fail(
             CSE_USAGE, "samples %lld to %lld are asked for; the data have %lld, counted from 0",
             (long long)o->first, (long long)(o->first + (o->count > 0 ? o->count : 1)) - 1,
             (long long)samples);
-    const int64_t end = o->count > 0 ? o->first + o->count : samples;
+    const int64_t left = samples - o->first;
+    const int64_t end = o->count > 0 && o->count < left ? o->first + o->count : samples;
     p->batch = end - o->first < MOST_SAMPLES ? end - o->first : MOST_SAMPLES;
     p->labels = find_labels(p->input);
     cse_eval_mode(o->model);

@@ -10,6 +10,7 @@ typedef struct cse_prediction_options {
     const cse_settings *loader; /* checked settings of a data loader */
     uint64_t seed;
     int64_t first, count; /* samples of the data; count 0: to the end */
+    bool may_be_fewer;    /* `count` is the most: the data may end before */
     /* What is handed out: NULL: the model's predictions; else the last value that is computed in
      * the scope of this name ("model.fc_layers.0"). */
     const char *output;

@@ -48,6 +48,9 @@ END
     --file "$work/hidden.npy" --quiet || fail "predict to a file"
 "$csengine" predict "$work/classes.yaml" --format npy --file "$work/logits.npy" --quiet
 "$csengine" predict "$work/classes.yaml" --first 298 --samples 2 >"$work/table" 2>/dev/null
+# Up to 20 where no number is given: the data may end before.
+"$csengine" predict "$work/classes.yaml" --first 297 --quiet >"$work/last"
+[ "$(wc -l <"$work/last")" -eq 4 ] || fail "the last three samples: $(cat "$work/last")"
 python3 - "$work" <<'CHECK' || fail "what was predicted"
 import ast, csv, json, math, re, struct, sys
 work = sys.argv[1]

@@ -3,6 +3,7 @@
 #include "cli/lead_hosts.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,9 @@ struct cse_led_hosts {
     const cse_host_launcher *launcher;
     cse_agent_place place;
     struct cse_job_hosts hosts;
+    /* Agents are started by the thread that opens the group, and looked after by the group's, which
+     * runs by then. */
+    pthread_mutex_t agents_lock;
     agent agents[CSE_MAX_HOSTS];
     cse_led_carriers *carriers;     /* NULL: the link needs none */
     cse_returning_hosts *returning; /* NULL: those that are lost stay so */
@@ -147,14 +151,8 @@ static void add_lines(const agent *a, cse_text *text)
         cse_text_add(text, "%s%s", i == first ? "; it printed: " : " | ", a->lines[i % KEPT_LINES]);
 }
 
-/* In the group's thread. */
-static void turn(void *self, cse_host_group *group)
+static void turn_agents(led *l, cse_host_group *group)
 {
-    led *l = self;
-    if (l->carriers != NULL)
-        cse_led_carriers_turn(l->carriers, group);
-    if (l->returning != NULL)
-        cse_returning_hosts_turn(l->returning, group, cse_clock_ns());
     for (int h = 0; h < l->list.count; h++) {
         agent *a = &l->agents[h];
         cse_host_end end;
@@ -171,6 +169,19 @@ static void turn(void *self, cse_host_group *group)
         cse_text_clear(&why);
         cse_host_process_destroy(&a->process);
     }
+}
+
+/* In the group's thread. */
+static void turn(void *self, cse_host_group *group)
+{
+    led *l = self;
+    if (l->carriers != NULL)
+        cse_led_carriers_turn(l->carriers, group);
+    if (l->returning != NULL)
+        cse_returning_hosts_turn(l->returning, group, cse_clock_ns());
+    pthread_mutex_lock(&l->agents_lock);
+    turn_agents(l, group);
+    pthread_mutex_unlock(&l->agents_lock);
 }
 
 static cse_status start_agent(led *l, int host, const char *program, const char *options)
@@ -195,11 +206,15 @@ static cse_status start_agent(led *l, int host, const char *program, const char 
 static cse_status start_agents(led *l, const cse_job_host_settings *s)
 {
     char program[PATH_MAX];
-    CSE_TRY(cse_worker_executable(NULL, program, sizeof program));
-    for (int h = 0; h < l->list.count; h++)
-        if (h != l->place.leader)
-            CSE_TRY(start_agent(l, h, program, s->launcher_options));
-    return CSE_OK;
+    cse_status status = cse_worker_executable(NULL, program, sizeof program);
+    for (int h = 0; h < l->list.count && status == CSE_OK; h++) {
+        if (h == l->place.leader)
+            continue;
+        pthread_mutex_lock(&l->agents_lock);
+        status = start_agent(l, h, program, s->launcher_options);
+        pthread_mutex_unlock(&l->agents_lock);
+    }
+    return status;
 }
 
 /* ---- open, close ---- */
@@ -315,6 +330,7 @@ static void destroy(led *l)
     if (l->lock >= 0)
         close(l->lock);
     memset(l->place.key, 0, sizeof l->place.key);
+    pthread_mutex_destroy(&l->agents_lock);
     cse_arena_destroy(&l->arena);
     free(l);
 }
@@ -324,6 +340,7 @@ cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *
 {
     led *l = cse_calloc(1, sizeof *l);
     l->arena = cse_arena_new();
+    pthread_mutex_init(&l->agents_lock, NULL);
     l->lock = -1;
     l->taken = taken;
     cse_status status = open_hosts(l, settings);

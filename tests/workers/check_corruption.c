@@ -168,7 +168,8 @@ START_TEST(a_wrong_bit_ends_the_run_with_step_and_host)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 65, "status %d: %.2000s", status,
                   told);
     snprintf(words, sizeof words, ": host %s has or computes wrong bits", names[_i]);
-    ck_assert_msg(strstr(told, "error: step ") != NULL && strstr(told, words) != NULL, "%.2000s", told);
+    ck_assert_msg(strstr(told, "error: step ") != NULL && strstr(told, words) != NULL, "%.2000s",
+                  told);
     ck_assert_msg(strstr(told, "wrong bits") != NULL, "%.2000s", told);
     ck_assert_msg(strstr(told, "are saved") == NULL, "wrong weights are saved: %.2000s", told);
     ck_assert_int_ne(kill(agents[0], 0), 0);

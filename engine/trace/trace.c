@@ -258,6 +258,16 @@ cse_shape cse_tensor_shape(const cse_tensor *tensor)
     return tensor ? tensor->shape : cse_scalar_shape;
 }
 
+bool cse_tensor_is_batch(const cse_tensor *tensor)
+{
+    return tensor != NULL && tensor->batch;
+}
+
+bool cse_tensor_failed(const cse_tensor *tensor)
+{
+    return tensor == NULL || cse_trace_is_poison(tensor);
+}
+
 cse_tensor *cse_tensor_input(const cse_tensor *tensor, int index)
 {
     return tensor != NULL && index >= 0 && index < tensor->input_count ? tensor->inputs[index]

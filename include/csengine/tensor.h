@@ -69,6 +69,14 @@ CSE_API const char *cse_shape_text(cse_shape shape, char *text, size_t size);
 CSE_API cse_shape cse_tensor_shape(const cse_tensor *tensor);
 CSE_API cse_dtype cse_tensor_dtype(const cse_tensor *tensor);
 
+/* Whether the value depends on the microbatch (batch level); false: it is the same for the whole
+ * step. */
+CSE_API bool cse_tensor_is_batch(const cse_tensor *tensor);
+
+/* Whether the handle is poisoned: tracing has failed before, and cse_error_message says with what,
+ * if nothing else failed since. For front ends that stop at the call that failed. */
+CSE_API bool cse_tensor_failed(const cse_tensor *tensor);
+
 /* Always an error, which is its purpose: a traced tensor has no value to read, and the message says
  * what to do instead. Returns 0. */
 CSE_API double cse_item(const cse_tensor *tensor);

@@ -256,6 +256,17 @@ CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, in
  * optimizer's lr, is evaluated just before each optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
+/* A schedule as a function: its value (float32 scalar, step level) at `t` (int32 scalar, step
+ * level), for updates of your own. `settings` as those of cse_configure_schedule, of one value: a
+ * number, a schedule, or a list of schedules one after another. Only inside a step. */
+CSE_API cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse_tensor *t);
+
+/* In a step, before the optimizer's update: the learning rate of its group `group` (0 is the
+ * first) in this step, a float32 scalar of step level that takes the place of lr and of a schedule.
+ * For schedules of your own, which are traced of states of your own. */
+CSE_API void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate);
+CSE_API int cse_optimizer_group_count(const cse_optimizer *optimizer);
+
 /* Weight sparsity: parameters of the optimizer with elements that are zero where a mask is, as are
  * their gradients and those states of the optimizer that have the parameter's shape. After all
  * parameters were given to the optimizer, and before the first step. `settings`:
@@ -753,6 +764,9 @@ CSE_API cse_status cse_load_state(cse_saved *saved, const char *key, cse_state *
 #define cse_assign(...) (cse_at(__FILE__, __LINE__), cse_assign(__VA_ARGS__))
 #define cse_forward(...) (cse_at(__FILE__, __LINE__), cse_forward(__VA_ARGS__))
 #define cse_optimizer_step(...) (cse_at(__FILE__, __LINE__), cse_optimizer_step(__VA_ARGS__))
+#define cse_optimizer_set_rate(...) \
+    (cse_at(__FILE__, __LINE__), cse_optimizer_set_rate(__VA_ARGS__))
+#define cse_schedule_value(...) (cse_at(__FILE__, __LINE__), cse_schedule_value(__VA_ARGS__))
 #define cse_optimizer_apply(...) (cse_at(__FILE__, __LINE__), cse_optimizer_apply(__VA_ARGS__))
 #define cse_optimizer_gradients(...) \
     (cse_at(__FILE__, __LINE__), cse_optimizer_gradients(__VA_ARGS__))

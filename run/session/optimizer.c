@@ -121,6 +121,8 @@ static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
                                     const cse_parameter_group *group)
 {
     double rate = 0;
+    if (group->set_in == cse_trace_graph() && group->set_rate != NULL)
+        return group->set_rate;
     if (group->rate != NULL)
         return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
     if (cse_group_constant_rate(optimizer, group, &rate))
@@ -290,6 +292,28 @@ static void trace_update(update *u, cse_tensor *const gradients[])
 }
 
 /* ---- the calls ---- */
+
+int cse_optimizer_group_count(const cse_optimizer *optimizer)
+{
+    return optimizer != NULL ? optimizer->group_count : 0;
+}
+
+void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate)
+{
+    static const char name[] = "cse_optimizer_set_rate";
+    if (cse_session_tracing_view(name) == NULL || cse_trace_is_poison(rate))
+        return;
+    if (optimizer == NULL || group < 0 || group >= optimizer->group_count)
+        cse_trace_fail(CSE_USAGE, "%s: the optimizer has no group %d", name, group);
+    else if (rate->dtype != CSE_FLOAT32 || rate->shape.rank != 0 || rate->batch)
+        cse_trace_fail(CSE_SHAPE,
+                       "%s: a learning rate is a float32 scalar that does not depend on the batch",
+                       name);
+    else {
+        optimizer->groups[group].set_rate = rate;
+        optimizer->groups[group].set_in = cse_trace_graph();
+    }
+}
 
 static cse_step *begin_call(const char *caller, const cse_optimizer *optimizer)
 {

@@ -396,6 +396,25 @@ cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *
     return optimizer->schedule = schedule;
 }
 
+cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse_tensor *t)
+{
+    static const cse_parameter_group alone = { .adjust_learning_rate = 1 };
+    cse_schedule_part *part = NULL;
+    cse_session *session = step->session;
+    cse_yaml_node *tree = cse_session_text("cse_schedule_value", "schedule", settings);
+    if (tree == NULL)
+        return cse_trace_fail(cse_error_last()->status, "%s", cse_error_message());
+    if (cse_tensor_dtype(t) != CSE_INT32 || cse_tensor_shape(t).rank != 0 || cse_tensor_is_batch(t))
+        return cse_trace_fail(CSE_SHAPE,
+                              "cse_schedule_value: the step must be an int32 scalar that "
+                              "does not depend on the batch");
+    const cse_status status =
+        read_part(session, tree, (part_place){ 0, CSE_SCHEDULED_RATE, &alone }, &part);
+    if (status != CSE_OK)
+        return cse_trace_fail(status, "%s", cse_error_message());
+    return cse_schedule_part_rate(part, t);
+}
+
 cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings)
 {
     cse_yaml_node *tree = cse_session_text("cse_configure_schedule", "schedule", settings);

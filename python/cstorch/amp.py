@@ -1,0 +1,151 @@
+"""Mixed precision: the run's half type, loss scaling, the update of a step."""
+import contextlib
+import json
+
+import torch
+
+from csengine.library import ffi, lib
+from cstorch import calls
+from cstorch import session as session_module
+from cstorch import traced
+from cstorch.traced import is_traced
+
+_HALVES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "cbfloat16": torch.float16,
+           torch.float16: torch.float16, torch.bfloat16: torch.bfloat16}
+
+
+def set_half_dtype(dtype):
+    """The 16-bit type of the run: "float16", "bfloat16" or "cbfloat16" (or torch's). Products and
+    activations are computed in it where the precision says so."""
+    if dtype not in _HALVES:
+        raise ValueError(f"no half type {dtype!r}; accepted: float16, bfloat16, cbfloat16")
+    name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
+    session_module.current.precision["fp16_type"] = name
+    return _HALVES[dtype]
+
+
+def get_half_dtype():
+    """torch's type for the run's half type (float16 for cbfloat16, which torch has not)."""
+    return _HALVES[session_module.current.precision.get("fp16_type", "float16")]
+
+
+def get_half_dtype_str():
+    return session_module.current.precision.get("fp16_type", "float16")
+
+
+def get_floating_point_dtype():
+    """The type of activations: the half type with mixed precision, else float32."""
+    return get_half_dtype() if mixed_precision() else torch.float32
+
+
+def get_floating_point_dtype_str():
+    return str(get_floating_point_dtype()).removeprefix("torch.")
+
+
+def mixed_precision():
+    """Whether enable_mixed_precision was called."""
+    return session_module.current.precision.get("enabled", False) or \
+        "fp16_type" in session_module.current.precision
+
+
+def enable_mixed_precision(enable=True):
+    precision = session_module.current.precision
+    if enable:
+        precision.setdefault("fp16_type", "float16")
+    else:
+        precision.pop("fp16_type", None)
+
+
+def is_cbfloat16_tensor(_tensor):
+    """False: a step's types are torch's; cbfloat16 is chosen by the run's precision."""
+    return False
+
+
+@contextlib.contextmanager
+def autocast(device_type=None, dtype=None, enabled=True, cache_enabled=None):
+    """Does nothing to the traced operations: the engine's precision places casts."""
+    yield
+
+
+class GradScaler:
+    """Loss scaling: scale, unscale_, step, update, as torch.amp.GradScaler.
+
+    Args:
+        loss_scale: "dynamic", or the scale; 0: none.
+        init_scale, steps_per_increase, min_loss_scale, max_loss_scale, overflow_tolerance: of the
+            dynamic scale.
+        max_gradient_norm: clips gradients that the step does not clip otherwise.
+    """
+
+    def __init__(self, loss_scale=0.0, init_scale=None, steps_per_increase=None,
+                 min_loss_scale=None, max_loss_scale=None, overflow_tolerance=None,
+                 max_gradient_norm=None):
+        given = {"loss_scale": loss_scale, "init_scale": init_scale,
+                 "steps_per_increase": steps_per_increase, "min_loss_scale": min_loss_scale,
+                 "max_loss_scale": max_loss_scale, "overflow_tolerance": overflow_tolerance,
+                 "max_gradient_norm": max_gradient_norm}
+        self.settings = {k: v for k, v in given.items() if v is not None}
+        self.handle = None
+        session_module.current.optimizers.append(self)
+
+    def _declare(self):
+        if self.handle is None:
+            self.handle = lib.cse_grad_scaler_new(json.dumps(self.settings).encode())
+            if self.handle == ffi.NULL:
+                session_module.current.check()
+
+    def scale(self, loss):
+        """The loss times the scale."""
+        if not is_traced(loss):
+            return loss
+        return calls.wrap(lib.cse_grad_scaler_scale(self.handle, calls.operand(loss, torch.float32)),
+                          torch.float32)
+
+    def unscale_(self, optimizer):
+        """Divides the gradients of the optimizer's parameters by the scale."""
+        gradients = optimizer._gradients()
+        if not gradients or getattr(optimizer, "_unscaled", None) is traced.active:
+            return
+        array = ffi.new("cse_tensor *[]", [g.handle for g in gradients])
+        lib.cse_grad_scaler_unscale(self.handle, array, len(gradients))
+        for gradient, handle in zip(gradients, array):
+            gradient.handle = handle
+        optimizer._unscaled = traced.active
+
+    def step(self, optimizer, *_, **__):
+        """The optimizer's step, unless a gradient is not finite."""
+        self.unscale_(optimizer)
+        optimizer._step_if_finite(self)
+
+    def update(self, new_scale=None):
+        """Moves the scale."""
+        lib.cse_grad_scaler_update(self.handle)
+
+    def state_dict(self):
+        from cstorch.checkpoint import Part
+        return Part("grad_scaler")
+
+    def load_state_dict(self, state):
+        state.load_into("grad_scaler")
+
+
+def optimizer_step(loss, optimizer, grad_scaler=None, max_gradient_norm=None,
+                   max_gradient_value=None):
+    """The whole update of a step: gradients, unscaling, clipping, the optimizer, the scale."""
+    if max_gradient_norm is not None and max_gradient_value is not None:
+        raise ValueError("optimizer_step() takes max_gradient_norm or max_gradient_value, not both")
+    optimizer.zero_grad()
+    scaled = loss if grad_scaler is None else grad_scaler.scale(loss)
+    scaled.backward()
+    if grad_scaler is not None:
+        grad_scaler.unscale_(optimizer)
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if max_gradient_norm:
+        torch.nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
+    elif max_gradient_value:
+        torch.nn.utils.clip_grad_value_(parameters, max_gradient_value)
+    if grad_scaler is not None:
+        grad_scaler.step(optimizer)
+        grad_scaler.update()
+    else:
+        optimizer.step()

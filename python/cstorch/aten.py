@@ -1,0 +1,958 @@
+"""PyTorch's primitive operations (aten) as calls of the engine.
+
+A rule has the arguments of its operation. One that returns NotImplemented leaves it to PyTorch's
+decompositions.
+"""
+import functools
+import math
+
+import torch
+
+from csengine.library import ffi, lib
+from cstorch import calls, messages
+from cstorch.calls import binary, operand, unary, wrap
+from cstorch.traced import Traced, is_traced, refuse_value
+
+RULES = {}
+_found = {}
+
+
+def primitive(*names):
+    """Declares the rule of operations by name, with or without the overload ("add.Tensor")."""
+    def declare(rule):
+        for name in names:
+            RULES[name] = rule
+        return rule
+    return declare
+
+
+def rule_of(func):
+    """The rule of an overload; None where there is none."""
+    if func not in _found:
+        name, overload = func._schema.name.split("::")[1], func._schema.overload_name
+        space = func._schema.name.split("::")[0]
+        rule = RULES.get(f"{name}.{overload or 'default'}", RULES.get(name))
+        if space != "aten" or (func._schema.is_mutable and not name.endswith("_") and
+                               overload.endswith("out")):
+            rule = None
+        _found[func] = rule
+    return _found[func]
+
+
+def nearest(name):
+    """"; nearest: ..." of the operations that there are."""
+    import difflib
+    base = name.split(".")[1] if "." in name else name
+    close = difflib.get_close_matches(base, {n.split(".")[0] for n in RULES}, 3, 0.6)
+    return f"; nearest: {', '.join(close)}" if close else ""
+
+
+# ---- in place ----
+
+@functools.lru_cache(maxsize=None)
+def _functional(func):
+    """The overload that computes what an in-place or out= overload writes."""
+    name = func._schema.name.split("::")[1]
+    packet = getattr(torch.ops.aten, name[:-1] if name.endswith("_") else name, None)
+    if packet is None:
+        return None
+    overload = func._schema.overload_name
+    wanted = overload.removesuffix("_out").removesuffix("out") or "default"
+    return getattr(packet, wanted, None)
+
+
+def write(target, value):
+    """Gives a traced tensor another value, as an in-place operation does."""
+    if not is_traced(target):
+        raise messages.TraceError(
+            f"{messages.place_text()}a traced value is written into a tensor "
+            f"{messages.describe(target)} that is no part of the step: compute a new tensor, or "
+            "make it with torch.zeros_like of a traced one", [messages.place()])
+    if target.is_view:
+        raise messages.TraceError(
+            f"{messages.place_text()}an in-place operation on a view of a traced tensor is not "
+            "supported: write torch.where(...), or work on the whole tensor", [messages.place()])
+    handle = operand(value, target.dtype)
+    if calls.shape_of(handle) != tuple(target.shape):
+        handle = lib.cse_broadcast_to(handle, calls.c_shape(target.shape))
+    target.handle = wrap(handle).handle
+    return target
+
+
+def in_place(tracer, func, args, kwargs):
+    """An operation that changes one of its arguments: computed, then written."""
+    functional = _functional(func)
+    if functional is None:
+        return tracer.refuse(func, args, kwargs)
+    args = tracer.map_in(tuple(args))
+    kwargs = tracer.map_in(dict(kwargs))
+    out = kwargs.pop("out", None)
+    with torch._C.DisableTorchFunctionSubclass():
+        result = functional(*args, **kwargs)
+    return write(args[0] if out is None else out, result)
+
+
+# ---- decompositions ----
+
+@functools.lru_cache(maxsize=1)
+def _decompositions():
+    from torch._decomp import decomposition_table
+    return decomposition_table
+
+
+def decompose(func, args, kwargs):
+    """PyTorch's own composition of an operation, or NotImplemented."""
+    rule = _decompositions().get(func)
+    if rule is not None:
+        try:
+            return rule(*args, **kwargs)
+        except NotImplementedError:
+            return NotImplemented
+    if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        return func.decompose(*args, **kwargs)
+    return NotImplemented
+
+
+def ops():
+    """Names of the primitive operations that are mapped."""
+    return sorted(RULES)
+
+
+# ---- elementwise ----
+
+def _unary(name, call):
+    RULES[name] = lambda x, *_: unary(call, x)
+
+
+for _name in ("exp", "log", "sin", "cos", "erf", "tanh", "sigmoid", "sqrt", "rsqrt", "log1p",
+              "expm1", "reciprocal", "silu"):
+    _unary(_name, getattr(lib, "cse_" + _name))
+
+for _name in ("abs", "neg", "sign"):
+    RULES[_name] = (lambda call: lambda x: wrap(call(operand(x)), x.dtype))(
+        getattr(lib, "cse_" + _name))
+for _name in ("floor", "ceil", "round"):
+    RULES[_name] = (lambda call: lambda x: x if not x.dtype.is_floating_point else wrap(
+        call(operand(x)), x.dtype))(getattr(lib, "cse_" + _name))
+
+
+@primitive("sgn")
+def sgn(x):
+    return wrap(lib.cse_sign(operand(x)), x.dtype)
+
+
+@primitive("trunc")
+def trunc(x):
+    return torch.sign(x) * torch.floor(torch.abs(x))
+
+
+@primitive("relu")
+def relu(x):
+    return wrap(lib.cse_relu(operand(x)), x.dtype)
+
+
+@primitive("gelu")
+def gelu(x, approximate="none"):
+    return unary(lambda h: lib.cse_gelu(h, approximate == "tanh"), x)
+
+
+def _is_number(value):
+    return isinstance(value, (int, float, bool)) and not isinstance(value, torch.Tensor)
+
+
+def _scalar_of(value):
+    """The number of a constant scalar with a value; None for others."""
+    if _is_number(value):
+        return value
+    if isinstance(value, torch.Tensor) and not is_traced(value) and value.dim() == 0:
+        with torch._C.DisableTorchFunction():
+            return value.item()
+    return None
+
+
+@primitive("add.Tensor", "add.Scalar")
+def add(a, b, alpha=1):
+    if alpha != 1:
+        b = b * alpha
+    dtype = calls.result_type(a, b)
+    if dtype.is_floating_point:
+        for x, number in ((a, _scalar_of(b)), (b, _scalar_of(a))):
+            if number is not None and is_traced(x) and x.dtype == dtype:
+                return wrap(lib.cse_shift(operand(x), float(number)), dtype)
+    if dtype == torch.bool:
+        return binary(lib.cse_logical_or, a, b)
+    return binary(lib.cse_add, a, b, dtype)
+
+
+@primitive("sub.Tensor", "sub.Scalar")
+def sub(a, b, alpha=1):
+    if alpha != 1:
+        b = b * alpha
+    dtype = calls.result_type(a, b)
+    number = _scalar_of(b)
+    if number is not None and dtype.is_floating_point and a.dtype == dtype:
+        return wrap(lib.cse_shift(operand(a), -float(number)), dtype)
+    return binary(lib.cse_sub, a, b, dtype)
+
+
+@primitive("rsub.Tensor", "rsub.Scalar")
+def rsub(a, b, alpha=1):
+    return sub(b if isinstance(b, torch.Tensor) else torch.tensor(b, dtype=a.dtype), a, alpha)
+
+
+@primitive("mul.Tensor", "mul.Scalar")
+def mul(a, b):
+    dtype = calls.result_type(a, b)
+    if dtype.is_floating_point:
+        for x, number in ((a, _scalar_of(b)), (b, _scalar_of(a))):
+            if number is not None and is_traced(x) and x.dtype == dtype:
+                return wrap(lib.cse_scale(operand(x), float(number)), dtype)
+    if dtype == torch.bool:
+        return binary(lib.cse_logical_and, a, b)
+    return binary(lib.cse_mul, a, b, dtype)
+
+
+@primitive("div.Tensor", "div.Scalar", "true_divide.Tensor")
+def div(a, b):
+    return binary(lib.cse_div, a, b, calls.float_type(calls.result_type(a, b)))
+
+
+@primitive("div.Tensor_mode", "div.Scalar_mode", "floor_divide")
+def div_mode(a, b, rounding_mode="floor"):
+    dtype = calls.result_type(a, b)
+    if rounding_mode is None:
+        return div(a, b)
+    if not dtype.is_floating_point and rounding_mode == "floor":
+        return binary(lib.cse_floor_divide, a, b, dtype)
+    quotient = div(a, b)
+    whole = torch.floor(quotient) if rounding_mode == "floor" else torch.trunc(quotient)
+    return whole if dtype.is_floating_point else whole.to(dtype)
+
+
+@primitive("remainder.Tensor", "remainder.Scalar")
+def remainder(a, b):
+    dtype = calls.result_type(a, b)
+    if not dtype.is_floating_point:
+        return binary(lib.cse_remainder, a, b, dtype)
+    return a - torch.floor(a / b) * b
+
+
+@primitive("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
+def power(a, b):
+    number = _scalar_of(b)
+    if number == 2 and a.dtype.is_floating_point:
+        return wrap(lib.cse_square(operand(a)), a.dtype)
+    if number == 0.5:
+        return unary(lib.cse_sqrt, a)
+    if number == -0.5:
+        return unary(lib.cse_rsqrt, a)
+    if number == 1:
+        return wrap(operand(a), a.dtype)
+    dtype = calls.result_type(a, b)
+    return binary(lib.cse_pow, a, b, calls.float_type(dtype)) if dtype.is_floating_point else \
+        binary(lib.cse_pow, a, b, torch.float32).to(dtype)
+
+
+for _name, _call in (("maximum", lib.cse_maximum), ("minimum", lib.cse_minimum),
+                     ("atan2", lib.cse_atan2)):
+    RULES[_name] = (lambda call: lambda a, b: binary(call, a, b))(_call)
+
+for _name, _call in (("eq", lib.cse_equal), ("ne", lib.cse_not_equal), ("lt", lib.cse_less),
+                     ("le", lib.cse_less_equal), ("gt", lib.cse_greater),
+                     ("ge", lib.cse_greater_equal)):
+    def _compare(a, b, call=_call):
+        dtype = calls.result_type(a, b)
+        dtype = torch.int32 if dtype == torch.bool else dtype
+        return binary(call, a, b, dtype, torch.bool)
+    RULES[_name + ".Tensor"] = RULES[_name + ".Scalar"] = _compare
+
+
+def _boolean(value):
+    return value if not isinstance(value, torch.Tensor) or value.dtype == torch.bool else \
+        value != 0
+
+
+@primitive("logical_and")
+def logical_and(a, b):
+    return binary(lib.cse_logical_and, _boolean(a), _boolean(b), torch.bool)
+
+
+@primitive("logical_or")
+def logical_or(a, b):
+    return binary(lib.cse_logical_or, _boolean(a), _boolean(b), torch.bool)
+
+
+@primitive("logical_not")
+def logical_not(a):
+    return wrap(lib.cse_logical_not(operand(_boolean(a))), torch.bool)
+
+
+@primitive("logical_xor")
+def logical_xor(a, b):
+    return _boolean(a).to(torch.int32) != _boolean(b).to(torch.int32)
+
+
+def _bitwise(call, logical):
+    def rule(a, b):
+        dtype = calls.result_type(a, b)
+        return logical(a, b) if dtype == torch.bool else binary(call, a, b, dtype)
+    return rule
+
+
+for _overload in ("Tensor", "Scalar"):
+    RULES["bitwise_and." + _overload] = _bitwise(lib.cse_bitwise_and, logical_and)
+    RULES["bitwise_or." + _overload] = _bitwise(lib.cse_bitwise_or, logical_or)
+    RULES["bitwise_xor." + _overload] = _bitwise(lib.cse_bitwise_xor, logical_xor)
+
+
+@primitive("bitwise_not")
+def bitwise_not(a):
+    return logical_not(a) if a.dtype == torch.bool else wrap(lib.cse_bitwise_not(operand(a)),
+                                                             a.dtype)
+
+
+@primitive("isfinite")
+def isfinite(x):
+    return wrap(lib.cse_is_finite(operand(x)), torch.bool)
+
+
+@primitive("isnan")
+def isnan(x):
+    return x != x
+
+
+@primitive("isinf")
+def isinf(x):
+    return torch.logical_not(torch.logical_or(torch.isfinite(x), x != x))
+
+
+@primitive("clamp.default", "clamp_min.default", "clamp_max.default", "hardtanh")
+def clamp(x, low=None, high=None):
+    if not x.dtype.is_floating_point:
+        result = x if low is None else torch.maximum(x, torch.tensor(low, dtype=x.dtype))
+        return result if high is None else torch.minimum(result, torch.tensor(high, dtype=x.dtype))
+    return wrap(lib.cse_clamp(operand(x), -math.inf if low is None else low,
+                              math.inf if high is None else high), x.dtype)
+
+
+RULES["clamp_max.default"] = lambda x, high: clamp(x, None, high)
+
+
+@primitive("clamp.Tensor")
+def clamp_tensor(x, low=None, high=None):
+    x = x if low is None else torch.maximum(x, low)
+    return x if high is None else torch.minimum(x, high)
+
+
+@primitive("clamp_min.Tensor")
+def clamp_min_tensor(x, low):
+    return torch.maximum(x, low)
+
+
+@primitive("clamp_max.Tensor")
+def clamp_max_tensor(x, high):
+    return torch.minimum(x, high)
+
+
+@primitive("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
+def where(condition, a, b):
+    dtype = calls.result_type(a, b)
+    return wrap(lib.cse_where(operand(_boolean(condition), torch.bool), operand(a, dtype),
+                              operand(b, dtype)), dtype)
+
+
+@primitive("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(x, mask, value):
+    return wrap(lib.cse_where(operand(mask, torch.bool), operand(value, x.dtype),
+                              operand(x)), x.dtype)
+
+
+@primitive("addcmul")
+def addcmul(x, a, b, value=1):
+    product = a * b
+    return x + (product if value == 1 else product * value)
+
+
+@primitive("addcdiv")
+def addcdiv(x, a, b, value=1):
+    quotient = a / b
+    return x + (quotient if value == 1 else quotient * value)
+
+
+@primitive("lerp.Scalar", "lerp.Tensor")
+def lerp(a, b, weight):
+    return a + (b - a) * weight
+
+
+# ---- types and copies ----
+
+@primitive("_to_copy", "_prims_common.convert")
+def to_copy(x, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False,
+            memory_format=None):
+    dtype = dtype or x.dtype
+    handle = operand(x)
+    if dtype == torch.bool and x.dtype != torch.bool:
+        return x != 0
+    return wrap(calls.cast_handle(handle, dtype), dtype)
+
+
+@primitive("clone", "alias", "lift_fresh", "contiguous", "lift_fresh_copy")
+def clone(x, memory_format=None):
+    if calls.numel(x) == 0:
+        return calls.empty(x.shape, x.dtype)
+    return wrap(operand(x), x.dtype)
+
+
+@primitive("detach", "detach_")
+def detach(x):
+    if not x.dtype.is_floating_point:
+        return clone(x)
+    return wrap(lib.cse_stop_gradient(operand(x)), x.dtype)
+
+
+@primitive("copy_")
+def copy_(target, source, non_blocking=False):
+    return write(target, source)
+
+
+@primitive("copy")
+def copy(target, source, non_blocking=False):
+    return wrap(operand(source, target.dtype), target.dtype)
+
+
+@primitive("fill_.Scalar", "fill_.Tensor")
+def fill_(target, value):
+    return write(target, value if is_traced(value) else torch.full((), _scalar_of(value),
+                                                                   dtype=target.dtype))
+
+
+@primitive("zero_")
+def zero_(target):
+    return write(target, torch.zeros((), dtype=target.dtype))
+
+
+def _filled(x, value, dtype):
+    return wrap(calls.cast_handle(lib.cse_full(calls.c_shape(x.shape if is_traced(x) else x),
+                                               float(value)), dtype), dtype)
+
+
+@primitive("zeros_like", "empty_like")
+def zeros_like(x, dtype=None, **_):
+    return _filled(x, 0, dtype or x.dtype)
+
+
+@primitive("ones_like")
+def ones_like(x, dtype=None, **_):
+    return _filled(x, 1, dtype or x.dtype)
+
+
+@primitive("full_like")
+def full_like(x, value, dtype=None, **_):
+    if is_traced(value):
+        return value.to(dtype or x.dtype).expand(x.shape)
+    return _filled(x, value, dtype or x.dtype)
+
+
+@primitive("new_zeros", "new_empty")
+def new_zeros(x, size, dtype=None, **_):
+    return _filled(size, 0, dtype or x.dtype)
+
+
+@primitive("new_ones")
+def new_ones(x, size, dtype=None, **_):
+    return _filled(size, 1, dtype or x.dtype)
+
+
+@primitive("new_full")
+def new_full(x, size, value, dtype=None, **_):
+    return _filled(size, value, dtype or x.dtype)
+
+
+@primitive("scalar_tensor")
+def scalar_tensor(value, dtype=None, **_):
+    return wrap(operand(value, dtype), dtype)
+
+
+# ---- shapes ----
+
+def _view(x):
+    x.is_view = True
+    return x
+
+
+@primitive("view.default", "_unsafe_view", "reshape", "_reshape_alias")
+def view(x, size, *_):
+    return _view(calls.reshape(x, size))
+
+
+@primitive("unsqueeze")
+def unsqueeze(x, dim):
+    dim = dim % (x.dim() + 1)
+    return _view(calls.reshape(x, [*x.shape[:dim], 1, *x.shape[dim:]]))
+
+
+@primitive("squeeze.default")
+def squeeze(x):
+    return _view(calls.reshape(x, [s for s in x.shape if s != 1]))
+
+
+@primitive("squeeze.dim", "squeeze.dims")
+def squeeze_dim(x, dim):
+    dims = {d % max(x.dim(), 1) for d in ([dim] if isinstance(dim, int) else dim)}
+    return _view(calls.reshape(x, [s for i, s in enumerate(x.shape) if i not in dims or s != 1]))
+
+
+@primitive("t")
+def t(x):
+    return x if x.dim() < 2 else _view(calls.transpose(x, [1, 0]))
+
+
+@primitive("transpose.int")
+def transpose(x, a, b):
+    order = list(range(x.dim()))
+    if not order:
+        return x
+    order[a], order[b] = order[b], order[a]
+    return _view(calls.transpose(x, order))
+
+
+@primitive("permute")
+def permute(x, dims):
+    return _view(calls.transpose(x, [d % x.dim() for d in dims]))
+
+
+@primitive("expand")
+def expand(x, size, implicit=False):
+    missing = len(size) - x.dim()
+    sizes = [x.shape[i - missing] if s == -1 else s for i, s in enumerate(size)]
+    if tuple(sizes) == tuple(x.shape):
+        return _view(wrap(operand(x), x.dtype))
+    return _view(wrap(lib.cse_broadcast_to(operand(x), calls.c_shape(sizes)), x.dtype))
+
+
+@primitive("repeat")
+def repeat(x, counts):
+    x = calls.reshape(x, [1] * (len(counts) - x.dim()) + list(x.shape))
+    return wrap(lib.cse_repeat(operand(x), ffi.new("int64_t[]", list(counts))), x.dtype)
+
+
+@primitive("repeat_interleave.self_int")
+def repeat_interleave(x, count, dim=None, output_size=None):
+    if dim is None:
+        x, dim = calls.reshape(x, [-1]), 0
+    return wrap(lib.cse_repeat_interleave(operand(x), dim, count), x.dtype)
+
+
+@primitive("select.int")
+def select(x, dim, index):
+    dim %= x.dim()
+    index %= x.shape[dim]
+    part = lib.cse_slice_axis(operand(x), dim, index, index + 1)
+    return _view(calls.reshape(wrap(part, x.dtype),
+                               [s for i, s in enumerate(x.shape) if i != dim]))
+
+
+@primitive("slice.Tensor")
+def slice_(x, dim=0, start=None, end=None, step=1):
+    dim %= x.dim()
+    size = x.shape[dim]
+    begin, stop, stride = slice(start, None if end is None or end > size else end,
+                                step).indices(size)
+    count = max(0, -(-(stop - begin) // stride))
+    if count == 0:
+        return calls.empty([0 if i == dim else s for i, s in enumerate(x.shape)], x.dtype)
+    if count == size:
+        return _view(wrap(operand(x), x.dtype))
+    starts, stops, steps = [0] * x.dim(), list(x.shape), [1] * x.dim()
+    starts[dim], stops[dim], steps[dim] = begin, stop, stride
+    return _view(wrap(lib.cse_slice(operand(x), ffi.new("int64_t[]", starts),
+                                    ffi.new("int64_t[]", stops), ffi.new("int64_t[]", steps)),
+                      x.dtype))
+
+
+@primitive("split.Tensor")
+def split(x, size, dim=0):
+    return tuple(slice_(x, dim, i, i + size) for i in range(0, x.shape[dim], size))
+
+
+@primitive("split_with_sizes")
+def split_with_sizes(x, sizes, dim=0):
+    parts, begin = [], 0
+    for size in sizes:
+        parts.append(slice_(x, dim, begin, begin + size))
+        begin += size
+    return tuple(parts)
+
+
+@primitive("unbind.int")
+def unbind(x, dim=0):
+    return tuple(select(x, dim, i) for i in range(x.shape[dim]))
+
+
+@primitive("cat")
+def cat(tensors, dim=0):
+    kept = [t for t in tensors if calls.numel(t) > 0]
+    if not kept:
+        return tensors[0]
+    dtype = calls.result_type(*kept)
+    if len(kept) == 1:
+        return wrap(operand(kept[0], dtype), dtype)
+    return wrap(lib.cse_concat(calls.handles(kept, dtype), len(kept), dim), dtype)
+
+
+@primitive("stack")
+def stack(tensors, dim=0):
+    dtype = calls.result_type(*tensors)
+    return wrap(lib.cse_stack(calls.handles(tensors, dtype), len(tensors), dim), dtype)
+
+
+@primitive("flip")
+def flip(x, dims):
+    return wrap(lib.cse_flip(operand(x), ffi.new("int[]", list(dims)), len(dims)), x.dtype)
+
+
+@primitive("roll")
+def roll(x, shifts, dims=()):
+    if not dims:
+        return calls.reshape(roll(calls.reshape(x, [-1]), shifts, [0]), x.shape)
+    for shift, dim in zip(shifts, dims):
+        x = wrap(lib.cse_roll(operand(x), dim, shift), x.dtype)
+    return x
+
+
+@primitive("tril")
+def tril(x, diagonal=0):
+    return wrap(lib.cse_tril(operand(x), diagonal), x.dtype)
+
+
+@primitive("triu")
+def triu(x, diagonal=0):
+    return wrap(lib.cse_triu(operand(x), diagonal), x.dtype)
+
+
+@primitive("constant_pad_nd")
+def constant_pad_nd(x, pad, value=0):
+    from cstorch import composites
+    return composites.pad(x, pad, "constant", value)
+
+
+# ---- indices ----
+
+@primitive("index_select")
+def index_select(x, dim, index):
+    return wrap(lib.cse_index_select(operand(x), dim, operand(index, torch.int32)), x.dtype)
+
+
+@primitive("gather")
+def gather(x, dim, index, sparse_grad=False):
+    dim %= x.dim()
+    if any(x.shape[i] != index.shape[i] for i in range(x.dim()) if i != dim):
+        for i in range(x.dim()):
+            if i != dim and index.shape[i] < x.shape[i]:
+                x = slice_(x, i, 0, index.shape[i])
+    return wrap(lib.cse_take_along(operand(x), operand(index, torch.int32), dim), x.dtype)
+
+
+@primitive("embedding")
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    return wrap(lib.cse_embedding(operand(weight), operand(indices, torch.int32)), weight.dtype)
+
+
+@primitive("index.Tensor")
+def index(x, indices):
+    given = [(i, ix) for i, ix in enumerate(indices) if ix is not None]
+    for _, ix in given:
+        if ix.dtype in (torch.bool, torch.uint8) and is_traced(ix):
+            refuse_value(ix, "an index by a mask, whose shape depends on values (use torch.where)")
+    if len(given) == 1 and given[0][1].dtype != torch.bool:
+        dim, ix = given[0]
+        flat = ix.reshape(-1) if isinstance(ix, torch.Tensor) else ix
+        chosen = index_select(x, dim, flat)
+        return calls.reshape(chosen, [*x.shape[:dim], *ix.shape, *x.shape[dim + 1:]])
+    dims = [i for i, _ in given]
+    if dims != list(range(len(dims))) or any(ix.dtype == torch.bool for _, ix in given):
+        return NotImplemented
+    flat, stride = None, 1
+    for dim, ix in reversed(given):
+        term = torch.where(ix < 0, ix + x.shape[dim], ix) * stride
+        flat = term if flat is None else flat + term
+        stride *= x.shape[dim]
+    rows = calls.reshape(x, [stride, *x.shape[len(dims):]])
+    return wrap(lib.cse_gather(operand(rows), operand(flat, torch.int32)), x.dtype)
+
+
+@primitive("scatter_add")
+def scatter_add(x, dim, index, source):
+    if tuple(index.shape) != tuple(source.shape):
+        return NotImplemented
+    added = lib.cse_scatter_add_along(operand(source, x.dtype), operand(index, torch.int32), dim,
+                                      x.shape[dim])
+    return x + wrap(added, x.dtype)
+
+
+@primitive("scatter.src", "scatter.value")
+def scatter(x, dim, index, source):
+    values = operand(source, x.dtype) if is_traced(source) else \
+        calls.cast_handle(lib.cse_full(calls.c_shape(index.shape), float(_scalar_of(source))),
+                          x.dtype)
+    return wrap(lib.cse_scatter_along(operand(x), operand(index, torch.int32), values, dim),
+                x.dtype)
+
+
+@primitive("argmax")
+def argmax(x, dim=None, keepdim=False):
+    return _arg(lib.cse_argmax, x, dim, keepdim)
+
+
+@primitive("argmin")
+def argmin(x, dim=None, keepdim=False):
+    return _arg(lib.cse_argmin, x, dim, keepdim)
+
+
+def _arg(call, x, dim, keepdim):
+    if dim is None:
+        x, dim, keepdim = calls.reshape(x, [-1]), 0, False
+    found = wrap(call(operand(x), dim), torch.int64)
+    return calls.reshape(found, [1 if i == dim % x.dim() else s for i, s in enumerate(x.shape)]) \
+        if keepdim else found
+
+
+@primitive("topk")
+def topk(x, k, dim=-1, largest=True, sorted=True):
+    if not largest:
+        return NotImplemented
+    indices = wrap(lib.cse_top_k(operand(x), dim, k), torch.int64)
+    return gather(x, dim, indices), indices
+
+
+@primitive("sort.default", "sort.stable")
+def sort(x, dim=-1, descending=False, stable=True, **_):
+    indices = wrap(lib.cse_argsort(operand(x), dim, descending), torch.int64)
+    return wrap(lib.cse_sort(operand(x), dim, descending), x.dtype), indices
+
+
+@primitive("cumsum")
+def cumsum(x, dim, dtype=None):
+    dtype = dtype or (x.dtype if x.dtype.is_floating_point else torch.int64)
+    return wrap(lib.cse_cumsum(operand(x, dtype), dim), dtype)
+
+
+# ---- reductions ----
+
+def _reduced(call, x, dims, keepdim, dtype):
+    if dims is not None and not isinstance(dims, int) and len(dims) == 0:
+        dims = None
+    axes, count = calls.axes_of(x.dim(), dims)
+    return wrap(call(operand(x, dtype), axes, count, keepdim), dtype)
+
+
+def _sum_type(x, dtype):
+    return dtype or (x.dtype if x.dtype.is_floating_point else torch.int64)
+
+
+@primitive("sum.default")
+def sum_all(x, dtype=None):
+    return _reduced(lib.cse_sum, x, None, False, _sum_type(x, dtype))
+
+
+@primitive("sum.dim_IntList")
+def sum_dims(x, dim, keepdim=False, dtype=None):
+    return _reduced(lib.cse_sum, x, dim, keepdim, _sum_type(x, dtype))
+
+
+@primitive("mean.default")
+def mean_all(x, dtype=None):
+    return _reduced(lib.cse_mean, x, None, False, dtype or calls.float_type(x.dtype))
+
+
+@primitive("mean.dim")
+def mean_dims(x, dim, keepdim=False, dtype=None):
+    return _reduced(lib.cse_mean, x, dim, keepdim, dtype or calls.float_type(x.dtype))
+
+
+@primitive("amax")
+def amax(x, dim=(), keepdim=False):
+    return _extreme(lib.cse_max, x, dim, keepdim)
+
+
+@primitive("amin")
+def amin(x, dim=(), keepdim=False):
+    return _extreme(lib.cse_min, x, dim, keepdim)
+
+
+def _extreme(call, x, dim, keepdim):
+    if not x.dtype.is_floating_point:
+        return _reduced(call, x.to(torch.float32), dim, keepdim, torch.float32).to(x.dtype)
+    return _reduced(call, x, dim, keepdim, x.dtype)
+
+
+@primitive("max.default")
+def max_all(x):
+    return amax(x)
+
+
+@primitive("min.default")
+def min_all(x):
+    return amin(x)
+
+
+@primitive("max.dim")
+def max_dim(x, dim, keepdim=False):
+    return amax(x, [dim], keepdim), argmax(x, dim, keepdim)
+
+
+@primitive("min.dim")
+def min_dim(x, dim, keepdim=False):
+    return amin(x, [dim], keepdim), argmin(x, dim, keepdim)
+
+
+@primitive("any.default", "any.dim", "any.dims")
+def any_(x, dim=None, keepdim=False):
+    axes, count = calls.axes_of(x.dim(), dim)
+    return wrap(lib.cse_any(operand(x), axes, count, keepdim), torch.bool)
+
+
+@primitive("all.default", "all.dim", "all.dims")
+def all_(x, dim=None, keepdim=False):
+    axes, count = calls.axes_of(x.dim(), dim)
+    return wrap(lib.cse_all(operand(x), axes, count, keepdim), torch.bool)
+
+
+@primitive("prod.dim_int", "prod.default")
+def prod(x, dim=None, keepdim=False, dtype=None):
+    if dim is None:
+        x, dim = calls.reshape(x, [-1]), 0
+    return wrap(lib.cse_prod(operand(x), dim, keepdim), x.dtype)
+
+
+@primitive("var.correction")
+def var(x, dim=None, correction=1, keepdim=False):
+    axes, count = calls.axes_of(x.dim(), dim)
+    return wrap(lib.cse_var(operand(x), axes, count, int(1 if correction is None else correction),
+                            keepdim), x.dtype)
+
+
+@primitive("std.correction")
+def std(x, dim=None, correction=1, keepdim=False):
+    axes, count = calls.axes_of(x.dim(), dim)
+    return wrap(lib.cse_std(operand(x), axes, count, int(1 if correction is None else correction),
+                            keepdim), x.dtype)
+
+
+@primitive("linalg_vector_norm")
+def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
+    if ord == 2:
+        return torch.sqrt(_reduced(lib.cse_sum, x * x, dim, keepdim, x.dtype))
+    if ord == 1:
+        return _reduced(lib.cse_sum, torch.abs(x), dim, keepdim, x.dtype)
+    if ord == math.inf:
+        return _reduced(lib.cse_max, torch.abs(x), dim, keepdim, x.dtype)
+    return NotImplemented
+
+
+@primitive("_softmax")
+def softmax(x, dim, half_to_float=False):
+    return wrap(lib.cse_softmax(operand(x), dim), x.dtype)
+
+
+@primitive("_log_softmax")
+def log_softmax(x, dim, half_to_float=False):
+    return wrap(lib.cse_log_softmax(operand(x), dim), x.dtype)
+
+
+# ---- products ----
+
+@primitive("mm", "bmm", "matmul")
+def matmul(a, b):
+    dtype = calls.result_type(a, b)
+    if a.dim() < 2 or b.dim() < 2:
+        return NotImplemented
+    return wrap(lib.cse_matmul(operand(a, dtype), operand(b, dtype), False, False), dtype)
+
+
+@primitive("addmm", "baddbmm")
+def addmm(bias, a, b, beta=1, alpha=1):
+    product = matmul(a, b)
+    product = product if alpha == 1 else product * alpha
+    return product + (bias if beta == 1 else bias * beta)
+
+
+@primitive("dot", "vdot")
+def dot(a, b):
+    return (a * b).sum()
+
+
+@primitive("mv")
+def mv(a, b):
+    return (a * b).sum(-1)
+
+
+@primitive("convolution")
+def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    from cstorch import composites
+    if transposed and len(stride) == 2:
+        return composites.conv_transpose2d(x, weight, bias, stride, padding, output_padding,
+                                           groups, dilation)
+    if transposed:
+        return NotImplemented
+    call = composites.conv2d if len(stride) == 2 else composites.conv1d
+    return call(x, weight, bias, stride, padding, dilation, groups)
+
+
+# ---- random numbers ----
+
+def _tracer():
+    from cstorch import traced
+    return traced.active
+
+
+@primitive("bernoulli.p")
+def bernoulli(x, p, generator=None):
+    return wrap(lib.cse_bernoulli_like(operand(x), _tracer().stream("bernoulli"), p), x.dtype)
+
+
+@primitive("bernoulli_.float")
+def bernoulli_(x, p=0.5, generator=None):
+    return write(x, bernoulli(x, p))
+
+
+@primitive("rand_like")
+def rand_like(x, **_):
+    return wrap(lib.cse_random_uniform_like(operand(x), _tracer().stream("uniform"), 0, 1),
+                torch.float32)
+
+
+@primitive("randn_like")
+def randn_like(x, **_):
+    return wrap(lib.cse_random_normal_like(operand(x), _tracer().stream("normal"), 0, 1),
+                torch.float32)
+
+
+@primitive("uniform_")
+def uniform_(x, low=0.0, high=1.0, generator=None):
+    return write(x, wrap(lib.cse_random_uniform_like(operand(x), _tracer().stream("uniform"), low,
+                                                     high), torch.float32))
+
+
+@primitive("normal_")
+def normal_(x, mean=0.0, std=1.0, generator=None):
+    return write(x, wrap(lib.cse_random_normal_like(operand(x), _tracer().stream("normal"), mean,
+                                                    std), torch.float32))
+
+
+@primitive("_local_scalar_dense", "item", "is_nonzero", "equal")
+def value_of(x, *_):
+    refuse_value(x, "a read of its value")
+
+
+@primitive("nonzero", "_unique2", "masked_select", "unique_dim")
+def shape_by_value(x, *_, **__):
+    refuse_value(x, "an operation whose shape depends on values")
+
+
+def is_known(name):
+    """Whether there is a rule for an operation by its base name."""
+    return any(n.split(".")[0] == name for n in RULES)
+
+
+_ = Traced

@@ -1,0 +1,420 @@
+"""Executions: the loop over a data loader, the traced step, and closures.
+
+The first pass through the loop's body traces the step; the engine runs it from then on. Each later
+pass gets the same values of the step to hold, and closures are called with real ones after the body,
+in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
+"""
+import functools
+import gc
+import json
+
+import torch
+from torch.utils import _pytree as pytree
+
+from csengine import library
+from csengine.library import check, ffi, lib, text
+from cstorch import calls, messages
+from cstorch import session as session_module
+from cstorch import traced as traced_module
+from cstorch.traced import Traced, is_traced
+from cstorch.tracer import Tracer
+
+WAIT_MS = 100  # between looks for signals
+
+
+class Output:
+    """A value of the step that leaves it."""
+
+    def __init__(self, execution, handle, dtype):
+        self.execution = execution
+        self.handle = handle
+        self.dtype = dtype
+
+    def value(self):
+        """A tensor with the value of the step that stands, or the last one; None before."""
+        shape = ffi.new("cse_shape *")
+        dtype = ffi.new("cse_dtype *")
+        view = lib.cse_output_view(self.handle, shape, dtype)
+        if view == ffi.NULL:
+            return self.execution.last_values.get(id(self))
+        sizes = [shape.dims[i] for i in range(shape.rank)]
+        count = 1
+        for size in sizes:
+            count *= size
+        kept = calls.TORCH_DTYPES[dtype[0]]
+        raw = bytearray(ffi.buffer(view, count * lib.cse_dtype_size(dtype[0])))
+        return torch.frombuffer(raw, dtype=kept).reshape(sizes).to(self.dtype)
+
+
+class Execution:
+    """One pass over a data loader, from the first step to the last.
+
+    Attributes:
+        step: number of the step whose body runs, from 1; with training, over the whole run.
+    """
+
+    def __init__(self, session, loader, count, checkpoint_steps=0, activation_steps=0):
+        self.session = session
+        self.loader = loader
+        self.count = count
+        self.checkpoint_steps = checkpoint_steps or 0
+        self.activation_steps = activation_steps or 0
+        self.loop = None
+        self.error = None
+        self.function = None
+        self.results = None
+        self.pending = []
+        self.traced_closures = []
+        self.outputs = []
+        self.last_values = {}
+        self.at_checkpoint = self.at_activation = False
+        self.delivering = False
+        self.event = None
+        self.step = 0
+        self.keep = []
+
+    # ---- the loop ----
+
+    def __iter__(self):
+        if self.session.execution is not None:
+            raise RuntimeError("a loop over a data loader is inside of another one: executions come "
+                               "one after the other; end the outer loop first")
+        self.session.execution = self
+        finished = False
+        try:
+            for number in range(1, self.count + 1):
+                self.number = number
+                yield Batch(self)
+                if not self._after_body():
+                    break
+            finished = True
+        finally:
+            self.end(raising=finished)
+
+    def _after_body(self):
+        """The body of the loop is over: waits for its step, where there is something to see, and
+        calls the closures. False: the execution is over."""
+        if self.loop is None:
+            raise messages.TraceError(
+                "the body of the loop called no function that @cstorch.trace (or "
+                "@cstorch.compile_step) decorates, so that there is no step to run")
+        if self.session.settings.get("validate_only") or self.session.settings.get("compile_only"):
+            self.pending.clear()
+            return self._next() != "end"
+        step = self.start + self.number
+        if self.event is None or self.event < step:
+            found = self._next()
+            if found == "end":
+                return False
+            self.event = lib.cse_execution_step(self.loop)
+            self.at_activation = lib.cse_execution_at_activation(self.loop)
+            self.at_checkpoint = lib.cse_execution_at_checkpoint(self.loop)
+        self.step = step
+        pending, self.pending = self.pending, []
+        if self.event == step:
+            self._deliver(self.traced_closures + pending)
+        return True
+
+    def _next(self):
+        while True:
+            found = lib.cse_execution_next(self.loop, WAIT_MS)
+            if found == lib.CSE_NEXT_STEP:
+                return "step"
+            if found == lib.CSE_NEXT_END:
+                return "end"
+            if found == lib.CSE_NEXT_FAILED:
+                self._fail()
+
+    def _fail(self):
+        failure = self.error
+        loop = ffi.new("cse_loop **", self.loop)
+        self.loop = None
+        status = lib.cse_execution_end(loop)
+        if failure is not None:
+            self.error = None
+            raise failure
+        raise library.error(status)
+
+    def _deliver(self, closures):
+        self.delivering = True
+        pulled = False
+        try:
+            for closure in closures:
+                if closure.on_checkpoint and not self.at_checkpoint:
+                    continue
+                if not closure.on_checkpoint and not self.at_activation:
+                    continue
+                if self.at_checkpoint and not pulled:
+                    self.session.pull()
+                    pulled = True
+                closure.call()
+        finally:
+            self.delivering = False
+
+    def end(self, raising=True):
+        """Ends the execution; before its last step it stops after the step in flight."""
+        if self.session.execution is not self:
+            return
+        self.session.execution = None
+        self.session.last_execution = self
+        if self.loop is None:
+            return
+        for output in self.outputs:
+            value = output.value()
+            if value is not None:
+                self.last_values[id(output)] = value
+        loop = ffi.new("cse_loop **", self.loop)
+        self.loop = None
+        status = lib.cse_execution_end(loop)
+        self.session.pull()
+        for metric in self.session.metrics:
+            metric._keep_value()
+        if raising:
+            check(status)
+
+    # ---- the trace ----
+
+    def begin(self, function, args, kwargs):
+        """Traces the step and begins to run it."""
+        self.function = function
+        self.session.open()
+        # The engine's workers must find the values that the program's tensors have now.
+        self.session.push()
+        self.start = lib.cse_global_step()
+        options = {"num_steps": self.count, "checkpoint_steps": self.checkpoint_steps,
+                   "activation_steps": self.activation_steps}
+        kept = ffi.new("char[]", json.dumps(self.loader.settings()).encode())
+        options["input"] = kept
+        executor = lib.cse_executor_new(ffi.new("cse_executor_options *", options))
+        if executor == ffi.NULL:
+            self.session.check()
+        handle = ffi.new_handle(self)
+        self.keep += [handle, kept]
+        self.arguments = (args, kwargs)
+        self.loop = lib.cse_execution_begin(executor, lib.csengine_trace_step, handle)
+        if self.error is not None:
+            self._fail()
+        if self.loop == ffi.NULL:
+            self.loop = None
+            self.session.check()
+        if not self.trained:
+            self.start = 0
+        return self.results
+
+    def trace(self, step):
+        """Called by the engine: runs the program's function on traced values."""
+        args, kwargs = self.arguments
+        tracer = Tracer(self.session, step, self.loader.microbatches())
+        self.tracer = tracer
+        try:
+            with tracer:
+                args, kwargs = pytree.tree_map_only(
+                    Batch, lambda batch: batch.traced(step), (args, kwargs),
+                    is_leaf=lambda v: isinstance(v, Batch))
+                results = self.function(*args, **kwargs)
+                tracer.raise_unsupported()
+                tracer.assign_states()
+                for metric in self.session.metrics:
+                    metric._leave_step(tracer)
+                self.results = pytree.tree_map(lambda v: self.output_of(tracer, v), results)
+                for closure in self.traced_closures:
+                    closure.prepare(self, tracer)
+            self.trained = bool(tracer.gradients) or getattr(tracer, "trains", False)
+            if self.trained:
+                lib.cse_step_train(step)
+            scalar = self._loss(results)
+            return scalar if scalar is not None else ffi.NULL
+        except BaseException as error:  # noqa: B902 - it goes on in the caller
+            self.error = error
+            self.trained = False
+            return lib.cse_step_input(step, b"the step was not traced")
+
+    def _loss(self, results):
+        """The first scalar float that the function returned: it is watched."""
+        for value in pytree.tree_leaves(results):
+            if is_traced(value) and value.dim() == 0 and value.dtype == torch.float32 and \
+                    value.handle is not None:
+                return value.handle
+        return None
+
+    def output_of(self, tracer, value):
+        """The same value as one that can be read when a step stands."""
+        if not is_traced(value):
+            if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
+                value = tracer.shadow(self.session.state_of(value))
+            else:
+                return value
+        if value.output is not None:
+            return value
+        handle = value.handle
+        scalar_mean = value.dim() == 0 and value.dtype == torch.float32
+        if not (scalar_mean and lib.cse_tensor_is_batch(handle)):
+            try:
+                handle = tracer.whole(value, "the value that leaves the step,")
+            except messages.TraceError as error:
+                value.output = Unreadable(str(error))
+                return value
+        kept = lib.cse_step_output(tracer.step, ffi.NULL, handle)
+        if kept == ffi.NULL:
+            raise messages.TraceError(text(lib.cse_error_message()) or "")
+        result = Traced(value.handle, value.shape, value.dtype)
+        result.label = value.label
+        result.output = Output(self, kept, value.dtype)
+        self.outputs.append(result.output)
+        return result
+
+
+class Unreadable:
+    """What leaves the step and has no one value: reading it tells why."""
+
+    def __init__(self, why):
+        self.why = why
+
+    def value(self):
+        raise messages.TraceError(self.why)
+
+
+class Batch:
+    """The batch of a step, as the loop's body gets it: a traced function takes it as its argument."""
+
+    def __init__(self, execution):
+        self.execution = execution
+
+    def traced(self, step):
+        """The batch as the data loader makes it, of traced tensors of one microbatch."""
+        return self.execution.loader.traced_batch(step)
+
+    def __iter__(self):
+        raise messages.TraceError(
+            f"{messages.place_text()}the batch was unpacked outside of the step: give it whole to "
+            "the function that @cstorch.trace decorates, and unpack it there", [messages.place()])
+
+    __getitem__ = __len__ = lambda self, *_: self.__iter__()
+
+
+# ---- the decorators ----
+
+def trace(function):
+    """Decorates the step: its body is traced once, in the first pass through the loop, and run by
+    the engine for each step. Returns what the body returns; read values in a step closure."""
+
+    @functools.wraps(function)
+    def step(*args, **kwargs):
+        session = session_module.current
+        execution = session.execution
+        _refuse_loader(function, args, kwargs)
+        if traced_module.active is not None:
+            return function(*args, **kwargs)
+        if execution is None:
+            raise messages.TraceError(
+                f"{messages.place_text()}{function.__name__} was called outside of a loop over a "
+                "data loader: `for batch in executor: " + function.__name__ + "(batch)`",
+                [messages.place()])
+        if execution.loop is None:
+            return execution.begin(function, args, kwargs)
+        if execution.function is not function:
+            raise messages.TraceError(
+                f"{messages.place_text()}a loop has one traced function: {function.__name__} was "
+                f"called, and {execution.function.__name__} was before; make one function of both",
+                [messages.place()])
+        return execution.results
+
+    step.__wrapped__ = function
+    return step
+
+
+def _refuse_loader(function, args, kwargs):
+    from cstorch.utils.data import DataExecutor, DataLoader
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, (DataLoader, DataExecutor)):
+            raise messages.TraceError(
+                f"{messages.place_text()}{function.__name__} was called with the data loader; pass "
+                "the batch", [messages.place()])
+
+
+compile_step = trace
+
+
+class Closure:
+    """One call of a closure, which waits for its step."""
+
+    def __init__(self, function, args, kwargs, on_checkpoint):
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.on_checkpoint = on_checkpoint
+
+    def prepare(self, execution, tracer):
+        """The values that it asks for leave the step."""
+        self.args, self.kwargs = pytree.tree_map(
+            lambda v: execution.output_of(tracer, v), (self.args, self.kwargs))
+
+    def call(self):
+        args, kwargs = pytree.tree_map(_real, (self.args, self.kwargs))
+        self.function(*args, **kwargs)
+
+
+def _real(value):
+    if not is_traced(value):
+        return value
+    if value.output is None:
+        raise messages.TraceError("a closure was given a value that the step neither returned nor "
+                                  "gave to a closure: return it from the traced function")
+    return value.output.value()
+
+
+def _closure(function, on_checkpoint):
+    @functools.wraps(function)
+    def closure(*args, **kwargs):
+        execution = session_module.current.execution
+        if execution is None or execution.delivering:
+            args, kwargs = pytree.tree_map(
+                lambda v: _real(v) if is_traced(v) else v, (args, kwargs))
+            return function(*args, **kwargs)
+        waiting = Closure(function, args, kwargs, on_checkpoint)
+        if traced_module.active is not None:
+            execution.traced_closures.append(waiting)
+        else:
+            execution.pending.append(waiting)
+        return None
+
+    return closure
+
+
+def step_closure(function):
+    """Decorates a function that sees values: a call waits until its step is done, on activation
+    steps; traced arguments become tensors with values."""
+    return _closure(function, False)
+
+
+def checkpoint_closure(function):
+    """The same for checkpoint steps alone, on which states can be read and saved."""
+    return _closure(function, True)
+
+
+# ---- what the engine calls ----
+
+@ffi.def_extern()
+def csengine_trace_step(step, self):
+    return ffi.from_handle(self).trace(step)
+
+
+@ffi.def_extern()
+def csengine_trace_backward(self, request):
+    from cstorch import composites
+    try:
+        ffi.from_handle(self)(request)
+    except BaseException as error:  # noqa: B902 - it goes on in the caller
+        execution = session_module.current.execution
+        if execution is not None and execution.error is None:
+            execution.error = error
+        lib.cse_item(request.outputs[0])
+    del composites
+
+
+@ffi.def_extern()
+def csengine_choose_elements(self, request):
+    ffi.from_handle(self)(request)
+
+
+_ = gc

@@ -1,0 +1,169 @@
+"""Metrics of an evaluation: the engine's, and a base class for those of a program."""
+import json
+
+import torch
+
+from csengine.library import check, ffi, lib
+from cstorch import calls, messages
+from cstorch import session as session_module
+from cstorch import traced
+from cstorch.traced import is_traced
+
+__all__ = ["AccuracyMetric", "DiceCoefficientMetric", "FBetaScoreMetric", "MeanMetric", "Metric",
+           "MeanIOUMetric", "PerplexityMetric", "PrecisionAtKMetric", "RecallAtKMetric",
+           "compute_all_metrics", "get_all_metrics"]
+
+
+class Metric:
+    """A metric that a program writes: states in init_state, tensor operations in update.
+
+    A subclass registers tensors (self.register_state("total", torch.zeros(()))), changes them in
+    update(*args), and returns its value in compute(). What depends on the batch is summed over it by
+    cstorch.batch_sum where a step has several microbatches.
+    """
+
+    def __init__(self, name=None, *_, **__):
+        self.name = name or type(self).__name__
+        self._states = {}
+        self._output = None
+        self._kept = None
+        session = session_module.current
+        self.init_state()
+        session.metrics.append(self)
+
+    def init_state(self):
+        pass
+
+    def _open(self):
+        """Called when the session is opened."""
+
+    def reset(self):
+        """The states as they were at first."""
+        with torch.no_grad():
+            for name, first in self._states.items():
+                getattr(self, name).copy_(first)
+
+    def register_state(self, name, tensor, persistent=False):
+        self._states[name] = tensor.clone()
+        setattr(self, name, tensor)
+        session_module.current.add_state(f"metrics.{self.name}.{name}", tensor)
+
+    def update(self, *args, **kwargs):
+        raise NotImplementedError
+
+    def compute(self):
+        raise NotImplementedError
+
+    def __call__(self, *args, **kwargs):
+        if traced.active is None:
+            raise messages.TraceError(f"{messages.place_text()}the metric {self.name} was called "
+                                      "outside of a step", [messages.place()])
+        with traced.active.again():
+            self.update(*args, **kwargs)
+            self._value = self.compute()
+        self._tracer = traced.active
+        return self._value
+
+    def _leave_step(self, tracer):
+        if getattr(self, "_tracer", None) is tracer:
+            self._output = session_module.current.execution.output_of(tracer, self._value)
+
+    def _keep_value(self):
+        if self._output is not None and self._output.output is not None:
+            value = self._output.output.value()
+            if value is not None:
+                self._kept = float(value)
+
+    def __float__(self):
+        self._keep_value()
+        if self._kept is None:
+            raise RuntimeError(f"the metric {self.name} has no value yet: it has one after a step "
+                               "that updates it")
+        return self._kept
+
+
+class EngineMetric(Metric):
+    """A metric of the engine (`csengine list metrics`)."""
+
+    engine_name = None
+    arguments = ()
+
+    def __init__(self, name=None, compute_on_system=True, **settings):
+        self.settings = settings
+        self.handle = None
+        super().__init__(name or self.engine_name)
+
+    def _open(self):
+        if self.handle is None:
+            self.handle = lib.cse_configure_metric(self.engine_name.encode(), self.name.encode(),
+                                                   json.dumps(self.settings).encode())
+            if self.handle == ffi.NULL:
+                session_module.current.check()
+
+    def reset(self):
+        if self.handle is not None:
+            check(lib.cse_metric_reset(self.handle))
+
+    def __call__(self, *args, **kwargs):
+        given = list(args)
+        for name in self.arguments[len(args):]:
+            if name in kwargs:
+                given.append(kwargs.pop(name))
+        if kwargs:
+            raise TypeError(f"{type(self).__name__}: unknown arguments {', '.join(kwargs)}; "
+                            f"accepted: {', '.join(self.arguments)}")
+        given = [g for g in given if g is not None]
+        if not any(is_traced(g) for g in given):
+            raise messages.TraceError(f"{messages.place_text()}the metric {self.name} was called "
+                                      "outside of a step", [messages.place()])
+        handles = [self._operand(i, g) for i, g in enumerate(given)]
+        return calls.wrap(lib.cse_metric_update_array(
+            self.handle, ffi.new("cse_tensor *[]", handles), len(handles)), torch.float32)
+
+    def _operand(self, index, value):
+        whole = self.arguments[index] in ("labels", "predictions") and \
+            self.engine_name not in ("auc", "precision_at_k", "recall_at_k") or \
+            self.arguments[index] == "labels"
+        return calls.operand(value, torch.int32 if whole else torch.float32)
+
+    def _leave_step(self, tracer):
+        pass
+
+    def _keep_value(self):
+        pass
+
+    def compute(self):
+        return float(self)
+
+    def __float__(self):
+        value = ffi.new("double *")
+        if self.handle is None:
+            raise RuntimeError(f"the metric {self.name} has no value before the first step")
+        check(lib.cse_metric_value(self.handle, value))
+        return value[0]
+
+
+def _metric(name, engine_name, *arguments):
+    return type(name, (EngineMetric,), {"engine_name": engine_name, "arguments": arguments,
+                                        "__doc__": EngineMetric.__doc__})
+
+
+AccuracyMetric = _metric("AccuracyMetric", "accuracy", "labels", "predictions", "weights")
+PerplexityMetric = _metric("PerplexityMetric", "perplexity", "labels", "loss", "weights")
+MeanMetric = _metric("MeanMetric", "mean", "value", "weight")
+DiceCoefficientMetric = _metric("DiceCoefficientMetric", "dice", "labels", "predictions", "weights")
+MeanIOUMetric = _metric("MeanIOUMetric", "mean_iou", "labels", "predictions", "weights")
+FBetaScoreMetric = _metric("FBetaScoreMetric", "f_beta", "labels", "predictions", "weights")
+PrecisionAtKMetric = _metric("PrecisionAtKMetric", "precision_at_k", "labels", "predictions",
+                             "weights")
+RecallAtKMetric = _metric("RecallAtKMetric", "recall_at_k", "labels", "predictions", "weights")
+
+
+def get_all_metrics():
+    """Name -> metric of all there are."""
+    return {m.name: m for m in session_module.current.metrics}
+
+
+def compute_all_metrics():
+    """Name -> value."""
+    return {m.name: float(m) for m in session_module.current.metrics}

@@ -1,0 +1,167 @@
+"""The base of optimizers that a program writes: states in preinitialize, tensor operations in step."""
+import json
+
+import torch
+
+from csengine.library import lib
+from cstorch import calls, messages
+from cstorch import session as session_module
+from cstorch import traced
+
+
+class Optimizer(torch.optim.Optimizer):
+    """Base class of optimizers whose step is traced.
+
+    A subclass makes its states in preinitialize (self.state[p]["momentum"] = torch.zeros_like(p))
+    and writes its step with tensor operations; Python's conditions may not depend on tensors.
+    `self.param_groups[i]["lr"]` is a number, or what the learning rate schedule gives.
+
+    Args:
+        params: parameters, or dictionaries of groups.
+        defaults: settings of groups.
+        enable_global_step: keep a step counter in self.state[p]["step"] of each parameter.
+    """
+
+    def __init__(self, params, defaults, enable_global_step=False):
+        self.enable_global_step = enable_global_step
+        self._scheduler = None
+        self._declared = False
+        super().__init__(params, defaults)
+        with torch.no_grad():
+            if enable_global_step:
+                for group in self.param_groups:
+                    for parameter in group["params"]:
+                        self.state[parameter]["step"] = torch.zeros((), dtype=torch.float32)
+            self.preinitialize()
+        session_module.current.optimizers.append(self)
+
+    def preinitialize(self):
+        """Makes the optimizer's states; nowhere else may a state be made."""
+
+    def state_names_to_sparsify(self):
+        """Names of the states that sparsity masks with their parameter."""
+        return []
+
+    def increment_global_step(self, p):
+        self.state[p]["step"] += 1.0
+        return self.state[p]["step"]
+
+    # ---- states ----
+
+    def _names(self):
+        session = session_module.current
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = session.state_of(parameter)
+                if state is None:
+                    raise messages.TraceError(
+                        f"{type(self).__name__}: a parameter {messages.describe(parameter)} belongs "
+                        "to no compiled model: call cstorch.compile(model) before the first step")
+                yield parameter, state.name
+
+    def _declare(self):
+        if self._declared:
+            return
+        self._declared = True
+        session = session_module.current
+        for parameter, name in list(self._names()):
+            for key, value in self.state[parameter].items():
+                if isinstance(value, torch.Tensor):
+                    state = session.add_state(
+                        f"optimizer.{name.removeprefix('model.')}.{key}", value)
+                    if state.handle is None:
+                        session._declare(state)
+
+    def _check_new_states(self):
+        for parameter, name in self._names():
+            for key, value in self.state[parameter].items():
+                if isinstance(value, torch.Tensor) and \
+                        session_module.current.state_of(value) is None:
+                    raise messages.TraceError(
+                        f"optimizer state {key!r} of {name.removeprefix('model.')} was created "
+                        "inside the step; create it in preinitialize()")
+
+    # ---- in a step ----
+
+    def zero_grad(self, set_to_none=True):
+        if traced.active is not None:
+            for parameter, name in self._names():
+                traced.active.gradients.pop(name, None)
+
+    def _gradients(self):
+        tracer = traced.active
+        return [tracer.gradients[name] for _, name in self._names() if name in tracer.gradients]
+
+    def _step_if_finite(self, scaler):
+        """The step, undone where a gradient is not finite."""
+        tracer = traced.active
+        finite = calls.wrap(lib.cse_grad_scaler_finite(scaler.handle), torch.bool)
+        before = {}
+        session = session_module.current
+        for parameter, _ in self._names():
+            tensors = [parameter, *[v for v in self.state[parameter].values()
+                                    if isinstance(v, torch.Tensor)]]
+            for tensor in tensors:
+                shadow = tracer.shadow(session.state_of(tensor))
+                before[shadow.state.name] = (shadow, shadow.handle)
+        self.step()
+        for shadow, handle in before.values():
+            if shadow.handle != handle:
+                shadow.handle = lib.cse_where(finite.handle, shadow.handle, handle)
+
+    def state_dict(self):
+        names = dict(self._names())
+        return {"state": {names[p].removeprefix("model."): dict(values)
+                          for p, values in self.state.items()},
+                "param_groups": [{k: v for k, v in group.items() if k != "params" and
+                                  isinstance(v, (int, float, str, bool, tuple, list, type(None)))}
+                                 for group in self.param_groups]}
+
+    def load_state_dict(self, state_dict):
+        names = {name.removeprefix("model."): p for p, name in self._names()}
+        with torch.no_grad():
+            for name, values in state_dict["state"].items():
+                for key, value in values.items():
+                    if isinstance(self.state[names[name]].get(key), torch.Tensor):
+                        self.state[names[name]][key].copy_(value)
+
+    @classmethod
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        step = cls.__dict__.get("step")
+        if step is not None and not getattr(step, "is_checked", False):
+            cls.step = _checked(step)
+
+
+def _checked(step):
+    """The step of a subclass, with the learning rate of its schedule, and a check of new states."""
+    def checked(self, *args, **kwargs):
+        tracer = traced.active
+        if tracer is None:
+            raise messages.TraceError(
+                f"{messages.place_text()}{type(self).__name__}.step() was called outside of a step: "
+                "call it in the function that @cstorch.trace decorates", [messages.place()])
+        tracer.trains = True
+        saved = []
+        if self._scheduler is not None:
+            for index, group in enumerate(self.param_groups):
+                for name, value in self._scheduler._values(self, index).items():
+                    saved.append((group, name, group.get(name)))
+                    group[name] = value
+        try:
+            with tracer.again():
+                result = step(self, *args, **kwargs)
+        finally:
+            for group, name, value in saved:
+                group[name] = value
+        self._check_new_states()
+        if self._scheduler is not None:
+            self._scheduler._move()
+        return result
+
+    checked.is_checked = True
+    checked.hooked = True
+    return checked
+
+
+_ = json

@@ -1,0 +1,260 @@
+"""The session: what cstorch.configure and cstorch.backend set, and the states of all models.
+
+There is one in a process, as in the engine. The engine's session is opened when it is first needed,
+so that configure may be called at any time before.
+"""
+import collections
+import dataclasses
+import json
+import os
+import sys
+import weakref
+
+import torch
+
+from csengine import library
+from csengine.library import check, ffi, lib
+from cstorch import calls, messages
+
+MODEL_DIR = "./model_dir"
+
+
+@dataclasses.dataclass(eq=False)
+class State:
+    """A tensor of the program that is carried from step to step.
+
+    Attributes:
+        name: its name in checkpoints, as "model.fc1.weight".
+        tensor: the program's tensor.
+        trainable: whether gradients are taken with respect to it.
+        handle: the engine's cse_state; None until the session is open.
+        version: of the tensor's content, when both were last equal.
+    """
+
+    name: str
+    tensor: torch.Tensor
+    trainable: bool
+    handle: object = None
+    version: int = -1
+
+
+def _text(value):
+    return ffi.NULL if value is None else ffi.new("char[]", os.fspath(value).encode())
+
+
+class Session:
+    """See the module.
+
+    Attributes:
+        states: State objects in the order of their declaration.
+        settings: what configure was given.
+    """
+
+    FIELDS = ("model_dir", "compile_dir", "compile_only", "validate_only", "num_csx",
+              "num_workers_per_csx", "max_wgt_servers", "weight_grad_reduce", "weight_update",
+              "precision", "numerics", "recompute", "portable", "seed", "job_labels",
+              "job_priority", "job_time_sec", "dashboard", "no_run_store")
+    # Settings of other hardware or of other ways to start processes: no effect here.
+    HINTS = ("mount_dirs", "python_paths", "transfer_processes", "max_act_per_csx", "mgmt_address",
+             "mgmt_namespace", "credentials_path", "fabric_type_blacklist", "disable_version_check",
+             "num_act_servers", "debug_args", "use_cstorch_optimizer_step", "cbfloat16", "log_steps")
+
+    def __init__(self):
+        self.settings = {}
+        self.precision = {}
+        self.is_open = False
+        self.states = []
+        self.models = []
+        self.metrics = []
+        self.optimizers = []
+        self.execution = None
+        self.last_execution = None
+        self._by_tensor = {}
+        self._by_name = {}
+        self._modules = weakref.WeakKeyDictionary()
+
+    # ---- settings ----
+
+    def configure(self, **settings):
+        """Sets what the session is opened with."""
+        unknown = [n for n in settings if n not in self.FIELDS and n not in self.HINTS]
+        if unknown:
+            raise TypeError(f"configure() has no argument {unknown[0]!r}; accepted: "
+                            + ", ".join(sorted(self.FIELDS)))
+        given = {n: v for n, v in settings.items() if v is not None and n in self.FIELDS}
+        if self.is_open and any(self.settings.get(n) != v for n, v in given.items()):
+            raise RuntimeError(
+                "configure() was called after the first execution: a process has one session, whose "
+                "settings stay; start another process, or call cstorch.finish() first")
+        self.settings.update(given)
+
+    def _labels(self, labels):
+        kept = [_text(label) for label in labels]
+        self._kept += kept
+        return ffi.new("char *[]", [*kept, ffi.NULL])
+
+    def open(self):
+        """Opens the engine's session, and declares the states that there are by now."""
+        if not self.is_open:
+            self._open()
+        for state in self.states:
+            if state.handle is None:
+                self._declare(state)
+        for model in self.models:
+            model.declare()
+        for optimizer in self.optimizers:
+            optimizer._declare()
+        for metric in self.metrics:
+            metric._open()
+        os.environ["CSTORCH_PATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
+
+    def _open(self):
+        values = dict(self.settings)
+        self._kept = []
+        fields = {}
+        for name, value in values.items():
+            if name == "job_labels":
+                value = self._labels(value)
+            elif name in ("precision", "numerics", "recompute"):
+                continue
+            elif isinstance(value, (str, os.PathLike)):
+                value = _text(value)
+            fields[name] = value
+            self._kept.append(value)
+        precision = {**self.precision, **(values.get("precision") or {})}
+        for name, value in (("precision", precision), ("numerics", values.get("numerics")),
+                            ("recompute", values.get("recompute"))):
+            if value:
+                fields[name] = _text(value if isinstance(value, str) else json.dumps(value))
+        program = library.program()
+        if program is not None:
+            fields["worker_executable"] = _text(program)
+        check(lib.cse_configure(ffi.new("cse_configuration *", fields)))
+        self.is_open = True
+
+    def finish(self):
+        """Releases the engine's session and forgets all states."""
+        if self.execution is not None:
+            self.execution.end()
+        if self.is_open:
+            lib.cse_finish()
+        self.__init__()
+
+    def check(self):
+        """Raises the session's first failure."""
+        check(lib.cse_session_status())
+
+    # ---- states ----
+
+    def add_state(self, name, tensor, trainable=False):
+        """Declares a tensor of the program as a state."""
+        known = self.state_of(tensor)
+        if known is not None:
+            return known
+        if name in self._by_name:
+            raise ValueError(f"two states have the name {name!r}")
+        if tensor.dtype not in (torch.float32, torch.int32, torch.int64):
+            raise messages.TraceError(
+                f"{name} is {messages.describe(tensor)}; states are float32, int32 or int64: "
+                + ("convert the model with .float(); precision is chosen by cstorch.amp and the "
+                   "configuration" if tensor.dtype.is_floating_point else "convert it"))
+        state = State(name, tensor, trainable)
+        self.states.append(state)
+        self._by_tensor[id(tensor)] = state
+        self._by_name[name] = state
+        return state
+
+    def state_of(self, tensor):
+        """The state of a tensor of the program, or None."""
+        return self._by_tensor.get(id(tensor))
+
+    def trainable_states(self):
+        return [s for s in self.states if s.trainable and s.tensor.requires_grad]
+
+    def _declare(self, state):
+        with torch._C.DisableTorchFunction():
+            shape = calls.c_shape(state.tensor.shape)
+        state.handle = lib.cse_state_new(
+            state.name.encode(), shape, calls.c_dtype(state.tensor.dtype),
+            ffi.new("cse_initializer *", {"kind": lib.CSE_INIT_CONSTANT})[0])
+        if state.handle == ffi.NULL:
+            self.check()
+
+    def push(self):
+        """Gives the engine the states that the program changed since they were last equal."""
+        for state in self.states:
+            if state.version == state.tensor._version:
+                continue
+            values = state.tensor.detach()
+            values = values.to(torch.int32 if not values.dtype.is_floating_point
+                               else torch.float32).contiguous()
+            check(lib.cse_state_set(state.handle, ffi.from_buffer(values.numpy()),
+                                    values.numel() * 4))
+            state.version = state.tensor._version
+
+    def pull(self):
+        """Gives the program's tensors the values that the engine has; False where it has none."""
+        with torch.no_grad():
+            for state in self.states:
+                if state.handle is None:
+                    continue
+                size = calls.numel(state.tensor) * 4
+                view = lib.cse_state_view(state.handle)
+                if view == ffi.NULL:
+                    return False
+                dtype = torch.float32 if state.tensor.dtype.is_floating_point else torch.int32
+                values = torch.frombuffer(ffi.buffer(view, size), dtype=dtype) if size else None
+                if values is not None:
+                    state.tensor.copy_(values.reshape(state.tensor.shape))
+                state.version = state.tensor._version
+        return True
+
+    # ---- modules ----
+
+    def add_model(self, model):
+        self.models.append(model)
+        for name, module in model.module.named_modules():
+            self._modules[module] = name
+
+    def module_name(self, module):
+        """The dotted name of a module in its model; "" for the model and for others."""
+        return self._modules.get(module, "")
+
+
+class Model:
+    """A module whose parameters are states."""
+
+    def __init__(self, session, module, prefix):
+        self.module = module
+        self.handle = None
+        self.session = session
+        self.parameters = []
+        for name, parameter in module.named_parameters():
+            self.parameters.append(session.add_state(f"{prefix}.{name}", parameter, True))
+        kept = set(module.state_dict(keep_vars=True))
+        for name, buffer in module.named_buffers():
+            if name in kept and buffer.dtype in (torch.float32, torch.int32, torch.int64):
+                session.add_state(f"{prefix}.{name}", buffer)
+        session.add_model(self)
+
+    def declare(self):
+        if self.handle is not None:
+            return
+        states = [s.handle for s in self.parameters]
+        self.handle = lib.cse_compile(lib.cse_model_from_states(
+            type(self.module).__name__.encode(), ffi.new("cse_state *[]", states or [ffi.NULL]),
+            len(states)))
+
+
+current = Session()
+
+
+def reset_after_fork():
+    """A child of fork has no session: the workers and the memory are its parent's."""
+    current.execution = None
+    current.is_open = False
+    current.forked = True
+
+
+os.register_at_fork(after_in_child=reset_after_fork)
+Output = collections.namedtuple("Output", "handle dtype")

@@ -1,0 +1,88 @@
+"""configure, backend, compile: what is set up before the first step."""
+import torch
+
+from cstorch import session as session_module
+from cstorch.session import Model
+
+
+def configure(**settings):
+    """Sets how the run is executed: model_dir, compile_dir, compile_only, validate_only, num_csx,
+    num_workers_per_csx, max_wgt_servers, checkpoint_steps, precision, seed, job_labels, ...
+
+    Before the first execution. checkpoint_steps is the default of the data loaders. Settings of
+    other hardware (mount_dirs, transfer_processes, ...) have no effect.
+    """
+    session = session_module.current
+    session.checkpoint_steps = settings.pop("checkpoint_steps", None) or getattr(
+        session, "checkpoint_steps", 0)
+    session.configure(**settings)
+
+
+class Backend:
+    """What cstorch.backend gives: a name, and where tensors are made."""
+
+    def __init__(self, name, **settings):
+        self.name = name
+        self.device = torch.device("cpu")
+        self.torch_device = torch.device("cpu")
+        self.is_csx = name.upper() == "CSX"
+        cluster = settings.pop("cluster_config", None)
+        if cluster is not None:
+            settings = {**cluster.settings(), **settings}
+        configure(**settings)
+
+    def __repr__(self):
+        return f"cstorch.backend({self.name!r})"
+
+
+def backend(backend_type="CSX", *, artifact_dir=None, model_dir=None, **settings):
+    """The backend by name; "CSX", "CPU" and "GPU" all mean this engine. `settings` as those of
+    configure, or cluster_config=ClusterConfig(...)."""
+    if backend_type.upper() not in ("CSX", "CPU", "GPU", "WSE_WS"):
+        raise ValueError(f"no backend {backend_type!r}; accepted: CSX, CPU")
+    where = model_dir or artifact_dir
+    return Backend(backend_type, **({"model_dir": str(where)} if where else {}), **settings)
+
+
+def compile(model, backend=None):
+    """Prepares a module for tracing: its parameters and buffers become states of the run, named
+    model.NAME in checkpoints. Returns the module. Nothing is compiled before the first step."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"compile() takes a torch.nn.Module, not {type(model).__name__}")
+    if hasattr(model, "_orig_mod"):
+        model = model._orig_mod
+    if isinstance(model, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
+        model = model.module
+    session = session_module.current
+    known = [m for m in session.models if m.module is model]
+    if not known:
+        count = len(session.models)
+        Model(session, model, "model" if count == 0 else f"model{count}")
+    return model
+
+
+def use_cs():
+    """True: steps are traced and run by the engine."""
+    return True
+
+
+def current_torch_device():
+    """Where tensors of a program are."""
+    return torch.device("cpu")
+
+
+def current_executor():
+    """The execution whose loop runs; None outside of any."""
+    return session_module.current.execution
+
+
+def finish():
+    """Ends the session: states, models and settings are forgotten, and another one may begin."""
+    session_module.current.finish()
+
+
+def ops():
+    """Names of the PyTorch functions and primitive operations that a step may use."""
+    from cstorch import aten, composites
+    composite = {getattr(f, "__name__", str(f)) for f in composites.RULES}
+    return sorted(composite | set(aten.ops()))

@@ -1,0 +1,89 @@
+"""The tensor of a traced step: it has a shape and a type, and no value."""
+import torch
+
+from cstorch import messages
+
+# The tracer that is at work; set by cstorch.tracer.
+active = None
+
+
+class Traced(torch.Tensor):
+    """A value of the step that is being traced.
+
+    Attributes:
+        handle: the cse_tensor; NULL where the tensor has no elements.
+        is_view: whether it shares its elements with another one in PyTorch.
+        state: the state that it stands for, or None.
+        label: how messages call it.
+    """
+
+    @staticmethod
+    def __new__(cls, handle, shape, dtype):
+        return torch.Tensor._make_wrapper_subclass(cls, shape, dtype=dtype, device="cpu",
+                                                   requires_grad=False)
+
+    def __init__(self, handle, shape, dtype):
+        self.handle = handle
+        self.is_view = False
+        self.state = None
+        self.label = ""
+        self.stand_in_cache = None
+        self.output = None
+
+    def stand_in(self):
+        """A tensor without storage of this shape and type, to ask PyTorch for its rules."""
+        if self.stand_in_cache is None:
+            self.stand_in_cache = torch.empty(self.shape, dtype=self.dtype, device="meta")
+        return self.stand_in_cache
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if active is None:
+            return _outside(func, args, kwargs or {})
+        return active.function(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if active is None:
+            raise messages.TraceError(
+                f"{messages.place_text()}{func} was called on a value of a step outside of it: "
+                "compute in the function that @cstorch.trace decorates, and read values in a "
+                "@cstorch.step_closure")
+        return active.dispatch(func, args, kwargs or {})
+
+    def __repr__(self, **_):
+        if self.output is not None and active is None:
+            value = self.output.value()
+            if value is not None:
+                return repr(value)
+        return (f"traced tensor {self.label + ' ' if self.label else ''}"
+                f"{messages.describe(self)}: no value here; read it in a @cstorch.step_closure")
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(repr(self), "")
+
+
+def _outside(func, args, kwargs):
+    """An attribute of a step's value after the step was traced (its shape, its type), or, of what
+    the step returned, a computation with its value where there is one."""
+    values = [a for a in args if isinstance(a, Traced)]
+    if values and all(v.output is not None and v.output.value() is not None for v in values):
+        return func(*[a.output.value() if isinstance(a, Traced) else a for a in args], **kwargs)
+    with torch._C.DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
+def is_traced(value):
+    """Whether it is a tensor of the step."""
+    return isinstance(value, Traced)
+
+
+def refuse_value(tensor, what):
+    """The error of a read: the value is not known while the step is traced."""
+    name = f" ({tensor.label})" if tensor.label else ""
+    raise messages.TraceError(
+        f"{messages.place_text()}{what}: the value of a traced tensor {messages.describe(tensor)}"
+        f"{name} is not known while the step is traced. Choose with torch.where, or read it in a "
+        "@cstorch.step_closure.", [messages.place()])

@@ -1,0 +1,294 @@
+"""The tracer: each PyTorch call of a step becomes calls of the engine.
+
+Two layers see a call. A function mode sees what the program wrote (torch.nn.functional.linear,
+Tensor.add_, Tensor.backward): the table of cstorch.composites maps what the engine computes as one
+operation. What is not in it is executed by PyTorch down to its primitive operations (aten), which
+Traced.__torch_dispatch__ sees: the table of cstorch.aten maps these; others are decomposed by
+PyTorch's own rules until they are. Tensors with values that meet no traced one are computed with at
+once, and become constants where they meet one.
+
+Parameters, buffers and optimizer states stay the program's own tensors: wherever one is an argument,
+its traced counterpart takes its place, which reads the state at first and holds what was last
+assigned to it.
+"""
+import types
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from csengine.library import ffi, lib
+from cstorch import aten, calls, composites, messages
+from cstorch import traced as traced_module
+from cstorch.traced import Traced, is_traced
+
+# Names that Python functions of PyTorch ask whether an argument overrides them.
+_ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
+
+def contains_traced(value):
+    """Whether there is a traced tensor in nested arguments."""
+    if isinstance(value, Traced):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(contains_traced(v) for v in value)
+    if isinstance(value, dict):
+        return any(contains_traced(v) for v in value.values())
+    return False
+
+
+class FunctionMode(TorchFunctionMode):
+    """Gives each PyTorch call of a thread to the tracer."""
+
+    def __init__(self, tracer):
+        super().__init__()
+        self.tracer = tracer
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return self.tracer.function(func, args, kwargs or {})
+
+
+class Tracer:
+    """One step while it is traced.
+
+    Attributes:
+        step: the cse_step.
+        session: the cstorch.session.Session.
+        gradients: state name -> traced gradient, as `.grad` of its parameter gives it.
+    """
+
+    def __init__(self, session, step, microbatches):
+        self.session = session
+        self.step = step
+        self.microbatches = microbatches
+        self.shadows = {}
+        self.gradients = {}
+        self.streams = {}
+        self.scopes = []
+        self.unsupported = {}
+        self.keep = []  # objects that callbacks of the engine point to
+        self._bodies = {}
+        self._names = {}
+
+    # ---- what takes the place of the program's tensors ----
+
+    def shadow(self, state):
+        """The traced value of a state at this place of the step."""
+        found = self.shadows.get(state.name)
+        if found is None:
+            found = calls.wrap(lib.cse_read(state.handle), state.tensor.dtype)
+            found.state = state
+            found.label = state.name
+            found.read = found.handle
+            self.shadows[state.name] = found
+        return found
+
+    def map_in(self, value):
+        """Arguments with traced values in the place of states."""
+        if isinstance(value, torch.Tensor):
+            if isinstance(value, Traced):
+                return value
+            state = self.session.state_of(value)
+            if state is not None:
+                return self.shadow(state)
+            if isinstance(value, torch.nn.Parameter) and value.requires_grad:
+                raise messages.TraceError(
+                    f"{messages.place_text()}a parameter {messages.describe(value)} belongs to no "
+                    "compiled model: give the module that holds it to cstorch.compile before the "
+                    "step", [messages.place()])
+            return value
+        if type(value) is tuple:
+            return tuple(self.map_in(v) for v in value)
+        if type(value) is list:
+            return [self.map_in(v) for v in value]
+        if type(value) is dict:
+            return {k: self.map_in(v) for k, v in value.items()}
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*[self.map_in(v) for v in value])
+        return value
+
+    # ---- calls ----
+
+    def at(self):
+        """Tells the engine where the program is, for its messages."""
+        frame = messages.user_frame()
+        if frame is not None:
+            lib.cse_at(frame.f_code.co_filename.encode(), frame.f_lineno)
+
+    def _body(self, func):
+        """A Python function of PyTorch that takes its arguments as they are; None for others."""
+        if func not in self._bodies:
+            body = None
+            asks = getattr(getattr(func, "__code__", None), "co_names", ())
+            if isinstance(func, types.FunctionType) and any(n in asks for n in _ASKING):
+                seen = dict(func.__globals__)
+                seen.update({n: lambda *_: False for n in _ASKING})
+                body = types.FunctionType(func.__code__, seen, func.__name__, func.__defaults__,
+                                          func.__closure__)
+                body.__kwdefaults__ = func.__kwdefaults__
+            self._bodies[func] = body
+        return self._bodies[func]
+
+    def function(self, func, args, kwargs):
+        """A call as the program wrote it."""
+        args, kwargs = self.map_in(tuple(args)), self.map_in(dict(kwargs))
+        rule = composites.RULES.get(func)
+        has_traced = contains_traced(args) or contains_traced(kwargs)
+        if rule is not None and has_traced:
+            self.at()
+            result = rule(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        if has_traced and getattr(func, "__name__", "").startswith("_foreach_"):
+            return composites.for_each(func.__name__, args, kwargs)
+        body = self._body(func) if has_traced else None
+        if body is not None:
+            with FunctionMode(self):
+                return body(*args, **kwargs)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+
+    def dispatch(self, func, args, kwargs):
+        """A primitive operation."""
+        rule = aten.rule_of(func)
+        if rule is not None:
+            self.at()
+            result = rule(*self.map_in(tuple(args)), **self.map_in(dict(kwargs)))
+            if result is not NotImplemented:
+                return result
+        if func._schema.is_mutable:
+            return aten.in_place(self, func, args, kwargs)
+        decomposed = aten.decompose(func, args, kwargs)
+        if decomposed is not NotImplemented:
+            return decomposed
+        return self.refuse(func, args, kwargs)
+
+    def refuse(self, func, args, kwargs):
+        """Notes an operation that the engine has not, and goes on with a stand-in for its result, so
+        that all of a step are told together."""
+        described = ", ".join(messages.describe(a) for a in args if isinstance(a, torch.Tensor))
+        where = messages.place()
+        name = str(func).removesuffix(".default")
+        self.unsupported.setdefault((where, name), described)
+        try:
+            with torch._C.DisableTorchFunction():
+                metas = torch.utils._pytree.tree_map(
+                    lambda v: v.stand_in() if isinstance(v, Traced) else v, (args, kwargs))
+                result = func(*metas[0], **metas[1])
+        except Exception:  # a shape that depends on values
+            self.raise_unsupported()
+        return torch.utils._pytree.tree_map(self._stand_for, result)
+
+    def _stand_for(self, value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        if calls.numel(value) == 0:
+            return calls.empty(value.shape, value.dtype)
+        return calls.wrap(calls.cast_handle(lib.cse_full(calls.c_shape(value.shape), 0.0),
+                                            value.dtype), value.dtype)
+
+    def raise_unsupported(self):
+        """Raises what refuse noted, if anything."""
+        if not self.unsupported:
+            return
+        lines = [f"{messages.place_text(where)}{name} is not supported on {described or 'this'}"
+                 f"{aten.nearest(name)}" for (where, name), described in self.unsupported.items()]
+        raise messages.UnsupportedError(
+            "\n".join(lines) + "\ncstorch.ops() lists what is supported",
+            [where for where, _ in self.unsupported])
+
+    # ---- names ----
+
+    def stream(self, kind):
+        """A name for random numbers: the module's path and which call of it this is."""
+        scope = ".".join(self.scopes)
+        key = (scope, kind)
+        count = self.streams[key] = self.streams.get(key, -1) + 1
+        return f"{scope + '.' if scope else ''}{kind}{count if count else ''}".encode()
+
+    def enter_module(self, module, _args=None):
+        """A module's forward begins."""
+        name = self.session.module_name(module)
+        outer = self.scopes[-1] if self.scopes else ""
+        inner = name
+        for scope in reversed(self._open):
+            if scope and name.startswith(scope + "."):
+                inner = name[len(scope) + 1:]
+                break
+        self._open.append(name)
+        self.scopes.append(inner)
+        del outer
+        if inner:
+            lib.cse_scope_enter(self.step, inner.encode())
+
+    def leave_module(self, _module, _args=None, _result=None):
+        """A module's forward is over."""
+        inner = self.scopes.pop()
+        self._open.pop()
+        if inner:
+            lib.cse_scope_leave(self.step, inner.encode())
+
+    # ---- the trace ----
+
+    def __enter__(self):
+        from torch.nn.modules import module as modules
+        self._open = []
+        self._entered = [
+            torch.no_grad(),
+            FunctionMode(self),
+            composites.Replaced(self),
+        ]
+        self._hooks = [
+            modules.register_module_forward_pre_hook(self.enter_module),
+            modules.register_module_forward_hook(self.leave_module, always_call=True),
+        ]
+        traced_module.active = self
+        for context in self._entered:
+            context.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        for context in reversed(self._entered):
+            context.__exit__(*error)
+        for hook in self._hooks:
+            hook.remove()
+        traced_module.active = None
+        return False
+
+    def again(self):
+        """The function mode, for callbacks that the engine makes while it is off."""
+        return FunctionMode(self)
+
+    # ---- values that leave the step ----
+
+    def whole(self, value, what):
+        """The handle of a value of the whole step; what depends on the microbatch is the value of
+        the batch only where the batch is one microbatch."""
+        handle = calls.operand(value)
+        if not lib.cse_tensor_is_batch(handle):
+            return handle
+        if self.microbatches > 1:
+            raise messages.TraceError(
+                f"{what} {messages.describe(value)} depends on the microbatch, and a step has "
+                f"{self.microbatches}: sum it over the batch with cstorch.batch_sum(x), or take the "
+                "mean with cstorch.batch_mean(x), or leave out micro_batch_size")
+        dtype = lib.cse_tensor_dtype(handle)
+        total = lib.cse_batch_sum(handle if dtype == lib.CSE_FLOAT32
+                                  else lib.cse_cast(handle, lib.CSE_FLOAT32))
+        return total if dtype == lib.CSE_FLOAT32 else lib.cse_cast(total, dtype)
+
+    def assign_states(self):
+        """Gives the states what the step assigned to them."""
+        for shadow in self.shadows.values():
+            if shadow.handle == shadow.read:
+                continue
+            handle = self.whole(shadow, f"the new value of {shadow.state.name}")
+            lib.cse_assign(shadow.state.handle,
+                           calls.cast_handle(handle, shadow.state.tensor.dtype))
+
+
+def is_mine(value):
+    """Whether a value belongs to the step that is traced now."""
+    return is_traced(value) and traced_module.active is not None and value.output is None
+
+
+NULL = ffi.NULL

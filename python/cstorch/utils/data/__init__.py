@@ -1,0 +1,243 @@
+"""Data loaders of a run: an input function that each input worker calls."""
+import hashlib
+import os
+import pathlib
+import pickle
+import sys
+
+import torch
+from torch.utils import _pytree as pytree
+
+from csengine.library import lib
+from cstorch import calls, messages
+from cstorch import session as session_module
+from cstorch.execution import Execution
+from cstorch.traced import Traced
+from cstorch.utils.data.source import BatchForm, SampleSource
+
+__all__ = ["DataExecutor", "DataLoader", "DistributedSampler", "SyntheticDataset",
+           "compute_num_steps"]
+
+
+class DataLoader:
+    """The data of a run.
+
+    input_fn(*args, **kwargs) returns a torch.utils.data.DataLoader, any iterable of batches, or a
+    dataset with a batch size. It is called here once, to see what a batch is, and in each input
+    worker, which are processes of their own: it and its arguments must be picklable. Of a loader over
+    a data set with a length, the engine chooses the samples by their number (shuffled where the
+    loader shuffles); any other iterable is read from its beginning, in order.
+
+    num_steps, max_steps, num_epochs and steps_per_epoch choose how many steps a loop over it has.
+    micro_batch_size: samples that a step computes with at once; without it, the whole batch.
+    """
+
+    def __init__(self, input_fn, *args, num_steps=None, max_steps=None, num_epochs=None,
+                 steps_per_epoch=None, checkpoint_steps=None, activation_steps=None,
+                 micro_batch_size=None, **kwargs):
+        if not callable(input_fn):
+            raise TypeError(f"DataLoader() takes a function that makes the data, not "
+                            f"{type(input_fn).__name__}: give it `lambda: loader`'s function, "
+                            "DataLoader(make_loader)")
+        if num_steps is not None and (num_epochs is not None or steps_per_epoch is not None):
+            raise ValueError("DataLoader() takes num_steps, or num_epochs and steps_per_epoch, not "
+                             "both")
+        self.input_fn = input_fn
+        self.args = args
+        self.kwargs = kwargs
+        self.num_steps = num_steps
+        self.max_steps = max_steps
+        self.num_epochs = num_epochs
+        self.steps_per_epoch = steps_per_epoch
+        self.checkpoint_steps = checkpoint_steps
+        self.activation_steps = activation_steps
+        self.micro_batch_size = micro_batch_size
+        self._source = None
+
+    # ---- what it holds ----
+
+    @property
+    def source(self):
+        """The SampleSource of this process."""
+        if self._source is None:
+            self._source = SampleSource(self.input_fn, self.args, self.kwargs)
+        return self._source
+
+    @property
+    def batch_size(self):
+        return self.source.batch_size
+
+    def __len__(self):
+        return self.source.batches()
+
+    def microbatches(self):
+        """How many microbatches a step has."""
+        return self.batch_size // (self.micro_batch_size or self.batch_size)
+
+    def settings(self):
+        """The data loader's settings as the engine takes them."""
+        size = self.micro_batch_size or self.batch_size
+        if self.batch_size % size:
+            raise ValueError(f"micro_batch_size {size} does not divide the batch size "
+                             f"{self.batch_size}")
+        session = session_module.current
+        source = self.source
+        settings = {
+            "data_processor": "command",
+            "command": [sys.executable, "-m", "cstorch.worker", self._pickled(session)],
+            "batch_size": self.batch_size,
+            "micro_batch_size": size,
+            "shuffle": source.shuffles,
+        }
+        return settings
+
+    def _pickled(self, session):
+        """A file that input workers make their data of; its name is that of its content."""
+        content = pickled((self.input_fn, self.args, self.kwargs, session.settings.get("seed", 0),
+                           list(sys.path)))
+        folder = pathlib.Path(session.settings.get("model_dir") or session_module.MODEL_DIR) / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"input-{hashlib.sha256(content).hexdigest()[:16]}.pickle"
+        if not path.exists():
+            temporary = path.with_suffix(f".{os.getpid()}")
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        return str(path.resolve())
+
+    def traced_batch(self, step):
+        """A batch of traced tensors: one microbatch."""
+        form = self.source.form
+        size = self.micro_batch_size or self.batch_size
+        leaves = []
+        for index, leaf in enumerate(form.leaves):
+            if not isinstance(leaf, BatchForm.Leaf):
+                leaves.append(leaf)
+                continue
+            handle = lib.cse_step_input(step, str(index).encode())
+            made = calls.wrap(handle)
+            if made.shape[0] != size:
+                raise messages.TraceError(f"a batch of {made.shape[0]} samples where {size} are "
+                                          "expected")
+            made = Traced(handle, made.shape, made.dtype)
+            if lib.cse_tensor_dtype(handle) != calls.c_dtype(leaf.dtype):
+                made = made.to(leaf.dtype)
+            leaves.append(Traced(made.handle, made.shape, leaf.dtype))
+            leaves[-1].label = f"input {form.names[index]}"
+        return pytree.tree_unflatten(leaves, form.spec)
+
+    # ---- the loop ----
+
+    def steps(self):
+        """How many steps a loop over it has."""
+        return compute_num_steps(self, num_steps=self.num_steps, max_steps=self.max_steps,
+                                 num_epochs=self.num_epochs, steps_per_epoch=self.steps_per_epoch)
+
+    def __iter__(self):
+        return iter(DataExecutor(self))
+
+
+class DataExecutor:
+    """A loop over a data loader: `for batch in DataExecutor(loader, num_steps=100)`.
+
+    Args:
+        num_steps: of this loop; None: as the loader says.
+        checkpoint_steps: every so many steps states can be saved, and after the last; 0: never.
+        activation_steps: step closures see every so many steps, and the last; None: each.
+    """
+
+    def __init__(self, dataloader, num_steps=None, checkpoint_steps=None, activation_steps=None,
+                 micro_batch_size=None, **_hints):
+        self.dataloader = dataloader
+        self.num_steps = num_steps
+        self.checkpoint_steps = checkpoint_steps
+        self.activation_steps = activation_steps
+        if isinstance(micro_batch_size, int):
+            dataloader.micro_batch_size = micro_batch_size
+
+    def __len__(self):
+        return self.num_steps if self.num_steps is not None else self.dataloader.steps()
+
+    @property
+    def on_final_iteration(self):
+        execution = session_module.current.execution
+        return execution is not None and execution.number == execution.count
+
+    @property
+    def user_iteration(self):
+        execution = session_module.current.execution
+        return execution.number if execution is not None else 0
+
+    def __iter__(self):
+        session = session_module.current
+        first = [v for v in (self.checkpoint_steps, self.dataloader.checkpoint_steps,
+                             getattr(session, "checkpoint_steps", 0)) if v is not None]
+        return iter(Execution(session, self.dataloader, len(self), first[0] if first else 0,
+                              self.activation_steps or self.dataloader.activation_steps))
+
+
+def compute_num_steps(dataloader, initial_step=0, num_steps=None, max_steps=None, num_epochs=None,
+                      steps_per_epoch=None, **_):
+    """Steps of a loop: num_steps, or num_epochs of steps_per_epoch (or of the loader's length), at
+    most up to the step max_steps."""
+    if num_steps is None and num_epochs is not None:
+        num_steps = num_epochs * (steps_per_epoch or len(dataloader))
+    elif num_steps is None and steps_per_epoch is not None:
+        num_steps = steps_per_epoch
+    if max_steps is not None:
+        left = max_steps - initial_step
+        num_steps = left if num_steps is None else min(num_steps, left)
+    if num_steps is None:
+        num_steps = len(dataloader)
+    return num_steps
+
+
+def pickled(value):
+    """Bytes that an input worker can make the value of: functions of the main program by their
+    code, where cloudpickle is installed."""
+    try:
+        import cloudpickle
+        return cloudpickle.dumps(value)
+    except ImportError:
+        pass
+    try:
+        content = pickle.dumps(value)
+    except Exception as error:
+        raise TypeError(f"the input function or its arguments cannot be sent to the input workers: "
+                        f"{error}; define it in a module (no lambda), or install cloudpickle"
+                        ) from error
+    if b"__main__" in content:
+        raise TypeError("the input function or its arguments are defined in the main program, which "
+                        "input workers do not run: install cloudpickle, or define them in a module "
+                        "that the program imports")
+    return content
+
+
+class DistributedSampler(torch.utils.data.Sampler):
+    """All samples in order: which worker reads which is decided by the engine."""
+
+    def __init__(self, data_source, shuffle=False, seed=None, shard=True, batch_size=None,
+                 drop_last=False, num_samples=None):
+        self.data_source = data_source
+        self.shuffle = shuffle
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class SyntheticDataset(torch.utils.data.Dataset):
+    """Samples of a given form: `sample_spec` is a nested structure of tensors (without the batch
+    axis) or of functions of the sample's number that make them."""
+
+    def __init__(self, sample_spec, num_samples=None):
+        self.sample_spec = sample_spec
+        self.num_samples = num_samples or 1000
+
+    def __len__(self):
+        return self.num_samples
+
+    def __getitem__(self, index):
+        return pytree.tree_map(lambda v: v(index) if callable(v) and not isinstance(
+            v, torch.Tensor) else v, self.sample_spec)

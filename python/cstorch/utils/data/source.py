@@ -1,0 +1,183 @@
+"""Samples by their number, from what an input function returns."""
+import collections
+import dataclasses
+import random
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils.data import (BatchSampler, IterableDataset, RandomSampler, SequentialSampler)
+from torch.utils.data import DataLoader as TorchDataLoader
+
+UNKNOWN_BATCHES = 1 << 20  # of an iterable without a length
+
+
+class BatchForm:
+    """What a batch is: the structure, and type and shape of each tensor.
+
+    Attributes:
+        leaves: a Leaf for each tensor; other values as they are, constants of the step.
+        names: of the leaves, as "1" or "images".
+        spec: of torch's pytree.
+    """
+
+    @dataclasses.dataclass
+    class Leaf:
+        dtype: torch.dtype
+        shape: tuple
+
+    def __init__(self, batch):
+        paths, self.spec = pytree.tree_flatten_with_path(batch)
+        self.leaves = []
+        self.names = []
+        for path, value in paths:
+            value = as_tensor(value)
+            self.names.append(pytree.keystr(path).strip("[]'\"."))
+            if isinstance(value, torch.Tensor) and value.dim() > 0:
+                dtype = torch.float32 if value.dtype == torch.float64 else value.dtype
+                self.leaves.append(self.Leaf(dtype, tuple(value.shape[1:])))
+            else:
+                self.leaves.append(value)
+        if not any(isinstance(leaf, self.Leaf) for leaf in self.leaves):
+            raise TypeError("a batch has no tensor with a batch axis")
+
+
+def as_tensor(value):
+    """Arrays as tensors."""
+    return torch.from_numpy(value) if type(value).__module__ == "numpy" and hasattr(
+        value, "shape") and value.shape else value
+
+
+def seed_sample(seed, epoch, index):
+    """Makes what chance decides about a sample a function of its number."""
+    import numpy
+    mixed = (seed * 1000003 + epoch) * 0x9E3779B97F4A7C15 + index * 0xBF58476D1CE4E5B9
+    mixed &= (1 << 63) - 1
+    random.seed(mixed)
+    numpy.random.seed(mixed & 0xFFFFFFFF)
+    torch.manual_seed(mixed)
+
+
+class SampleSource:
+    """See the module.
+
+    Attributes:
+        batch_size: samples of a global batch.
+        shuffles: whether the engine shuffles the samples.
+        form: BatchForm of its batches.
+    """
+
+    def __init__(self, input_fn, args=(), kwargs=None, seed=0):
+        self.seed = seed
+        self.loader = input_fn(*args, **(kwargs or {}))
+        self.by_index = self._is_by_index(self.loader)
+        self.shuffles = False
+        self._iterator = None
+        self._batches = collections.OrderedDict()
+        if self.by_index:
+            self.batch_size = self.loader.batch_size
+            self.shuffles = isinstance(self.loader.sampler, RandomSampler) or \
+                getattr(self.loader.sampler, "shuffle", False)
+            self.form = BatchForm(self._collated([0], [0]))
+        else:
+            first = self._batch(0, 0)
+            self.form = BatchForm(first)
+            self.batch_size = next(as_tensor(v).shape[0] for v, leaf in zip(
+                pytree.tree_leaves(first), self.form.leaves) if isinstance(leaf, BatchForm.Leaf))
+
+    @staticmethod
+    def _is_by_index(loader):
+        if not isinstance(loader, TorchDataLoader) or isinstance(loader.dataset, IterableDataset):
+            return False
+        plain = (SequentialSampler, RandomSampler)
+        from cstorch.utils.data import DistributedSampler
+        return (loader.batch_size is not None and hasattr(loader.dataset, "__len__")
+                and type(loader.batch_sampler) is BatchSampler
+                and isinstance(loader.sampler, (*plain, DistributedSampler))
+                and not getattr(loader.sampler, "replacement", False))
+
+    def samples(self):
+        """How many samples there are."""
+        if self.by_index:
+            return len(self.loader.dataset)
+        return self.batches() * self.batch_size
+
+    def batches(self):
+        """Whole batches of an epoch."""
+        if self.by_index:
+            return len(self.loader.dataset) // self.batch_size
+        try:
+            return len(self.loader)
+        except TypeError:
+            return UNKNOWN_BATCHES
+
+    # ---- reading ----
+
+    def read(self, samples, epochs):
+        """The tensors of the samples: one for each leaf of the form that is one."""
+        batch = self._collated(samples, epochs) if self.by_index else \
+            self._rows(samples, epochs)
+        values = []
+        for index, (value, leaf) in enumerate(zip(pytree.tree_leaves(batch), self.form.leaves)):
+            if not isinstance(leaf, BatchForm.Leaf):
+                continue
+            value = as_tensor(value)
+            if tuple(value.shape[1:]) != leaf.shape:
+                raise ValueError(
+                    f"input {self.form.names[index]} has the shape {list(leaf.shape)} in the first "
+                    f"sample and {list(value.shape[1:])} in samples {samples[0]} to {samples[-1]}: "
+                    "samples must have one shape; pad them")
+            values.append((str(index), value))
+        return values
+
+    def _collated(self, samples, epochs):
+        kept = []
+        dataset = self.loader.dataset
+        for index, epoch in zip(samples, epochs):
+            seed_sample(self.seed, epoch, index)
+            kept.append(dataset[index])
+        return self.loader.collate_fn(kept)
+
+    def _batch(self, epoch, number):
+        """A batch of an iterable by its number: read from the beginning, and kept for the next
+        microbatches."""
+        key = (epoch, number)
+        if key in self._batches:
+            return self._batches[key]
+        if self._iterator is None or self._at[0] != epoch or self._at[1] > number:
+            seed_sample(self.seed, epoch, 0)
+            self._iterator = iter(self.loader)
+            self._at = (epoch, 0)
+        while True:
+            at = self._at[1]
+            try:
+                batch = next(self._iterator)
+            except StopIteration:
+                raise IndexError(f"the data ended after {at} batches; batch {number} was asked for"
+                                 ) from None
+            self._at = (epoch, at + 1)
+            if at == number:
+                break
+        self._batches[key] = batch
+        while len(self._batches) > 4:
+            self._batches.popitem(last=False)
+        return batch
+
+    def _rows(self, samples, epochs):
+        parts = []
+        begin = 0
+        while begin < len(samples):
+            number = samples[begin] // self.batch_size
+            end = begin
+            while end < len(samples) and samples[end] // self.batch_size == number and \
+                    epochs[end] == epochs[begin]:
+                end += 1
+            rows = [s % self.batch_size for s in samples[begin:end]]
+            batch = self._batch(epochs[begin], number)
+            parts.append(pytree.tree_map(
+                lambda v, rows=rows: as_tensor(v)[rows] if getattr(as_tensor(v), "shape", ())
+                else v, batch))
+            begin = end
+        if len(parts) == 1:
+            return parts[0]
+        return pytree.tree_map(lambda *v: torch.cat(v) if isinstance(v[0], torch.Tensor) else v[0],
+                               *parts)

@@ -11,7 +11,7 @@ import torch
 from csengine.library import ffi, lib
 from cstorch import calls, messages
 from cstorch.calls import binary, operand, unary, wrap
-from cstorch.traced import Traced, is_traced, refuse_value
+from cstorch.traced import Traced, View, is_traced, refuse_value
 
 RULES = {}
 _found = {}
@@ -68,14 +68,20 @@ def write(target, value):
             f"{messages.place_text()}a traced value is written into a tensor "
             f"{messages.describe(target)} that is no part of the step: compute a new tensor, or "
             "make it with torch.zeros_like of a traced one", [messages.place()])
-    if target.is_view:
+    if target.viewed is not None and target.viewed.write is None:
         raise messages.TraceError(
-            f"{messages.place_text()}an in-place operation on a view of a traced tensor is not "
-            "supported: write torch.where(...), or work on the whole tensor", [messages.place()])
+            f"{messages.place_text()}an in-place operation on a view of a traced tensor that shares "
+            "elements with itself (expand) is not supported: write torch.where(...), or clone it "
+            "first", [messages.place()])
     handle = operand(value, target.dtype)
     if calls.shape_of(handle) != tuple(target.shape):
         handle = lib.cse_broadcast_to(handle, calls.c_shape(target.shape))
     target.handle = wrap(handle).handle
+    view = target.viewed
+    if view is not None:
+        changed = view.write(view.base, wrap(target.handle, target.dtype))
+        write(view.base, changed)
+        view.seen = view.base.handle
     return target
 
 
@@ -475,36 +481,53 @@ def scalar_tensor(value, dtype=None, **_):
 
 # ---- shapes ----
 
-def _view(x):
-    x.is_view = True
-    return x
+def _view(result, base, read, write):
+    """The result as a view of `base`."""
+    result.viewed = View(base, read, write)
+    return result
 
 
-@primitive("view.default", "_unsafe_view", "reshape", "_reshape_alias")
+def _reshaped(x, sizes):
+    return _view(calls.reshape(x, sizes), x, lambda base: calls.reshape(base, sizes),
+                 lambda base, value: calls.reshape(value, base.shape))
+
+
+def _transposed(x, order):
+    back = [order.index(i) for i in range(len(order))]
+    return _view(calls.transpose(x, order), x, lambda base: calls.transpose(base, order),
+                 lambda base, value: calls.transpose(value, back))
+
+
+@primitive("view.default", "reshape")
 def view(x, size, *_):
-    return _view(calls.reshape(x, size))
+    return _reshaped(x, size)
+
+
+@primitive("_unsafe_view", "_reshape_alias")
+def unsafe_view(x, size, *_):
+    return calls.reshape(x, size)
 
 
 @primitive("unsqueeze")
 def unsqueeze(x, dim):
     dim = dim % (x.dim() + 1)
-    return _view(calls.reshape(x, [*x.shape[:dim], 1, *x.shape[dim:]]))
+    return _reshaped(x, [*x.shape[:dim], 1, *x.shape[dim:]])
 
 
 @primitive("squeeze.default")
 def squeeze(x):
-    return _view(calls.reshape(x, [s for s in x.shape if s != 1]))
+    return _reshaped(x, [s for s in x.shape if s != 1])
 
 
 @primitive("squeeze.dim", "squeeze.dims")
 def squeeze_dim(x, dim):
     dims = {d % max(x.dim(), 1) for d in ([dim] if isinstance(dim, int) else dim)}
-    return _view(calls.reshape(x, [s for i, s in enumerate(x.shape) if i not in dims or s != 1]))
+    return _reshaped(x, [s for i, s in enumerate(x.shape) if i not in dims or s != 1])
 
 
 @primitive("t")
 def t(x):
-    return x if x.dim() < 2 else _view(calls.transpose(x, [1, 0]))
+    return x if x.dim() < 2 else _transposed(x, [1, 0])
 
 
 @primitive("transpose.int")
@@ -513,12 +536,12 @@ def transpose(x, a, b):
     if not order:
         return x
     order[a], order[b] = order[b], order[a]
-    return _view(calls.transpose(x, order))
+    return _transposed(x, order)
 
 
 @primitive("permute")
 def permute(x, dims):
-    return _view(calls.transpose(x, [d % x.dim() for d in dims]))
+    return _transposed(x, [d % x.dim() for d in dims])
 
 
 @primitive("expand")
@@ -526,8 +549,11 @@ def expand(x, size, implicit=False):
     missing = len(size) - x.dim()
     sizes = [x.shape[i - missing] if s == -1 else s for i, s in enumerate(size)]
     if tuple(sizes) == tuple(x.shape):
-        return _view(wrap(operand(x), x.dtype))
-    return _view(wrap(lib.cse_broadcast_to(operand(x), calls.c_shape(sizes)), x.dtype))
+        return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
+
+    def read(base):
+        return wrap(lib.cse_broadcast_to(operand(base), calls.c_shape(sizes)), base.dtype)
+    return _view(read(x), x, read, None)
 
 
 @primitive("repeat")
@@ -547,9 +573,29 @@ def repeat_interleave(x, count, dim=None, output_size=None):
 def select(x, dim, index):
     dim %= x.dim()
     index %= x.shape[dim]
-    part = lib.cse_slice_axis(operand(x), dim, index, index + 1)
-    return _view(calls.reshape(wrap(part, x.dtype),
-                               [s for i, s in enumerate(x.shape) if i != dim]))
+    part = slice_(x, dim, index, index + 1)
+    return _reshaped(part, [s for i, s in enumerate(x.shape) if i != dim])
+
+
+def _cut(x, dim, begin, stop, stride):
+    starts, stops, steps = [0] * x.dim(), list(x.shape), [1] * x.dim()
+    starts[dim], stops[dim], steps[dim] = begin, stop, stride
+    return wrap(lib.cse_slice(operand(x), ffi.new("int64_t[]", starts), ffi.new("int64_t[]", stops),
+                              ffi.new("int64_t[]", steps)), x.dtype)
+
+
+def _placed(base, value, dim, begin, stop, stride):
+    """The base with other values at the places of a slice."""
+    count, size = value.shape[dim], base.shape[dim]
+    low, high, between = [0] * base.dim(), [0] * base.dim(), [0] * base.dim()
+    low[dim], between[dim] = begin, stride - 1
+    high[dim] = size - begin - ((count - 1) * stride + 1)
+    spread = lib.cse_pad_between(operand(value, base.dtype), ffi.new("int64_t[]", low),
+                                 ffi.new("int64_t[]", high), ffi.new("int64_t[]", between), 0)
+    chosen = torch.zeros(size, dtype=torch.bool)
+    chosen[begin:stop:stride] = True
+    chosen = chosen.reshape([size if i == dim else 1 for i in range(base.dim())])
+    return wrap(lib.cse_where(operand(chosen), spread, operand(base)), base.dtype)
 
 
 @primitive("slice.Tensor")
@@ -562,12 +608,10 @@ def slice_(x, dim=0, start=None, end=None, step=1):
     if count == 0:
         return calls.empty([0 if i == dim else s for i, s in enumerate(x.shape)], x.dtype)
     if count == size:
-        return _view(wrap(operand(x), x.dtype))
-    starts, stops, steps = [0] * x.dim(), list(x.shape), [1] * x.dim()
-    starts[dim], stops[dim], steps[dim] = begin, stop, stride
-    return _view(wrap(lib.cse_slice(operand(x), ffi.new("int64_t[]", starts),
-                                    ffi.new("int64_t[]", stops), ffi.new("int64_t[]", steps)),
-                      x.dtype))
+        return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
+    return _view(_cut(x, dim, begin, stop, stride), x,
+                 lambda base: _cut(base, dim, begin, stop, stride),
+                 lambda base, value: _placed(base, value, dim, begin, stop, stride))
 
 
 @primitive("split.Tensor")

@@ -118,7 +118,8 @@ def operand(value, dtype=None):
         if value.handle == ffi.NULL:
             raise messages.TraceError(f"{messages.place_text()}a tensor without elements, "
                                       f"{messages.describe(value)}, takes no part in a computation")
-        return value.handle if dtype is None else cast_handle(value.handle, dtype)
+        handle = value.current()
+        return handle if dtype is None else cast_handle(handle, dtype)
     if isinstance(value, torch.Tensor):
         return constant_tensor(value, dtype)
     if dtype is None:

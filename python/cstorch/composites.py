@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from csengine.library import ffi, lib
 from cstorch import calls, messages
 from cstorch import traced as traced_module
+from cstorch.aten import write
 from cstorch.traced import Traced, is_traced, refuse_value
 
 RULES = {}
@@ -106,7 +107,7 @@ def _move_statistics(input, running_mean, running_var, momentum):
     lib.cse_batch_statistics(_handle(input), found)
     for running, value in zip((running_mean, running_var), found):
         mean = calls.wrap(lib.cse_batch_mean(value), torch.float32)
-        running.handle = (running * (1 - momentum) + mean * momentum).handle
+        write(running, running * (1 - momentum) + mean * momentum)
 
 
 @composite(F.conv2d, torch.conv2d)
@@ -210,8 +211,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     result = calls.wrap(lib.cse_dropout(_handle(input), p, _tracer().stream("dropout")),
                         input.dtype)
     if inplace:
-        input.handle = result.handle
-        return input
+        return write(input, result)
     return result
 
 
@@ -252,8 +252,7 @@ def gelu(input, approximate="none"):
 def relu(input, inplace=False):
     result = _elementwise(lib.cse_relu, input)
     if inplace:
-        input.handle = result.handle
-        return input
+        return write(input, result)
     return result
 
 
@@ -261,8 +260,7 @@ def relu(input, inplace=False):
 def silu(input, inplace=False):
     result = _elementwise(lib.cse_silu, input)
     if inplace:
-        input.handle = result.handle
-        return input
+        return write(input, result)
     return result
 
 
@@ -533,7 +531,7 @@ def get_data(tensor):
 
 @composite(torch.Tensor.data.__set__)
 def set_data(tensor, value):
-    tensor.handle = calls.operand(value, tensor.dtype)
+    write(tensor, value)
 
 
 @composite(torch.Tensor.requires_grad.__set__, torch.Tensor.requires_grad_)
@@ -681,8 +679,8 @@ def apply_function(function, *args, **kwargs):
     traced = [o for o in outputs if is_traced(o) and o.dtype.is_floating_point]
     if not inputs or not traced:
         return results
-    fresh = [Traced(o.handle, o.shape, o.dtype) for o in traced]
-    given = ffi.new("cse_tensor *[]", [args[i].handle for i in inputs])
+    fresh = [Traced(o.current(), o.shape, o.dtype) for o in traced]
+    given = ffi.new("cse_tensor *[]", [args[i].current() for i in inputs])
     made = ffi.new("cse_tensor *[]", [o.handle for o in fresh])
     shapes = [(args[i].dtype, args[i].shape) for i in inputs]
 

@@ -234,7 +234,7 @@ class Execution:
         for value in pytree.tree_leaves(results):
             if is_traced(value) and value.dim() == 0 and value.dtype == torch.float32 and \
                     value.handle is not None:
-                return value.handle
+                return value.current()
         return None
 
     def output_of(self, tracer, value):
@@ -246,7 +246,7 @@ class Execution:
                 return value
         if value.output is not None:
             return value
-        handle = value.handle
+        handle = value.current()
         scalar_mean = value.dim() == 0 and value.dtype == torch.float32
         if not (scalar_mean and lib.cse_tensor_is_batch(handle)):
             try:
@@ -257,7 +257,7 @@ class Execution:
         kept = lib.cse_step_output(tracer.step, ffi.NULL, handle)
         if kept == ffi.NULL:
             raise messages.TraceError(text(lib.cse_error_message()) or "")
-        result = Traced(value.handle, value.shape, value.dtype)
+        result = Traced(handle, value.shape, value.dtype)
         result.label = value.label
         result.output = Output(self, kept, value.dtype)
         self.outputs.append(result.output)

@@ -7,12 +7,29 @@ from cstorch import messages
 active = None
 
 
+class View:
+    """How a tensor shares the elements of another one, which PyTorch's in-place operations see.
+
+    Attributes:
+        base: the tensor whose elements they are.
+        read: gives the view's value of the base's.
+        write: gives the base's new value of its old one and the view's new one; None: unknown.
+        seen: the base's handle when the view was last read.
+    """
+
+    def __init__(self, base, read, write):
+        self.base = base
+        self.read = read
+        self.write = write
+        self.seen = base.current()
+
+
 class Traced(torch.Tensor):
     """A value of the step that is being traced.
 
     Attributes:
         handle: the cse_tensor; NULL where the tensor has no elements.
-        is_view: whether it shares its elements with another one in PyTorch.
+        viewed: a View where it shares its elements with another one in PyTorch, else None.
         state: the state that it stands for, or None.
         label: how messages call it.
     """
@@ -24,11 +41,19 @@ class Traced(torch.Tensor):
 
     def __init__(self, handle, shape, dtype):
         self.handle = handle
-        self.is_view = False
+        self.viewed = None
         self.state = None
         self.label = ""
         self.stand_in_cache = None
         self.output = None
+
+    def current(self):
+        """The handle of its value now: that of a view follows what was written to its base."""
+        view = self.viewed
+        if view is not None and view.base.current() != view.seen:
+            view.seen = view.base.handle
+            self.handle = view.read(view.base).handle
+        return self.handle
 
     def stand_in(self):
         """A tensor without storage of this shape and type, to ask PyTorch for its rules."""

@@ -4,7 +4,10 @@
  * length (little-endian), then safetensors whose tensors are the streams, each [samples, ...] of
  * F32, I32 or I64. The answer to the first request, for sample 0, says the number of all samples in
  * its metadata: {"__metadata__": {"sample_count": "1000"}}. An answer may depend on the request
- * alone: several programs answer for one run, and one that was killed is started again. */
+ * alone: several programs answer for one run, and one that was killed is started again.
+ *
+ * With sample_count and streams that first request is not made: a process that only has to know what
+ * a sample is (the coordinator) then starts no program. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +38,17 @@ static const cse_setting settings_table[] = {
       .min = 1,
       .max = 86400,
       .doc = "how long an answer may take" },
+    { .name = "sample_count",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1e15,
+      .doc = "the number of all samples; null: the first answer says it" },
+    { .name = "streams",
+      .type = CSE_SETTING_TEXT_LIST,
+      .default_value = "[]",
+      .doc = "with sample_count: name, type and sizes of each tensor of a sample, as in "
+             "[images float32 28 28, labels int32]; none: the first answer says it" },
     { 0 },
 };
 
@@ -100,6 +114,47 @@ static cse_status describe(cse_input *input, const cse_answer_tensors *answer)
     return CSE_OK;
 }
 
+/* "images float32 28 28". */
+static bool read_stream(const char *text, char **name, cse_stream *stream)
+{
+    char kept[64], type[16];
+    int length = 0;
+    if (sscanf(text, "%63s %15s%n", kept, type, &length) != 2)
+        return false;
+    stream->dtype = cse_dtype_from_name(type);
+    if (stream->dtype != CSE_FLOAT32 && stream->dtype != CSE_INT32)
+        return false;
+    while (text += length, text[strspn(text, " ")] != '\0') {
+        int64_t *size = &stream->shape.dims[stream->shape.rank];
+        if (stream->shape.rank == CSE_MAX_RANK - 1 ||
+            sscanf(text, "%" SCNd64 "%n", size, &length) != 1 || *size < 1 || *size > INT32_MAX)
+            return false;
+        stream->shape.rank++;
+    }
+    stream->name = *name = cse_strdup(kept);
+    return true;
+}
+
+static cse_status describe_by_settings(cse_input *input, const cse_settings *settings)
+{
+    command *self = input->self;
+    input->sample_count = cse_settings_integer(settings, "sample_count");
+    input->stream_count = cse_settings_count(settings, "streams");
+    if (input->stream_count > CSE_MAX_STREAMS)
+        return cse_fail(CSE_CONFIG, "data loader: %s: %d streams; accepted: at most %d",
+                        cse_settings_origin(settings, "streams"), input->stream_count,
+                        CSE_MAX_STREAMS);
+    for (int s = 0; s < input->stream_count; s++) {
+        const char *text = cse_settings_text_at(settings, "streams", s);
+        if (!read_stream(text, &self->names[s], &input->streams[s]))
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: \"%.80s\" is no stream: accepted are a name, float32 "
+                            "or int32, and up to %d sizes, as in \"images float32 28 28\"",
+                            cse_settings_origin(settings, "streams"), text, CSE_MAX_RANK - 1);
+    }
+    return CSE_OK;
+}
+
 static void command_close(cse_input *input)
 {
     command *self = input->self;
@@ -130,6 +185,8 @@ static cse_status begin(cse_input *input, const cse_settings *settings)
                         "data: run it with csengine start, or store the samples in files",
                         cse_settings_origin(settings, "command"));
     CSE_TRY(note_files(self));
+    if (cse_settings_has(settings, "sample_count") && cse_settings_count(settings, "streams") > 0)
+        return describe_by_settings(input, settings);
     cse_status status = ask(self, first, NULL, 1, &answer);
     if (status == CSE_OK)
         status = describe(input, &answer);
@@ -177,7 +234,7 @@ static cse_status take(const cse_input *input, const cse_answer_tensors *answer,
             !cse_shape_equal(tensor->shape, expected))
             return cse_fail(CSE_DATA,
                             "%s: answer to %.*s: tensor \"%.60s\" is missing, or has another type "
-                            "or shape than in the first answer",
+                            "or shape than in the first answer, or than the setting streams says",
                             self->arguments[0], (int)strcspn(self->line.data, "\n"),
                             self->line.data, stream->name);
         CSE_TRY(cse_answer_tensor_copy(tensor, outputs[s]));
@@ -217,6 +274,16 @@ static const cse_input_sample samples[] = {
       .sample_count = 12,
       .value_count = 3,
       .values = { { 0, 0, 1, 0 }, { 0, 7, 0, 7 }, { 0, 11, 1, 22 } } },
+    { .settings = "command: [sh, $folder/answer.sh], sample_count: 12, streams: [x int32 2]",
+      .source = "by hand",
+      .files = { { .name = "answer.sh", .text = SCRIPT("none") } },
+      .sample_count = 12,
+      .value_count = 2,
+      .values = { { 0, 7, 0, 7 }, { 0, 11, 1, 22 } } },
+    { .settings = "command: [none], sample_count: 12, streams: [x int64 2]",
+      .refusal = "is no stream: accepted are a name, float32 or int32" },
+    { .settings = "command: [none], sample_count: 12, streams: [x int32 2 -1]",
+      .refusal = "is no stream" },
     { .settings = "command: [sh, $folder/answer.sh]",
       .refusal = "sample_count",
       .files = { { .name = "answer.sh", .text = SCRIPT("none") } } },

@@ -63,9 +63,22 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
 @composite(F.layer_norm, torch.layer_norm)
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
     if len(normalized_shape) != 1:
-        return NotImplemented
+        flat = calls.reshape(input, [*input.shape[:-len(normalized_shape)], -1])
+        flat = calls.wrap(lib.cse_layer_norm(_handle(flat), ffi.NULL, ffi.NULL, eps), input.dtype)
+        result = calls.reshape(flat, input.shape)
+        result = result if weight is None else result * weight
+        return result if bias is None else result + bias
     return calls.wrap(lib.cse_layer_norm(_handle(input), _handle(weight), _handle(bias), eps),
                       input.dtype)
+
+
+@composite(F.instance_norm, torch.instance_norm)
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None,
+                  use_input_stats=True, momentum=0.1, eps=1e-5, cudnn_enabled=True):
+    if running_mean is not None or not use_input_stats:
+        return NotImplemented
+    return calls.wrap(lib.cse_group_norm(_handle(input), input.shape[1], _handle(weight),
+                                         _handle(bias), eps), input.dtype)
 
 
 @composite(F.rms_norm, torch.rms_norm)
@@ -685,10 +698,15 @@ def apply_function(function, *args, **kwargs):
     shapes = [(args[i].dtype, args[i].shape) for i in inputs]
 
     def backward_of(request):
-        gradients = [calls.wrap(request.output_gradients[k], fresh[k].dtype)
-                     for k in range(request.output_count)]
-        with tracer.again(), torch.no_grad():
+        # The engine differentiates when the whole step is traced.
+        with tracer:
+            gradients = [calls.wrap(request.output_gradients[k], fresh[k].dtype)
+                         for k in range(request.output_count)]
             found = function.backward(context, *gradients)
+            tracer.raise_unsupported()
+            fill(request, found)
+
+    def fill(request, found):
         found = found if isinstance(found, tuple) else (found,)
         for k, i in enumerate(inputs):
             if k < request.input_count and found[i] is not None:

@@ -14,6 +14,7 @@ assigned to it.
 import types
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from csengine.library import ffi, lib
@@ -67,6 +68,8 @@ class Tracer:
         self.unsupported = {}
         self.keep = []  # objects that callbacks of the engine point to
         self._bodies = {}
+        self._busy = set()
+        self._decomposed = None  # the operation of the program that is taken apart
         self._names = {}
 
     # ---- what takes the place of the program's tensors ----
@@ -141,9 +144,15 @@ class Tracer:
         if has_traced and getattr(func, "__name__", "").startswith("_foreach_"):
             return composites.for_each(func.__name__, args, kwargs)
         body = self._body(func) if has_traced else None
-        if body is not None:
-            with FunctionMode(self):
-                return body(*args, **kwargs)
+        if body is not None and func not in self._busy:
+            self._busy.add(func)
+            try:
+                with FunctionMode(self):
+                    return body(*args, **kwargs)
+            finally:
+                self._busy.discard(func)
+        if body is not None:  # a method that calls the one of its base class
+            func = getattr(torch._C.TensorBase, func.__name__, func)
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
 
@@ -157,7 +166,11 @@ class Tracer:
                 return result
         if func._schema.is_mutable:
             return aten.in_place(self, func, args, kwargs)
-        decomposed = aten.decompose(func, args, kwargs)
+        outermost, self._decomposed = self._decomposed, self._decomposed or (func, args)
+        try:
+            decomposed = aten.decompose(func, args, kwargs)
+        finally:
+            self._decomposed = outermost
         if decomposed is not NotImplemented:
             return decomposed
         return self.refuse(func, args, kwargs)
@@ -165,9 +178,11 @@ class Tracer:
     def refuse(self, func, args, kwargs):
         """Notes an operation that the engine has not, and goes on with a stand-in for its result, so
         that all of a step are told together."""
-        described = ", ".join(messages.describe(a) for a in args if isinstance(a, torch.Tensor))
+        said, said_args = self._decomposed or (func, args)
+        described = ", ".join(messages.describe(a) for a in said_args
+                              if isinstance(a, torch.Tensor))
         where = messages.place()
-        name = str(func).removesuffix(".default")
+        name = str(said).removesuffix(".default")
         self.unsupported.setdefault((where, name), described)
         try:
             with torch._C.DisableTorchFunction():
@@ -208,7 +223,6 @@ class Tracer:
     def enter_module(self, module, _args=None):
         """A module's forward begins."""
         name = self.session.module_name(module)
-        outer = self.scopes[-1] if self.scopes else ""
         inner = name
         for scope in reversed(self._open):
             if scope and name.startswith(scope + "."):
@@ -216,7 +230,6 @@ class Tracer:
                 break
         self._open.append(name)
         self.scopes.append(inner)
-        del outer
         if inner:
             lib.cse_scope_enter(self.step, inner.encode())
 
@@ -226,6 +239,17 @@ class Tracer:
         self._open.pop()
         if inner:
             lib.cse_scope_leave(self.step, inner.encode())
+
+    def refuse_optimizer(self, optimizer, _args, _kwargs):
+        """torch.optim keeps its step counter outside of the step: bias corrections would stay those
+        of the first step, without a word."""
+        if isinstance(optimizer, self.session.optimizer_type):
+            return
+        name = type(optimizer).__name__
+        raise messages.TraceError(
+            f"{messages.place_text()}torch.optim.{name} cannot be traced: its counters are Python's. "
+            f"Use cstorch.optim.{name}, or cstorch.optim.convert(optimizer) before the loop",
+            [messages.place()])
 
     # ---- the trace ----
 
@@ -240,6 +264,7 @@ class Tracer:
         self._hooks = [
             modules.register_module_forward_pre_hook(self.enter_module),
             modules.register_module_forward_hook(self.leave_module, always_call=True),
+            register_optimizer_step_pre_hook(self.refuse_optimizer),
         ]
         traced_module.active = self
         for context in self._entered:

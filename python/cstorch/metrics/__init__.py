@@ -110,7 +110,8 @@ class EngineMetric(Metric):
             if name in kwargs:
                 given.append(kwargs.pop(name))
         if kwargs:
-            raise TypeError(f"{type(self).__name__}: unknown arguments {', '.join(kwargs)}; "
+            raise messages.TraceError(
+                f"{messages.place_text()}{type(self).__name__}: unknown arguments {', '.join(kwargs)}; "
                             f"accepted: {', '.join(self.arguments)}")
         given = [g for g in given if g is not None]
         if not any(is_traced(g) for g in given):

@@ -1,6 +1,4 @@
 """The base of optimizers that a program writes: states in preinitialize, tensor operations in step."""
-import json
-
 import torch
 
 from csengine.library import lib
@@ -164,4 +162,4 @@ def _checked(step):
     return checked
 
 
-_ = json
+session_module.Session.optimizer_type = Optimizer

@@ -88,6 +88,12 @@ class DataLoader:
             "batch_size": self.batch_size,
             "micro_batch_size": size,
             "shuffle": source.shuffles,
+            "sample_count": source.samples(),
+            "streams": [
+                " ".join([str(index), "float32" if leaf.dtype.is_floating_point else "int32",
+                          *map(str, leaf.shape)])
+                for index, leaf in enumerate(source.form.leaves)
+                if isinstance(leaf, BatchForm.Leaf)],
         }
         return settings
 

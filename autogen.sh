@@ -219,8 +219,9 @@ list() { # variable files...
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
     list tree_extra store/schema.sql \
-        $(LC_ALL=C find configs deploy docs maps scripts tests bench examples -type f \
+        $(LC_ALL=C find configs deploy docs maps scripts tests bench examples python -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
+        ! -name '*.so' \
         2>/dev/null | LC_ALL=C sort) \
         $(LC_ALL=C find tests/fuzz tests/dashboard/libraries tests/dashboard/programs \
         -name '*.c' | LC_ALL=C sort)

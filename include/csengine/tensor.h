@@ -73,8 +73,8 @@ CSE_API cse_dtype cse_tensor_dtype(const cse_tensor *tensor);
  * step. */
 CSE_API bool cse_tensor_is_batch(const cse_tensor *tensor);
 
-/* Whether the handle is poisoned: tracing has failed before, and cse_error_message says with what,
- * if nothing else failed since. For front ends that stop at the call that failed. */
+/* Whether the handle is poisoned: tracing has failed before, and cse_step_failure says with what.
+ * For front ends that stop at the call that failed. */
 CSE_API bool cse_tensor_failed(const cse_tensor *tensor);
 
 /* Always an error, which is its purpose: a traced tensor has no value to read, and the message says

@@ -430,6 +430,9 @@ CSE_API cse_status cse_metric_reset(cse_metric *metric);
  * mean over the global batch is watched: NaN or infinity ends the run with CSE_FAILED), or NULL. */
 typedef cse_tensor *cse_step_function(cse_step *step, void *self);
 
+/* What tracing the step has failed with so far, with the caller's place; NULL: with nothing. */
+CSE_API const char *cse_step_failure(const cse_step *step);
+
 /* An input of the step by the name that the input function gives it: [micro_batch_size, ...]. */
 CSE_API cse_tensor *cse_step_input(cse_step *step, const char *name);
 #define cse_input(step, name) (cse_at(__FILE__, __LINE__), cse_step_input(step, name))

@@ -35,12 +35,13 @@ from cstorch.messages import TraceError, UnsupportedError
 from cstorch.numbers import batch_mean, batch_sum, from_numpy, make_constant, to_numpy
 from cstorch.pol import current_pol, pol
 from cstorch.setup import (backend, compile, configure, current_executor, current_torch_device,
-                           finish, ops, use_cs)
+                           finish, global_step, ops, set_global_step,
+                           use_cs)
 
 __all__ = [
     "CsengineError", "TraceError", "UnsupportedError", "amp", "backend", "batch_mean", "batch_sum",
     "checkpoint_closure", "compile", "compile_step", "configure", "current_executor",
-    "current_pol", "current_torch_device", "distributed", "finish", "from_numpy", "load",
-    "make_constant", "metrics", "nn", "ops", "optim", "pol", "save", "sparse", "step_closure",
+    "current_pol", "current_torch_device", "distributed", "finish", "from_numpy", "global_step", "load",
+    "make_constant", "metrics", "nn", "ops", "optim", "pol", "save", "set_global_step", "sparse", "step_closure",
     "to_numpy", "trace", "use_cs", "utils",
 ]

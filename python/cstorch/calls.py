@@ -54,11 +54,18 @@ def c_shape(sizes):
     return ffi.new("cse_shape *", {"rank": len(sizes), "dims": [int(s) for s in sizes]})[0]
 
 
+def failure():
+    """What the engine refused, without the place that the caller adds."""
+    said = text(lib.cse_step_failure(traced_module.active.step)) or \
+        text(lib.cse_error_message()) or "the engine refused the call"
+    where = f"{messages.place()[0]}:{messages.place()[1]}: "
+    return said.removeprefix(where)
+
+
 def wrap(handle, dtype=None):
     """A traced tensor of a call's result; raises what the call failed with."""
     if lib.cse_tensor_failed(handle):
-        raise messages.TraceError(messages.place_text() + (text(lib.cse_error_message()) or ""),
-                                  [messages.place()])
+        raise messages.TraceError(messages.place_text() + failure(), [messages.place()])
     if dtype is None:
         dtype = TORCH_DTYPES[lib.cse_tensor_dtype(handle)]
     return Traced(handle, shape_of(handle), dtype)

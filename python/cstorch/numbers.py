@@ -2,13 +2,16 @@
 import torch
 
 from csengine.library import lib
-from cstorch import calls
+from cstorch import calls, traced
 from cstorch.traced import is_traced
 
 
 def _whole(call, x):
     if not is_traced(x):
-        return x
+        x = torch.as_tensor(x, dtype=torch.float32)
+    if not is_traced(x) or not lib.cse_tensor_is_batch(calls.operand(x)):
+        # The same in each microbatch.
+        return x * traced.active.microbatches if call == lib.cse_batch_sum else x
     return calls.wrap(call(calls.operand(x, torch.float32)), torch.float32)
 
 

@@ -1,6 +1,7 @@
 """configure, backend, compile: what is set up before the first step."""
 import torch
 
+from csengine.library import check, lib
 from cstorch import session as session_module
 from cstorch.session import Model
 
@@ -79,6 +80,19 @@ def current_executor():
 def finish():
     """Ends the session: states, models and settings are forgotten, and another one may begin."""
     session_module.current.finish()
+
+
+def global_step():
+    """Training steps done so far, those of a loaded checkpoint included."""
+    session = session_module.current
+    return lib.cse_global_step() if session.is_open else getattr(session, "global_step", 0)
+
+
+def set_global_step(step):
+    """Where training goes on, in its data and schedules: after states were loaded."""
+    session = session_module.current
+    session.open()
+    check(lib.cse_set_global_step(step))
 
 
 def ops():

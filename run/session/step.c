@@ -90,6 +90,11 @@ static cse_tensor *mean_of_sum(cse_tensor *sum)
     return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
 }
 
+const char *cse_step_failure(const cse_step *step)
+{
+    return step->graph->error != CSE_OK ? step->graph->error_message : NULL;
+}
+
 cse_tensor *cse_batch_sum(cse_tensor *x)
 {
     return batch_sum(x, NULL);

@@ -69,6 +69,8 @@ class Optimizer(torch.optim.Optimizer):
                         f"optimizer.{name.removeprefix('model.')}.{key}", value)
                     if state.handle is None:
                         session._declare(state)
+        if self._scheduler is not None:
+            self._scheduler._declare()
 
     def _check_new_states(self):
         for parameter, name in self._names():

@@ -1,0 +1,140 @@
+"""Runs, checkpoints and jobs from Python, without PyTorch."""
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+import csengine
+
+CONFIG = {
+    "trainer": {
+        "init": {
+            "model": {"name": "fc_mnist", "input_size": 8, "hidden_sizes": [16], "num_classes": 3},
+            "optimizer": {"SGD": {"lr": 0.1}},
+            "loop": {"num_steps": 60},
+            "checkpoint": {"steps": 30},
+            "seed": 1,
+        },
+        "fit": {"train_dataloader": {"data_processor": "synthetic", "samples": 300, "features": [8],
+                                     "classes": 3, "batch_size": 30, "micro_batch_size": 10}},
+    }
+}
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="csengine-runs-")
+        os.environ["XDG_CACHE_HOME"] = cls.folder
+        cls.one = csengine.run(CONFIG, model_dir=cls.folder + "/one", wait=True)
+        cls.two = csengine.run(CONFIG, model_dir=cls.folder + "/two", wait=True, num_csx=3)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def test_no_torch_is_loaded(self):
+        self.assertNotIn("torch", sys.modules)
+
+    def test_metrics_and_state(self):
+        points = list(self.one.metrics("loss"))
+        self.assertEqual(points[-1].step, 60)
+        self.assertLess(points[-1].value, points[0].value)
+        self.assertEqual(self.one.state, "COMPLETED")
+        self.assertIn("loss", self.one.series())
+        self.assertEqual(self.one.step, 60)
+
+    def test_the_digest_is_that_of_any_number_of_processes(self):
+        self.assertTrue(self.one.weights_digest)
+        self.assertEqual(self.one.weights_digest, self.two.weights_digest)
+
+    def test_a_live_run(self):
+        with csengine.run(CONFIG, model_dir=self.folder + "/live",
+                          **{"loop.num_steps": 100000, "logging.log_steps": 1000}) as run:
+            for number, point in enumerate(run.metrics("loss", timeout=60)):
+                if number == 5:
+                    break
+            self.assertFalse(run.ended)
+        self.assertTrue(run.ended)
+        self.assertGreater(point.step, 0)
+
+    def test_checkpoints_are_mappings(self):
+        files = self.one.checkpoints()
+        self.assertEqual([f.step for f in files], [30, 60])
+        with csengine.Checkpoint(files[-1].path) as checkpoint:
+            names = [n for n in checkpoint if n.startswith("model.")]
+            self.assertIn("global_step", list(checkpoint))
+            self.assertEqual(checkpoint["global_step"], 60)
+            weights = checkpoint[names[0]]
+            self.assertEqual(weights.dtype, numpy.float32)
+            self.assertEqual(weights.shape, checkpoint.shape(names[0]))
+            self.assertTrue(numpy.isfinite(weights).all())
+            with self.assertRaises(KeyError):
+                checkpoint["model.none"]
+        with self.assertRaisesRegex(ValueError, "is closed"):
+            checkpoint[names[0]]
+        with self.assertRaisesRegex(csengine.CsengineError, "none.mdl"):
+            csengine.Checkpoint(self.folder + "/none.mdl")
+
+    def test_compare(self):
+        one, two = self.one.checkpoints(), self.two.checkpoints()
+        self.assertNotIn("differ", csengine.call("checkpoint", "diff", one[1].path, two[1].path,
+                                                 check=False).stdout.replace("no tensor differs", ""))
+        self.assertTrue(csengine.compare(one[0].path, one[1].path))
+
+    def test_the_graph(self):
+        graph = self.one.graph()
+        self.assertTrue(graph["nodes"])
+
+    def test_a_notebook_shows_it(self):
+        shown = self.one._repr_html_()
+        self.assertIn("COMPLETED", shown)
+        self.assertIn("<svg", shown)
+
+    def test_a_wrong_setting(self):
+        with self.assertRaises(csengine.CommandError) as raised:
+            csengine.run(CONFIG, model_dir=self.folder + "/wrong", wait=True, num_cs=3)
+        self.assertEqual(raised.exception.code, 64)
+        self.assertIn("num_csx", str(raised.exception))
+
+
+class Jobs(unittest.TestCase):
+    def test_a_job_from_its_submission_to_its_end(self):
+        import json
+        import subprocess
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="csengine-jobs-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        server = subprocess.Popen(
+            [csengine.program.executable(), "serve", "--root", str(folder), "--port", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        self.addCleanup(server.stdout.close)
+        import re
+        address = None
+        for line in server.stdout:
+            found = re.search(r"(https?://[^/\s]+)/?(?:\S*token=(\S+))?", line)
+            if found:
+                address = found.group(1)
+                break
+        token = (folder / "token").read_text().strip()
+        client = csengine.Client(address, token)
+        self.assertTrue(client.version())
+        job = client.submit(json.dumps(CONFIG), name="python")
+        self.assertIn(job.id, [j.id for j in client.jobs()])
+        self.assertEqual(job.wait(120), "COMPLETED")
+        self.assertTrue(job.metrics("loss"))
+        with self.assertRaises(csengine.ClientError) as raised:
+            client.job("none")
+        self.assertEqual(raised.exception.code, 404)
+        with self.assertRaises(csengine.ClientError) as raised:
+            csengine.Client(address, "wrong").jobs()
+        self.assertIn(raised.exception.code, (401, 403))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -26,6 +26,8 @@ class Checkpoint(collections.abc.Mapping):
             entry = lib.cse_saved_at(self._saved[0], index)
             self._entries[ffi.string(entry.key).decode()] = (
                 entry.kind, tuple(entry.shape.dims[i] for i in range(entry.shape.rank)), entry.dtype)
+        # It is in every checkpoint, and not listed.
+        self._entries.setdefault("global_step", (lib.CSE_SAVED_INTEGER, (), lib.CSE_INT32))
 
     def close(self):
         if self._saved[0] != ffi.NULL:

@@ -59,9 +59,10 @@ class Client:
     def version(self):
         return self.request("GET", "/api/v1/version")
 
-    def submit(self, config, **query):
-        """Puts a job into the queue; `config` is the text of a YAML file. Returns a Job."""
-        return Job(self, self.request("POST", "/api/v1/jobs", config, "application/yaml", **query))
+    def submit(self, config, **members):
+        """Puts a job into the queue; `config` is the text of a YAML file. Members as those of the
+        API's JobSpec: name, labels, priority, overrides, resources, restart_policy. Returns a Job."""
+        return Job(self, self.request("POST", "/api/v1/jobs", {"config": config, **members}))
 
     def jobs(self, **query):
         """Jobs, newest first."""
@@ -121,8 +122,10 @@ class Job:
     def scale(self, num_csx):
         return self._act("scale", num_csx=num_csx)
 
-    def metrics(self, name="loss", **query):
-        return self.client.request("GET", self._path("metrics"), name=name, **query)
+    def metrics(self, *names, **query):
+        """Series by name (all without names)."""
+        return self.client.request("GET", self._path("metrics"), names=",".join(names) or None,
+                                   **query)
 
     def checkpoints(self):
         return self.client.request("GET", self._path("checkpoints"))

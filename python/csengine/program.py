@@ -80,7 +80,7 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
         config = path
         model_dir = model_dir or os.path.join(folder, "model_dir")
     if model_dir is None:
-        model_dir = resolved(config, sets)
+        model_dir = resolved(config)
     output = tempfile.NamedTemporaryFile("w", prefix="csengine-output-", delete=False)
     process = subprocess.Popen(
         [executable(), "start", os.fspath(config), "--model_dir", os.fspath(model_dir),
@@ -96,11 +96,10 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
     return made
 
 
-def resolved(config, sets=()):
+def resolved(config):
     """The model_dir that a configuration names."""
-    text = call("validate", config, "--print", check=False).stdout if False else ""
-    found = re.search(r"^\s*model_dir:\s*[\"']?([^\s\"']+)", text or pathlib.Path(
-        config).read_text(), re.MULTILINE)
+    found = re.search(r"^\s*model_dir:\s*[\"']?([^\s\"']+)", pathlib.Path(config).read_text(),
+                      re.MULTILINE)
     return found.group(1) if found else "./model_dir"
 
 
@@ -116,18 +115,16 @@ def _show(made):
 
 
 def compare(first, second):
-    """What differs between two checkpoints or runs: the text of `csengine compare`; "" where nothing
-    does."""
-    done = call("checkpoint", "diff", first, second, check=False) if os.path.isfile(first) else \
-        call("compare", first, second, check=False)
+    """Compares two runs or two checkpoints, by their paths: (equal, text of `csengine compare`)."""
+    done = call("compare", first, second, check=False)
     if done.returncode not in (0, 1):
         raise CommandError("compare", done.returncode, done.stdout + done.stderr)
-    return done.stdout
+    return done.returncode == 0, done.stdout
 
 
 def serve(model_dir, timeout=20):
     """Starts a server of one run; returns (address with the token, process)."""
-    process = subprocess.Popen([executable(), "serve", "--run", os.fspath(model_dir), "--port", "0"],
+    process = subprocess.Popen([executable(), "serve", "--run", os.fspath(model_dir)],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True)
     begun = time.monotonic()

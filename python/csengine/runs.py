@@ -9,8 +9,7 @@ import time
 
 Point = collections.namedtuple("Point", "step value")
 CheckpointFile = collections.namedtuple("CheckpointFile", "step path bytes digest")
-ENDED = ("COMPLETED", "FAILED", "CANCELLED", "KILLED", "STOPPED", "PREEMPTED", "INTERRUPTED",
-         "TIMED_OUT")
+ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 LOOK_SECONDS = 0.2
 
 
@@ -52,7 +51,7 @@ class Run:
 
     @property
     def state(self):
-        """CREATED, RUNNING, COMPLETED, FAILED, ...; "" before the store is there."""
+        """QUEUED, RUNNING, SUCCEEDED, FAILED, ...; "" before the store is there."""
         found = self._query("SELECT value FROM run WHERE key = 'state'")
         return str(found[0][0]) if found else ""
 

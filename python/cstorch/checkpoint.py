@@ -207,6 +207,9 @@ class _Reader:
                 result.setdefault(top, Part(top, self.path, top))
             else:
                 result[key] = self.value(key)
+        step = ffi.new("int64_t *")
+        if lib.cse_saved_integer(self.saved[0], b"global_step", step) == lib.CSE_OK:
+            result["global_step"] = step[0]
         return result
 
 

@@ -1,11 +1,11 @@
-/* `csengine doctor`: checks whether this machine can run jobs; suggests a fix for each problem. */
+/* `csengine doctor`: checks whether this machine can run jobs; suggests a fix for each problem.
+ * Several hosts: doctor_hosts.h. */
 #include <dnnl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
 #include <jansson.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,9 @@
 #include <zmq.h>
 
 #include "cli/command_line.h"
+#include "cli/doctor_hosts.h"
 #include "cli/report.h"
+#include "engine/base/machine.h"
 #include "engine/base/sandbox.h"
 #include "engine/base/text.h"
 
@@ -52,27 +54,14 @@ static void find_isa(const cse_command_line *line, finding *f)
 #endif
 }
 
-/* The number of processors that the cgroup's CPU quota allows; 0: no limit. */
-static double cgroup_cores(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-    double quota = 0, period = 0;
-    int read = file != NULL ? fscanf(file, "%lf %lf", &quota, &period) : 0;
-    if (file != NULL)
-        fclose(file);
-    return read == 2 && period > 0 ? quota / period : 0;
-}
-
 static void find_cores(const cse_command_line *line, finding *f)
 {
     (void)line;
-    cpu_set_t allowed;
-    int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-    double limit = cgroup_cores();
-    cse_text_add(&f->text, "%d allowed of %ld", cores, sysconf(_SC_NPROCESSORS_ONLN));
-    if (limit > 0)
-        cse_text_add(&f->text, ", the cgroup's CPU quota allows %.1f", limit);
-    if (cores < 2 || (limit > 0 && limit < 2)) {
+    const cse_machine m = cse_machine_look();
+    cse_text_add(&f->text, "%d allowed of %ld", m.cores, m.all_cores);
+    if (m.quota_cores > 0)
+        cse_text_add(&f->text, ", the cgroup's CPU quota allows %.1f", m.quota_cores);
+    if (m.cores < 2 || (m.quota_cores > 0 && m.quota_cores < 2)) {
         f->verdict = WARN;
         f->fix = "with one core, num_csx above 1 gives the same bits but no speed";
     }
@@ -278,7 +267,7 @@ static const struct {
     { "Open MPI", find_mpi },
 };
 
-static int run(const cse_command_line *line)
+static int check_machine(const cse_command_line *line)
 {
     static const char *const words[] = { "pass", "warn", "fail" };
     bool json = cse_option_is_on(line, "json"), failed = false;
@@ -304,9 +293,27 @@ static int run(const cse_command_line *line)
     return failed ? 1 : 0;
 }
 
+static int run(const cse_command_line *line)
+{
+    return cse_option_value(line, "hosts") != NULL ? cse_doctor_hosts(line) : check_machine(line);
+}
+
 static const cse_option options[] = {
     { "model_dir", "DIR", NULL, "directory to check; default ./model_dir" },
-    { "json", NULL, NULL, "a JSON array on stdout" },
+    { "hosts", "LIST", NULL,
+      "measures the links between these hosts, and compares them; auto: those of the job of Slurm, "
+      "PBS or LSF" },
+    { "host_launcher", "NAME", NULL, "how a program is started on them, as start does" },
+    { "host_launcher_options", "TEXT", NULL, "further arguments of the launcher's client" },
+    { "host_port", "PORT", NULL,
+      "of the first host in the list, the next one has two more; default: a random one" },
+    { "json", NULL, NULL, "JSON on stdout" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "doctor", "whether this machine can run jobs" },
+    { "doctor --hosts n1,n2,n3", "whether three hosts can run one job together, and how fast" },
     { 0 },
 };
 
@@ -315,8 +322,15 @@ const cse_command cse_command_doctor = {
     .group = CSE_GROUP_LOOK,
     .summary = "checks whether this machine can run jobs, and suggests fixes",
     .arguments = "",
+    .doc =
+        "With --hosts it starts a program on each of them for some seconds, which measures each\n"
+        "pair over the link that a run has: latency, bandwidth, clocks; and compares versions\n"
+        "and processors. The exit code is 0 without failures, 69 where a host or a connection\n"
+        "is missing, else 1.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 0,
+    .values = "host_launcher=exec|local|mpi|slurm|ssh",
+    .examples = examples,
     .run = run,
 };

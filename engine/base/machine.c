@@ -1,0 +1,46 @@
+/* Limits of a container stand in its cgroup, memory in /proc/meminfo. */
+#include "engine/base/machine.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static double quota_cores(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    double quota = 0, period = 0;
+    const int read = file != NULL ? fscanf(file, "%lf %lf", &quota, &period) : 0;
+    if (file != NULL)
+        fclose(file);
+    return read == 2 && period > 0 ? quota / period : 0;
+}
+
+static void look_at_memory(cse_machine *machine)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        long long kib;
+        if (sscanf(line, "MemTotal: %lld kB", &kib) == 1)
+            machine->memory_bytes = kib * 1024;
+        else if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
+            machine->memory_free_bytes = kib * 1024;
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+cse_machine cse_machine_look(void)
+{
+    cpu_set_t allowed;
+    double load = 0;
+    cse_machine machine = { .all_cores = sysconf(_SC_NPROCESSORS_ONLN),
+                            .quota_cores = quota_cores() };
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        machine.cores = CPU_COUNT(&allowed);
+    if (getloadavg(&load, 1) == 1 && load < machine.cores)
+        machine.free_cores = machine.cores - load;
+    look_at_memory(&machine);
+    return machine;
+}

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "cli/host_log.h"
 #include "cli/job.h"
 #include "cli/lead_hosts.h"
 #include "cli/report.h"
@@ -297,6 +298,7 @@ int cse_follow_leader(void)
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     cse_status status = cse_agent_place_read(STDIN_FILENO, f.arena, &f.place);
+    cse_host_log_begin();
     if (status == CSE_OK) {
         cse_log_set_level(cse_log_level_from_name(f.place.log_level));
         status = follow(&f);

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "cli/host_log.h"
 #include "cli/led_carriers.h"
 #include "cli/returning_hosts.h"
 #include "engine/base/clock.h"
@@ -40,6 +41,7 @@ typedef struct agent {
     cse_host_process *process; /* NULL: this host, or gone */
     char lines[KEPT_LINES][LINE_BYTES];
     int line_count;
+    cse_host_log log;
 } agent;
 
 struct cse_led_hosts {
@@ -118,30 +120,16 @@ static void place_hosts(led *l, int first_port)
 
 /* ---- the agents ---- */
 
-/* "csengine: warning: TEXT", as log lines are printed, becomes a line of this log again. */
 static void on_line(void *self, const char *host, bool is_error, const char *line)
 {
     led *l = self;
-    static const char prefix[] = "csengine: ";
     const int h = cse_host_list_find(&l->list, host);
-    cse_log_level level = CSE_LOG_INFO;
-    const char *text = line;
     (void)is_error;
-    if (h >= 0) {
-        agent *a = &l->agents[h];
-        snprintf(a->lines[a->line_count++ % KEPT_LINES], LINE_BYTES, "%s", line);
-    }
-    if (strncmp(text, prefix, sizeof prefix - 1) == 0)
-        text += sizeof prefix - 1;
-    for (int k = CSE_LOG_DEBUG; k <= CSE_LOG_ERROR; k++) {
-        const char *name = cse_log_level_name((cse_log_level)k);
-        if (strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':') {
-            level = (cse_log_level)k;
-            text += strlen(name) + 2;
-            break;
-        }
-    }
-    cse_log_line(level, "host %s: %s", host, text);
+    if (h < 0)
+        return;
+    agent *a = &l->agents[h];
+    snprintf(a->lines[a->line_count++ % KEPT_LINES], LINE_BYTES, "%s", cse_host_log_text(line));
+    cse_host_log_pass(&a->log, host, line);
 }
 
 static void add_lines(const agent *a, cse_text *text)

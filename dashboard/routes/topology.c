@@ -36,16 +36,18 @@ static void get_topology(const cse_request *request, cse_answer *answer)
 }
 
 /* What is in a sample, live or stored. */
-#define SAMPLE_FIELDS                                             \
-    "  step integer  # steps done\n"                              \
-    "  interval_ms? integer  # the time that the shares are of\n" \
-    "  steps_per_second number\n"                                 \
-    "  microbatches? integer  # of a step\n"                      \
-    "  replicas? integer  # that share a step\n"                  \
-    "  data? TopologyData\n"                                      \
-    "  ring? TopologyRing\n"                                      \
-    "  processes [TopologyProcess]\n"                             \
-    "  streams [TopologyStream]\n"
+#define SAMPLE_FIELDS                                                                              \
+    "  step integer  # steps done\n"                                                               \
+    "  interval_ms? integer  # the time that the shares are of\n"                                  \
+    "  steps_per_second number\n"                                                                  \
+    "  microbatches? integer  # of a step\n"                                                       \
+    "  replicas? integer  # that share a step\n"                                                   \
+    "  data? TopologyData\n"                                                                       \
+    "  ring? TopologyRing\n"                                                                       \
+    "  processes [TopologyProcess]\n"                                                              \
+    "  streams [TopologyStream]\n"                                                                 \
+    "  hosts? [TopologyHost]  # of a run on several hosts; processes and streams above are those " \
+    "of the leading one\n"
 
 static const char schemas[] =
     "TopologyProcess open\n"
@@ -73,6 +75,26 @@ static const char schemas[] =
     "  capacity? integer|null\n"
     "  credits? integer|null  # slots free to the sender\n"
     "  mb_per_second? number|null\n"
+    "TopologyHost open\n"
+    "  name string\n"
+    "  state 'absent'|'expected'|'present'|'lost'\n"
+    "  leads,connected boolean\n"
+    "  why string  # it is lost, or was not let in; empty otherwise\n"
+    "  steps_done integer|null\n"
+    "  losses? integer  # how often it was lost\n"
+    "  returns_ms? integer|null  # of a lost host: when it is tried again; null: not by itself\n"
+    "  report_age_ms integer|null  # of what its processes and links say\n"
+    "  exposed number|null 0..1  # share of the time in which it waited for sums of others\n"
+    "  slowest? boolean  # the others wait for this one\n"
+    "  processes [TopologyProcess]\n"
+    "  links [TopologyLink]\n"
+    "TopologyLink open  # what a host's mover exchanges with that of another one\n"
+    "  to string|null  # null: with all others together, where there are more than 8 hosts\n"
+    "  frames_per_second,mb_sent_per_second,mb_received_per_second? number\n"
+    "  bytes_sent,bytes_received? integer  # since the execution began\n"
+    "  reconnects? integer  # connections after the first one\n"
+    "  retransmits? integer  # segments that TCP has sent again\n"
+    "  refused? integer  # frames that were stale or not authentic, and connections\n"
     "TopologyData open  # where the samples come from\n"
     "  input string  # name of the input function\n"
     "  source string|null  # the file\n"

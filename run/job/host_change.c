@@ -138,6 +138,23 @@ void cse_host_change_put_off(cse_host_change *change, const char *name, int64_t 
     pthread_mutex_unlock(&change->lock);
 }
 
+bool cse_host_change_look(cse_host_change *change, int index, cse_host_known *known)
+{
+    if (change == NULL)
+        return false;
+    pthread_mutex_lock(&change->lock);
+    const bool found = index < change->hosts.count;
+    if (found) {
+        const host_record *record = &change->records[index];
+        *known = (cse_host_known){ .is_lost = record->is_lost,
+                                   .losses = record->losses,
+                                   .return_ns = record->is_lost ? record->return_ns : 0 };
+        memcpy(known->name, change->hosts.hosts[index].name, sizeof known->name);
+    }
+    pthread_mutex_unlock(&change->lock);
+    return found;
+}
+
 /* ---- changes ---- */
 
 static bool is_local(const cse_job_settings *settings)

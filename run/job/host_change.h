@@ -36,6 +36,18 @@ bool cse_host_change_returning(cse_host_change *change, int64_t now_ns,
 /* It cannot be reached: it may come back after twice the delay. */
 void cse_host_change_put_off(cse_host_change *change, const char *name, int64_t now_ns);
 
+/* ---- of who shows it ---- */
+
+typedef struct cse_host_known {
+    char name[CSE_HOST_NAME_BYTES];
+    bool is_lost;
+    int losses;
+    int64_t return_ns; /* when it is tried again (cse_clock_ns); 0: never by itself */
+} cse_host_known;
+
+/* Of the whole list, those that are lost too; false: there are not so many. */
+bool cse_host_change_look(cse_host_change *change, int index, cse_host_known *known);
+
 /* ---- changes ---- */
 
 /* Asks for a change: a list, "+NAME" or "-NAME". Fails with CSE_UNAVAILABLE where that cannot be,

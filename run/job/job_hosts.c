@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/job/host_reports.h"
 #include "run/session/configured.h"
 
 typedef cse_job job;
@@ -13,6 +14,21 @@ static int stops(void *self)
 {
     const job *j = self;
     return j->settings->stop_requested != NULL ? j->settings->stop_requested(j->settings->self) : 0;
+}
+
+/* Of a follower. */
+static void on_topology(void *self, const char *json)
+{
+    const struct cse_job_hosts *h = self;
+    cse_host_group_report(h->group, json);
+}
+
+/* A follower's report stays one of its own host, as the leader wants it. */
+static void describe(void *describer, json_t *report)
+{
+    const job *j = describer;
+    if (!cse_job_follows(j))
+        cse_host_reports_add(j->settings->hosts->group, j->settings->host_change, report);
 }
 
 static cse_status meet(void *self, const cse_execution *execution,
@@ -26,7 +42,10 @@ static cse_status meet(void *self, const cse_execution *execution,
                                           .last_step =
                                               execution->first_step + execution->num_steps };
     *hosts = &h->execution;
-    return cse_host_group_begin(h->group, &begun, stops, self, &h->execution);
+    CSE_TRY(cse_host_group_begin(h->group, &begun, stops, self, &h->execution));
+    h->execution.describe = describe;
+    h->execution.describer = self;
+    return CSE_OK;
 }
 
 static void on_start(void *self, const cse_step *step, const cse_session_report *report)
@@ -64,6 +83,10 @@ void cse_job_hosts_attach(cse_job *j)
     cse_session_observer *last = &j->watch.observer;
     h->observer = (cse_session_observer){ .self = h, .on_start = on_start, .on_step = on_step };
     h->observer.next = last->next;
+    if (cse_job_follows(j)) {
+        h->observer.events.self = h;
+        h->observer.events.on_topology = on_topology;
+    }
     h->observer.events.next = last->events.next;
     last->next = &h->observer;
     last->events.next = &h->observer.events;

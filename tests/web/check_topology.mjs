@@ -172,6 +172,64 @@ async function statements(checks, mock, context) {
   await page.close();
 }
 
+/* Hosts are boxes with what is in them and lines between them, no box on another one; who is slow,
+ * lost, and when it is tried again is said; links have their figures. */
+async function hosts(checks, mock, context) {
+  const job = mock.jobs.get(JOB);
+  const { page, faults } = await openTab(context, mock.url);
+  const returns_ms = Date.now() + 60_000;
+  for (let count = 2; count <= 8; count++) {
+    const list = Array.from({ length: count }, () => ({}));
+    list[1] = { slowest: true, exposed: 0.02 };
+    if (count > 2) list[2] = { state: "lost", connected: false, exposed: null, returns_ms };
+    job.shape = { ...SHAPES["1x1"], hosts: list };
+    await page.goto(`${mock.url}/jobs/${JOB}/topology`);
+    await page.locator(".hosts .host").first().waitFor({ timeout: 30_000 });
+    const { boxes, spilt, lines } = await page.evaluate(() => {
+      const all = [...document.querySelectorAll(".hosts .host")];
+      const rows = all.map((e) => e.getBoundingClientRect());
+      return {
+        boxes: rows.map((r) => [r.left, r.top, r.right, r.bottom]),
+        spilt: all.filter((e) => e.scrollHeight > e.parentElement.clientHeight + 1).length,
+        lines: document.querySelectorAll(".hosts .link line").length,
+      };
+    });
+    const what = `${count} hosts`;
+    checks.that(boxes.length === count, `${what}: a box for each`, boxes.length);
+    checks.that(lines === (count * (count - 1)) / 2, `${what}: a line for each pair`, lines);
+    checks.that(spilt === 0, `${what}: a box holds its text`, spilt);
+    checks.that(
+      boxes.every((a, i) => boxes.slice(i + 1).every((b) => !overlap(a, b))),
+      `${what}: no box lies on another`,
+    );
+    for (const theme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.waitForTimeout(100);
+      await page
+        .locator(".hosts")
+        .screenshot({ path: join(shots, `topology-hosts-${count}-${theme}.png`) });
+    }
+    const text = (await page.locator(".hosts").innerText()).replace(/\s+/g, " ");
+    for (const [sign, says] of [
+      [/n1 leads/, "who leads"],
+      [/n2 slowest: others wait for it/, "who is slow"],
+      [/2 replicas \d+ %/, "what is in a host"],
+      [/waits 30 % of the time for others/, "exposed communication"],
+      [/n1 – n2 17 18 130 2 0 0/, "the figures of a link"],
+      ...(count > 2 ? [[/n3 lost, is tried again at \d/, "when a lost host is tried again"]] : []),
+    ])
+      checks.that(sign.test(text), `${what}: the drawing says ${says}`, text);
+  }
+  const many = Array.from({ length: 20 }, () => ({ links: [{ to: null, mb_sent_per_second: 9 }] }));
+  job.shape = { ...SHAPES["1x1"], hosts: many };
+  await page.goto(`${mock.url}/jobs/${JOB}/topology`);
+  await page.locator(".hosts .host").first().waitFor({ timeout: 30_000 });
+  checks.that((await page.locator(".hosts .host").count()) === 20, "20 hosts: a box for each");
+  checks.that(/9 MB\/s out/.test(await page.locator(".hosts").innerText()), "20 hosts: their sums");
+  checks.that(faults.length === 0, "hosts: silent console", faults.join("\n"));
+  await page.close();
+}
+
 /* A process is lost, started again and runs: each is said in its box as it happens. */
 async function recovery(checks, mock, context) {
   const job = mock.jobs.get(JOB);
@@ -208,6 +266,7 @@ const { context, close } = await openBrowser({ reducedMotion: "reduce" });
 try {
   await sizes(checks, mock, context);
   await statements(checks, mock, context);
+  await hosts(checks, mock, context);
   await recovery(checks, mock, context);
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);

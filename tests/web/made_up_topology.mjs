@@ -26,6 +26,62 @@ function cover(first, size, from, to) {
   return cover(first, split, from, to) + cover(first + split, size - split, from, to);
 }
 
+/* `hosts`: the members of each that differ from those of a host that is well. */
+function madeUpHosts(hosts, wave) {
+  const process = (role, name, rank, busy) => ({
+    name: `${name} ${rank}`,
+    role,
+    rank,
+    pid: 100 + rank,
+    incarnation: 1,
+    state: "running",
+    busy,
+    idle: 1 - busy,
+    back_pressured: 0,
+  });
+  return hosts.map((own, i) => ({
+    name: `n${i + 1}`,
+    state: "present",
+    leads: i === 0,
+    connected: true,
+    why: "",
+    steps_done: 100,
+    losses: 0,
+    returns_ms: null,
+    report_age_ms: 200,
+    exposed: 0.3 - 0.02 * i,
+    slowest: false,
+    processes:
+      own.state === "lost"
+        ? []
+        : [
+            process("replica", "replica", 0, 0.7),
+            process("replica", "replica", 1, 0.6 + 0.1 * wave(i)),
+            process("input_worker", "input worker", 0, 0.2),
+            process("mover", "mover", 0, 0.4),
+          ],
+    links:
+      own.state === "lost"
+        ? []
+        : hosts.flatMap((_, other) =>
+            other === i
+              ? []
+              : {
+                  to: `n${other + 1}`,
+                  frames_per_second: 130,
+                  mb_sent_per_second: 17 + i,
+                  mb_received_per_second: 17 + other,
+                  bytes_sent: 1e9,
+                  bytes_received: 1e9,
+                  reconnects: 0,
+                  retransmits: i + other,
+                  refused: 0,
+                },
+          ),
+    ...own,
+  }));
+}
+
 export function madeUpTopology({
   replicas = 2,
   workers = 1,
@@ -35,6 +91,7 @@ export function madeUpTopology({
   step = 100,
   filled = 0.25,
   fates = {},
+  hosts = [],
 }) {
   const wave = (phase) => 0.5 + 0.5 * Math.sin(time_ms / 3000 + phase);
   const all = replicas * workers;
@@ -149,5 +206,6 @@ export function madeUpTopology({
     },
     processes,
     streams,
+    ...(hosts.length > 0 && { hosts: madeUpHosts(hosts, wave) }),
   };
 }

@@ -46,3 +46,28 @@ int64_t cse_cluster_exposed_ns(const cse_cluster *cluster)
 {
     return atomic_load(&cluster->hosts->exposed_ns);
 }
+
+cse_host_traffic cse_cluster_traffic(const cse_cluster *cluster, int host)
+{
+    const cse_arena_host *of = &cluster->hosts->hosts[host];
+    return (cse_host_traffic){ .frames_sent = atomic_load(&of->frames_sent),
+                               .frames_received = atomic_load(&of->frames_received),
+                               .bytes_sent = atomic_load(&of->bytes_sent),
+                               .bytes_received = atomic_load(&of->bytes_received),
+                               .connections = atomic_load(&of->connections),
+                               .refused =
+                                   atomic_load(&of->link_refused) + atomic_load(&of->refused),
+                               .retransmits = atomic_load(&of->retransmits) };
+}
+
+void cse_cluster_note_traffic(cse_cluster *cluster, int host, const cse_host_traffic *added)
+{
+    cse_arena_host *of = &cluster->hosts->hosts[host];
+    atomic_fetch_add_explicit(&of->frames_sent, added->frames_sent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->frames_received, added->frames_received, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->bytes_sent, added->bytes_sent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->bytes_received, added->bytes_received, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->connections, added->connections, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->link_refused, added->refused, memory_order_relaxed);
+    atomic_fetch_add_explicit(&of->retransmits, added->retransmits, memory_order_relaxed);
+}

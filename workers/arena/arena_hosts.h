@@ -31,4 +31,16 @@ void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done);
 /* How long this host's sums have waited for those of others (exposed communication). */
 int64_t cse_cluster_exposed_ns(const cse_cluster *cluster);
 
+/* What movers of this host have exchanged with another host since the arena was made; a mover notes
+ * it ten times a second. For reports: no result depends on it. */
+typedef struct cse_host_traffic {
+    int64_t frames_sent, frames_received, bytes_sent, bytes_received; /* as on the wire */
+    int64_t connections; /* that were made; the first one counts */
+    int64_t refused;     /* frames, and connections */
+    int64_t retransmits; /* of link.h */
+} cse_host_traffic;
+cse_host_traffic cse_cluster_traffic(const cse_cluster *cluster, int host);
+/* Of a mover: what was added. */
+void cse_cluster_note_traffic(cse_cluster *cluster, int host, const cse_host_traffic *added);
+
 #endif

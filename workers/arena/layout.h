@@ -119,6 +119,9 @@ typedef struct cse_record_slot {
 typedef struct cse_arena_host {
     _Alignas(64) _Atomic int64_t steps_done; /* at least so many; as the coordinator was told */
     _Alignas(64) _Atomic int64_t refused;    /* frames, by the mover */
+    /* For reports, by the mover: as cse_host_traffic. */
+    _Atomic int64_t frames_sent, frames_received, bytes_sent, bytes_received;
+    _Atomic int64_t connections, link_refused, retransmits;
 } cse_arena_host;
 
 typedef struct cse_arena_hosts {

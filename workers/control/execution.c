@@ -546,7 +546,7 @@ static cse_status open_run(run *r)
     CSE_TRY(open_endpoints(r));
     make_coordinator(r);
     cse_heap_trim();
-    r->topology = cse_topology_new(r->cluster, e->loader, e->events);
+    r->topology = cse_topology_new(r->cluster, e);
     r->sampler = cse_step_sampler_new(r->cluster, e->events);
     CSE_RUN_EVENT(e->events, on_endpoint, r->control);
     handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });

@@ -22,6 +22,7 @@ typedef struct cse_cluster_options {
 } cse_cluster_options;
 
 struct cse_running;
+struct json_t;
 
 /* The other hosts of an execution; see arena_hosts.h. What it points to is borrowed. */
 typedef struct cse_execution_hosts {
@@ -39,6 +40,9 @@ typedef struct cse_execution_hosts {
     /* Steps that may be released now: a bound beside that of the records. May be NULL. */
     int64_t (*most_released)(void *self);
     void *self;
+    /* Replaces "host" of a report (topology_hosts.h) by what is known of all hosts. May be NULL. */
+    void (*describe)(void *describer, struct json_t *report);
+    void *describer;
 } cse_execution_hosts;
 
 typedef struct cse_execution {

@@ -12,6 +12,7 @@
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/timing.h"
+#include "workers/control/topology_hosts.h"
 #include "workers/control/topology_streams.h"
 
 #define INTERVAL_NS INT64_C(500000000)
@@ -21,6 +22,8 @@ struct cse_topology {
     cse_cluster *cluster;
     const cse_dataloader *loader;
     const cse_run_events *events;
+    const cse_execution_hosts *hosts; /* NULL: this host is alone */
+    cse_topology_hosts exchanged;     /* at the last report */
     int slot_count;
     cse_topology_state *states;
     bool complete;        /* all processes have been running */
@@ -37,13 +40,13 @@ static int64_t cpu_ns(void)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-cse_topology *cse_topology_new(cse_cluster *cluster, const cse_dataloader *loader,
-                               const cse_run_events *events)
+cse_topology *cse_topology_new(cse_cluster *cluster, const cse_execution *execution)
 {
     cse_topology *t = cse_calloc(1, sizeof *t);
     t->cluster = cluster;
-    t->loader = loader;
-    t->events = events;
+    t->loader = execution->loader;
+    t->events = execution->events;
+    t->hosts = execution->hosts;
     t->slot_count = cse_cluster_slot_count(cluster);
     t->states = cse_calloc((size_t)t->slot_count, sizeof *t->states);
     t->loads = cse_calloc((size_t)t->slot_count, sizeof *t->loads);
@@ -145,12 +148,19 @@ static void add_data(const cse_topology *t, json_t *report)
                                   "samples", (json_int_t)input->sample_count));
 }
 
+static bool is_wanted(const cse_run_events *events)
+{
+    while (events != NULL && events->on_topology == NULL)
+        events = events->next;
+    return events != NULL;
+}
+
 static void report(cse_topology *t, int64_t now_ns)
 {
     const uint64_t step = cse_word_load(t->cluster->step);
     const int64_t elapsed_ns = now_ns - t->told_ns;
     t->told_ns = now_ns;
-    if (t->events == NULL || t->events->on_topology == NULL)
+    if (!is_wanted(t->events))
         return;
     json_t *root =
         json_pack("{s:I, s:I, s:f, s:i, s:i, s:o}", "step", (json_int_t)cse_step_number(step),
@@ -159,6 +169,9 @@ static void report(cse_topology *t, int64_t now_ns)
                   cse_step_replicas(step), "processes", processes_of(t, elapsed_ns));
     add_data(t, root);
     cse_topology_add_streams(root, t->cluster, step, t->rate);
+    cse_topology_add_host(root, t->cluster, elapsed_ns, &t->exchanged);
+    if (t->hosts != NULL && t->hosts->describe != NULL)
+        t->hosts->describe(t->hosts->describer, root);
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     if (text != NULL)
         CSE_RUN_EVENT(t->events, on_topology, text);

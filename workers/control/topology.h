@@ -7,6 +7,7 @@
 #define CSE_WORKERS_CONTROL_TOPOLOGY_H
 
 #include "dataloader/input.h"
+#include "workers/control/execution_options.h"
 #include "workers/control/run_events.h"
 
 typedef struct cse_topology cse_topology;
@@ -18,10 +19,9 @@ typedef enum cse_topology_state {
     CSE_TOPOLOGY_LEFT, /* its process ended with the run */
 } cse_topology_state;
 
-/* All are borrowed; reports go to events->on_topology. `loader` may be NULL: the reports then lack
- * what is known of the data. */
-cse_topology *cse_topology_new(cse_cluster *cluster, const cse_dataloader *loader,
-                               const cse_run_events *events);
+/* All are borrowed; reports go to execution->events. Without its loader the reports lack what is
+ * known of the data. */
+cse_topology *cse_topology_new(cse_cluster *cluster, const cse_execution *execution);
 void cse_topology_destroy(cse_topology **topology);
 
 /* What has become of a slot's process. Reports at once, once all processes have been running. */

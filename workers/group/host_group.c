@@ -60,6 +60,9 @@ struct cse_host_group {
     bool stands_alone;
     int64_t steps_done;
     int64_t differs_since_ns; /* a record; 0: none does */
+    /* Reports of other hosts, and the own one that the leader is to get; NULL: none. */
+    char *reports[CSE_MAX_HOSTS], *report;
+    int64_t reports_ns[CSE_MAX_HOSTS];
 };
 typedef struct cse_host_group group;
 
@@ -136,6 +139,16 @@ static void take_file(group *g, const cse_host_message *message)
         cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
 }
 
+static void take_report(group *g, int host, const cse_host_message *message)
+{
+    if (cse_members_leader(g->members) != g->options.host ||
+        strlen(message->report.json) > CSE_HOST_REPORT_BYTES)
+        return;
+    free(g->reports[host]);
+    g->reports[host] = strdup(message->report.json);
+    g->reports_ns[host] = cse_clock_ns();
+}
+
 static void take_frame(group *g, const cse_host_link_event *event)
 {
     cse_host_message message;
@@ -147,6 +160,10 @@ static void take_frame(group *g, const cse_host_link_event *event)
     }
     if (status == CSE_OK && event->host == leader && message.kind == CSE_HOST_FILE) {
         take_file(g, &message);
+        return;
+    }
+    if (status == CSE_OK && message.kind == CSE_HOST_REPORT) {
+        take_report(g, event->host, &message);
         return;
     }
     if (status == CSE_OK && message.kind == CSE_HOST_LOG) {
@@ -180,6 +197,19 @@ static void tell_leaving(group *g)
         g->leaves.kind = 0;
 }
 
+static void tell_report(group *g)
+{
+    const int leader = cse_members_leader(g->members);
+    cse_host_message message = { .kind = CSE_HOST_REPORT };
+    message.report.json = g->report;
+    if (g->report == NULL || leader == g->options.host ||
+        !cse_members_are_connected(g->members, leader) ||
+        send_message(g, leader, &message) != CSE_OK)
+        return;
+    free(g->report);
+    g->report = NULL;
+}
+
 static void drain_wake(const group *g)
 {
     uint64_t count;
@@ -209,6 +239,7 @@ static void *run_thread(void *self)
         lock(g);
         cse_members_tick(g->members, cse_clock_ns());
         tell_leaving(g);
+        tell_report(g);
         ends = g->ends;
         unlock(g);
         if (g->options.turn != NULL)
@@ -315,6 +346,9 @@ void cse_host_group_close(cse_host_group **closed)
     close(g->wake);
     pthread_mutex_destroy(&g->lock);
     cse_text_clear(&g->sent);
+    for (int h = 0; h < CSE_MAX_HOSTS; h++)
+        free(g->reports[h]);
+    free(g->report);
     cse_arena_destroy(&g->arena);
     free(g);
     *closed = NULL;
@@ -368,7 +402,29 @@ void cse_host_group_look(cse_host_group *g, int host, cse_host_view *view)
     *view = (cse_host_view){ .name = g->options.names[host],
                              .state = cse_members_state(g->members, host),
                              .connected = cse_members_are_connected(g->members, host),
-                             .steps_done = cse_members_steps_of(g->members, host) };
+                             .steps_done = host == g->options.host
+                                               ? g->steps_done
+                                               : cse_members_steps_of(g->members, host) };
+    snprintf(view->why, sizeof view->why, "%s", cse_members_why(g->members, host));
+    unlock(g);
+}
+
+char *cse_host_group_reported(cse_host_group *g, int host, int64_t *age_ns)
+{
+    lock(g);
+    char *report = g->reports[host] != NULL ? strdup(g->reports[host]) : NULL;
+    *age_ns = cse_clock_ns() - g->reports_ns[host];
+    unlock(g);
+    return report;
+}
+
+void cse_host_group_report(cse_host_group *g, const char *json)
+{
+    if (strlen(json) > CSE_HOST_REPORT_BYTES)
+        return;
+    lock(g);
+    free(g->report);
+    g->report = strdup(json);
     unlock(g);
 }
 

@@ -75,6 +75,10 @@ bool cse_host_group_lacks_leader(cse_host_group *group, bool *is_next);
 /* From here on this host is alone with the step in flight, which it ends by itself. */
 void cse_host_group_stand_alone(cse_host_group *group);
 bool cse_host_group_stands_alone(const cse_host_group *group);
+/* The leader gets the newest report of this host (topology.h), when it is connected. Longer ones
+ * than CSE_HOST_REPORT_BYTES are left out. */
+enum { CSE_HOST_REPORT_BYTES = 256 << 10 };
+void cse_host_group_report(cse_host_group *group, const char *json);
 /* Tells the leader why this host cannot go on. */
 void cse_host_group_leave(cse_host_group *group, cse_status status, const char *reason);
 
@@ -99,7 +103,10 @@ typedef struct cse_host_view {
     cse_member_state state;
     bool connected;
     int64_t steps_done; /* -1: not known */
+    char why[256];      /* it is lost, or was not let in; "": it is not */
 } cse_host_view;
 void cse_host_group_look(cse_host_group *group, int host, cse_host_view *view);
+/* The newest report of another host, to be freed; NULL: none came. Bytes of another host. */
+char *cse_host_group_reported(cse_host_group *group, int host, int64_t *age_ns);
 
 #endif

@@ -61,7 +61,9 @@ enum {
             FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)                       \
                 FIELD(TEXT, weights_digest))                                                       \
     /* follower: one line for the log, level as cse_log_level */                                   \
-    MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))
+    MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                 \
+    /* follower, twice a second: what its processes do, as the JSON of a topology report */        \
+    MESSAGE(12, REPORT, report, FIELD(TEXT, json))
 
 #define CSE_HOST_MESSAGE_NO_FIELD(type, name)
 

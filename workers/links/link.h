@@ -60,6 +60,7 @@ typedef struct cse_host_link_counts {
     /* Of a host: connections to it that were refused, and frames that were not authentic. Of the
      * own host: connections that were accepted and refused before it was known whose they are. */
     int64_t refused;
+    int64_t retransmits; /* segments that the kernel sent again; 0 where the link has none */
 } cse_host_link_counts;
 
 typedef struct cse_host_link_state cse_host_link_state;

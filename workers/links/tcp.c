@@ -12,6 +12,8 @@
  * event. */
 #include <errno.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +107,16 @@ static void back_off(peer *p, int64_t now_ns)
     p->delay_ns = 2 * p->delay_ns < LAST_DELAY_NS ? 2 * p->delay_ns : LAST_DELAY_NS;
 }
 
+/* Of a connection; 0 where its socket is none of TCP. */
+static int64_t retransmits_of(const cse_tcp_connection *c)
+{
+    struct tcp_info info = { .tcpi_total_retrans = 0 };
+    socklen_t size = sizeof info;
+    if (c == NULL || getsockopt(c->socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return 0;
+    return info.tcpi_total_retrans;
+}
+
 static void lose(peer *p)
 {
     int64_t now = cse_clock_ns();
@@ -113,12 +125,14 @@ static void lose(peer *p)
     if (now - p->connection->begun_ns >= STEADY_NS)
         p->delay_ns = 0;
     back_off(p, now);
+    p->counts.retransmits += retransmits_of(p->connection);
     cse_tcp_connection_destroy(&p->connection);
 }
 
 static void admit(cse_host_link_state *s, cse_tcp_connection **from, int host)
 {
     peer *p = &s->peers[host];
+    p->counts.retransmits += retransmits_of(p->connection);
     cse_tcp_connection_destroy(&p->connection);
     p->connection = *from;
     p->connection->number = ++s->numbers;
@@ -510,8 +524,11 @@ static bool tcp_drained(const cse_host_link_state *s, int host)
 
 static cse_host_link_counts tcp_counts(const cse_host_link_state *s, int host)
 {
-    return host >= 0 && host < s->side.host_count ? s->peers[host].counts
-                                                  : (cse_host_link_counts){ 0 };
+    if (host < 0 || host >= s->side.host_count)
+        return (cse_host_link_counts){ 0 };
+    cse_host_link_counts counts = s->peers[host].counts;
+    counts.retransmits += retransmits_of(s->peers[host].connection);
+    return counts;
 }
 
 static const char *tcp_address(const cse_host_link_state *s)

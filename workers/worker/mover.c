@@ -8,11 +8,14 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "workers/arena/arena_hosts.h"
 #include "workers/worker/mover_state.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define WATCH_NS (100 * MILLISECONDS)
 #define TAKEN_NS (5000 * MILLISECONDS) /* how long an address may be taken by a mover before */
+
+#define COUNTS_NS (100 * MILLISECONDS) /* between looks at what was exchanged */
 
 enum { MOST_EVENTS = 4 };
 
@@ -256,6 +259,33 @@ static void note_exposed(cse_mover *mover, uint64_t step)
     mover->complete_ns = computing ? now_ns : 0;
 }
 
+/* The counts of a link begin anew with each mover, those of the arena do not. */
+static void note_traffic(cse_mover *mover)
+{
+    const int64_t now_ns = cse_clock_ns();
+    if (now_ns < mover->counts_ns)
+        return;
+    mover->counts_ns = now_ns + COUNTS_NS;
+    for (int h = 0; h < mover->cluster->head->host_count; h++) {
+        cse_mover_peer *peer = &mover->peers[h];
+        const cse_host_link_counts before = peer->counted;
+        if (h == mover->cluster->head->host)
+            continue;
+        peer->counted = mover->link->counts(mover->state, h);
+        cse_cluster_note_traffic(
+            mover->cluster, h,
+            &(cse_host_traffic){
+                .frames_sent = peer->counted.frames_sent - before.frames_sent,
+                .frames_received = peer->counted.frames_received - before.frames_received,
+                .bytes_sent = peer->counted.bytes_sent - before.bytes_sent,
+                .bytes_received = peer->counted.bytes_received - before.bytes_received,
+                .connections = peer->connections,
+                .refused = peer->counted.refused - before.refused,
+                .retransmits = peer->counted.retransmits - before.retransmits });
+        peer->connections = 0;
+    }
+}
+
 static void serve(cse_mover *mover)
 {
     const cse_arena_head *head = mover->cluster->head;
@@ -281,6 +311,7 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
         break;
     case CSE_HOST_LINK_CONNECTED:
         peer->connected = true;
+        peer->connections++;
         peer->told = -1;
         expect(mover, event->host);
         free(peer->early);
@@ -311,6 +342,7 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
         return CSE_WORK_ENDED;
     note_sent(mover);
     note_exposed(mover, step);
+    note_traffic(mover);
     if (cse_word_load(cluster->step) != step)
         return CSE_WORK_DONE;
     cse_mover_advance(mover);

@@ -17,6 +17,8 @@ typedef struct cse_mover_peer {
     cse_piece_cursor sends, receives;
     unsigned char *early; /* a frame of the next step, kept until this host is there */
     size_t early_bytes;
+    cse_host_link_counts counted; /* that the arena was told */
+    int64_t connections;          /* since then */
 } cse_mover_peer;
 
 typedef struct cse_mover {
@@ -36,6 +38,7 @@ typedef struct cse_mover {
     cse_tree_node *own, *theirs; /* pieces of this host; of another one, for a moment */
     int own_count;
     int64_t complete_ns; /* when they were complete; 0: they are not */
+    int64_t counts_ns;   /* the arena is told what was exchanged from then on */
 
     int64_t frame_elements;
     unsigned char *wire; /* payload of a frame, and what it is of */

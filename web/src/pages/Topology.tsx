@@ -11,6 +11,7 @@ import { Sparkline } from "@/components/Sparkline";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { averagesOf, bottlenecksOf, fateOf, joinSamples, type Averages } from "@/job/topology";
+import { Hosts } from "@/topology/Hosts";
 import { Flow, Patterns, SHARES, payloadText } from "@/topology/Flow";
 
 const SHOWN = 60;
@@ -165,6 +166,9 @@ export function Topology() {
       )}
       {averages && (
         <div class="stack">
+          {(averages.newest.hosts ?? []).length > 0 && (
+            <Hosts hosts={averages.newest.hosts ?? []} />
+          )}
           <section class="panel" aria-label="Drawing">
             <Flow
               samples={samples}

@@ -1,0 +1,116 @@
+"""A run on three hosts, all of them this machine, as its dashboard shows it: hosts with their
+processes and links, a host that is lost and when it is tried again, and one log of all of them."""
+import os
+import signal
+import subprocess
+import time
+
+import support
+from support import API, EXECUTABLE, SLOW, Failure, Server, check, configuration, equal, fits, folder
+
+HOSTS = ["a", "b", "c"]
+
+
+def start(directory, steps):
+    """The run's process, and its model_dir."""
+    config = os.path.join(directory, "config.yaml")
+    with open(config, "w") as file:
+        file.write(configuration(steps))
+    environment = {**os.environ, "CSE_DASHBOARD": "0", "XDG_CACHE_HOME": directory}
+    options = ["host_launcher=local", "lease_s=2", "host_return_s=60"]
+    command = [EXECUTABLE, "start", config, "--model_dir", directory + "/run", "--hosts", ",".join(HOSTS),
+               "--num_csx", "1"]
+    for option in options:
+        command += ["--set", "backend.cluster_config." + option]
+    out = open(directory + "/out", "w")
+    return subprocess.Popen(command, stdout=out, stderr=out, env=environment), directory + "/run"
+
+
+def wait(what, holds, seconds=40):
+    until = time.monotonic() + seconds * SLOW
+    while time.monotonic() < until:
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise Failure("not in time: " + what)
+
+
+def newest(server):
+    samples = server.get(f"{API}/jobs/run/topology?samples=1").json()["samples"]
+    return samples[0] if samples else {}
+
+
+def hosts_are_seen_until_one_is_lost():
+    directory = folder()
+    process, run = start(directory, support.LONG)
+    server = None
+    try:
+        wait("a run store", lambda: os.path.exists(run + "/run.db"))
+        server = Server("--run", run)
+        document = server.get("/openapi.json").json()
+
+        def reported():
+            sample = newest(server)
+            hosts = sample.get("hosts", [])
+            whole = len(hosts) == 3 and all(
+                h["exposed"] is not None and len(h["links"]) == 2 and h["links"][0]["mb_sent_per_second"] > 0
+                for h in hosts)
+            return sample if whole else None
+
+        sample = wait("reports of all hosts", reported)
+        equal(fits(document, {"$ref": "#/components/schemas/TopologySample"}, sample), [])
+        hosts = {h["name"]: h for h in sample["hosts"]}
+        equal(sorted(hosts), HOSTS)
+        equal([h["leads"] for h in sample["hosts"]], [True, False, False])
+        check("host" not in sample, "the leader's own part stands apart")
+        processes = set()
+        for host in hosts.values():
+            equal(host["state"], "present")
+            roles = {p["role"] for p in host["processes"]}
+            check({"replica", "input_worker", "mover"} <= roles, host["name"], roles)
+            processes |= {p["pid"] for p in host["processes"] if p["pid"]}
+            equal(sorted(link["to"] for link in host["links"]), sorted(set(HOSTS) - {host["name"]}))
+            for link in host["links"]:
+                check(link["bytes_sent"] > 0 and link["bytes_received"] > 0, link)
+        check(len(processes) >= 12, "each host has processes of its own:", processes)
+        check(sum(h["slowest"] for h in hosts.values()) <= 1, "at most one is the slowest")
+        # What one host says it sent, the other one received, within what is on its way.
+        sent = hosts["b"]["links"][[l["to"] for l in hosts["b"]["links"]].index("c")]["bytes_sent"]
+        received = hosts["c"]["links"][[l["to"] for l in hosts["c"]["links"]].index("b")]["bytes_received"]
+        check(0.5 < sent / received < 2, "bytes of the two ends:", sent, received)
+
+        # A process of another host is lost: its line is in the run's log, with its host.
+        victim = next(p["pid"] for p in hosts["b"]["processes"] if p["role"] == "replica")
+        os.kill(victim, signal.SIGKILL)
+
+        def told():
+            lines = server.get(f"{API}/jobs/run/logs?limit=1000").body.decode()
+            return "host b: " in lines and "replica 0" in lines
+        wait("a line of host b", told)
+
+        # The host itself: its agent is the coordinator of its processes.
+        os.kill(coordinator_of(hosts["c"]), signal.SIGKILL)
+
+        def lost():
+            found = [h for h in newest(server).get("hosts", []) if h["name"] == "c"]
+            return found and found[0]["state"] == "lost" and found[0]
+        gone = wait("host c is lost", lost)
+        equal((gone["losses"], gone["processes"], gone["exposed"]), (1, [], None))
+        check(0 < gone["returns_ms"] - time.time() * 1000 < 61000, "when it is tried again:", gone)
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30 * SLOW)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        if server:
+            server.stop()
+
+
+def coordinator_of(host):
+    return next(p["pid"] for p in host["processes"] if p["role"] == "coordinator")
+
+
+if __name__ == "__main__":
+    support.main([hosts_are_seen_until_one_is_lost])

@@ -1,4 +1,4 @@
-/* "csengine-log NUMBER csengine: LEVEL: PROCESS: TEXT", as cse_log_print has it behind the number. */
+/* "csengine-log NUMBER csengine: LEVEL: PROCESS: TEXT": as cse_log_print has it, with a number. */
 #include "cli/host_log.h"
 
 #include <errno.h>

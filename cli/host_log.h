@@ -1,10 +1,9 @@
 /* Log lines of an agent, on their way to the leader through its standard error: with a number each,
  * so that the leader can tell how many are missing.
  *
- * The run's log has the lines of all hosts in the order in which they reach the leader. Lines of one
- * host keep their order; between hosts nothing is promised beyond that order, since a line that says
- * what another host did cannot arrive before it was printed. The clocks of hosts are not used: the
- * time of a line is that of its arrival. */
+ * The run's log has the lines of all hosts in the order in which they reach the leader. Lines of
+ * one host keep their order; between hosts the order says no more than that. The clocks of hosts
+ * are not used: the time of a line is that of its arrival. */
 #ifndef CSE_CLI_HOST_LOG_H
 #define CSE_CLI_HOST_LOG_H
 

@@ -11,78 +11,31 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "engine/base/arena.h"
-#include "run/measure/host_profile.h"
+#include "run/measure/plan_report.h"
 #include "run/measure/step_bench.h"
 
 typedef struct planning {
     cse_host_profile profile;
-    cse_host_plan_options options; /* but for the number of hosts */
-    bool wanted[CSE_MAX_HOSTS + 1];
-    double link_bits_per_s;
+    cse_plan_question question;
 } planning;
 
 /* ---- options ---- */
-
-static cse_status read_hosts(const cse_command_line *line, bool *wanted)
-{
-    const char *given = cse_option_value(line, "hosts"), *text = given != NULL ? given : "1..8";
-    for (const char *at = text;; at++) {
-        char *end;
-        const long first = strtol(at, &end, 10);
-        long last = first;
-        if (end != at && strncmp(end, "..", 2) == 0) {
-            at = end + 2;
-            last = strtol(at, &end, 10);
-        }
-        if (end == at || first < 1 || last < first || last > CSE_MAX_HOSTS ||
-            (*end != ',' && *end != '\0'))
-            return cse_fail(CSE_USAGE,
-                            "plan: --hosts %s: accepted: numbers from 1 to %d and ranges of them, "
-                            "as in 1..8 or 1,2,4,8",
-                            text, CSE_MAX_HOSTS);
-        for (long hosts = first; hosts <= last; hosts++)
-            wanted[hosts] = true;
-        at = end;
-        if (*end == '\0')
-            return CSE_OK;
-    }
-}
-
-/* Bits a second with a decimal prefix: 10G, 2.5G, 100M. */
-static cse_status read_link(const cse_command_line *line, double *bits_per_s)
-{
-    static const char prefixes[] = "kMGT";
-    const char *given = cse_option_value(line, "link"), *text = given != NULL ? given : "10G";
-    char *end;
-    *bits_per_s = strtod(text, &end);
-    const char *prefix = *end != '\0' && end != text ? strchr(prefixes, *end) : NULL;
-    for (const char *p = prefixes; prefix != NULL && p <= prefix; p++)
-        *bits_per_s *= 1e3;
-    if (prefix != NULL)
-        end++;
-    if (*end == '\0' && *bits_per_s >= 1e3 && *bits_per_s <= 1e15)
-        return CSE_OK;
-    return cse_fail(CSE_USAGE,
-                    "plan: --link %s: accepted: bits a second from 1k to 1000T, as in 100M, 2.5G "
-                    "or 10G",
-                    text);
-}
 
 static cse_status read_options(const cse_command_line *line, planning *p)
 {
     static const int64_t replica_range[] = { 1, 1024 };
     static const double hour_range[] = { 0.001, 1e9 }, lease_range[] = { 0, 86400 };
-    int64_t replicas = p->options.replicas;
+    int64_t replicas = p->question.options.replicas;
     double failure_hours = 0;
-    p->options.lease_s = 10;
-    CSE_TRY(read_hosts(line, p->wanted));
-    CSE_TRY(read_link(line, &p->link_bits_per_s));
+    p->question.options.lease_s = 10;
+    const char *hosts = cse_option_value(line, "hosts"), *link = cse_option_value(line, "link");
+    CSE_TRY(cse_plan_hosts_read(hosts != NULL ? hosts : "1..8", &p->question));
+    CSE_TRY(cse_plan_link_read(link != NULL ? link : "10G", &p->question));
     CSE_TRY(cse_option_integer(line, "replicas", replica_range, &replicas));
     CSE_TRY(cse_option_number(line, "mtbf", hour_range, &failure_hours));
-    CSE_TRY(cse_option_number(line, "lease", lease_range, &p->options.lease_s));
-    p->options.replicas = (int)replicas;
-    p->options.bytes_per_s = p->link_bits_per_s / 8 * CSE_LINK_PAYLOAD;
-    p->options.failure_s = failure_hours * 3600;
+    CSE_TRY(cse_option_number(line, "lease", lease_range, &p->question.options.lease_s));
+    p->question.options.replicas = (int)replicas;
+    p->question.options.failure_s = failure_hours * 3600;
     return CSE_OK;
 }
 
@@ -124,39 +77,6 @@ static cse_status find_profile(const cse_command_line *line, const cse_prepared_
 
 /* ---- output ---- */
 
-static void print_json(const planning *p, const cse_host_plan *plans)
-{
-    json_t *list = json_array(), *assumptions = json_array();
-    for (int hosts = 1; hosts <= CSE_MAX_HOSTS; hosts++) {
-        const cse_host_plan *plan = &plans[hosts];
-        if (!p->wanted[hosts])
-            continue;
-        json_t *shares = json_array();
-        for (int host = 0; host < hosts; host++)
-            json_array_append_new(
-                shares, json_integer(plan->cut.bounds[host + 1] - plan->cut.bounds[host]));
-        json_array_append_new(
-            list,
-            json_pack("{s:i, s:f, s:f, s:f, s:f, s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "hosts",
-                      hosts, "step_s", plan->step_s, "compute_s", plan->compute_s, "exposed_s",
-                      plan->exposed_s, "update_s", plan->update_s, "pieces", plan->pieces, "shares",
-                      shares, "bytes_up", plan->bytes_up, "bytes_down", plan->bytes_down,
-                      "memory_bytes", plan->memory_bytes, "goodput", cse_json_finite(plan->goodput),
-                      "samples_per_second", cse_json_finite(plan->samples_per_s),
-                      "host_hours_per_million_samples", cse_json_finite(plan->host_hours)));
-    }
-    for (const char *const *text = cse_host_model_assumptions; *text != NULL; text++)
-        json_array_append_new(assumptions, json_string(*text));
-    json_t *object = json_pack(
-        "{s:o, s:i, s:f, s:o, s:f, s:I, s:o, s:o}", "profile", cse_host_profile_json(&p->profile),
-        "replicas", p->options.replicas, "link_bits_per_second", p->link_bits_per_s, "mtbf_hours",
-        p->options.failure_s > 0 ? json_real(p->options.failure_s / 3600) : json_null(), "lease_s",
-        p->options.lease_s, "save_steps", (json_int_t)p->profile.save_steps, "plans", list,
-        "assumptions", assumptions);
-    cse_json_print(object);
-    json_decref(object);
-}
-
 static void print_profile(const planning *p)
 {
     const cse_host_profile *profile = &p->profile;
@@ -165,10 +85,10 @@ static void print_profile(const planning *p)
            (long long)profile->microbatches, (long long)profile->micro_batch_size,
            1e3 * profile->microbatch_s, 1e3 * profile->update_s, 1e3 * profile->save_s);
     printf("hosts with %d replica%s each, links of %.4g Gbit/s; a piece has %.4g MB; ",
-           p->options.replicas, p->options.replicas > 1 ? "s" : "", p->link_bits_per_s * 1e-9,
-           cse_host_piece_bytes(profile) * 1e-6);
-    if (p->options.failure_s > 0)
-        printf("a host fails every %.4g hours\n\n", p->options.failure_s / 3600);
+           p->question.options.replicas, p->question.options.replicas > 1 ? "s" : "",
+           p->question.link_bits_per_s * 1e-9, cse_host_piece_bytes(profile) * 1e-6);
+    if (p->question.options.failure_s > 0)
+        printf("a host fails every %.4g hours\n\n", p->question.options.failure_s / 3600);
     else
         printf("hosts do not fail\n\n");
 }
@@ -182,7 +102,7 @@ static void print_table(const planning *p, const cse_host_plan *plans)
     print_profile(p);
     for (int hosts = 1; hosts <= CSE_MAX_HOSTS; hosts++) {
         const cse_host_plan *plan = &plans[hosts];
-        if (!p->wanted[hosts])
+        if (!p->question.wanted[hosts])
             continue;
         cse_table_add(table, "%d", hosts);
         cse_table_add(table, "%.4g", 1e3 * plan->step_s);
@@ -206,25 +126,27 @@ static void print_table(const planning *p, const cse_host_plan *plans)
     printf("\nthe model takes for granted:\n");
     for (const char *const *text = cse_host_model_assumptions; *text != NULL; text++)
         printf("- %s\n", *text);
-    if (p->options.failure_s > 0 && p->profile.save_steps == 0 && p->wanted[1])
+    if (p->question.options.failure_s > 0 && p->profile.save_steps == 0 && p->question.wanted[1])
         printf("one host that fails without saves between loses all: its goodput is not known; "
                "set checkpoint.steps\n");
 }
 
 static cse_status make_plan(const cse_command_line *line, cse_prepared_job *job)
 {
-    planning p = { .link_bits_per_s = 0 };
+    planning p = { .question = { .link_bits_per_s = 0 } };
     CSE_TRY(cse_job_prepare(line, CSE_JOB_TRAIN, job));
-    p.options.replicas = job->settings.session.num_csx > 0 ? job->settings.session.num_csx : 1;
+    p.question.options.replicas =
+        job->settings.session.num_csx > 0 ? job->settings.session.num_csx : 1;
     CSE_TRY(read_options(line, &p));
     CSE_TRY(find_profile(line, job, &p.profile));
-    cse_host_plan *plans = cse_calloc(CSE_MAX_HOSTS + 1, sizeof *plans);
-    for (int hosts = 1; hosts <= CSE_MAX_HOSTS; hosts++) {
-        p.options.hosts = hosts;
-        if (p.wanted[hosts])
-            cse_host_plan_make(&p.profile, &p.options, &plans[hosts]);
+    cse_host_plan *plans = cse_plans_make(&p.profile, &p.question);
+    if (cse_option_is_on(line, "json")) {
+        json_t *report = cse_plan_report(&p.profile, &p.question, plans);
+        cse_json_print(report);
+        json_decref(report);
+    } else {
+        print_table(&p, plans);
     }
-    (cse_option_is_on(line, "json") ? print_json : print_table)(&p, plans);
     free(plans);
     return CSE_OK;
 }

@@ -11,6 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/passes/memory_plan.h"
+#include "run/measure/step_runner.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 
@@ -146,6 +147,15 @@ static cse_status read_member(const json_t *object, const member *m, const char 
     return CSE_OK;
 }
 
+cse_status cse_host_profile_take(const json_t *object, const char *source,
+                                 cse_host_profile *profile)
+{
+    *profile = (cse_host_profile){ .microbatches = 0 };
+    for (int i = 0; i < MEMBERS; i++)
+        CSE_TRY(read_member(object, &members[i], source, profile));
+    return CSE_OK;
+}
+
 cse_status cse_host_profile_read(const char *path, cse_host_profile *profile)
 {
     json_error_t error;
@@ -155,10 +165,7 @@ cse_status cse_host_profile_read(const char *path, cse_host_profile *profile)
                    ? cse_fail(CSE_NO_INPUT, "%s: the profile cannot be read: %s", path, error.text)
                    : cse_fail(CSE_DATA, "%s:%d:%d: the profile is no JSON: %s", path, error.line,
                               error.column, error.text);
-    cse_status status = CSE_OK;
-    *profile = (cse_host_profile){ .microbatches = 0 };
-    for (int i = 0; i < MEMBERS && status == CSE_OK; i++)
-        status = read_member(object, &members[i], path, profile);
+    cse_status status = cse_host_profile_take(object, path, profile);
     json_decref(object);
     return status;
 }

@@ -1,5 +1,8 @@
 """A run on three hosts, all of them this machine, as its dashboard shows it: hosts with their
-processes and links, a host that is lost and when it is tried again, and one log of all of them."""
+processes and links, a host that is lost and when it is tried again, and one log of all of them. What
+more hosts would bring is what csengine plan says."""
+import json
+import math
 import os
 import signal
 import subprocess
@@ -112,5 +115,51 @@ def coordinator_of(host):
     return next(p["pid"] for p in host["processes"] if p["role"] == "coordinator")
 
 
+def plans_are_those_of_the_command():
+    directory = folder()
+    config, run = directory + "/config.yaml", directory + "/run"
+    with open(config, "w") as file:
+        file.write(configuration(10))
+    environment = {**os.environ, "CSE_DASHBOARD": "0"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
+    subprocess.run([EXECUTABLE, "start", config, "--model_dir", run], check=True, **quiet)
+    server = Server("--run", run)
+    profile = run + "/host_profile.json"
+    try:
+        missing = server.get(f"{API}/jobs/run/plan").json()
+        equal(missing["report"], None)
+        check("--save_profile" in missing["missing"], missing)
+        command = [EXECUTABLE, "plan", config, "--model_dir", run, "--hosts", "1..64", "--link", "1G",
+                   "--replicas", "2", "--mtbf", "100", "--json"]
+        subprocess.run(command + ["--save_profile", profile], check=True, **quiet)
+        said = subprocess.run(command + ["--profile", profile], check=True, capture_output=True, text=True,
+                              env=environment).stdout
+        wanted = json.loads(said)
+        answer = server.get(f"{API}/jobs/run/plan?hosts=1..64&link=1G&replicas=2&mtbf=100&save_steps=1000000")
+        equal(answer.status, 200)
+        document = server.get("/openapi.json").json()
+        equal(fits(document, {"$ref": "#/components/schemas/Plan"}, answer.json()), [])
+        report = answer.json()["report"]
+        equal(len(report["plans"]), 64)
+        for one, plan in zip(report["plans"], wanted["plans"]):
+            equal(one.keys(), plan.keys())
+            for name, value in plan.items():
+                same = one[name] == value if isinstance(value, list) else math.isclose(one[name], value, rel_tol=1e-12)
+                check(same, plan["hosts"], name, one[name], value)
+        equal(report["assumptions"], wanted["assumptions"])
+        for query, sign in (("hosts=0", "accepted: numbers"), ("link=fast", "accepted: bits")):
+            check(sign in server.get(f"{API}/jobs/run/plan?{query}").json()["missing"], query)
+        for text in ("{", "{}", "[" * 5000, json.dumps({**wanted["profile"], "microbatches": 1 << 20})):
+            with open(profile, "w") as file:
+                file.write(text)
+            answer = server.get(f"{API}/jobs/run/plan").json()
+            equal(answer["report"], None, text[:20])
+        os.unlink(profile)
+        os.symlink(config, profile)
+        equal(server.get(f"{API}/jobs/run/plan").json()["report"], None)
+    finally:
+        server.stop()
+
+
 if __name__ == "__main__":
-    support.main([hosts_are_seen_until_one_is_lost])
+    support.main([hosts_are_seen_until_one_is_lost, plans_are_those_of_the_command])

@@ -214,7 +214,7 @@ async function hosts(checks, mock, context) {
       [/n1 leads/, "who leads"],
       [/n2 slowest: others wait for it/, "who is slow"],
       [/2 replicas \d+ %/, "what is in a host"],
-      [/waits 30 % of the time for others/, "exposed communication"],
+      [/waits for others: 30 %/, "exposed communication"],
       [/n1 – n2 17 18 130 2 0 0/, "the figures of a link"],
       ...(count > 2 ? [[/n3 lost, is tried again at \d/, "when a lost host is tried again"]] : []),
     ])

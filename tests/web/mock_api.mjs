@@ -79,6 +79,45 @@ function topologyOf(job, query) {
   return { missing: null, samples: Array.from({ length: count }, (_, i) => job.topology(at(i))) };
 }
 
+/* Step time falls with the number of hosts, what travels grows. */
+function planOf(job, query) {
+  if (job.plan === undefined)
+    return { report: null, missing: "no profile of a host: csengine plan --save_profile" };
+  const fails = Number(query.get("mtbf") ?? 0) > 0;
+  const plans = Array.from({ length: 64 }, (_, i) => {
+    const hosts = i + 1;
+    const [compute_s, exposed_s] = [4 / hosts, 0.02 * Math.log2(hosts)];
+    return {
+      hosts,
+      step_s: compute_s + exposed_s + 0.01,
+      compute_s,
+      exposed_s,
+      update_s: 0.01,
+      pieces: hosts,
+      shares: [1],
+      bytes_up: 1e8,
+      bytes_down: 1e8,
+      memory_bytes: 2e9 + 1e7 * hosts,
+      goodput: fails ? (hosts === 1 ? null : 0.99 - 0.001 * hosts) : 1,
+      samples_per_second: 16 / (compute_s + exposed_s),
+      host_hours_per_million_samples: 60 + hosts,
+    };
+  });
+  return {
+    missing: null,
+    report: {
+      profile: { microbatches: 64, micro_batch_size: 1, microbatch_s: 1, update_s: 1, save_s: 1 },
+      replicas: 1,
+      link_bits_per_second: 1e10,
+      mtbf_hours: fails ? 100 : null,
+      lease_s: 10,
+      save_steps: 1000,
+      plans,
+      assumptions: ["links are full duplex"],
+    },
+  };
+}
+
 function graphOf(job) {
   if (job.step === null) throw new Refusal(404, "the step was not compiled yet");
   return graphText(job.layers);
@@ -97,6 +136,7 @@ const OF_JOB = {
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,
+  plan: planOf,
   tensors: (job) => ({ tensors: job.tensors(), next_page_token: null, missing: null }),
   numerics: (job, query) =>
     job.numerics({

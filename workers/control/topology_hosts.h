@@ -1,5 +1,5 @@
-/* What a report says of this host among the others of its run: how long it waited for them, and what
- * its mover exchanged with each.
+/* What a report says of this host among the others of its run: how long it waited for them, and
+ * what its mover exchanged with each.
  *
  *     "host": {"number", "exposed", "links": [{"host", "frames_per_second", "mb_sent_per_second",
  *              "mb_received_per_second", "bytes_sent", "bytes_received", "reconnects",

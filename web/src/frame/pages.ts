@@ -10,6 +10,7 @@ import { Curves } from "@/pages/Curves";
 import { Jobs } from "@/pages/Jobs";
 import { Logs } from "@/pages/Logs";
 import { Numerics } from "@/pages/Numerics";
+import { Plan } from "@/pages/Plan";
 import { Pulse } from "@/pages/Pulse";
 import { StepGraph } from "@/pages/StepGraph";
 import { Submit } from "@/pages/Submit";
@@ -55,6 +56,15 @@ export const PAGES: PageEntry[] = [
   },
   { name: "timeline", title: "Timeline", icon: "timeline", key: "m", view: Timeline, ofJob: true },
   { name: "numerics", title: "Numerics", icon: "numerics", key: "n", view: Numerics, ofJob: true },
+  {
+    name: "plan",
+    title: "Plan",
+    icon: "cluster",
+    key: "h",
+    view: Plan,
+    ofJob: true,
+    live: true,
+  },
   {
     name: "closures",
     title: "Closures",

@@ -43,7 +43,7 @@ function Box({ host }: { host: TopologyHost }) {
         ))}
       </ul>
       {host.exposed !== null && host.exposed !== undefined && (
-        <div class="small soft">waits {percent(host.exposed)} of the time for others</div>
+        <div class="small soft">waits for others: {percent(host.exposed)}</div>
       )}
       {links.length > 0 && (
         <div class="small soft">

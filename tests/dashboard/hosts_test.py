@@ -39,6 +39,14 @@ def wait(what, holds, seconds=40):
     raise Failure("not in time: " + what)
 
 
+def served(run):
+    """None while the run store is being made."""
+    try:
+        return Server("--run", run)
+    except (KeyError, Failure):
+        return None
+
+
 def newest(server):
     samples = server.get(f"{API}/jobs/run/topology?samples=1").json()["samples"]
     return samples[0] if samples else {}
@@ -50,7 +58,7 @@ def hosts_are_seen_until_one_is_lost():
     server = None
     try:
         wait("a run store", lambda: os.path.exists(run + "/run.db"))
-        server = Server("--run", run)
+        server = wait("a run that can be served", lambda: served(run))
         document = server.get("/openapi.json").json()
 
         def reported():

@@ -535,5 +535,21 @@ class Examples(Case):
         self.assertGreater(accuracy, 0.75)
 
 
+    def test_an_unmodified_program(self):
+        data = "/usr/share/datasets/fashion-mnist"
+        if not os.path.isdir(data):
+            self.skipTest("the package dataset-fashion-mnist is not installed")
+        for name in ("cerebras_pytorch.experimental", "cerebras.pytorch"):
+            text = (EXAMPLES / "training.py").read_text().replace(
+                "import cstorch\n", f"import {name} as cstorch\nimport {name}.metrics as metrics\n")
+            script = pathlib.Path(self.folder) / "script.py"
+            script.write_text(text)
+            run = subprocess.run([sys.executable, "-m", "cstorch", "run", str(script), "--num_steps",
+                                  "40", "--model_dir", f"{self.folder}/{name}"], capture_output=True,
+                                 text=True, env={**os.environ, "CSE_DASHBOARD": "0"})
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("step 40: loss", run.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

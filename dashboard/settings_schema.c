@@ -49,6 +49,9 @@ static json_t *schema_of_setting(const cse_setting *setting)
         return list_of("number");
     case CSE_SETTING_TEXT_LIST:
         return list_of("string");
+    case CSE_SETTING_PATHS:
+        return json_pack("{s:[{s:s},{s:s,s:{s:s}}]}", "anyOf", "type", "string", "type", "array",
+                         "items", "type", "string");
     case CSE_SETTING_SETTINGS:
         return cse_settings_schema(setting->nested);
     default:

@@ -26,6 +26,7 @@ struct cse_dataloader {
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;
+    bool is_unseen; /* there is no source behind it */
 };
 
 static int64_t aligned(int64_t bytes)
@@ -92,11 +93,38 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     return status;
 }
 
+/* So many samples that no limit of steps depends on them. */
+static const int64_t unseen_samples = (int64_t)1 << 52;
+
+cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,
+                                   const cse_unseen_data *known, cse_dataloader **loader)
+{
+    cse_dataloader_section section;
+    *loader = NULL;
+    CSE_TRY(cse_dataloader_section_read(settings, default_seed, &section));
+    if (section.descriptor->describe == NULL)
+        return cse_fail(CSE_USAGE, "data loader: %s does not know its samples without the data",
+                        section.descriptor->name);
+    cse_dataloader *described = cse_calloc(1, sizeof *described);
+    described->batching = section.batching;
+    described->input.descriptor = section.descriptor;
+    described->input.sample_count = unseen_samples - unseen_samples % section.batching.batch_size;
+    described->is_unseen = true;
+    *loader = described;
+    cse_status status = section.descriptor->describe(&described->input, settings, known);
+    if (status == CSE_OK)
+        status = lay_out(described);
+    if (status != CSE_OK)
+        cse_dataloader_close(loader);
+    return status;
+}
+
 void cse_dataloader_close(cse_dataloader **loader)
 {
     if (*loader == NULL)
         return;
-    (*loader)->input.descriptor->close(&(*loader)->input);
+    if (!(*loader)->is_unseen)
+        (*loader)->input.descriptor->close(&(*loader)->input);
     free((*loader)->samples);
     free((*loader)->epochs);
     free(*loader);

@@ -118,7 +118,8 @@ static cse_status add_files(cse_token_sources *sources, const char *path, int64_
     return status;
 }
 
-cse_status cse_token_sources_add(cse_token_sources *sources, const char *path, const double part[2])
+cse_status cse_token_sources_add(cse_token_sources *sources, const char *const paths[], int count,
+                                 const double part[2])
 {
     int64_t samples = 0;
     if (sources->count == CSE_MIXTURE_SOURCES)
@@ -126,12 +127,13 @@ cse_status cse_token_sources_add(cse_token_sources *sources, const char *path, c
                         CSE_MIXTURE_SOURCES);
     cse_token_source *source = &sources->sources[sources->count];
     source->first_file = cse_file_pool_count(sources->pool);
-    CSE_TRY(add_files(sources, path, &samples));
+    for (int i = 0; i < count; i++)
+        CSE_TRY(add_files(sources, paths[i], &samples));
     source->file_count = cse_file_pool_count(sources->pool) - source->first_file;
     source->begin = (int64_t)(part[0] * (double)samples + 0.5);
     source->samples = (int64_t)(part[1] * (double)samples + 0.5) - source->begin;
     if (source->samples < 1)
-        return cse_fail(CSE_DATA, "%s: no sample of %" PRId64 " tokens is in it", path,
+        return cse_fail(CSE_DATA, "%s: no sample of %" PRId64 " tokens is in it", paths[0],
                         sources->time);
     sources->count++;
     return CSE_OK;

@@ -37,9 +37,9 @@ typedef struct cse_token_sources {
 /* From a zeroed struct that stays where it is. `time` 0: as the files say. */
 void cse_token_sources_begin(cse_token_sources *sources, int64_t time);
 void cse_token_sources_clear(cse_token_sources *sources);
-/* Adds the *.h5 and *.hdf5 files of a folder, or the one file; of their samples the part
- * [from, to) of the whole, fractions of 1. */
-cse_status cse_token_sources_add(cse_token_sources *sources, const char *path,
+/* Adds a source: the *.h5 and *.hdf5 files of each folder, or each file, in this order; of their
+ * samples the part [from, to) of the whole, fractions of 1. */
+cse_status cse_token_sources_add(cse_token_sources *sources, const char *const paths[], int count,
                                  const double part[2]);
 
 /* The file and the row of a sample of a source. */

@@ -2,6 +2,7 @@
 #include "engine/config/cluster_table.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/config/settings.h"
@@ -9,6 +10,7 @@
 #define CLUSTER "init.backend.cluster_config."
 #define BACKEND "init.backend."
 #define CSX "init.backend.csx."
+#define TRAIN_DATA "fit.train_dataloader."
 
 /* A year: longer limits are mistakes of unit. */
 #define MAX_SECONDS 31536000.0
@@ -76,6 +78,16 @@
     X("debug.cmd_memory_gi", ANY, MEMORY)                                                      \
     X("debug.wgt_memory_gi", ANY, MEMORY)                                                      \
     X("debug.chf_memory_gi", ANY, MEMORY)
+
+/* Of data loaders; by the ModelZoo's loaders, which read with processes of their own. */
+#define DATA_HINTS(X)                                                                          \
+    X("num_workers", ANY, "num_workers_per_csx says how many processes read data")             \
+    X("prefetch_factor", ANY, "input workers read ahead as far as the ring has room")          \
+    X("persistent_workers", ANY, "input workers live as long as the run")                      \
+    X("use_worker_cache", ANY, "the kernel keeps files in memory")                             \
+    X("shuffle_buffer", ANY, "all samples of an epoch are shuffled, whatever memory there is") \
+    X("vocab_size", ANY, "the model's vocab_size counts")                                      \
+    X("to_float16", ANY, "precision.fp16_type says what is rounded")
 
 #define HINT_ROW(name, type, reason) \
     { name, CSE_SETTING_##type, "null", 0, 0, NULL, "no effect: " reason, NULL },
@@ -153,9 +165,11 @@ const cse_setting cse_backend_setting_table[] = {
 #define CLUSTER_HINT(name, type, reason) { CLUSTER name, reason },
 #define BACKEND_HINT(name, type, reason) { BACKEND name, reason },
 #define CSX_HINT(name, type, reason) { CSX name, reason },
+#define DATA_HINT(name, type, reason) { TRAIN_DATA name, reason },
 
 static const cse_config_hint hints[] = {
-    CLUSTER_HINTS(CLUSTER_HINT) BACKEND_HINTS(BACKEND_HINT) CSX_HINTS(CSX_HINT){ NULL, NULL },
+    CLUSTER_HINTS(CLUSTER_HINT) BACKEND_HINTS(BACKEND_HINT) CSX_HINTS(CSX_HINT)
+        DATA_HINTS(DATA_HINT){ NULL, NULL },
 };
 
 const cse_config_hint *cse_config_hint_at(int index)
@@ -163,8 +177,20 @@ const cse_config_hint *cse_config_hint_at(int index)
     return hints[index].path != NULL ? &hints[index] : NULL;
 }
 
-const cse_config_hint *cse_config_hint_of(const char *path)
+/* The setting of any data loader, "validate.val_dataloader.1.num_workers", as one of training. */
+static const char *as_of_training(const char *path, char text[static 96])
 {
+    const char *name = strrchr(path, '.');
+    if (strstr(path, "_dataloader") == NULL || name == NULL)
+        return path;
+    snprintf(text, 96, TRAIN_DATA "%.60s", name + 1);
+    return text;
+}
+
+const cse_config_hint *cse_config_hint_of(const char *given)
+{
+    char text[96];
+    const char *path = as_of_training(given, text);
     for (const cse_config_hint *hint = hints; hint->path != NULL; hint++) {
         const size_t length = strlen(hint->path);
         if (strncmp(path, hint->path, length) == 0 && (path[length] == '\0' || path[length] == '.'))

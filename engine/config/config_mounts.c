@@ -139,6 +139,11 @@ static void look_for_settings(const folders *f, const cse_settings *settings)
 {
     for (int i = 0; settings != NULL && !settings->faulty && i < settings->count; i++) {
         cse_setting_value *value = &settings->values[i];
+        for (int k = 0; settings->table[i].type == CSE_SETTING_PATHS && k < value->count; k++) {
+            value->entries[k].text = look(f, value->entries[k].text);
+            if (value->given)
+                value->entries[k].node->text = value->entries[k].text;
+        }
         if (settings->table[i].type != CSE_SETTING_PATH || value->is_null ||
             strcmp(settings->table[i].name, "library") == 0)
             continue;

@@ -42,6 +42,9 @@ static cse_status check_settings(const check *c, cse_path_use use, const cse_set
             CSE_TRY(check_one(c, strcmp(setting->name, program_key) == 0 ? CSE_PATH_PROGRAM : use,
                               setting->name, value->text,
                               cse_settings_place(settings, setting->name)));
+        for (int k = 0; setting->type == CSE_SETTING_PATHS && k < value->count; k++)
+            CSE_TRY(check_one(c, use, setting->name, value->entries[k].text,
+                              value->entries[k].node->place));
     }
     return CSE_OK;
 }

@@ -18,6 +18,17 @@ const cse_setting cse_dataloader_settings[] = {
       "drop the samples of an epoch that do not fill a batch", NULL },
     { "skip_samples", CSE_SETTING_INTEGER, "0", 0, 1e15, NULL,
       "samples of the stream before those of the first step, over all epochs", NULL },
+    /* Hints of cluster_table.h. */
+    { "num_workers", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "no effect: num_workers_per_csx says how many processes read data", NULL },
+    { "prefetch_factor", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "no effect: input workers read ahead as far as the ring has room", NULL },
+    { "persistent_workers", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "no effect: input workers live as long as the run", NULL },
+    { "use_worker_cache", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "no effect: the kernel keeps files in memory", NULL },
+    { "shuffle_buffer", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "no effect: all samples of an epoch are shuffled, whatever memory there is", NULL },
     { 0 },
 };
 

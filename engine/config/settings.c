@@ -75,7 +75,7 @@ static const cse_setting_value *get_list(const cse_settings *settings, const cha
     cse_setting_type type;
     const cse_setting_value *value = find(settings, name, &type);
     if (type != CSE_SETTING_INTEGER_LIST && type != CSE_SETTING_NUMBER_LIST &&
-        type != CSE_SETTING_TEXT_LIST)
+        type != CSE_SETTING_TEXT_LIST && type != CSE_SETTING_PATHS)
         misuse(name, "is read as a list, which it is not");
     value->node->read = true;
     return value;
@@ -155,7 +155,11 @@ double cse_settings_number_at(const cse_settings *settings, const char *name, in
 
 const char *cse_settings_text_at(const cse_settings *settings, const char *name, int index)
 {
-    return get_entry(settings, name, CSE_SETTING_TEXT_LIST, index)->text;
+    cse_setting_type type;
+    find(settings, name, &type);
+    return get_entry(settings, name,
+                     type == CSE_SETTING_PATHS ? CSE_SETTING_PATHS : CSE_SETTING_TEXT_LIST, index)
+        ->text;
 }
 
 const cse_settings *cse_settings_nested(const cse_settings *settings, const char *name)
@@ -236,6 +240,7 @@ static cse_yaml_node *value_node(cse_arena *arena, cse_setting_type type,
         [CSE_SETTING_INTEGER_LIST] = CSE_SETTING_INTEGER,
         [CSE_SETTING_NUMBER_LIST] = CSE_SETTING_NUMBER,
         [CSE_SETTING_TEXT_LIST] = CSE_SETTING_TEXT,
+        [CSE_SETTING_PATHS] = CSE_SETTING_PATH,
     };
     if (value->is_null)
         return cse_yaml_scalar_new(arena, place, "null");

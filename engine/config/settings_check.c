@@ -59,6 +59,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         [CSE_SETTING_SETTINGS] = "a mapping of settings",
         [CSE_SETTING_ANY] = "settings of the plugin it names",
         [CSE_SETTING_ALIAS] = "another name of ",
+        [CSE_SETTING_PATHS] = "a path or a list of paths",
     };
     const size_t start = text->size;
     cse_text_add(text, "%s", words[setting->type]);
@@ -336,6 +337,25 @@ static cse_status read_list(const check *c, const cse_setting *setting, cse_yaml
     return CSE_OK;
 }
 
+/* One path is a list of one. */
+static cse_status read_paths(const check *c, const cse_setting *setting, cse_yaml_node *node,
+                             cse_setting_value *value)
+{
+    const bool is_list = node->kind == CSE_YAML_SEQUENCE;
+    if (node->kind == CSE_YAML_MAPPING || (is_list && node->count == 0))
+        return reject(c, setting, node, "is no path and no list of paths");
+    value->count = is_list ? node->count : 1;
+    value->entries = cse_arena_alloc(c->arena, (size_t)value->count * sizeof *value->entries);
+    for (int i = 0; i < value->count; i++) {
+        cse_yaml_node *entry = is_list ? node->children[i] : node;
+        if (cse_yaml_is_null(entry))
+            return reject(c, setting, entry, "an entry of the list is empty");
+        value->entries[i].node = entry;
+        CSE_TRY(read_path(c, setting, entry, &value->entries[i]));
+    }
+    return CSE_OK;
+}
+
 static cse_status read_nested(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
@@ -352,6 +372,7 @@ static value_reader *const readers[] = {
     [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
     [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL,   /* the tree is the value */
     [CSE_SETTING_PATH] = read_path,        [CSE_SETTING_ALIAS] = NULL, /* see find_given */
+    [CSE_SETTING_PATHS] = read_paths,
 };
 
 static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,

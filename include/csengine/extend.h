@@ -28,6 +28,7 @@ typedef enum cse_setting_type {
     CSE_SETTING_ANY,      /* any value, for another table to check */
     CSE_SETTING_PATH,     /* text: of a file or directory; a leading ~ is the home directory */
     CSE_SETTING_ALIAS,    /* another name of the setting that `choices` names; never read itself */
+    CSE_SETTING_PATHS,    /* a path or a list of paths; read as a list */
 } cse_setting_type;
 
 typedef struct cse_setting {

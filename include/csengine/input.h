@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* The version of this contract. */
-enum { CSE_INPUT_ABI = 1 };
+enum { CSE_INPUT_ABI = 2 };
 
 enum { CSE_MAX_STREAMS = 8, CSE_SOURCE_BYTES = 256 };
 
@@ -62,6 +62,11 @@ typedef struct cse_element_place {
     int64_t sample, element;
 } cse_element_place;
 
+/* What a model says of data that are not there. */
+typedef struct cse_unseen_data {
+    int64_t longest; /* tokens of a sample, at most; 0: it does not say */
+} cse_unseen_data;
+
 typedef struct cse_input_descriptor {
     const char *name;
     const char *summary;
@@ -84,6 +89,12 @@ typedef struct cse_input_descriptor {
     void (*close)(cse_input *input);
 
     const cse_input_sample *samples; /* with values of each stream */
+
+    /* Sets the streams without a look at the data, as far as the settings and what is `known` of
+     * the model say, for a validation on a machine that does not have the data. CSE_CONFIG where
+     * they do not say enough. NULL: the data are needed. */
+    cse_status (*describe)(cse_input *input, const cse_settings *settings,
+                           const cse_unseen_data *known);
 } cse_input_descriptor;
 
 struct cse_input {

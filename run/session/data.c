@@ -4,7 +4,39 @@
 #include <string.h>
 
 #include "engine/base/log.h"
+#include "engine/config/settings.h"
 #include "run/session/session.h"
+
+/* The most tokens that a sample may have, of the model that has such a limit. */
+static int64_t longest_sample(const cse_session *session)
+{
+    static const char limit[] = "max_position_embeddings";
+    for (int i = 0; i < session->model_count; i++) {
+        const cse_settings *settings = cse_model_settings_view(session->models[i]);
+        if (cse_setting_table_has(settings->table, limit) && cse_settings_has(settings, limit))
+            return cse_settings_integer(settings, limit);
+    }
+    return 0;
+}
+
+/* A configuration can be validated where its data are not: the samples are taken to be as the
+ * settings say, and the user is told. Where they do not say enough, the missing file is the error.
+ */
+static cse_status describe(const cse_session *session, const cse_settings *input,
+                           cse_dataloader **loader)
+{
+    const cse_error missing = *cse_error_last();
+    const char *why = cse_arena_string(session->arena, missing.message);
+    const cse_unseen_data known = { .longest = longest_sample(session) };
+    cse_status status = cse_dataloader_describe(input, session->configuration.seed, &known, loader);
+    if (status == CSE_USAGE)
+        return cse_fail(CSE_NO_INPUT, "%s", why);
+    CSE_TRY(status);
+    cse_log_line(CSE_LOG_WARNING,
+                 "the data were not looked at, samples are taken to be as the settings say: %s",
+                 why);
+    return CSE_OK;
+}
 
 cse_status cse_session_open_data(cse_session *session, const cse_settings *input,
                                  cse_dataloader **loader)
@@ -14,7 +46,8 @@ cse_status cse_session_open_data(cse_session *session, const cse_settings *input
     if (session->observer.run_directory != NULL)
         cache = cse_arena_printf(session->arena, "%s/data_identity.txt", c->model_dir);
     const cse_data_watch watch = { .identity = &session->data, .cache = cache };
-    return cse_data_open(input, c->seed, &watch, loader);
+    cse_status status = cse_data_open(input, c->seed, &watch, loader);
+    return status == CSE_NO_INPUT && c->validate_only ? describe(session, input, loader) : status;
 }
 
 const char *cse_session_data_text(cse_session *session)

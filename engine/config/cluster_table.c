@@ -89,6 +89,12 @@
     X("vocab_size", ANY, "the model's vocab_size counts")                                      \
     X("to_float16", ANY, "precision.fp16_type says what is rounded")
 
+/* Of checkpoints. */
+#define CHECKPOINT_HINTS(X)                                                                      \
+    X("disable_strict_checkpoint_loading", BOOL,                                                 \
+      "a checkpoint holds all states of the model; fit.weights takes those that are there, and " \
+      "LoadCheckpointStates a part")
+
 #define HINT_ROW(name, type, reason) \
     { name, CSE_SETTING_##type, "null", 0, 0, NULL, "no effect: " reason, NULL },
 
@@ -165,11 +171,12 @@ const cse_setting cse_backend_setting_table[] = {
 #define CLUSTER_HINT(name, type, reason) { CLUSTER name, reason },
 #define BACKEND_HINT(name, type, reason) { BACKEND name, reason },
 #define CSX_HINT(name, type, reason) { CSX name, reason },
+#define CHECKPOINT_HINT(name, type, reason) { "init.checkpoint." name, reason },
 #define DATA_HINT(name, type, reason) { TRAIN_DATA name, reason },
 
 static const cse_config_hint hints[] = {
     CLUSTER_HINTS(CLUSTER_HINT) BACKEND_HINTS(BACKEND_HINT) CSX_HINTS(CSX_HINT)
-        DATA_HINTS(DATA_HINT){ NULL, NULL },
+        DATA_HINTS(DATA_HINT) CHECKPOINT_HINTS(CHECKPOINT_HINT){ NULL, NULL },
 };
 
 const cse_config_hint *cse_config_hint_at(int index)

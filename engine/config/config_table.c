@@ -59,6 +59,10 @@ static const cse_setting checkpoint_table[] = {
       "resume from the newest checkpoint of model_dir", NULL },
     { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "also write a checkpoint before the first step", NULL },
+    { "disable_strict_checkpoint_loading", CSE_SETTING_BOOL, "null", 0, 0, NULL,
+      "no effect: a checkpoint holds all states of the model; fit.weights takes those that are "
+      "there, and LoadCheckpointStates a part",
+      NULL },
     { "new_data", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "resume although the training data are others than those of the checkpoint", NULL },
     { 0 },

@@ -161,6 +161,7 @@ static cse_status read_attention(const cse_settings *s, cse_attention_module *at
     attention->no_output_bias = !cse_settings_bool(s, "use_ffn_bias_in_attention");
     attention->output_dropout = dropout;
     attention->attention_dropout = number_or(s, "attention_dropout_rate", dropout);
+    attention->cap = number_or(s, "attention_logit_softcapping", 0);
     attention->scale =
         scale_of_scores(s, inner / heads, cse_settings_has(s, "mup_base_hidden_size"));
     CSE_TRY(read_shared_heads(s, attention));
@@ -178,17 +179,18 @@ static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_in
         cse_initial_truncated_normal(cse_settings_number(s, "initializer_range"));
     const bool mup = cse_settings_has(s, "mup_base_hidden_size");
     const double depth = 1 / sqrt(2.0 * self->layer_count);
+    const bool parallel = block->parallel;
     cse_initial attention = normal, ffn = normal, output = normal, ffn_output = normal;
     *embedding = normal;
     CSE_TRY(cse_initial_read(s, "embedding_initializer", embedding));
     CSE_TRY(cse_initial_read(s, "initializer", &attention));
-    ffn = attention;
-    CSE_TRY(cse_initial_read(s, "ffn_initializer", &ffn));
     const bool given = cse_settings_text(s, "output_layer_initializer") != NULL;
     CSE_TRY(cse_initial_read(s, "output_layer_initializer", &output));
-    if (!mup && !given)
+    if (!mup && !given && !parallel)
         output = cse_settings_text(s, "initializer") == NULL ? cse_initial_times(normal, depth)
                                                              : attention;
+    ffn = parallel ? output : attention;
+    CSE_TRY(cse_initial_read(s, "ffn_initializer", &ffn));
     ffn_output = mup && !given ? normal : output;
     CSE_TRY(cse_initial_read(s, "ffn_output_layer_initializer", &ffn_output));
     if (mup) {
@@ -196,7 +198,7 @@ static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_in
                                   (double)block->attention.hidden_size);
         const double filter =
             sqrt(cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size);
-        if (cse_settings_text(s, "ffn_output_layer_initializer") == NULL)
+        if (cse_settings_text(s, "ffn_output_layer_initializer") == NULL && !parallel)
             ffn_output = normal;
         attention = cse_initial_times(attention, width);
         ffn = cse_initial_times(ffn, width);
@@ -214,7 +216,8 @@ static cse_status read_mup(const cse_settings *s, cse_decoder *self)
 {
     const bool by_hidden = cse_settings_has(s, "mup_base_hidden_size");
     const double alpha = number_or(s, "output_logits_alpha", 1);
-    self->logits_scale = 1;
+    self->logits_scale = number_or(s, "output_logits_scale", 1);
+    self->final_cap = number_or(s, "final_logit_softcapping", 0);
     if (by_hidden != cse_settings_has(s, "mup_base_filter_size"))
         return cse_fail(CSE_CONFIG, "mup_base_hidden_size and mup_base_filter_size belong "
                                     "together; give both or neither");
@@ -244,6 +247,14 @@ static void declare_positions(cse_model *model, const cse_settings *s, cse_initi
             cse_initial_scaled(1, CSE_FAN_AVERAGE, CSE_DISTRIBUTION_UNIFORM));
 }
 
+static const cse_block_module *options_of_layer(const cse_decoder *self, const cse_settings *s,
+                                                int layer)
+{
+    const bool first_has_window =
+        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first");
+    return (layer % 2 == 0) == first_has_window ? &self->block : &self->unlimited;
+}
+
 static void declare(cse_model *model, const cse_settings *s, cse_initial embedding)
 {
     cse_decoder *self = cse_model_self(model);
@@ -258,7 +269,7 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
                                                    self->block.epsilon);
     for (int i = 0; i < self->layer_count; i++)
         cse_block_parameters(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
-                             &self->block, &self->blocks[i]);
+                             options_of_layer(self, s, i), &self->blocks[i]);
     self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm, size,
                                           self->block.epsilon);
     if (!cse_settings_bool(s, "share_embedding_weights"))
@@ -280,6 +291,40 @@ static cse_status check_loss(const cse_settings *s)
                           cse_settings_number(s, "loss_weight"));
 }
 
+cse_status cse_parallel_decoder_build(cse_model *model, const cse_settings *s)
+{
+    cse_decoder *self = cse_model_self(model);
+    self->block.parallel = true;
+    self->block.shares_norm = !cse_settings_bool(s, "use_untied_layer_norm");
+    if (cse_settings_bool(s, "norm_first_sandwich"))
+        return cse_fail(CSE_CONFIG,
+                        "norm_first_sandwich (%s) is true; accepted in blocks whose "
+                        "parts stand side by side: false",
+                        cse_settings_origin(s, "norm_first_sandwich"));
+    return cse_decoder_build(model, s);
+}
+
+/* The windows of every other layer; the others have the options `unlimited`. */
+static cse_status read_alternation(const cse_settings *s, cse_decoder *self)
+{
+    const bool alternates = cse_settings_bool(s, "sliding_window_every_other_decoder_layer");
+    if (alternates && self->block.attention.window == 0)
+        return cse_fail(CSE_CONFIG,
+                        "sliding_window_every_other_decoder_layer (%s) needs "
+                        "attention_sliding_window_length",
+                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer"));
+    if (!alternates &&
+        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first"))
+        return cse_fail(CSE_CONFIG,
+                        "sliding_window_every_other_decoder_layer_pattern (%s) belongs to "
+                        "sliding_window_every_other_decoder_layer: true",
+                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer_pattern"));
+    self->unlimited = self->block;
+    if (alternates)
+        self->unlimited.attention.window = self->unlimited.attention.sink = 0;
+    return CSE_OK;
+}
+
 cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
 {
     cse_initial embedding;
@@ -294,6 +339,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     block->norm = cse_settings_text(s, "norm_type");
     block->epsilon = cse_settings_number(s, "layer_norm_epsilon");
     block->ffn_norm_name = "norm3";
+    block->sandwich = cse_settings_bool(s, "norm_first_sandwich");
     block->ffn = (cse_ffn_module){
         .hidden_size = block->attention.hidden_size,
         .filter_size = integer_or(s, "filter_size", 4 * block->attention.hidden_size),
@@ -303,6 +349,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     };
     CSE_TRY(read_mup(s, self));
     CSE_TRY(read_initials(s, self, &embedding));
+    CSE_TRY(read_alternation(s, self));
     declare(model, s, embedding);
     for (int i = 0; cse_settings_has(s, "mup_base_hidden_size") && i < self->layer_count; i++)
         cse_block_rates(
@@ -387,6 +434,7 @@ static cse_tensor *logits_of(cse_model *model, cse_tensor *x)
         cse_tensor *weight = cse_read(self->head.weight != NULL ? self->head.weight : self->words);
         x = cse_linear(x, weight, self->head.bias != NULL ? cse_read(self->head.bias) : NULL);
         x = self->logits_scale != 1 ? cse_scale(x, self->logits_scale) : x;
+        x = self->final_cap > 0 ? cse_soft_cap(x, self->final_cap) : x;
     }
     return x;
 }

@@ -20,6 +20,8 @@ typedef struct cse_decoder {
     cse_norm_layer embedding_norm, last_norm;
     cse_linear_layer head; /* weight NULL: `words` */
     cse_block_module block;
+    cse_block_module unlimited; /* of the layers whose attention has no window */
+    double final_cap;           /* of the logits; 0: none */
     double embedding_dropout, embeddings_scale, logits_scale;
     int layer_count;
     cse_block_layer blocks[CSE_DECODER_LAYERS];
@@ -27,6 +29,9 @@ typedef struct cse_decoder {
 } cse_decoder;
 
 cse_status cse_decoder_build(cse_model *model, const cse_settings *settings);
+/* The same with attention and feed-forward network side by side; the table has
+ * CSE_PARALLEL_DECODER_SETTINGS, too. */
+cse_status cse_parallel_decoder_build(cse_model *model, const cse_settings *settings);
 cse_tensor *cse_decoder_forward(cse_model *model, cse_tensor *tokens);
 cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
 
@@ -48,6 +53,11 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         .name = (name_), .type = CSE_SETTING_CHOICE, .default_value = (default_), \
         .choices = (choices_), .doc = (doc_)                                      \
     }
+
+#define CSE_PARALLEL_DECODER_SETTINGS                                         \
+    CSE_DECODER_ROW("use_untied_layer_norm", BOOL, "false",                   \
+                    "the feed-forward network has a norm of its own, norm3, " \
+                    "not that of the attention")
 
 /* Each argument is a default: of position_embedding_type, norm_type, nonlinearity, biases,
  * share_embedding_weights and dropout_rate. */
@@ -141,6 +151,18 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_ROW("output_logits_alpha", NUMBER, "null", "muP: factor of the logits"),       \
         CSE_DECODER_ROW("scale_output_logits_by_d", BOOL, "true",                                  \
                         "muP: the logits are scaled by the ratio of widths, not by its root"),     \
+        CSE_DECODER_ROW("output_logits_scale", NUMBER, "null", "factor of the logits"),            \
+        CSE_DECODER_ROW("norm_first_sandwich", BOOL, "false",                                      \
+                        "norms of the outputs of attention and network, too"),                     \
+        CSE_DECODER_RANGE("attention_logit_softcapping", NUMBER, "null", 1e-6, 1e9,                \
+                          "scores are cap * tanh(score / cap) with this cap; null: as they are"),  \
+        CSE_DECODER_RANGE("final_logit_softcapping", NUMBER, "null", 1e-6, 1e9,                    \
+                          "the same of the logits"),                                               \
+        CSE_DECODER_ROW("sliding_window_every_other_decoder_layer", BOOL, "false",                 \
+                        "every other layer has the window"),                                       \
+        CSE_DECODER_CHOICE("sliding_window_every_other_decoder_layer_pattern",                     \
+                           "full_attention_first", "full_attention_first|sliding_window_first",    \
+                           "whether the first layer has no window"),                               \
         CSE_DECODER_CHOICE("loss_scaling", "num_tokens", "num_tokens|batch_size",                  \
                            "what the sum of losses is divided by"),                                \
         CSE_DECODER_ROW("loss_weight", NUMBER, "1", "factor of the loss, with batch_size alone"),  \
@@ -148,48 +170,41 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
 
 /* Settings of the ModelZoo without another value than their default; hints for its compiler and
  * what it uses for inference alone among them. */
-#define CSE_DECODER_UNSUPPORTED                                                                    \
-    CSE_UNSUPPORTED_SETTING("num_extra_input_vocab_tokens", "0", "further input tokens"),          \
-        CSE_UNSUPPORTED_SETTING("constant_pos_embedding", "null", "one position for all tokens"),  \
-        CSE_UNSUPPORTED_SETTING("position_embedding_offset", "0", "added to positions"),           \
-        CSE_UNSUPPORTED_SETTING("sliding_window_every_other_decoder_layer", "false",               \
-                                "windows in some layers alone"),                                   \
-        CSE_UNSUPPORTED_SETTING("sliding_window_every_other_decoder_layer_pattern",                \
-                                "full_attention_first", "which layers these are"),                 \
-        CSE_UNSUPPORTED_SETTING("attention_vertical_column_spacing", "null", "sparse mask"),       \
-        CSE_UNSUPPORTED_SETTING("attention_vertical_column_width", "null", "sparse mask"),         \
-        CSE_UNSUPPORTED_SETTING("attention_chunk_size", "null", "attention within chunks"),        \
-        CSE_UNSUPPORTED_SETTING("attention_qk_norm_layer", "null", "norm of queries and keys"),    \
-        CSE_UNSUPPORTED_SETTING("attention_qk_norm_eps", "1e-05", "its epsilon"),                  \
-        CSE_UNSUPPORTED_SETTING("attention_logit_softcapping", "null", "cap of attention scores"), \
-        CSE_UNSUPPORTED_SETTING("attention_softmax_fp32", "true",                                  \
-                                "the softmax is computed in float32; pol sets its precision"),     \
-        CSE_UNSUPPORTED_SETTING("extra_ffn_params", "{}", "further arguments"),                    \
-        CSE_UNSUPPORTED_SETTING("fixed_sparse_attention", "null", "sparse mask"),                  \
-        CSE_UNSUPPORTED_SETTING("memory_tokens", "null", "memory tokens"),                         \
-        CSE_UNSUPPORTED_SETTING("use_sink_token", "false", "learned sink of attention"),           \
-        CSE_UNSUPPORTED_SETTING("alibi_trainable_slopes", "false", "learned slopes of ALiBi"),     \
-        CSE_UNSUPPORTED_SETTING("cross_attention_layers", "[]", "layers with cross attention"),    \
-        CSE_UNSUPPORTED_SETTING("rel_distance_mode", "default", "how distances are counted"),      \
-        CSE_UNSUPPORTED_SETTING("rel_distance_extra_args", "null", "its arguments"),               \
-        CSE_UNSUPPORTED_SETTING("scale_qk_dot_by_layer_idx", "false", "scores by layer"),          \
-        CSE_UNSUPPORTED_SETTING("norm_first_sandwich", "false", "norms before and after"),         \
-        CSE_UNSUPPORTED_SETTING("output_logits_scale", "null", "factor of the logits"),            \
-        CSE_UNSUPPORTED_SETTING("final_logit_softcapping", "null", "cap of the logits"),           \
-        CSE_UNSUPPORTED_SETTING("moe", "null", "mixture of experts"),                              \
-        CSE_UNSUPPORTED_SETTING("lr_adjustment_groups", "null", "muP: groups of learning rates"),  \
-        CSE_UNSUPPORTED_SETTING("boundary_casting", "false", "without effect"),                    \
-        CSE_UNSUPPORTED_SETTING("start_token", "null", "inference"),                               \
-        CSE_UNSUPPORTED_SETTING("loop_dim", "1", "inference"),                                     \
-        CSE_UNSUPPORTED_SETTING("stop_sequences", "null", "inference"),                            \
-        CSE_UNSUPPORTED_SETTING("max_tokens", "null", "inference"),                                \
-        CSE_UNSUPPORTED_SETTING("temperature", "null", "inference"),                               \
-        CSE_UNSUPPORTED_SETTING("top_k", "null", "inference"),                                     \
+#define CSE_DECODER_UNSUPPORTED                                                                   \
+    CSE_UNSUPPORTED_SETTING("num_extra_input_vocab_tokens", "0", "further input tokens"),         \
+        CSE_UNSUPPORTED_SETTING("constant_pos_embedding", "null", "one position for all tokens"), \
+        CSE_UNSUPPORTED_SETTING("position_embedding_offset", "0", "added to positions"),          \
+        CSE_UNSUPPORTED_SETTING("attention_vertical_column_spacing", "null", "sparse mask"),      \
+        CSE_UNSUPPORTED_SETTING("attention_vertical_column_width", "null", "sparse mask"),        \
+        CSE_UNSUPPORTED_SETTING("attention_chunk_size", "null", "attention within chunks"),       \
+        CSE_UNSUPPORTED_SETTING("attention_qk_norm_layer", "null", "norm of queries and keys"),   \
+        CSE_UNSUPPORTED_SETTING("attention_qk_norm_eps", "1e-05", "its epsilon"),                 \
+        CSE_UNSUPPORTED_SETTING("extra_ffn_params", "{}", "further arguments"),                   \
+        CSE_UNSUPPORTED_SETTING("fixed_sparse_attention", "null", "sparse mask"),                 \
+        CSE_UNSUPPORTED_SETTING("memory_tokens", "null", "memory tokens"),                        \
+        CSE_UNSUPPORTED_SETTING("use_sink_token", "false", "learned sink of attention"),          \
+        CSE_UNSUPPORTED_SETTING("alibi_trainable_slopes", "false", "learned slopes of ALiBi"),    \
+        CSE_UNSUPPORTED_SETTING("cross_attention_layers", "[]", "layers with cross attention"),   \
+        CSE_UNSUPPORTED_SETTING("rel_distance_mode", "default", "how distances are counted"),     \
+        CSE_UNSUPPORTED_SETTING("rel_distance_extra_args", "null", "its arguments"),              \
+        CSE_UNSUPPORTED_SETTING("scale_qk_dot_by_layer_idx", "false", "scores by layer"),         \
+        CSE_UNSUPPORTED_SETTING("moe", "null", "mixture of experts"),                             \
+        CSE_UNSUPPORTED_SETTING("lr_adjustment_groups", "null", "muP: groups of learning rates"), \
+        CSE_UNSUPPORTED_SETTING("boundary_casting", "false", "without effect"),                   \
+        CSE_UNSUPPORTED_SETTING("start_token", "null", "inference"),                              \
+        CSE_UNSUPPORTED_SETTING("loop_dim", "1", "inference"),                                    \
+        CSE_UNSUPPORTED_SETTING("stop_sequences", "null", "inference"),                           \
+        CSE_UNSUPPORTED_SETTING("max_tokens", "null", "inference"),                               \
+        CSE_UNSUPPORTED_SETTING("temperature", "null", "inference"),                              \
+        CSE_UNSUPPORTED_SETTING("top_k", "null", "inference"),                                    \
         CSE_UNSUPPORTED_SETTING("top_p", "null", "inference"), CSE_HINT_SETTINGS
 
 /* What the ModelZoo's compiler and trainer go by; nothing here does. */
 #define CSE_HINT_SETTINGS                                                                          \
-    CSE_DECODER_ROW("attention_kernel", ANY, "null", "hint to another compiler; no effect"),       \
+    CSE_DECODER_ROW("attention_softmax_fp32", BOOL, "true",                                        \
+                    "false permits a softmax in 16 bits; precision_opt_level says whether it is; " \
+                    "no effect"),                                                                  \
+        CSE_DECODER_ROW("attention_kernel", ANY, "null", "hint to another compiler; no effect"),   \
         CSE_DECODER_ROW("fold_rope_consts", BOOL, "false", "hint to another compiler; no effect"), \
         CSE_DECODER_ROW("use_experimental_flex_api", BOOL, "false",                                \
                         "hint to another compiler; no effect"),                                    \

@@ -16,6 +16,7 @@ enum { MAX_LAYERS = 64 };
 
 typedef struct fc_mnist {
     int layer_count;
+    int64_t hidden_size; /* of all hidden layers; 0: hidden_sizes has them */
     cse_linear_layer layers[MAX_LAYERS], last_layer;
 } fc_mnist;
 
@@ -49,9 +50,38 @@ static const cse_setting settings[] = {
       .min = 0,
       .max = 0.999,
       .doc = "probability that a hidden unit is dropped while training" },
+    { .name = "depth",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = MAX_LAYERS,
+      .doc = "with hidden_size in place of hidden_sizes: how many hidden layers of one size" },
+    { .name = "hidden_size",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1 << 20,
+      .doc = "units of each of them" },
+    CSE_ALIAS_SETTING("activation_fn", "activation"),
+    CSE_UNSUPPORTED_SETTING("to_float16", "false", "precision.fp16_type says what is rounded"),
     { .name = "use_bias", .type = CSE_SETTING_BOOL, .default_value = "true", .doc = "biases" },
     { .name = NULL },
 };
+
+/* The ModelZoo's depth and hidden_size, or a list of sizes. */
+static cse_status read_sizes(fc_mnist *self, const cse_settings *s)
+{
+    const bool has_depth = cse_settings_has(s, "depth");
+    if (has_depth != cse_settings_has(s, "hidden_size"))
+        return cse_fail(CSE_CONFIG, "depth and hidden_size belong together; give both or neither");
+    self->layer_count =
+        has_depth ? (int)cse_settings_integer(s, "depth") : cse_settings_count(s, "hidden_sizes");
+    self->hidden_size = has_depth ? cse_settings_integer(s, "hidden_size") : 0;
+    return self->layer_count <= MAX_LAYERS
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG, "hidden_sizes (%s) has %d entries; at most %d",
+                          cse_settings_origin(s, "hidden_sizes"), self->layer_count, MAX_LAYERS);
+}
 
 static cse_status build(cse_model *model, const cse_settings *s)
 {
@@ -59,12 +89,11 @@ static cse_status build(cse_model *model, const cse_settings *s)
     fc_mnist *self = cse_model_self(model);
     bool bias = cse_settings_bool(s, "use_bias");
     int64_t in = cse_settings_integer(s, "input_size");
-    self->layer_count = cse_settings_count(s, "hidden_sizes");
-    if (self->layer_count > MAX_LAYERS)
-        return cse_fail(CSE_CONFIG, "hidden_sizes (%s) has %d entries; at most %d",
-                        cse_settings_origin(s, "hidden_sizes"), self->layer_count, MAX_LAYERS);
+    CSE_TRY(cse_refuse_unsupported(settings, s));
+    CSE_TRY(read_sizes(self, s));
     for (int i = 0; i < self->layer_count; i++) {
-        int64_t out = cse_settings_integer_at(s, "hidden_sizes", i);
+        int64_t out = self->hidden_size > 0 ? self->hidden_size
+                                            : cse_settings_integer_at(s, "hidden_sizes", i);
         snprintf(name, sizeof name, "fc_layers.%d", i);
         self->layers[i] = cse_linear_parameters(model, name, in, out, bias);
         in = out;

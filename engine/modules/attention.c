@@ -1,6 +1,9 @@
 /* The attention module: projections around scaled_dot_product_attention, which does the masks, the
  * shared heads and the choice of a kernel. */
+#include <math.h>
+
 #include "csengine/modules.h"
+#include "engine/trace/decoding.h"
 #include "engine/trace/trace.h"
 
 static int64_t key_heads(const cse_attention_module *o)
@@ -54,6 +57,47 @@ static cse_tensor *rotate(const cse_attention_module *o, const cse_attention_cal
     return o->rotates ? cse_rotary_embedding(x, &rotary) : x;
 }
 
+cse_tensor *cse_soft_cap(cse_tensor *x, double cap)
+{
+    return cse_scale(cse_tanh(cse_scale(x, 1 / cap)), cap);
+}
+
+/* q [batch, heads, time, head] and k [batch, key heads, time, head] -> [batch, heads, time, time]:
+ * each head of keys has as many neighbouring heads of queries. */
+static cse_tensor *products(cse_tensor *q, cse_tensor *k, double scale)
+{
+    const cse_shape shape = cse_tensor_shape(q);
+    const int64_t shared = cse_tensor_shape(k).dims[1], time = shape.dims[2];
+    q = cse_reshape(
+        q, cse_shape_of(shape.dims[0], shared, shape.dims[1] / shared * time, shape.dims[3]));
+    cse_tensor *scores = cse_matmul(q, k, false, true);
+    scores = cse_reshape(scores, cse_shape_of(shape.dims[0], shape.dims[1], time, time));
+    return cse_scale(scores, scale > 0 ? scale : 1 / sqrt((double)shape.dims[3]));
+}
+
+/* An attention whose scores are capped: they are computed here and given as the floats that the
+ * attention adds to its products, which are 0. */
+static cse_tensor *attend_capped(const cse_attention_module *o, cse_tensor *q, cse_tensor *k,
+                                 cse_tensor *v, const cse_attention_options *given)
+{
+    cse_attention_options options = *given;
+    if (cse_trace_decoding() != NULL)
+        return cse_trace_fail(CSE_CONFIG, "attention_logit_softcapping: tokens cannot be decoded "
+                                          "one after the other");
+    if (cse_trace_is_poison(q) || cse_trace_is_poison(k) || cse_trace_is_poison(v))
+        return q;
+    cse_tensor *scores = cse_soft_cap(products(q, k, o->scale), o->cap);
+    options.mask = scores;
+    if (given->mask != NULL)
+        options.mask = cse_tensor_dtype(given->mask) == CSE_BOOL
+                           ? cse_where(given->mask, scores, cse_constant(-1e30))
+                           : cse_add(scores, given->mask);
+    options.scale = 1;
+    q = cse_scale(cse_slice_axis(q, 3, 0, 1), 0);
+    k = cse_scale(cse_slice_axis(k, 3, 0, 1), 0);
+    return cse_scaled_dot_product_attention(q, k, v, &options);
+}
+
 cse_tensor *cse_apply_attention(const cse_model *model, const cse_attention_layer *layer,
                                 cse_tensor *x, const cse_attention_call *call)
 {
@@ -77,7 +121,8 @@ cse_tensor *cse_apply_attention(const cse_model *model, const cse_attention_laye
     cse_tensor *value = split_heads(layer->value, key_heads(o), head, memory);
     query = rotate(o, call, query);
     key = rotate(o, call, key);
-    x = cse_scaled_dot_product_attention(query, key, value, &options);
+    x = o->cap > 0 ? attend_capped(o, query, key, value, &options)
+                   : cse_scaled_dot_product_attention(query, key, value, &options);
     x = cse_reshape(cse_transpose(x, cse_axes(0, 2, 1, 3)),
                     cse_shape_of(shape.dims[0], shape.dims[1], inner));
     return cse_apply_dropout(model, o->output_dropout, cse_apply_linear(layer->output, x),

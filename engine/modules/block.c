@@ -37,7 +37,13 @@ void cse_block_parameters(cse_model *model, const char *name, const cse_block_mo
         layer->cross = cse_attention_parameters(
             model, cse_model_text(model, "%s.multihead_attn", name), o->cross);
     }
-    layer->ffn_norm = norm(model, layer, ffn_norm_name(o));
+    if (!o->parallel || !o->shares_norm)
+        layer->ffn_norm = norm(model, layer, ffn_norm_name(o));
+    if (o->sandwich) {
+        layer->attention_norm_after = norm(model, layer, "norm1_post");
+        layer->ffn_norm_after =
+            norm(model, layer, cse_model_text(model, "%s_post", ffn_norm_name(o)));
+    }
     layer->ffn = cse_ffn_parameters(model, cse_model_text(model, "%s.ffn", name), &o->ffn);
     layer->ffn_scale = layer_scale(model, cse_model_text(model, "%s.layer_scale2", name), o);
 }
@@ -81,6 +87,8 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
         y = cse_apply_attention(model, cross ? &layer->cross : &layer->attention, y, call);
         y = cross ? y : scaled(layer->attention_scale, y);
     }
+    if (layer->options->sandwich && !cross)
+        y = normalize(&layer->attention_norm_after, y, "norm1_post");
     x = cse_add(x, y);
     return post ? normalize(norm, x, norm_name) : x;
 }
@@ -94,8 +102,28 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
     {
         y = scaled(layer->ffn_scale, cse_apply_ffn(model, &layer->ffn, y));
     }
+    if (layer->options->sandwich)
+        y = normalize(&layer->ffn_norm_after, y, "ffn_norm_post");
     x = cse_add(x, y);
     return post ? normalize(&layer->ffn_norm, x, norm_name) : x;
+}
+
+/* x + attention(norm(x)) + ffn(norm(x)), with one norm or two. */
+static cse_tensor *beside(const cse_model *model, const cse_block_layer *layer, cse_tensor *x,
+                          const cse_attention_call *call)
+{
+    cse_tensor *normed = normalize(&layer->attention_norm, x, "norm1"), *y = NULL, *z = NULL;
+    CSE_SCOPE(NULL, "self_attn")
+    {
+        y = cse_apply_attention(model, &layer->attention, normed, call);
+    }
+    if (!layer->options->shares_norm)
+        normed = normalize(&layer->ffn_norm, x, ffn_norm_name(layer->options));
+    CSE_SCOPE(NULL, "ffn")
+    {
+        z = cse_apply_ffn(model, &layer->ffn, normed);
+    }
+    return cse_add(cse_add(x, z), y);
 }
 
 cse_tensor *cse_apply_block(const cse_model *model, const cse_block_layer *layer, cse_tensor *x,
@@ -103,10 +131,15 @@ cse_tensor *cse_apply_block(const cse_model *model, const cse_block_layer *layer
 {
     CSE_SCOPE(NULL, layer->name)
     {
-        x = attend(model, layer, x, call != NULL ? &call->self : NULL, false);
-        if (layer->options->cross != NULL)
-            x = attend(model, layer, x, call != NULL ? &call->cross : NULL, true);
-        x = feed(model, layer, x);
+        const cse_attention_call *self = call != NULL ? &call->self : NULL;
+        if (layer->options->parallel) {
+            x = beside(model, layer, x, self);
+        } else {
+            x = attend(model, layer, x, self, false);
+            if (layer->options->cross != NULL)
+                x = attend(model, layer, x, call != NULL ? &call->cross : NULL, true);
+            x = feed(model, layer, x);
+        }
     }
     return x;
 }

@@ -10,11 +10,21 @@
 static const cse_setting settings[] = {
     CSE_LEARNING_RATE_SETTINGS,
     CSE_ADAM_SETTINGS,
+    { .name = "correct_bias",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "true",
+      .doc = "true: the bias of moments that start at 0 is always corrected" },
     { .name = NULL },
 };
 
 static cse_status check(const cse_settings *s)
 {
+    if (!cse_settings_bool(s, "correct_bias"))
+        return cse_fail(
+            CSE_CONFIG,
+            "optimizer Adam: %s: correct_bias is false; accepted: true, which AdamW has "
+            "as a choice",
+            cse_settings_origin(s, "correct_bias"));
     return cse_optimizer_check_betas(s, "optimizer Adam");
 }
 
@@ -68,6 +78,7 @@ static const cse_optimizer_sample samples[] = {
           { 0.317950292, -1.037233027, 1.881583357, 0.363971273 },
       } },
     { .settings = "{betas: [0.9]}", .refusal = "two numbers" },
+    { .settings = "{correct_bias: false}", .refusal = "accepted: true" },
     { .settings = "{momentum: 0.9}", .refusal = "unknown setting" },
     { .settings = NULL },
 };

@@ -162,6 +162,7 @@ typedef struct cse_attention_module {
     int64_t window, sink; /* as in cse_attention_options */
     bool rotates;         /* by `rotary`; its positions come with the call */
     cse_rotary_options rotary;
+    double cap;     /* scores become cap * tanh(score / cap); 0: they do not */
     bool has_query; /* the weight of queries begins as `query`, not as `projection` */
     cse_initial query;
 } cse_attention_module;
@@ -175,6 +176,9 @@ typedef struct cse_attention_layer {
  * .proj_output_dense_layer. `options` must live as long as the model. */
 CSE_API cse_attention_layer cse_attention_parameters(cse_model *model, const char *name,
                                                      const cse_attention_module *options);
+
+/* cap * tanh(x / cap): x where it is small, and never more than cap (Bello et al. 2016). */
+CSE_API cse_tensor *cse_soft_cap(cse_tensor *x, double cap);
 
 /* What a call may have besides x; zeroed: nothing. */
 typedef struct cse_attention_call {
@@ -223,6 +227,9 @@ typedef struct cse_block_module {
     double epsilon;
     bool post_norm;            /* norms after the sums (Vaswani et al. 2017), not before */
     const char *ffn_norm_name; /* NULL: "norm2"; a decoder's is "norm3" */
+    bool parallel;             /* both parts read the block's input; not with post_norm */
+    bool shares_norm;          /* parallel: with the attention's norm for both */
+    bool sandwich;             /* pre-norm: the parts' outputs have norms, too */
     bool scales_layers;        /* LayerScale (Touvron et al. 2021) that begins at layer_scale */
     double layer_scale;
 } cse_block_module;
@@ -231,13 +238,14 @@ typedef struct cse_block_layer {
     const cse_block_module *options; /* borrowed */
     const char *name;
     cse_norm_layer attention_norm, cross_norm, ffn_norm;
+    cse_norm_layer attention_norm_after, ffn_norm_after; /* sandwich */
     cse_attention_layer attention, cross;
     cse_ffn_layer ffn;
     cse_state *attention_scale, *ffn_scale;
 } cse_block_layer;
 
 /* <name>.norm1, .self_attn, (.norm2, .multihead_attn,) .norm2 or .norm3, .ffn; also
- * .layer_scale1 and .layer_scale2. */
+ * .layer_scale1 and .layer_scale2, and of a sandwich .norm1_post and .norm2_post or .norm3_post. */
 CSE_API void cse_block_parameters(cse_model *model, const char *name,
                                   const cse_block_module *options, cse_block_layer *layer);
 

@@ -678,6 +678,20 @@ static cse_status open_recorder(job *j)
     return CSE_OK;
 }
 
+/* A configuration can be validated where the checkpoint that it names is not: the user is told. */
+static cse_status load_unless_missing(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    cse_status status = load(j);
+    if (status != CSE_NO_INPUT || !s->session.validate_only || s->mode != CSE_JOB_TRAIN)
+        return status;
+    cse_text text = { 0 };
+    cse_text_add(&text, "no checkpoint was looked at: %s", cse_error_message());
+    cse_job_warn(j, &(cse_error){ .status = CSE_NO_INPUT, .message = text.data });
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
 static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -722,7 +736,7 @@ static cse_status run_session(job *j)
     }
     /* Without execution, a checkpoint that was named is still checked against the model. */
     if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
-        CSE_TRY(load(j));
+        CSE_TRY(load_unless_missing(j));
     j->result->steps = cse_global_step();
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
         return cse_job_validate_all(j, load_from);

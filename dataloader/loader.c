@@ -93,8 +93,8 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     return status;
 }
 
-/* So many samples that no limit of steps depends on them. */
-static const int64_t unseen_samples = (int64_t)1 << 52;
+/* So many batches that no usual limit of steps depends on them. */
+enum { UNSEEN_BATCHES = 1 << 30 };
 
 cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,
                                    const cse_unseen_data *known, cse_dataloader **loader)
@@ -108,7 +108,9 @@ cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t defaul
     cse_dataloader *described = cse_calloc(1, sizeof *described);
     described->batching = section.batching;
     described->input.descriptor = section.descriptor;
-    described->input.sample_count = unseen_samples - unseen_samples % section.batching.batch_size;
+    if (__builtin_mul_overflow(section.batching.batch_size, (int64_t)UNSEEN_BATCHES,
+                               &described->input.sample_count))
+        described->input.sample_count = INT64_MAX;
     described->is_unseen = true;
     *loader = described;
     cse_status status = section.descriptor->describe(&described->input, settings, known);

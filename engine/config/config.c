@@ -8,6 +8,7 @@
 #include "engine/config/cluster_table.h"
 #include "engine/config/config_mounts.h"
 #include "engine/config/config_paths.h"
+#include "engine/config/reference_defaults.h"
 #include "engine/config/settings.h"
 
 struct cse_config {
@@ -61,6 +62,7 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
     CSE_TRY(cse_diagnostics_take(diagnostics,
                                  cse_config_apply_callback_flags(loading->arena, loading->root)));
     cse_yaml_node *trainer = cse_yaml_find(loading->root, "trainer");
+    cse_config_take_defaults(loading->arena, trainer);
     CSE_TRY(cse_config_take_level(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));
     CSE_TRY(cse_config_check_csx(loading->arena, trainer, diagnostics));

@@ -8,7 +8,7 @@
 #include "engine/base/json.h"
 
 /* Limit on elements, so that products of sizes do not overflow. */
-#define MOST_ELEMENTS ((int64_t)1 << 40)
+#define MOST_ELEMENTS ((int64_t)1 << 44)
 
 /* ---- writing ---- */
 

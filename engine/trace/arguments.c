@@ -264,14 +264,14 @@ cse_shape cse_attributes_shape(const cse_attributes *attributes, int first)
 
 cse_status cse_check_size(cse_shape shape)
 {
-    const int64_t most = (int64_t)1 << 40;
+    const int64_t most = (int64_t)1 << 44;
     int64_t elements = 1;
     char text[128];
     for (int i = 0; i < shape.rank; i++) {
         if (shape.dims[i] < 0 || (shape.dims[i] > 0 && elements > most / shape.dims[i]))
             return cse_fail(CSE_SHAPE,
                             "%s is no shape: sizes must be at least 0, and the elements "
-                            "at most 2^40",
+                            "at most 2^44",
                             cse_shape_text(shape, text, sizeof text));
         elements *= shape.dims[i];
     }

@@ -32,7 +32,7 @@ int cse_axis(int axis, int rank);
 void cse_attributes_add_shape(cse_attributes *attributes, cse_shape shape);
 cse_shape cse_attributes_shape(const cse_attributes *attributes, int first);
 
-/* Fails with CSE_SHAPE where a size is negative or the elements are more than 2^40. */
+/* Fails with CSE_SHAPE where a size is negative or the elements are more than 2^44. */
 cse_status cse_check_size(cse_shape shape);
 
 /* One strided walk: element i of `shape` is read from source_offset + sum(i[k] * source_strides[k])

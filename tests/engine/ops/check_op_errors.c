@@ -107,7 +107,7 @@ static const wrong_call wrong_calls[] = {
     { cast_to_nothing, { "cast([4, 3] float32)", "99 is no type" } },
     { broadcast_smaller, { "broadcast_to([4, 3] float32)", "does not broadcast to [3]" } },
     { broadcast_negative, { "broadcast_to([] float32)", "[-3] is no shape" } },
-    { broadcast_huge, { "broadcast_to([] float32)", "at most 2^40" } },
+    { broadcast_huge, { "broadcast_to([] float32)", "at most 2^44" } },
     { reshape_count, { "reshape([4, 3] float32)", "12 elements do not fill [5, 2]" } },
     { reshape_open, { "reshape([4, 3] float32)", "do not fill [5, -1]; one size may be -1" } },
     { reshape_two_open, { "reshape([4, 3] float32)", "[-1, -1]" } },

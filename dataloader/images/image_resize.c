@@ -25,20 +25,40 @@ static double triangle(double x)
     return x < 1 ? 1 - x : 0;
 }
 
+static double cubic(double x)
+{
+    const double a = -0.5;
+    x = fabs(x);
+    return x < 1   ? ((a + 2) * x - (a + 3)) * x * x + 1
+           : x < 2 ? (((x - 5) * x + 8) * x - 4) * a
+                   : 0;
+}
+
+/* A filter, and how far from its middle it reaches. */
+typedef struct filter {
+    double (*weight)(double x);
+    double reach;
+} filter;
+
+static const filter filters[] = {
+    [CSE_RESIZE_BILINEAR] = { triangle, 1 }, [CSE_RESIZE_BICUBIC] = { cubic, 2 }
+};
+
 /* Weights of one output pixel: of the input pixels from begins[0] on, begins[1] of them. */
-static void weigh_one(int from, double center, double support, int *begins, int *weights)
+static void weigh_one(const filter *f, int from, double center, double scale, int *begins,
+                      int *weights)
 {
     double sum = 0, values[2];
+    const double support = f->reach * scale, step = 1 / scale;
     int first = (int)(center - support + 0.5), end = (int)(center + support + 0.5);
-    const double step = 1 / support;
     first = first > 0 ? first : 0;
     end = end < from ? end : from;
     for (int i = first; i < end; i++)
-        sum += triangle((i - center + 0.5) * step);
+        sum += f->weight((i - center + 0.5) * step);
     for (int i = first; i < end; i++) {
-        values[0] = triangle((i - center + 0.5) * step);
+        values[0] = f->weight((i - center + 0.5) * step);
         values[1] = sum != 0 ? values[0] / sum : values[0];
-        weights[i - first] = (int)(0.5 + values[1] * (1 << FRACTION_BITS));
+        weights[i - first] = (int)((values[1] < 0 ? -0.5 : 0.5) + values[1] * (1 << FRACTION_BITS));
     }
     begins[0] = first;
     begins[1] = end - first;
@@ -47,8 +67,9 @@ static void weigh_one(int from, double center, double support, int *begins, int 
 /* Returns how many weights each output pixel has at most. */
 static int weigh(cse_resizer *r, int from, int to)
 {
-    const double scale = (double)from / to, support = scale < 1 ? 1 : scale;
-    const int most = (int)ceil(support) * 2 + 1;
+    const filter *f = &filters[r->filter];
+    const double scale = (double)from / to, wide = scale < 1 ? 1 : scale;
+    const int most = (int)ceil(f->reach * wide) * 2 + 1;
     if ((size_t)most * (size_t)to > r->weight_capacity) {
         r->weight_capacity = (size_t)most * (size_t)to;
         r->weights = cse_realloc(r->weights, r->weight_capacity * sizeof *r->weights);
@@ -58,7 +79,7 @@ static int weigh(cse_resizer *r, int from, int to)
         r->begins = cse_realloc(r->begins, r->begin_capacity * sizeof *r->begins);
     }
     for (int i = 0; i < to; i++)
-        weigh_one(from, (i + 0.5) * scale, support, r->begins + 2 * i,
+        weigh_one(f, from, (i + 0.5) * scale, wide, r->begins + 2 * i,
                   r->weights + (size_t)most * (size_t)i);
     return most;
 }

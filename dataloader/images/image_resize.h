@@ -1,4 +1,4 @@
-/* Pictures in another size: bilinear, with the filter as wide as the pixels of the result, so that
+/* Pictures in another size: bilinear or bicubic, with the filter as wide as the pixels of the result, so that
  * nothing is skipped where a picture becomes smaller. Each value is the one that Pillow's
  * Image.resize gives where it resizes the width first, as this does; for some tall pictures Pillow
  * 13 begins with the height, which changes values by at most 1. */
@@ -14,8 +14,12 @@ typedef struct cse_image_part {
     size_t row_bytes; /* from a row to the next */
 } cse_image_part;
 
+/* The filter: bilinear unless set; bicubic is Keys' (1981) with a = -1/2. */
+typedef enum cse_resize_filter { CSE_RESIZE_BILINEAR, CSE_RESIZE_BICUBIC } cse_resize_filter;
+
 /* Memory that is used again from one picture to the next. Start from a zeroed struct. */
 typedef struct cse_resizer {
+    cse_resize_filter filter;
     unsigned char *between; /* resized in width alone */
     size_t between_capacity;
     int *weights, *begins; /* of one axis: [size, most], [size, 2] */

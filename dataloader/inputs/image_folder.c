@@ -8,26 +8,15 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/file_list.h"
+#include "dataloader/images/class_folders.h"
 #include "dataloader/images/image_transform.h"
 #include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/whole_file.h"
 #include "engine/base/arena.h"
 
-#define MOST_FILE_BYTES ((int64_t)1 << 28)
-
-typedef struct picture {
-    const char *path; /* below the folder */
-    int32_t label;
-} picture;
-
 typedef struct image_folder {
-    char *folder;
-    cse_arena *arena; /* of the paths */
-    picture *pictures;
-    int64_t count, capacity;
-    int classes;
+    cse_class_folders folders;
     cse_image_transform transform;
     cse_image_decoder *decoder;
     cse_image image;
@@ -59,41 +48,15 @@ static const cse_setting settings_table[] = {
     { 0 },
 };
 
-static cse_status add_class(image_folder *self, const char *name, int32_t label)
+static cse_status check_classes(const image_folder *self, const cse_settings *settings)
 {
-    cse_file_list list = { 0 };
-    const char *path = cse_arena_printf(self->arena, "%s/%s", self->folder, name);
-    cse_status status = cse_file_list_read(&list, path, ".jpg|.jpeg|.png");
-    for (int i = 0; i < list.count && status == CSE_OK; i++) {
-        CSE_GROW(self->pictures, self->count, self->capacity);
-        self->pictures[self->count++] =
-            (picture){ .path = cse_arena_printf(self->arena, "%s/%s", name, list.names[i]),
-                       .label = label };
-    }
-    cse_file_list_clear(&list);
-    return status;
-}
-
-static cse_status add_classes(image_folder *self, const cse_settings *settings)
-{
-    cse_file_list classes = { 0 };
-    cse_status status = cse_file_list_read(&classes, self->folder, "/");
-    for (int c = 0; c < classes.count && status == CSE_OK; c++)
-        status = add_class(self, classes.names[c], c);
-    self->classes = classes.count;
-    cse_file_list_clear(&classes);
-    CSE_TRY(status);
-    if (self->count == 0)
-        return cse_fail(CSE_NO_INPUT,
-                        "%s: %d folders, without a .jpg, .jpeg or .png in them: expected a folder "
-                        "of pictures for each class",
-                        self->folder, self->classes);
     if (cse_settings_has(settings, "num_classes") &&
-        cse_settings_integer(settings, "num_classes") != self->classes)
+        cse_settings_integer(settings, "num_classes") != self->folders.classes)
         return cse_fail(CSE_DATA,
                         "%s: it has %d folders of classes, num_classes is %" PRId64 ": set it to "
                         "what is there",
-                        self->folder, self->classes, cse_settings_integer(settings, "num_classes"));
+                        self->folders.folder, self->folders.classes,
+                        cse_settings_integer(settings, "num_classes"));
     return CSE_OK;
 }
 
@@ -104,9 +67,7 @@ static void image_folder_close(cse_input *input)
     cse_image_decoder_destroy(&self->decoder);
     cse_image_clear(&self->image);
     cse_whole_file_clear(&self->file);
-    cse_arena_destroy(&self->arena);
-    free(self->pictures);
-    free(self->folder);
+    cse_class_folders_clear(&self->folders);
     free(self);
     input->self = NULL;
 }
@@ -114,21 +75,21 @@ static void image_folder_close(cse_input *input)
 static cse_status image_folder_open(cse_input *input, const cse_settings *settings)
 {
     image_folder *self = input->self = cse_calloc(1, sizeof *self);
-    self->arena = cse_arena_new();
-    self->folder = cse_strdup(cse_settings_text(settings, "data_dir"));
     self->decoder = cse_image_decoder_new();
     self->flattens = cse_settings_bool(settings, "flatten");
     cse_bad_records_read(settings, &self->bad);
     cse_status status = cse_image_transform_read(settings, &self->transform);
     if (status == CSE_OK)
-        status = add_classes(self, settings);
+        status = cse_class_folders_read(&self->folders, cse_settings_text(settings, "data_dir"));
+    if (status == CSE_OK)
+        status = check_classes(self, settings);
     if (status != CSE_OK) {
         image_folder_close(input);
         return status;
     }
     const cse_shape shape = cse_image_transform_shape(&self->transform);
-    input->sample_count = self->count;
-    snprintf(input->source, sizeof input->source, "%s", self->folder);
+    input->sample_count = self->folders.count;
+    snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
     cse_describe_labelled(input, "images",
                           self->flattens ? cse_shape_of(cse_shape_elements(shape)) : shape, false);
     return CSE_OK;
@@ -138,17 +99,14 @@ static cse_status read_picture(void *argument, int64_t index)
 {
     image_folder *self = argument;
     char path[4096];
-    const picture *wanted = &self->pictures[index];
-    if (snprintf(path, sizeof path, "%s/%s", self->folder, wanted->path) >= (int)sizeof path)
-        return cse_fail(CSE_DATA, "%s: the path is too long", self->folder);
-    CSE_TRY(cse_whole_file_read(&self->file, path, MOST_FILE_BYTES));
+    CSE_TRY(cse_class_folders_load(&self->folders, index, &self->file, path));
     cse_status status =
         cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
     /* By its own number, so that a replacement is what it is elsewhere. */
     if (status == CSE_OK)
         status = cse_image_transform_apply(&self->transform, &self->image, self->epoch, index,
                                            self->values);
-    *self->label = wanted->label;
+    *self->label = self->folders.pictures[index].label;
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }
 
@@ -161,7 +119,8 @@ static cse_status image_folder_read(cse_input *input, const int64_t *indices, in
         self->epoch = input->epochs != NULL ? input->epochs[i] : 0;
         self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
         self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
-        CSE_TRY(cse_read_good_record(&self->bad, indices[i], self->count, read_picture, self));
+        CSE_TRY(
+            cse_read_good_record(&self->bad, indices[i], self->folders.count, read_picture, self));
     }
     return CSE_OK;
 }
@@ -170,7 +129,21 @@ static void image_folder_locate(const cse_input *input, const cse_element_place 
                                 size_t size)
 {
     const image_folder *self = input->self;
-    snprintf(text, size, "%s/%s", self->folder, self->pictures[place->sample].path);
+    snprintf(text, size, "%s/%s", self->folders.folder, self->folders.pictures[place->sample].path);
+}
+
+static cse_status image_folder_describe(cse_input *input, const cse_settings *settings,
+                                        const cse_unseen_data *known)
+{
+    cse_image_transform transform;
+    (void)known;
+    CSE_TRY(cse_image_transform_read(settings, &transform));
+    const cse_shape shape = cse_image_transform_shape(&transform);
+    const bool flattens = cse_settings_bool(settings, "flatten");
+    cse_image_transform_clear(&transform);
+    cse_describe_labelled(input, "images",
+                          flattens ? cse_shape_of(cse_shape_elements(shape)) : shape, false);
+    return CSE_OK;
 }
 
 static const cse_input_sample samples[] = {
@@ -195,4 +168,5 @@ const cse_input_descriptor cse_input_image_folder = {
     .locate = image_folder_locate,
     .close = image_folder_close,
     .samples = samples,
+    .describe = image_folder_describe,
 };

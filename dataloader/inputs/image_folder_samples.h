@@ -85,6 +85,46 @@ static const char jpeg_picture[] =
     { CSE_FEATURES_STREAM, 13, 279, -0.682352901 }, \
     { CSE_ANSWERS_STREAM, 0, 0, 0 }, \
     { CSE_ANSWERS_STREAM, 19, 0, 1 } }
+#define STEPS_0 \
+    .settings = "data_dir: $folder, " \
+    "image_size: [4, 3], transforms: [{name: resize, size: [6, 5], interpolation: bicubic}, " \
+    "{name: center_crop, size: [4, 3]}, {name: to_tensor}, {name: normalize, mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.5]}]", \
+    .source = "Pillow (tests/reference/image_folder.py)", \
+    .files = { { .name = "train/a/*.png", .text = png_picture, .size = sizeof png_picture - 1 }, \
+    { .name = "train/b/*.jpg", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \
+    .sample_count = 20, .value_count = 12, .values = { \
+    { CSE_FEATURES_STREAM, 0, 0, 0.356862783 }, \
+    { CSE_FEATURES_STREAM, 0, 7, -0.113725483 }, \
+    { CSE_FEATURES_STREAM, 0, 14, 0.854902029 }, \
+    { CSE_FEATURES_STREAM, 0, 23, -0.776470542 }, \
+    { CSE_FEATURES_STREAM, 0, 35, 0.53725493 }, \
+    { CSE_FEATURES_STREAM, 13, 0, -0.0352941155 }, \
+    { CSE_FEATURES_STREAM, 13, 7, -0.247058809 }, \
+    { CSE_FEATURES_STREAM, 13, 14, -1.02745104 }, \
+    { CSE_FEATURES_STREAM, 13, 23, 1.09019613 }, \
+    { CSE_FEATURES_STREAM, 13, 35, -0.372548997 }, \
+    { CSE_ANSWERS_STREAM, 0, 0, 0 }, \
+    { CSE_ANSWERS_STREAM, 19, 0, 1 } }
+#define STEPS_1 \
+    .settings = "data_dir: $folder, " \
+    "image_size: [9, 9], transforms: [{name: resize, size: 12, interpolation: bicubic}, " \
+    "{name: resize, size: [9, 9]}, {name: to_tensor}]", \
+    .source = "Pillow (tests/reference/image_folder.py)", \
+    .files = { { .name = "train/a/*.png", .text = png_picture, .size = sizeof png_picture - 1 }, \
+    { .name = "train/b/*.jpg", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \
+    .sample_count = 20, .value_count = 12, .values = { \
+    { CSE_FEATURES_STREAM, 0, 0, 0.698039234 }, \
+    { CSE_FEATURES_STREAM, 0, 13, 0.360784322 }, \
+    { CSE_FEATURES_STREAM, 0, 80, 0.513725519 }, \
+    { CSE_FEATURES_STREAM, 0, 144, 0.321568638 }, \
+    { CSE_FEATURES_STREAM, 0, 242, 0.329411775 }, \
+    { CSE_FEATURES_STREAM, 13, 0, 0.768627465 }, \
+    { CSE_FEATURES_STREAM, 13, 13, 0.486274511 }, \
+    { CSE_FEATURES_STREAM, 13, 80, 0.894117653 }, \
+    { CSE_FEATURES_STREAM, 13, 144, 0.690196097 }, \
+    { CSE_FEATURES_STREAM, 13, 242, 0.211764708 }, \
+    { CSE_ANSWERS_STREAM, 0, 0, 0 }, \
+    { CSE_ANSWERS_STREAM, 19, 0, 1 } }
 /* clang-format on */
 
 #endif

@@ -93,4 +93,33 @@ for n, (settings, transform, elements) in enumerate(cases):
     print(f"#define PICTURES_{n} \\\n    .settings = \"" + settings.replace(", ", ", \" \\\n    \"", 1) + "\", \\\n"
           "    .source = \"Pillow (tests/reference/image_folder.py)\", \\\n"
           f"    .files = PICTURES, .sample_count = 20, .value_count = {count}, .values = {{ \\\n    {body} }}")
+
+
+def resized(picture, size, filter):
+    """As resize, but with a filter, and rounded to bytes between both steps as Pillow does."""
+    if isinstance(size, int):
+        w, h = picture.size
+        size = (size * h // w, size) if w < h else (size, size * w // h)
+    return picture.resize((size[1], picture.size[1]), filter).resize((size[1], size[0]), filter)
+
+
+HALF = ([0.5, 0.5, 0.5], [0.5, 0.25, 0.5])
+steps = [
+    ("image_size: [4, 3], transforms: [{name: resize, size: [6, 5], interpolation: bicubic}, {name: center_crop, "
+     "size: [4, 3]}, {name: to_tensor}, {name: normalize, mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.5]}]",
+     lambda p: normalize(center_crop(resized(p, (6, 5), Image.BICUBIC), (4, 3)), *HALF), (0, 7, 14, 23, 35)),
+    ("image_size: [9, 9], transforms: [{name: resize, size: 12, interpolation: bicubic}, {name: resize, size: [9, 9]}, "
+     "{name: to_tensor}]",
+     lambda p: normalize(resized(resized(p, 12, Image.BICUBIC), (9, 9), Image.BILINEAR), [0, 0, 0], [1, 1, 1]),
+     (0, 13, 80, 144, 242)),
+]
+for n, (settings, transform, elements) in enumerate(steps):
+    text = values(transform, elements)
+    body = " \\\n    ".join(text.replace(" }, ", " },@").split("@"))
+    print(f"#define STEPS_{n} \\\n    .settings = \"data_dir: $folder, \" \\\n    \"" +
+          settings.replace("interpolation: bicubic}, ", "interpolation: bicubic}, \" \\\n    \"", 1) + "\", \\\n"
+          "    .source = \"Pillow (tests/reference/image_folder.py)\", \\\n"
+          "    .files = { { .name = \"train/a/*.png\", .text = png_picture, .size = sizeof png_picture - 1 }, \\\n"
+          "    { .name = \"train/b/*.jpg\", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \\\n"
+          f"    .sample_count = 20, .value_count = {text.count('{ CSE_')}, .values = {{ \\\n    {body} }}")
 print("/* clang-format on */\n\n#endif")

@@ -1,0 +1,193 @@
+/* The ModelZoo's ImageNet1KProcessor: pictures of data_dir/train or data_dir/val with a folder for
+ * each class, and its list of transforms (image_steps.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csengine/modules.h"
+#include "dataloader/bad_records.h"
+#include "dataloader/images/class_folders.h"
+#include "dataloader/images/image_steps.h"
+#include "dataloader/inputs/image_folder_samples.h"
+#include "dataloader/inputs/labelled.h"
+
+typedef struct imagenet {
+    cse_class_folders folders;
+    cse_image_steps steps;
+    cse_image_decoder *decoder;
+    cse_image image;
+    cse_whole_file file;
+    cse_bad_records bad;
+    /* of the sample that is being read */
+    int64_t epoch;
+    float *values;
+    int32_t *label;
+} imagenet;
+
+static const cse_setting settings_table[] = {
+    { .name = "data_dir",
+      .type = CSE_SETTING_PATH,
+      .doc = "folder with the folders train and val, each with a folder of pictures (JPEG, PNG) "
+             "for each class" },
+    { .name = "split",
+      .type = CSE_SETTING_CHOICE,
+      .default_value = "train",
+      .choices = "train|val",
+      .doc = "which of the two is read" },
+    { .name = "image_size",
+      .type = CSE_SETTING_INTEGER_LIST,
+      .default_value = "[224, 224]",
+      .min = 1,
+      .max = 8192,
+      .doc = "height and width of a sample, which the transforms must make" },
+    { .name = "transforms",
+      .type = CSE_SETTING_ANY,
+      .doc = "[{name: resize, size: [256, 256]}, ...]: resize, center_crop, random_resized_crop, "
+             "random_horizontal_flip, to_tensor, normalize" },
+    { .name = "num_classes",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "classes that there may be, at most" },
+    CSE_UNSUPPORTED_SETTING("noaugment", "false", "transforms are left out"),
+    CSE_UNSUPPORTED_SETTING("sampler", "random", "how samples are drawn"),
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+static cse_status read_steps(const cse_settings *settings, cse_image_steps *steps)
+{
+    CSE_TRY(cse_refuse_unsupported(settings_table, settings));
+    CSE_TRY(cse_image_steps_read(settings, "transforms", "image_size", steps));
+    if (cse_settings_has(settings, "shuffle_seed"))
+        steps->seed = (uint64_t)cse_settings_integer(settings, "shuffle_seed");
+    return CSE_OK;
+}
+
+static cse_status imagenet_describe(cse_input *input, const cse_settings *settings,
+                                    const cse_unseen_data *known)
+{
+    cse_image_steps steps;
+    (void)known;
+    CSE_TRY(read_steps(settings, &steps));
+    cse_describe_labelled(input, "images", cse_shape_of(3, steps.height, steps.width), false);
+    cse_settings_text(settings, "split");
+    if (cse_settings_has(settings, "num_classes"))
+        cse_settings_integer(settings, "num_classes");
+    return CSE_OK;
+}
+
+static void imagenet_close(cse_input *input)
+{
+    imagenet *self = input->self;
+    cse_image_steps_clear(&self->steps);
+    cse_image_decoder_destroy(&self->decoder);
+    cse_image_clear(&self->image);
+    cse_whole_file_clear(&self->file);
+    cse_class_folders_clear(&self->folders);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status find_pictures(imagenet *self, const cse_settings *settings)
+{
+    char folder[4096];
+    if (snprintf(folder, sizeof folder, "%s/%s", cse_settings_text(settings, "data_dir"),
+                 cse_settings_text(settings, "split")) >= (int)sizeof folder)
+        return cse_fail(CSE_CONFIG, "data loader: data_dir is too long");
+    CSE_TRY(cse_class_folders_read(&self->folders, folder));
+    if (cse_settings_has(settings, "num_classes") &&
+        cse_settings_integer(settings, "num_classes") < self->folders.classes)
+        return cse_fail(CSE_DATA, "%s: it has %d folders of classes, num_classes is %" PRId64,
+                        folder, self->folders.classes,
+                        cse_settings_integer(settings, "num_classes"));
+    return CSE_OK;
+}
+
+static cse_status imagenet_open(cse_input *input, const cse_settings *settings)
+{
+    imagenet *self = input->self = cse_calloc(1, sizeof *self);
+    self->decoder = cse_image_decoder_new();
+    cse_bad_records_read(settings, &self->bad);
+    cse_status status = read_steps(settings, &self->steps);
+    if (status == CSE_OK)
+        status = find_pictures(self, settings);
+    if (status != CSE_OK) {
+        imagenet_close(input);
+        return status;
+    }
+    input->sample_count = self->folders.count;
+    snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
+    cse_describe_labelled(input, "images", cse_shape_of(3, self->steps.height, self->steps.width),
+                          false);
+    return CSE_OK;
+}
+
+static cse_status read_picture(void *argument, int64_t index)
+{
+    imagenet *self = argument;
+    char path[4096];
+    CSE_TRY(cse_class_folders_load(&self->folders, index, &self->file, path));
+    cse_status status =
+        cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
+    if (status == CSE_OK)
+        status =
+            cse_image_steps_apply(&self->steps, &self->image, self->epoch, index, self->values);
+    *self->label = self->folders.pictures[index].label;
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
+}
+
+static cse_status imagenet_read(cse_input *input, const int64_t *indices, int64_t count,
+                                void *const outputs[])
+{
+    imagenet *self = input->self;
+    const int64_t elements = cse_shape_elements(input->streams[CSE_FEATURES_STREAM].shape);
+    for (int64_t i = 0; i < count; i++) {
+        self->epoch = input->epochs != NULL ? input->epochs[i] : 0;
+        self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
+        self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
+        CSE_TRY(
+            cse_read_good_record(&self->bad, indices[i], self->folders.count, read_picture, self));
+    }
+    return CSE_OK;
+}
+
+static void imagenet_locate(const cse_input *input, const cse_element_place *place, char *text,
+                            size_t size)
+{
+    const imagenet *self = input->self;
+    snprintf(text, size, "%s/%s", self->folders.folder, self->folders.pictures[place->sample].path);
+}
+
+static const cse_input_sample samples[] = {
+    { STEPS_0 },
+    { STEPS_1 },
+    { .settings = "data_dir: $folder, image_size: [4, 3], transforms: [{name: color_jitter}]",
+      .refusal = "no step that is known" },
+    { .settings =
+          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 4]}, "
+          "{name: to_tensor}]",
+      .refusal = "of 4 x 4" },
+    { .settings =
+          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 3]}]",
+      .refusal = "to_tensor is missing" },
+    { .settings =
+          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 3]}, "
+          "{name: to_tensor}]",
+      .refusal = "cannot list the folder" },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_imagenet1k = {
+    .name = "ImageNet1KProcessor",
+    .summary = "pictures of ImageNet's folders with a list of transforms, as the ModelZoo has them",
+    .settings = settings_table,
+    .open = imagenet_open,
+    .read = imagenet_read,
+    .locate = imagenet_locate,
+    .close = imagenet_close,
+    .samples = samples,
+    .describe = imagenet_describe,
+};

@@ -147,7 +147,7 @@ static const struct {
     { "fc_mist", NULL, "did you mean 'fc_mnist'" },
     { "fc_mnist", "{hidden_sizes: [0]}", "out of range" },
     { "fc_mnist", "{activation: rleu}", "relu" },
-    { "fc_mnist", "{depth: 3}", "unknown setting" },
+    { "fc_mnist", "{depth: 3}", "belong together" },
     { "cnn", "{image_size: 30}", "divisible by 4" },
     { "cnn", "{conv_channels: [4]}", "two entries" },
     { "gpt3", "{attention_chunk_size: 5}", "is 5, which is not supported; accepted: null" },

@@ -99,7 +99,8 @@ def heads(x, count):
     return x.unflatten(-1, (count, -1)).transpose(1, 2)
 
 
-def attention(w, name, x, count, keys=None, memory=None, bias=None, scale=None, turn=None):
+def attention(w, name, x, count, keys=None, memory=None, bias=None, scale=None, turn=None,
+              cap=None):
     """softmax(q k' scale + bias) v; `bias` adds to [batch, heads, query, key]."""
     memory = x if memory is None else memory
     q = heads(linear(w, f"{name}.proj_q_dense_layer", x), count)
@@ -110,6 +111,8 @@ def attention(w, name, x, count, keys=None, memory=None, bias=None, scale=None, 
     if keys:
         k, v = (t.repeat_interleave(count // keys, 1) for t in (k, v))
     scores = q @ k.transpose(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if cap is not None:
+        scores = cap * torch.tanh(scores / cap)
     if bias is not None:
         scores = scores + bias
     out = (torch.softmax(scores, -1) @ v).transpose(1, 2).flatten(2)
@@ -229,7 +232,8 @@ class Decoder:
         self.o = dict(size=12, layers=2, heads=2, keys=None, hidden=20, bias=True,
                       activation="gelu", norm=layer_norm, position=None, tied=True, embedding_norm=False,
                       head_bias=False, window=None, sink=0, turn=None, scale=None,
-                      embeddings_scale=1.0, logits_scale=1.0, loss=token_loss)
+                      embeddings_scale=1.0, logits_scale=1.0, loss=token_loss, parallel=None,
+                      sandwich=False, cap=None, final_cap=None, alternates=False)
         self.o.update(kind)
 
     def weights(self):
@@ -248,7 +252,11 @@ class Decoder:
             w.norm(f"{name}.norm1", o["size"], has_bias)
             keys = o["keys"] and o["size"] // o["heads"] * o["keys"]
             w.attention(f"{name}.self_attn", o["size"], keys, o["bias"])
-            w.norm(f"{name}.norm3", o["size"], has_bias)
+            if o["parallel"] != "tied":
+                w.norm(f"{name}.norm3", o["size"], has_bias)
+            if o["sandwich"]:
+                w.norm(f"{name}.norm1_post", o["size"], has_bias)
+                w.norm(f"{name}.norm3_post", o["size"], has_bias)
             w.ffn(f"{name}.ffn", o["size"], o["hidden"], o["activation"] in GATES, o["bias"])
         w.norm("transformer_decoder.norm", o["size"], has_bias)
         if not o["tied"]:
@@ -281,12 +289,23 @@ class Decoder:
         x = x * o["embeddings_scale"]
         for n in range(o["layers"]):
             name = f"transformer_decoder.layers.{n}"
-            x = x + attention(w, f"{name}.self_attn", norm(w, f"{name}.norm1", x), o["heads"],
-                              o["keys"], None, bias, o["scale"], o["turn"])
-            x = x + ffn(w, f"{name}.ffn", norm(w, f"{name}.norm3", x), o["activation"])
+            # full_attention_first: layers 0, 2, ... have no window.
+            seen = hidden_places(time) if o["alternates"] and n % 2 == 0 else bias
+            first = norm(w, f"{name}.norm1", x)
+            a = attention(w, f"{name}.self_attn", first, o["heads"], o["keys"], None, seen, o["scale"],
+                          o["turn"], o["cap"])
+            if o["parallel"]:
+                second = first if o["parallel"] == "tied" else norm(w, f"{name}.norm3", x)
+                x = x + a + ffn(w, f"{name}.ffn", second, o["activation"])
+                continue
+            x = x + (norm(w, f"{name}.norm1_post", a) if o["sandwich"] else a)
+            f = ffn(w, f"{name}.ffn", norm(w, f"{name}.norm3", x), o["activation"])
+            x = x + (norm(w, f"{name}.norm3_post", f) if o["sandwich"] else f)
         x = norm(w, "transformer_decoder.norm", x)
         head = w["embedding_layer.word_embeddings.weight" if o["tied"] else "lm_head.weight"]
         logits = F.linear(x, head, w.get("lm_head.bias")) * o["logits_scale"]
+        if o["final_cap"]:
+            logits = o["final_cap"] * torch.tanh(logits / o["final_cap"])
         return o["loss"](logits, labels)
 
 
@@ -332,6 +351,21 @@ DECODERS = [
     Decoder("gpt2", f"{SMALL}, position_embedding_type: fixed, attention_type: dot_product",
             position="fixed", scale=1.0),
     Decoder("gpt2", SMALL, data="packed", position="learned", loss=packed_loss),
+    Decoder("gptj", f"{SMALL}, rotary_dim: 4, share_embedding_weights: false, use_bias_in_output: true",
+            parallel="tied", turn=rotation(4), tied=False, head_bias=True),
+    Decoder("falcon", f"{LLAMA}, rotary_dim: 4, use_untied_layer_norm: true, attention_module: "
+            "multiquery_attention, extra_attention_params: {num_kv_groups: 1}, use_ffn_bias: false, "
+            "use_projection_bias_in_attention: false, use_ffn_bias_in_attention: false",
+            size=16, heads=4, keys=1, parallel="untied", turn=rotation(4), bias=False),
+    Decoder("gemma2", f"{LLAMA}, position_embedding_type: rotary, rotary_dim: 4, attention_module: "
+            "multiquery_attention, extra_attention_params: {num_kv_groups: 2}, norm_type: rmsnorm, "
+            "norm_first_sandwich: true, nonlinearity: geglu, embeddings_scale: 4.0, "
+            "attention_logit_softcapping: 0.5, final_logit_softcapping: 2.0, "
+            "attention_sliding_window_length: 3, sliding_window_every_other_decoder_layer: true, "
+            "use_ffn_bias: false, use_projection_bias_in_attention: false, "
+            "use_ffn_bias_in_attention: false",
+            size=16, heads=4, keys=2, bias=False, activation="geglu", norm=rms_norm, turn=rotation(4),
+            embeddings_scale=4.0, cap=0.5, final_cap=2.0, window=3, sandwich=True, alternates=True),
 ]
 
 

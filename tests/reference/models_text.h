@@ -232,6 +232,98 @@ static const model_parameter text_parameters_5[] = {
     { 0, 0 },
 };
 
+static const model_parameter text_parameters_6[] = {
+    { "embedding_layer.word_embeddings.weight", 11.0463751 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.4141242 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.2358775 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.3873935 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.bias", 0.2612159 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.5819652 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.bias", 0.2795900 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.3243165 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.bias", 0.2377146 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.4703916 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.bias", 0.2653833 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.3172568 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.bias", 0.3488702 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.4479303 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.bias", 0.2941848 },
+    { "transformer_decoder.layers.1.norm1.weight", 3.5611445 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.3208878 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.6924587 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.bias", 0.2740844 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.6951018 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.bias", 0.3092226 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.4237883 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.bias", 0.2278518 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.4824196 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.bias", 0.2100259 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.5669152 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.bias", 0.2632876 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.5834985 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.bias", 0.2427484 },
+    { "transformer_decoder.norm.weight", 3.3687454 },
+    { "transformer_decoder.norm.bias", 0.2387513 },
+    { "lm_head.weight", 11.5516613 },
+    { "lm_head.bias", 0.8191109 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_7[] = {
+    { "embedding_layer.word_embeddings.weight", 12.7768958 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.9428042 },
+    { "transformer_decoder.layers.0.norm1.bias", 0.3790348 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 4.5629646 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 2.2848424 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 2.4122521 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 4.4708174 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.9308015 },
+    { "transformer_decoder.layers.0.norm3.bias", 0.2898569 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 5.1534936 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 5.0516813 },
+    { "transformer_decoder.layers.1.norm1.weight", 4.0785826 },
+    { "transformer_decoder.layers.1.norm1.bias", 0.3310678 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 4.6424153 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 2.5441702 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 2.1996492 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 4.6972135 },
+    { "transformer_decoder.layers.1.norm3.weight", 4.0423449 },
+    { "transformer_decoder.layers.1.norm3.bias", 0.3209702 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 5.3026708 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 5.2302713 },
+    { "transformer_decoder.norm.weight", 4.0055714 },
+    { "transformer_decoder.norm.bias", 0.3006447 },
+    { 0, 0 },
+};
+
+static const model_parameter text_parameters_8[] = {
+    { "embedding_layer.word_embeddings.weight", 12.7920532 },
+    { "transformer_decoder.layers.0.norm1.weight", 3.9581207 },
+    { "transformer_decoder.layers.0.self_attn.proj_q_dense_layer.weight", 4.4604964 },
+    { "transformer_decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.2395903 },
+    { "transformer_decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.1076083 },
+    { "transformer_decoder.layers.0.self_attn.proj_output_dense_layer.weight", 4.6400219 },
+    { "transformer_decoder.layers.0.norm3.weight", 3.9274521 },
+    { "transformer_decoder.layers.0.norm1_post.weight", 3.9126525 },
+    { "transformer_decoder.layers.0.norm3_post.weight", 3.9670833 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight", 5.1408523 },
+    { "transformer_decoder.layers.0.ffn.ffn.0.linear_layer_for_glu.weight", 5.0400574 },
+    { "transformer_decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.9907034 },
+    { "transformer_decoder.layers.1.norm1.weight", 4.0475082 },
+    { "transformer_decoder.layers.1.self_attn.proj_q_dense_layer.weight", 4.6427777 },
+    { "transformer_decoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.5190093 },
+    { "transformer_decoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.1189277 },
+    { "transformer_decoder.layers.1.self_attn.proj_output_dense_layer.weight", 4.6951262 },
+    { "transformer_decoder.layers.1.norm3.weight", 4.0519817 },
+    { "transformer_decoder.layers.1.norm1_post.weight", 3.9730457 },
+    { "transformer_decoder.layers.1.norm3_post.weight", 4.1085478 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight", 5.2360724 },
+    { "transformer_decoder.layers.1.ffn.ffn.0.linear_layer_for_glu.weight", 5.1134878 },
+    { "transformer_decoder.layers.1.ffn.ffn.1.linear_layer.weight", 5.0976893 },
+    { "transformer_decoder.norm.weight", 4.0416334 },
+    { 0, 0 },
+};
+
 static const model_run text_runs[] = {
     { "llama",
       "hidden_size: 16, num_hidden_layers: 2, num_heads: 4, filter_size: 20, "
@@ -270,6 +362,29 @@ static const model_run text_runs[] = {
       "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
       "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0",
       "packed", 4, 2, 0.05, { 5.271830908, 4.978508955, 4.531464340 }, text_parameters_5 },
+    { "gptj",
+      "hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, rotary_dim: 4, "
+      "share_embedding_weights: false, use_bias_in_output: true",
+      "text", 4, 2, 0.05, { 5.415486422, 5.300420229, 5.537885956 }, text_parameters_6 },
+    { "falcon",
+      "hidden_size: 16, num_hidden_layers: 2, num_heads: 4, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, rotary_dim: 4, "
+      "use_untied_layer_norm: true, attention_module: multiquery_attention, "
+      "extra_attention_params: {num_kv_groups: 1}, use_ffn_bias: false, "
+      "use_projection_bias_in_attention: false, use_ffn_bias_in_attention: false",
+      "text", 4, 2, 0.05, { 5.728621498, 5.361235654, 5.763378198 }, text_parameters_7 },
+    { "gemma2",
+      "hidden_size: 16, num_hidden_layers: 2, num_heads: 4, filter_size: 20, "
+      "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0, "
+      "position_embedding_type: rotary, rotary_dim: 4, attention_module: "
+      "multiquery_attention, extra_attention_params: {num_kv_groups: 2}, norm_type: "
+      "rmsnorm, norm_first_sandwich: true, nonlinearity: geglu, embeddings_scale: 4.0, "
+      "attention_logit_softcapping: 0.5, final_logit_softcapping: 2.0, "
+      "attention_sliding_window_length: 3, sliding_window_every_other_decoder_layer: "
+      "true, use_ffn_bias: false, use_projection_bias_in_attention: false, "
+      "use_ffn_bias_in_attention: false",
+      "text", 4, 2, 0.05, { 5.493921580, 5.468008599, 5.042043524 }, text_parameters_8 },
 };
 
 #endif

@@ -33,6 +33,7 @@ typedef struct stack {
 
 typedef struct t5 {
     stack encoder, decoder;
+    double embeddings_scale, logits_scale;
     cse_state *head; /* NULL: the decoder's words */
     /* Of the forward pass that is traced. */
     cse_tensor *decoder_tokens, *attention_mask;
@@ -98,17 +99,21 @@ static const cse_setting settings[] = {
     CSE_UNSUPPORTED_SETTING("extra_attention_params", "{}", "its arguments"),
     CSE_UNSUPPORTED_SETTING("attention_softmax_fp32", "true",
                             "the softmax is computed in float32; pol sets its precision"),
-    CSE_UNSUPPORTED_SETTING("mup_base_d_model", "null", "muP"),
-    CSE_UNSUPPORTED_SETTING("mup_base_d_ff", "null", "muP"),
-    CSE_UNSUPPORTED_SETTING("mup_base_d_kv", "null", "muP"),
+    CSE_BERT_RANGE("mup_base_d_model", NUMBER, "null", 1e-6, 1e9,
+                   "muP: d_model of the base model; with mup_base_d_ff"),
+    CSE_BERT_RANGE("mup_base_d_ff", NUMBER, "null", 1e-6, 1e9, "muP: d_ff of the base model"),
+    CSE_UNSUPPORTED_SETTING("mup_base_d_kv", "null", "muP with another size of heads"),
     CSE_UNSUPPORTED_SETTING("lr_adjustment_groups", "null", "muP"),
-    CSE_UNSUPPORTED_SETTING("embeddings_alpha", "1.0", "muP"),
-    CSE_UNSUPPORTED_SETTING("encoder_attention_logits_alpha", "1.0", "muP"),
-    CSE_UNSUPPORTED_SETTING("decoder_attention_logits_alpha", "1.0", "muP"),
-    CSE_UNSUPPORTED_SETTING("scale_encoder_qk_dot_by_d", "null", "muP"),
-    CSE_UNSUPPORTED_SETTING("scale_decoder_qk_dot_by_d", "null", "muP"),
-    CSE_UNSUPPORTED_SETTING("scale_output_logits_by_d", "false", "muP"),
-    CSE_UNSUPPORTED_SETTING("output_logits_alpha", "null", "muP"),
+    CSE_BERT_ROW("embeddings_alpha", NUMBER, "1",
+                 "embeddings are multiplied by this, with muP also by the root of d_model"),
+    CSE_BERT_ROW("encoder_attention_logits_alpha", NUMBER, "1", "factor of attention scores"),
+    CSE_BERT_ROW("decoder_attention_logits_alpha", NUMBER, "1", "factor of attention scores"),
+    CSE_BERT_ROW("scale_encoder_qk_dot_by_d", BOOL, "null",
+                 "scaled scores are divided by d_kv, not its root; null: with muP"),
+    CSE_BERT_ROW("scale_decoder_qk_dot_by_d", BOOL, "null", "the same of the decoder"),
+    CSE_BERT_ROW("scale_output_logits_by_d", BOOL, "false",
+                 "muP: the logits are scaled by the ratio of widths, not by its root"),
+    CSE_BERT_ROW("output_logits_alpha", NUMBER, "null", "muP: factor of the logits; null: 1"),
     CSE_BERT_ROW("attention_kernel", ANY, "null", "hint to another compiler; no effect"),
     CSE_BERT_ROW("dtype", ANY, "null", "the configuration's precision sets it; no effect"),
     CSE_BERT_ROW("compute_eval_metrics", BOOL, "true",
@@ -159,6 +164,86 @@ static initials read_initials(const cse_settings *s)
     };
 }
 
+/* Of products of queries and keys. By muP both projections of a width m times that of the base model
+ * are multiplied by m^-1/2 (those of values and outputs by m^-1/2 and m^1/2, which is nothing). */
+static double scale_of_scores(const cse_settings *s, bool of_decoder)
+{
+    const bool mup = cse_settings_has(s, "mup_base_d_model");
+    const char *by_size = of_decoder ? "scale_decoder_qk_dot_by_d" : "scale_encoder_qk_dot_by_d";
+    const double head = (double)cse_settings_integer(s, "d_kv");
+    double scale = cse_settings_number(s, of_decoder ? "decoder_attention_logits_alpha"
+                                                     : "encoder_attention_logits_alpha");
+    if (mup)
+        scale *=
+            cse_settings_number(s, "mup_base_d_model") / (double)cse_settings_integer(s, "d_model");
+    if (!mup && !cse_settings_bool(s, "use_transformer_initialization"))
+        return scale;
+    return scale / ((cse_settings_has(s, by_size) ? cse_settings_bool(s, by_size) : mup)
+                        ? head
+                        : sqrt(head));
+}
+
+/* By muP weights of outputs begin smaller by the root of twice the depth, and those of embeddings by
+ * that of the width. */
+static cse_status read_mup(const cse_settings *s, t5 *self)
+{
+    const bool mup = cse_settings_has(s, "mup_base_d_model");
+    const double size = (double)cse_settings_integer(s, "d_model");
+    self->embeddings_scale = cse_settings_number(s, "embeddings_alpha");
+    self->logits_scale = cse_settings_bool(s, "share_embedding_weights") ? 1 / sqrt(size) : 1;
+    if (mup != cse_settings_has(s, "mup_base_d_ff"))
+        return cse_fail(CSE_CONFIG, "mup_base_d_model and mup_base_d_ff belong together; give both "
+                                    "or neither");
+    if (!mup)
+        return CSE_OK;
+    if (cse_settings_bool(s, "use_transformer_initialization"))
+        return cse_fail(CSE_CONFIG,
+                        "use_transformer_initialization (%s) is true; accepted with muP: false",
+                        cse_settings_origin(s, "use_transformer_initialization"));
+    const double ratio = cse_settings_number(s, "mup_base_d_model") / size;
+    self->embeddings_scale *= sqrt(size);
+    self->logits_scale =
+        (cse_settings_has(s, "output_logits_alpha") ? cse_settings_number(s, "output_logits_alpha")
+                                                    : 1) *
+        (cse_settings_bool(s, "scale_output_logits_by_d") ? ratio : sqrt(ratio));
+    return CSE_OK;
+}
+
+static void rate_attention(const cse_attention_layer *layer, double rate)
+{
+    cse_parameter_rate(layer->query.weight, rate);
+    cse_parameter_rate(layer->key.weight, rate);
+    cse_parameter_rate(layer->value.weight, rate);
+    cse_parameter_rate(layer->output.weight, rate);
+}
+
+/* muP's learning rates. */
+static void set_rates(const cse_settings *s, const t5 *self)
+{
+    const double width =
+        cse_settings_number(s, "mup_base_d_model") / (double)cse_settings_integer(s, "d_model");
+    const double filter =
+        cse_settings_number(s, "mup_base_d_ff") / (double)cse_settings_integer(s, "d_ff");
+    const stack *const stacks[] = { &self->encoder, &self->decoder };
+    for (int k = 0; k < 2; k++) {
+        const bool shared = k == 1 && stacks[1]->words == stacks[0]->words;
+        cse_state *const embeddings[] = { shared ? NULL : stacks[k]->words, stacks[k]->buckets,
+                                          stacks[k]->positions };
+        for (int i = 0; i < 3; i++)
+            if (embeddings[i] != NULL)
+                cse_parameter_rate(embeddings[i], sqrt(width));
+        for (int n = 0; n < stacks[k]->layer_count; n++) {
+            const cse_block_layer *layer = &stacks[k]->blocks[n];
+            cse_block_rates(layer, width, filter);
+            rate_attention(&layer->attention, sqrt(width));
+            if (layer->options->cross != NULL)
+                rate_attention(&layer->cross, sqrt(width));
+        }
+    }
+    if (self->head != NULL)
+        cse_parameter_rate(self->head, sqrt(width));
+}
+
 static void read_stack(const cse_settings *s, stack *k, const initials *i, bool of_decoder)
 {
     const int64_t size = cse_settings_integer(s, "d_model");
@@ -188,7 +273,7 @@ static void read_stack(const cse_settings *s, stack *k, const initials *i, bool 
                        .query = i->query,
                        .attention_dropout = dropout,
                        .output_dropout = dropout,
-                       .scale = cse_settings_bool(s, "use_transformer_initialization") ? 0 : 1,
+                       .scale = scale_of_scores(s, of_decoder),
                        .causal = of_decoder },
         .ffn = { .hidden_size = size,
                  .filter_size = cse_settings_integer(s, "d_ff"),
@@ -201,6 +286,11 @@ static void read_stack(const cse_settings *s, stack *k, const initials *i, bool 
                      cse_settings_number(s, inner_dropout ? "relu_dropout_rate" : "dropout_rate"),
                  .output_dropout = dropout },
     };
+    if (cse_settings_has(s, "mup_base_d_model") && k->layer_count > 0) {
+        const double depth = 1 / sqrt(2.0 * k->layer_count);
+        k->block.attention.output = cse_initial_times(k->block.attention.output, depth);
+        k->block.ffn.output = cse_initial_times(k->block.ffn.output, depth);
+    }
     k->cross = k->block.attention;
     k->cross.causal = false;
 }
@@ -247,9 +337,13 @@ static cse_status build(cse_model *model, const cse_settings *s)
 {
     t5 *self = cse_model_self(model);
     CSE_TRY(cse_refuse_unsupported(settings, s));
-    const initials i = read_initials(s);
+    CSE_TRY(read_mup(s, self));
+    initials i = read_initials(s);
+    const bool mup = cse_settings_has(s, "mup_base_d_model");
     const int64_t size = cse_settings_integer(s, "d_model");
     const bool shared = cse_settings_bool(s, "share_encoder_decoder_embedding");
+    if (mup)
+        i.words = cse_initial_times(i.words, 1 / sqrt((double)size));
     read_stack(s, &self->encoder, &i, false);
     read_stack(s, &self->decoder, &i, true);
     if (shared && vocabulary(s, false) != vocabulary(s, true))
@@ -269,7 +363,10 @@ static cse_status build(cse_model *model, const cse_settings *s)
     if (!cse_settings_bool(s, "share_embedding_weights"))
         self->head =
             cse_table_parameters(model, "lm_head", vocabulary(s, true), size,
-                                 cse_initial_normal(cse_settings_number(s, "initializer_factor")));
+                                 cse_initial_normal(cse_settings_number(s, "initializer_factor") /
+                                                    (mup ? sqrt((double)size) : 1)));
+    if (mup)
+        set_rates(s, self);
     return CSE_OK;
 }
 
@@ -296,6 +393,9 @@ static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
         x = cse_add(x, cse_slice_axis(cse_read(k->positions), 0, 0, shape.dims[1]));
     else if (is_positions(s, "fixed"))
         x = cse_add(x, cse_sinusoidal_positions(shape.dims[1], k->block.attention.hidden_size));
+    const double scale = ((const t5 *)cse_model_self(model))->embeddings_scale;
+    if (scale != 1)
+        x = cse_scale(x, scale);
     if (cse_settings_bool(s, "use_pre_encoder_decoder_dropout"))
         x = cse_apply_dropout(model, dropout, x, "embeddings");
     return cse_apply_dropout(model, dropout, x, "output");
@@ -351,8 +451,8 @@ static cse_tensor *forward(cse_model *model, cse_tensor *tokens)
     cse_tensor *x = apply_stack(model, &self->decoder, self->decoder_tokens, memory);
     CSE_MODULE(NULL, "lm_head", CSE_MODULE_HEAD)
     {
-        if (self->head == NULL)
-            x = cse_scale(x, 1 / sqrt((double)self->decoder.block.attention.hidden_size));
+        if (self->logits_scale != 1)
+            x = cse_scale(x, self->logits_scale);
         x = cse_linear(x, cse_read(self->head != NULL ? self->head : self->decoder.words), NULL);
     }
     return x;

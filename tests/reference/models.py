@@ -751,7 +751,9 @@ class T5:
             "encoder_num_hidden_layers: 2, decoder_num_hidden_layers: 1, dropout_rate: 0, "
             "relative_attention_num_buckets: 6, decoder_start_token_id: 1")
 
-    def __init__(self, settings, activation, scaled, tied, norm=rms_norm, bias=False, post=False):
+    def __init__(self, settings, activation, scaled, tied, norm=rms_norm, bias=False, post=False,
+                 mup=False):
+        self.mup = mup
         self.settings, self.activation, self.scaled = self.base + settings, activation, scaled
         self.tied, self.norm, self.bias, self.post = tied, norm, bias, post
 
@@ -791,10 +793,15 @@ class T5:
         tokens, labels = text_batch(step)
         table = "position_embed_helper.relative_attention_bias.weight"
         scale = None if self.scaled else 1.0
+        widen = 1.0
+        if self.mup:
+            # The width is twice the base's: q and k times 2^-1/2 each, alpha 1.5, over the head's size;
+            # v times 2^-1/2 and the output times 2^1/2 are nothing. Embeddings: alpha 0.5 sqrt(12).
+            scale, widen = 1.5 / 5 / 2, 0.5 * math.sqrt(12)
         before = torch.cat([torch.ones(BATCH, 1, dtype=torch.long), labels[:, :-1]], 1)
         words = w["encoder_embeddings.word_embeddings.weight"]
         bias = relative_bias(w[f"encoder_embeddings.{table}"], TIME, TIME, True)
-        x = words[tokens]
+        x = words[tokens] * widen
         for n in range(2):
             name = f"encoder.layers.{n}"
             x = self.residual(w, f"{name}.norm1", x, lambda y: attention(
@@ -804,7 +811,7 @@ class T5:
         memory = self.norm(w, "encoder.norm", x)
         words = words if self.tied else w["decoder_embeddings.word_embeddings.weight"]
         bias = relative_bias(w[f"decoder_embeddings.{table}"], TIME, TIME) + hidden_places(TIME)
-        x, name = words[before], "decoder.layers.0"
+        x, name = words[before] * widen, "decoder.layers.0"
         x = self.residual(w, f"{name}.norm1", x, lambda y: attention(
             w, f"{name}.self_attn", y, 2, bias=bias, scale=scale))
         x = self.residual(w, f"{name}.norm2", x, lambda y: attention(
@@ -812,7 +819,8 @@ class T5:
         x = self.residual(w, f"{name}.norm3", x, lambda y: ffn(
             w, f"{name}.ffn", y, self.activation))
         x = self.norm(w, "decoder.norm", x)
-        logits = F.linear(x / math.sqrt(12), words) if self.tied else linear(w, "lm_head", x)
+        logits = F.linear(x, words) * 1.25 / math.sqrt(2) if self.mup else F.linear(
+            x / math.sqrt(12), words) if self.tied else linear(w, "lm_head", x)
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten(),
                                reduction="sum") / BATCH * 0.125
 
@@ -824,6 +832,9 @@ T5S = [
        "layernorm, use_projection_bias_in_attention: true, use_ffn_bias: true, "
        "use_pre_encoder_decoder_layer_norm: false",
        "geglu", True, False, layer_norm, True, True),
+    T5(", lm_loss_weight: 0.125, mup_base_d_model: 6, mup_base_d_ff: 5, embeddings_alpha: 0.5, "
+       "encoder_attention_logits_alpha: 1.5, decoder_attention_logits_alpha: 1.5, "
+       "output_logits_alpha: 1.25", "relu", False, True, mup=True),
 ]
 
 
@@ -832,6 +843,9 @@ T5S = [
 def case_rate(case, name):
     """muP's factors of learning rates: the ratio of the base's widths to the model's."""
     is_matrix = name.endswith("weight") and ("self_attn" in name or ".ffn." in name)
+    if getattr(case, "mup", False):
+        return (math.sqrt(0.5) if "embedding" in name or ("attn" in name and "proj" in name) else
+                0.5 if "ffn.0" in name else 0.25 if "ffn.1" in name else 1)
     return case.o["mup"] if is_matrix and "mup" in getattr(case, "o", {}) else 1
 
 

@@ -116,6 +116,44 @@ static const model_parameter t5_parameters_1[] = {
     { 0, 0 },
 };
 
+static const model_parameter t5_parameters_2[] = {
+    { "encoder_embeddings.word_embeddings.weight", 11.0289539 },
+    { "encoder_embeddings.position_embed_helper.relative_attention_bias.weight", 1.0412386 },
+    { "decoder_embeddings.position_embed_helper.relative_attention_bias.weight", 0.7381415 },
+    { "encoder.layers.0.norm1.weight", 3.3760377 },
+    { "encoder.layers.0.self_attn.proj_q_dense_layer.weight", 2.9797721 },
+    { "encoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.2545218 },
+    { "encoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.0718717 },
+    { "encoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.0629191 },
+    { "encoder.layers.0.norm2.weight", 3.4617232 },
+    { "encoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.4707667 },
+    { "encoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.3303851 },
+    { "encoder.layers.1.norm1.weight", 3.5390611 },
+    { "encoder.layers.1.self_attn.proj_q_dense_layer.weight", 3.3350576 },
+    { "encoder.layers.1.self_attn.proj_k_dense_layer.weight", 3.2891111 },
+    { "encoder.layers.1.self_attn.proj_v_dense_layer.weight", 3.4711384 },
+    { "encoder.layers.1.self_attn.proj_output_dense_layer.weight", 3.0049799 },
+    { "encoder.layers.1.norm2.weight", 3.5777626 },
+    { "encoder.layers.1.ffn.ffn.0.linear_layer.weight", 4.6082859 },
+    { "encoder.layers.1.ffn.ffn.1.linear_layer.weight", 4.4259335 },
+    { "encoder.norm.weight", 3.5546367 },
+    { "decoder.layers.0.norm1.weight", 3.2647738 },
+    { "decoder.layers.0.self_attn.proj_q_dense_layer.weight", 3.1358304 },
+    { "decoder.layers.0.self_attn.proj_k_dense_layer.weight", 3.1895086 },
+    { "decoder.layers.0.self_attn.proj_v_dense_layer.weight", 3.1904012 },
+    { "decoder.layers.0.self_attn.proj_output_dense_layer.weight", 3.0194261 },
+    { "decoder.layers.0.norm2.weight", 3.4597902 },
+    { "decoder.layers.0.multihead_attn.proj_q_dense_layer.weight", 2.8441461 },
+    { "decoder.layers.0.multihead_attn.proj_k_dense_layer.weight", 3.2020243 },
+    { "decoder.layers.0.multihead_attn.proj_v_dense_layer.weight", 3.0328024 },
+    { "decoder.layers.0.multihead_attn.proj_output_dense_layer.weight", 3.2236902 },
+    { "decoder.layers.0.norm3.weight", 3.4846285 },
+    { "decoder.layers.0.ffn.ffn.0.linear_layer.weight", 4.6095592 },
+    { "decoder.layers.0.ffn.ffn.1.linear_layer.weight", 4.3769204 },
+    { "decoder.norm.weight", 3.4799586 },
+    { 0, 0 },
+};
+
 static const model_run t5_runs[] = {
     { "t5",
       "src_vocab_size: 120, extra_ids: 8, d_model: 12, d_kv: 5, d_ff: 20, num_heads: 2, "
@@ -132,6 +170,14 @@ static const model_run t5_runs[] = {
       "norm_type: layernorm, use_projection_bias_in_attention: true, use_ffn_bias: "
       "true, use_pre_encoder_decoder_layer_norm: false",
       "text", 4, 2, 0.05, { 5.031919844, 5.037718721, 4.941131032 }, t5_parameters_1 },
+    { "t5",
+      "src_vocab_size: 120, extra_ids: 8, d_model: 12, d_kv: 5, d_ff: 20, num_heads: 2, "
+      "encoder_num_hidden_layers: 2, decoder_num_hidden_layers: 1, dropout_rate: 0, "
+      "relative_attention_num_buckets: 6, decoder_start_token_id: 1, lm_loss_weight: "
+      "0.125, mup_base_d_model: 6, mup_base_d_ff: 5, embeddings_alpha: 0.5, "
+      "encoder_attention_logits_alpha: 1.5, decoder_attention_logits_alpha: 1.5, "
+      "output_logits_alpha: 1.25",
+      "text", 4, 2, 0.05, { 5.433335642, 5.351423033, 5.136895489 }, t5_parameters_2 },
 };
 
 #endif

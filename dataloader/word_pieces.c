@@ -105,11 +105,16 @@ static size_t take_word(const unsigned char **at, char word[MOST_BYTES + 8], int
     return size;
 }
 
-static int put(int32_t number, int32_t *to, int count, int most)
+/* Where numbers are written. */
+typedef struct numbers {
+    int32_t *to;
+    int count, most;
+} numbers;
+
+static void put(numbers *n, int32_t number)
 {
-    if (count < most)
-        to[count] = number;
-    return count + 1;
+    if (n->count < n->most)
+        n->to[n->count++] = number;
 }
 
 /* The longest piece at `start`; its end is written. -1: there is none. */
@@ -128,32 +133,36 @@ static int longest_piece(const cse_word_pieces *p, const char *word, size_t star
     return -1;
 }
 
-static int split_word(const cse_word_pieces *p, const char *word, size_t size, int32_t *to,
-                      int count, int most)
+static void split_word(const cse_word_pieces *p, const char *word, size_t size, numbers *n)
 {
-    const int before = count;
+    const int before = n->count;
     for (size_t start = 0, end; start < size; start = end) {
         end = size;
         const int number = longest_piece(p, word, start, &end);
-        if (number < 0)
-            return put(p->unknown, to, before, most);
-        count = put(number, to, count, most);
+        if (number < 0) {
+            n->count = before;
+            put(n, p->unknown);
+            return;
+        }
+        put(n, number);
     }
-    return count;
 }
 
 int cse_word_pieces_split(const cse_word_pieces *p, char *text, int32_t *to, int most)
 {
     char word[MOST_BYTES + 8];
-    int count = 0, characters;
+    int characters;
     size_t size;
+    numbers n = { .to = to, .most = most };
     if (p->lowers)
         cse_lower_text(text);
     const unsigned char *at = (const unsigned char *)text;
-    while (count < most && (size = take_word(&at, word, &characters)) > 0) {
+    while (n.count < most && (size = take_word(&at, word, &characters)) > 0) {
         word[size] = '\0';
-        count = characters > MOST_CHARACTERS ? put(p->unknown, to, count, most)
-                                             : split_word(p, word, size, to, count, most);
+        if (characters > MOST_CHARACTERS)
+            put(&n, p->unknown);
+        else
+            split_word(p, word, size, &n);
     }
-    return count < most ? count : most;
+    return n.count;
 }

@@ -44,12 +44,20 @@ static const filter filters[] = {
     [CSE_RESIZE_BILINEAR] = { triangle, 1 }, [CSE_RESIZE_BICUBIC] = { cubic, 2 }
 };
 
+/* A filter for one axis: `from` input pixels, each `scale` of which are as wide as it is at 1. */
+typedef struct axis {
+    const filter *filter;
+    int from;
+    double scale;
+} axis;
+
 /* Weights of one output pixel: of the input pixels from begins[0] on, begins[1] of them. */
-static void weigh_one(const filter *f, int from, double center, double scale, int *begins,
-                      int *weights)
+static void weigh_one(const axis *a, double center, int *begins, int *weights)
 {
     double sum = 0, values[2];
-    const double support = f->reach * scale, step = 1 / scale;
+    const filter *f = a->filter;
+    const int from = a->from;
+    const double support = f->reach * a->scale, step = 1 / a->scale;
     int first = (int)(center - support + 0.5), end = (int)(center + support + 0.5);
     first = first > 0 ? first : 0;
     end = end < from ? end : from;
@@ -67,9 +75,9 @@ static void weigh_one(const filter *f, int from, double center, double scale, in
 /* Returns how many weights each output pixel has at most. */
 static int weigh(cse_resizer *r, int from, int to)
 {
-    const filter *f = &filters[r->filter];
-    const double scale = (double)from / to, wide = scale < 1 ? 1 : scale;
-    const int most = (int)ceil(f->reach * wide) * 2 + 1;
+    const double scale = (double)from / to;
+    const axis a = { .filter = &filters[r->filter], .from = from, .scale = scale < 1 ? 1 : scale };
+    const int most = (int)ceil(a.filter->reach * a.scale) * 2 + 1;
     if ((size_t)most * (size_t)to > r->weight_capacity) {
         r->weight_capacity = (size_t)most * (size_t)to;
         r->weights = cse_realloc(r->weights, r->weight_capacity * sizeof *r->weights);
@@ -79,8 +87,7 @@ static int weigh(cse_resizer *r, int from, int to)
         r->begins = cse_realloc(r->begins, r->begin_capacity * sizeof *r->begins);
     }
     for (int i = 0; i < to; i++)
-        weigh_one(f, from, (i + 0.5) * scale, wide, r->begins + 2 * i,
-                  r->weights + (size_t)most * (size_t)i);
+        weigh_one(&a, (i + 0.5) * scale, r->begins + 2 * i, r->weights + (size_t)most * (size_t)i);
     return most;
 }
 

@@ -1,7 +1,7 @@
-/* Pictures in another size: bilinear or bicubic, with the filter as wide as the pixels of the result, so that
- * nothing is skipped where a picture becomes smaller. Each value is the one that Pillow's
- * Image.resize gives where it resizes the width first, as this does; for some tall pictures Pillow
- * 13 begins with the height, which changes values by at most 1. */
+/* Pictures in another size: bilinear or bicubic, with the filter as wide as the pixels of the
+ * result, so that nothing is skipped where a picture becomes smaller. Each value is the one that
+ * Pillow's Image.resize gives where it resizes the width first, as this does; for some tall
+ * pictures Pillow 13 begins with the height, which changes values by at most 1. */
 #ifndef CSE_DATALOADER_IMAGES_IMAGE_RESIZE_H
 #define CSE_DATALOADER_IMAGES_IMAGE_RESIZE_H
 

@@ -253,11 +253,10 @@ void cse_image_steps_clear(cse_image_steps *steps)
 
 /* ---- pictures ---- */
 
-/* Of this size, with other pixels than `busy`, which is one of the two, or none. */
-static cse_status other_image(cse_image_steps *s, const unsigned char *busy, int64_t width,
-                              int64_t height, cse_image **image)
+/* Of this size, with other pixels than the busy ones. */
+static cse_status other_image(cse_image_steps *s, int64_t width, int64_t height, cse_image **image)
 {
-    *image = &s->images[busy == s->images[0].pixels && busy != NULL];
+    *image = &s->images[s->busy == s->images[0].pixels && s->busy != NULL];
     if (width < 1 || height < 1 || width * height > CSE_IMAGE_MOST_PIXELS)
         return cse_fail(CSE_DATA, "the picture would have %lld x %lld pixels", (long long)width,
                         (long long)height);
@@ -273,24 +272,24 @@ static cse_status other_image(cse_image_steps *s, const unsigned char *busy, int
 }
 
 static cse_status resize(cse_image_steps *s, const cse_image_step *step, cse_image_part *part,
-                         const unsigned char *busy, int64_t width, int64_t height)
+                         int64_t width, int64_t height)
 {
     cse_image *made = NULL;
     if (width == part->width && height == part->height)
         return CSE_OK;
-    CSE_TRY(other_image(s, busy, width, height, &made));
+    CSE_TRY(other_image(s, width, height, &made));
     s->resizer.filter = step->filter;
     cse_resize(&s->resizer, part, made->width, made->height, made->pixels);
     *part = (cse_image_part){ made->pixels, made->width, made->height, (size_t)made->width * 3 };
+    s->busy = made->pixels;
     return CSE_OK;
 }
 
 /* Four numbers in [0, 1) for try `number` of a step on the sample. */
-static void draw(const cse_image_steps *s, int64_t epoch, int64_t sample, int step, int number,
-                 double values[4])
+static void draw(const cse_image_steps *s, int step, int number, double values[4])
 {
-    const uint32_t counter[4] = { (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32),
-                                  (uint32_t)epoch,
+    const uint32_t counter[4] = { (uint32_t)s->sample, (uint32_t)((uint64_t)s->sample >> 32),
+                                  (uint32_t)s->epoch,
                                   AUGMENTATION_STREAM + (uint32_t)step * 256 + (uint32_t)number };
     uint32_t words[4];
     cse_philox(s->seed, counter, words);
@@ -306,15 +305,14 @@ static void cut(cse_image_part *part, int left, int top, int width, int height)
 }
 
 /* A part by chance; where none fits, the largest in the middle whose ratio is allowed. */
-static void cut_by_chance(const cse_image_steps *s, int index, int64_t epoch, int64_t sample,
-                          cse_image_part *part)
+static void cut_by_chance(const cse_image_steps *s, int index, cse_image_part *part)
 {
     const cse_image_step *step = &s->steps[index];
     const double all = (double)part->width * part->height;
     const double low = log(step->ratio[0]), high = log(step->ratio[1]);
     double u[4];
     for (int number = 1; number <= CROP_TRIES; number++) {
-        draw(s, epoch, sample, index, number, u);
+        draw(s, index, number, u);
         const double area = all * (step->scale[0] + u[0] * (step->scale[1] - step->scale[0]));
         const double ratio = exp(low + u[1] * (high - low));
         const double width = nearbyint(sqrt(area * ratio)), height = nearbyint(sqrt(area / ratio));
@@ -345,8 +343,7 @@ static cse_status cut_center(const cse_image_step *step, cse_image_part *part)
     return CSE_OK;
 }
 
-static cse_status resize_whole(cse_image_steps *s, const cse_image_step *step, cse_image_part *part,
-                               const unsigned char *busy)
+static cse_status resize_whole(cse_image_steps *s, const cse_image_step *step, cse_image_part *part)
 {
     int64_t width = step->width, height = step->height;
     if (step->width == 0 && part->width < part->height) {
@@ -355,7 +352,7 @@ static cse_status resize_whole(cse_image_steps *s, const cse_image_step *step, c
     } else if (step->width == 0) {
         width = (int64_t)step->height * part->width / part->height;
     }
-    return resize(s, step, part, busy, width, height);
+    return resize(s, step, part, width, height);
 }
 
 static void store(const cse_image_steps *s, const cse_image_part *part, bool mirrored,
@@ -378,28 +375,26 @@ cse_status cse_image_steps_apply(cse_image_steps *s, const cse_image *image, int
                                  int64_t sample, float *values)
 {
     bool mirrored = false;
-    const unsigned char *busy = NULL;
     cse_image_part part = { image->pixels, image->width, image->height, (size_t)image->width * 3 };
+    s->busy = NULL;
+    s->epoch = epoch;
+    s->sample = sample;
     for (int i = 0; i < s->count; i++) {
         const cse_image_step *step = &s->steps[i];
         double u[4];
         if (step->kind == FLIP) {
-            draw(s, epoch, sample, i, 0, u);
+            draw(s, i, 0, u);
             mirrored ^= u[0] < step->probability;
             continue;
         }
         if (step->kind == RESIZE)
-            CSE_TRY(resize_whole(s, step, &part, busy));
+            CSE_TRY(resize_whole(s, step, &part));
         if (step->kind == CENTER_CROP)
             CSE_TRY(cut_center(step, &part));
         if (step->kind == RESIZED_CROP) {
-            cut_by_chance(s, i, epoch, sample, &part);
-            CSE_TRY(resize(s, step, &part, busy, step->width, step->height));
+            cut_by_chance(s, i, &part);
+            CSE_TRY(resize(s, step, &part, step->width, step->height));
         }
-        for (int k = 0; k < 2; k++)
-            if (s->images[k].pixels != NULL && part.pixels >= s->images[k].pixels &&
-                part.pixels < s->images[k].pixels + s->images[k].capacity)
-                busy = s->images[k].pixels;
     }
     store(s, &part, mirrored, values);
     return CSE_OK;

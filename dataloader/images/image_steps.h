@@ -27,7 +27,9 @@ typedef struct cse_image_steps {
     uint64_t seed;
     float value_of_byte[3][256];
     cse_resizer resizer;
-    cse_image images[2]; /* the picture between steps */
+    cse_image images[2];       /* the picture between steps */
+    const unsigned char *busy; /* the pixels of the one that holds it; NULL: neither */
+    int64_t epoch, sample;     /* of the picture */
 } cse_image_steps;
 
 /* Reads the setting of this name, a list of {name: STEP, ...}, and the result's size [height,

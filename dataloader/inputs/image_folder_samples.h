@@ -88,7 +88,9 @@ static const char jpeg_picture[] =
 #define STEPS_0 \
     .settings = "data_dir: $folder, " \
     "image_size: [4, 3], transforms: [{name: resize, size: [6, 5], interpolation: bicubic}, " \
-    "{name: center_crop, size: [4, 3]}, {name: to_tensor}, {name: normalize, mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.5]}]", \
+    "{name: center_crop, size: [4, 3]}, " \
+    "{name: to_tensor}, " \
+    "{name: normalize, mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.5]}]", \
     .source = "Pillow (tests/reference/image_folder.py)", \
     .files = { { .name = "train/a/*.png", .text = png_picture, .size = sizeof png_picture - 1 }, \
     { .name = "train/b/*.jpg", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \
@@ -108,7 +110,8 @@ static const char jpeg_picture[] =
 #define STEPS_1 \
     .settings = "data_dir: $folder, " \
     "image_size: [9, 9], transforms: [{name: resize, size: 12, interpolation: bicubic}, " \
-    "{name: resize, size: [9, 9]}, {name: to_tensor}]", \
+    "{name: resize, size: [9, 9]}, " \
+    "{name: to_tensor}]", \
     .source = "Pillow (tests/reference/image_folder.py)", \
     .files = { { .name = "train/a/*.png", .text = png_picture, .size = sizeof png_picture - 1 }, \
     { .name = "train/b/*.jpg", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \

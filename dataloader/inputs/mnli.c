@@ -1,5 +1,5 @@
-/* The ModelZoo's MNLIDataProcessor: pairs of sentences, of which the first entails the second, says nothing of it, or
- * contradicts it. */
+/* The ModelZoo's MNLIDataProcessor: pairs of sentences, of which the first entails the second,
+ * says nothing of it, or contradicts it. */
 #include "dataloader/inputs/glue_sentences.h"
 
 static const char *const classes[] = { "entailment", "neutral", "contradiction", NULL };

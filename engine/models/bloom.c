@@ -1,5 +1,5 @@
-/* bloom: the network of gpt2 under the ModelZoo's name for BLOOM (Le Scao et al. 2022), whose configurations say
- * all in which it differs. */
+/* bloom: the network of gpt2 under the ModelZoo's name for BLOOM (Le Scao et al. 2022), whose
+ * configurations say all in which it differs. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -1,4 +1,5 @@
-/* falcon: a causal language model (Almazrouei et al. 2023), of whose blocks both parts read the same input. */
+/* falcon: a causal language model (Almazrouei et al. 2023), of whose blocks both parts read the
+ * same input. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -1,5 +1,5 @@
-/* gemma2: the network of gpt2 under the ModelZoo's name for Gemma 2 (Gemma Team 2024), whose configurations say
- * all in which it differs. */
+/* gemma2: the network of gpt2 under the ModelZoo's name for Gemma 2 (Gemma Team 2024), whose
+ * configurations say all in which it differs. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

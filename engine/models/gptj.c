@@ -1,4 +1,5 @@
-/* gptj: a causal language model (Wang, Komatsuzaki 2021), of whose blocks both parts read the same input. */
+/* gptj: a causal language model (Wang, Komatsuzaki 2021), of whose blocks both parts read the
+ * same input. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -1,5 +1,5 @@
-/* mistral: the network of gpt2 under the ModelZoo's name for Mistral (Jiang et al. 2023), whose configurations say
- * all in which it differs. */
+/* mistral: the network of gpt2 under the ModelZoo's name for Mistral (Jiang et al. 2023), whose
+ * configurations say all in which it differs. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -1,5 +1,5 @@
-/* santacoder: the network of gpt2 under the ModelZoo's name for SantaCoder (Ben Allal et al. 2023), whose configurations say
- * all in which it differs. */
+/* santacoder: the network of gpt2 under the ModelZoo's name for SantaCoder (Ben Allal et al.
+ * 2023), whose configurations say all in which it differs. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -1,5 +1,5 @@
-/* starcoder: the network of gpt2 under the ModelZoo's name for StarCoder (Li et al. 2023), whose configurations say
- * all in which it differs. */
+/* starcoder: the network of gpt2 under the ModelZoo's name for StarCoder (Li et al. 2023), whose
+ * configurations say all in which it differs. */
 #include "engine/models/decoder.h"
 
 static const cse_setting settings[] = {

@@ -164,8 +164,9 @@ static initials read_initials(const cse_settings *s)
     };
 }
 
-/* Of products of queries and keys. By muP both projections of a width m times that of the base model
- * are multiplied by m^-1/2 (those of values and outputs by m^-1/2 and m^1/2, which is nothing). */
+/* Of products of queries and keys. By muP both projections of a width m times that of the base
+ * model are multiplied by m^-1/2 (those of values and outputs by m^-1/2 and m^1/2, which is
+ * nothing). */
 static double scale_of_scores(const cse_settings *s, bool of_decoder)
 {
     const bool mup = cse_settings_has(s, "mup_base_d_model");
@@ -183,8 +184,8 @@ static double scale_of_scores(const cse_settings *s, bool of_decoder)
                         : sqrt(head));
 }
 
-/* By muP weights of outputs begin smaller by the root of twice the depth, and those of embeddings by
- * that of the width. */
+/* By muP weights of outputs begin smaller by the root of twice the depth, and those of
+ * embeddings by that of the width. */
 static cse_status read_mup(const cse_settings *s, t5 *self)
 {
     const bool mup = cse_settings_has(s, "mup_base_d_model");

@@ -685,10 +685,7 @@ static cse_status load_unless_missing(job *j)
     cse_status status = load(j);
     if (status != CSE_NO_INPUT || !s->session.validate_only || s->mode != CSE_JOB_TRAIN)
         return status;
-    cse_text text = { 0 };
-    cse_text_add(&text, "no checkpoint was looked at: %s", cse_error_message());
-    cse_job_warn(j, &(cse_error){ .status = CSE_NO_INPUT, .message = text.data });
-    cse_text_clear(&text);
+    cse_log_line(CSE_LOG_WARNING, "no checkpoint was looked at: %s", cse_error_message());
     return CSE_OK;
 }
 

@@ -117,7 +117,7 @@ for n, (settings, transform, elements) in enumerate(steps):
     text = values(transform, elements)
     body = " \\\n    ".join(text.replace(" }, ", " },@").split("@"))
     print(f"#define STEPS_{n} \\\n    .settings = \"data_dir: $folder, \" \\\n    \"" +
-          settings.replace("interpolation: bicubic}, ", "interpolation: bicubic}, \" \\\n    \"", 1) + "\", \\\n"
+          settings.replace("}, ", "}, \" \\\n    \"") + "\", \\\n"
           "    .source = \"Pillow (tests/reference/image_folder.py)\", \\\n"
           "    .files = { { .name = \"train/a/*.png\", .text = png_picture, .size = sizeof png_picture - 1 }, \\\n"
           "    { .name = \"train/b/*.jpg\", .text = jpeg_picture, .size = sizeof jpeg_picture - 1 } }, \\\n"

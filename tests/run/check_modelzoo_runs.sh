@@ -12,18 +12,19 @@ failed=0
 
 # ---- data ----
 
-awk 'BEGIN { for (i = 0; i < 300; i++) print "the cat sat on mat " i % 7 " and the dog did not." }' \
-    >text.txt
-"$engine" data tokenize text.txt --train_tokenizer 280 --sequence_length 16 --to tokens >/dev/null ||
-    exit 1
+awk 'BEGIN {
+    for (i = 0; i < 300; i++) print "the cat sat on mat " i % 7 " and the dog did not."
+}' >text.txt
+"$engine" data tokenize text.txt --train_tokenizer 280 --sequence_length 16 --to tokens \
+    >/dev/null || exit 1
 mkdir bert images images/train images/train/a images/train/b MNIST MNIST/raw
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\ndog\nsat\n##s\n' >bert/vocab.txt
 awk 'BEGIN {
     print "tokens,segment_ids,is_random_next"
     for (i = 0; i < 40; i++)
-        printf "\"['\''[CLS]'\'', '\''the'\'', '\''%s'\'', '\''[SEP]'\'', '\''The'\'', '\''##s'\''," \
-            " '\''[SEP]'\'']\",\"[0, 0, 0, 0, 1, 1, 1]\",%d\n", i % 2 ? "cat" : "dog", i % 2
-}' >bert/part.csv
+        printf "\"[~[CLS]~, ~the~, ~%s~, ~[SEP]~, ~The~, ~##s~, ~[SEP]~]\"," \
+            "\"[0, 0, 0, 0, 1, 1, 1]\",%d\n", i % 2 ? "cat" : "dog", i % 2
+}' | tr '~' "'" >bert/part.csv
 # Pictures of 2 x 2 pixels, red ones and blue ones.
 base64 -d >a.png <<'PNG'
 iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4JSICRAwQCgAjXgSJNduv7QAAAABJRU5ErkJggg==
@@ -93,7 +94,8 @@ YAML
 
 # NAME RUN REPLICAS: the digest of the weights.
 digest_of() {
-    "$engine" start "$1.yaml" --model_dir "$1-$2" --num_csx "$3" --compile_dir compiled >out 2>err ||
+    "$engine" start "$1.yaml" --model_dir "$1-$2" --num_csx "$3" --compile_dir compiled \
+        >out 2>err ||
         { cat out err >&2; echo "FAIL: $1" >&2; return 1; }
     sed -n 's/^Weights digest: //p' out
 }
@@ -160,6 +162,30 @@ printf '%s\n' 'data_processor: BertCSVDynamicMaskDataProcessor' 'data_dir: bert'
     'vocab_file: bert/vocab.txt' 'max_sequence_length: 8' 'max_predictions_per_seq: 2' \
     'do_lower: true' 'masked_lm_prob: 0.15' >data
 check bert
+
+mkdir t5 glue
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the cat sat on the mat and the dog did not" }' \
+    >t5/part.txt
+printf '<pad>\n</s>\n<unk>\nthe\ncat\nsat\non\nmat\nand\ndog\ndid\nnot\n' >t5/vocab
+printf '%s\n' 'name: t5' 'src_vocab_size: 12' 'extra_ids: 4' 'd_model: 16' 'd_kv: 8' 'd_ff: 32' \
+    'num_heads: 2' 'encoder_num_hidden_layers: 1' 'dropout_rate: 0.0' 'lm_loss_weight: 0.1' \
+    'src_max_position_embeddings: 12' 'tgt_max_position_embeddings: 8' 'mup_base_d_model: 8' \
+    'mup_base_d_ff: 16' 'norm_type: layernorm' >model
+printf '%s\n' 'data_processor: T5DynamicDataProcessor' 'src_data_dir: t5' \
+    'src_vocab_file: t5/vocab' 'extra_ids: 4' 'src_max_sequence_length: 12' \
+    'tgt_max_sequence_length: 8' 'shuffle_buffer: 16384' >data
+check t5
+awk 'BEGIN {
+    print "sentence\tlabel"
+    for (i = 0; i < 40; i++) print (i % 2 ? "the cat" : "the dogs") "\t" i % 2
+}' >glue/train.tsv
+printf '%s\n' 'name: bert/classifier' 'hidden_size: 16' 'num_hidden_layers: 1' 'num_heads: 2' \
+    'filter_size: 32' 'vocab_size: 10' 'max_position_embeddings: 8' 'dropout_rate: 0.0' \
+    'attention_dropout_rate: 0.0' 'task_dropout: 0.0' 'num_labels: 2' \
+    'initializer_range: 0.3' >model
+printf '%s\n' 'data_processor: SST2DataProcessor' 'is_training: true' 'data_dir: glue' \
+    'vocab_file: bert/vocab.txt' 'max_sequence_length: 8' 'do_lower: true' >data
+check bert_classifier
 
 printf '%s\n' 'name: vision_transformer' 'hidden_size: 16' 'num_hidden_layers: 1' 'num_heads: 2' \
     'filter_size: 32' 'image_size: [4, 4]' 'patch_size: [2, 2]' 'num_classes: 2' \

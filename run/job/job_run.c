@@ -599,9 +599,8 @@ static cse_status fit(job *j)
 
 static void log_value(void *self, const char *name, int64_t step, double value)
 {
-    const job *j = self;
-    cse_logger_set_scalar(j->loggers, name, step, value);
-    cse_recorder_metric(j->recorder, name, step, value);
+    cse_logger_set_scalar(((const job *)self)->loggers, name, step, value);
+    cse_recorder_metric(((const job *)self)->recorder, name, step, value);
 }
 
 static void tell_line(void *self, const char *line)
@@ -681,9 +680,8 @@ static cse_status open_recorder(job *j)
 /* A configuration can be validated where the checkpoint that it names is not: the user is told. */
 static cse_status load_unless_missing(job *j)
 {
-    const cse_job_settings *s = j->settings;
     cse_status status = load(j);
-    if (status != CSE_NO_INPUT || !s->session.validate_only || s->mode != CSE_JOB_TRAIN)
+    if (status != CSE_NO_INPUT || !j->settings->session.validate_only)
         return status;
     cse_log_line(CSE_LOG_WARNING, "no checkpoint was looked at: %s", cse_error_message());
     return CSE_OK;

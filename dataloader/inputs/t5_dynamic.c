@@ -1,8 +1,8 @@
 /* Samples of an encoder and a decoder from texts, as the ModelZoo's T5DynamicDataProcessor has
  * them: *.txt files with a document a line, whose words stand apart by blanks. Documents are cut
- * into sequences; spans of each are chosen by a function of shuffle_seed, the epoch and the sample's
- * number, hidden behind sentinels in the encoder's text, and are the decoder's (Raffel et al.
- * 2020): 15 of 100 words, 3 of them a span. */
+ * into sequences; spans of each are chosen by a function of shuffle_seed, the epoch and the
+ * sample's number, hidden behind sentinels in the encoder's text, and are the decoder's (Raffel
+ * et al. 2020): 15 of 100 words, 3 of them a span. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -117,6 +117,9 @@ bool cse_job_owes_validation(const cse_job *job);
 
 /* ---- weights of other programs ---- */
 
+/* Whether the checkpoint may be missing: the file names it, not the command line, and the
+ * configuration is validated alone. */
+bool cse_job_may_miss_checkpoint(const cse_job *j);
 /* Begins with them: those that are there, at step 0. */
 cse_status cse_job_load_weights(cse_job *j, const char *path);
 /* Of an evaluation; for training it fails and says how to begin with them. */

@@ -681,7 +681,7 @@ static cse_status open_recorder(job *j)
 static cse_status load_unless_missing(job *j)
 {
     cse_status status = load(j);
-    if (status != CSE_NO_INPUT || !j->settings->session.validate_only)
+    if (status != CSE_NO_INPUT || !cse_job_may_miss_checkpoint(j))
         return status;
     cse_log_line(CSE_LOG_WARNING, "no checkpoint was looked at: %s", cse_error_message());
     return CSE_OK;

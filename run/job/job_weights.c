@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "engine/base/text.h"
+#include "engine/config/config.h"
+#include "engine/config/settings.h"
 #include "run/job/job_parts.h"
 #include "run/session/load_weights.h"
 
@@ -41,4 +43,11 @@ cse_status cse_job_load_foreign(cse_job *j, const char *path)
     j->result->foreign_weights = true;
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     return CSE_OK;
+}
+
+bool cse_job_may_miss_checkpoint(const cse_job *j)
+{
+    const cse_config *config = j->settings->config;
+    return j->settings->session.validate_only && config != NULL &&
+           cse_settings_place(cse_config_section_view(config, "fit"), "ckpt_path").line > 0;
 }

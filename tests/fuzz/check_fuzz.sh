@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, weights, and manifests of compiled steps and checkpoints with digests that fit.
+# hosts, data files, pictures, weights, and manifests of compiled steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
 # input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
@@ -61,6 +61,8 @@ sources_of() { # harness
         records) ls dataloader/npy_file.c dataloader/tar_index.c dataloader/line_index.c \
             dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
             dataloader/byte_source.c ;;
+        image) ls dataloader/images/image_decode.c dataloader/images/image_resize.c ;;
+        hdf5) ls dataloader/hdf5_table.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
@@ -70,8 +72,8 @@ sources_of() { # harness
     )
 }
 
-harnesses='request configuration graph message host_message link dataset records tokenizer
-    manifest checkpoint weights'
+harnesses='request configuration graph message host_message link dataset records image
+    hdf5 tokenizer manifest checkpoint weights'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
@@ -114,6 +116,14 @@ done
 "$python" -c 'import sys, zipfile
 sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read("weights/data.pkl"))' \
     "$work/weights/pt.pt" >"$work/weights/pickle"
+
+for sample in 8 50; do
+    "$CSENGINE_EXECUTABLE" data tokenize "$tree/LICENSE" --train_tokenizer 300 \
+        --sequence_length $sample --to "$work/tokens$sample" >"$work/tokenize.log" 2>&1 ||
+        cat "$work/tokenize.log"
+    mkdir -p "$work/hdf5"
+    cp "$work/tokens$sample"/*00000.h5 "$work/hdf5/$sample.h5"
+done
 
 failed=0
 for harness in $harnesses; do

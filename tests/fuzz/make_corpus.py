@@ -171,6 +171,13 @@ write("records", "zstd", b"\4" + bytes.fromhex("28b52ffd040341000074686520636174
 header = b'{"__metadata__":{"sample_count":"9"},"x":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]}}'
 write("records", "answer", b"\5" + struct.pack("<Q", len(header)) + header + bytes(16))
 words("records", ["data_offsets", "F32", "'descr':", "'shape':", "'<f8'", "path=", "size=", "ustar", "text"])
+pictures = open(f"{tree}/dataloader/inputs/image_folder_samples.h").read()
+for name in ("png", "jpeg"):
+    text = re.search(name + r"_picture\[\] =(.*?);\n", pictures, re.S).group(1)
+    text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
+    write("image", name, b"\5" + text.encode().decode("unicode_escape").encode("latin-1"))
+words("image", ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "JFIF", "Exif", "\\xff\\xc0", "\\xff\\xda", "\\xff\\xc4"])
+words("hdf5", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "data"])
 for name in ("plain", "split", "digits"):
     text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()
     write("tokenizer", name, text + "\n%%\n\n%%\nthe cat's  12 \u00e9<|mask|> <|endoftext|> aaaa")

@@ -1,5 +1,6 @@
 /* `csengine predict`: what a trained model says of samples, one line each. */
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,14 @@
 #include "cli/option_values.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "dataloader/class_names.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "run/infer/loaded_model.h"
 #include "run/infer/prediction.h"
 
-enum { MAX_TOP = 1000, PLACE_BYTES = 512 };
+enum { MAX_TOP = 1000, PLACE_BYTES = 512, MOST_NAME_BYTES = 1100 };
 
 typedef struct class_score {
     double probability;
@@ -30,7 +33,10 @@ typedef struct predicting {
     int64_t top;
     cse_table *table;
     cse_npy_writer *npy;
-    int64_t samples, labelled, right;
+    cse_picture_files *files; /* NULL: the samples are those of the data loader */
+    cse_class_names names;
+    int64_t samples, labelled, right, bad_files;
+    cse_status first_bad;
 } predicting;
 
 /* ---- classes ---- */
@@ -58,17 +64,22 @@ static void classify(const float *logits, int64_t count, class_score *scores)
     qsort(scores, (size_t)count, sizeof *scores, most_likely_first);
 }
 
-static json_t *class_json(const class_score *score)
+static json_t *class_json(const predicting *p, const class_score *score)
 {
-    return json_pack("{s:I, s:f}", "class", (json_int_t)score->number, "probability",
-                     score->probability);
+    const char *name = cse_class_name(&p->names, score->number);
+    json_t *entry = json_pack("{s:I}", "class", (json_int_t)score->number);
+    if (name != NULL)
+        json_object_set_new(entry, "name", json_string(name));
+    json_object_set_new(entry, "probability", json_real(score->probability));
+    return entry;
 }
 
-static void add_classes_json(const class_score *scores, int64_t count, json_t *line)
+static void add_classes_json(const predicting *p, const class_score *scores, int64_t count,
+                             json_t *line)
 {
     json_t *list = json_array();
     for (int64_t i = 0; i < count; i++)
-        json_array_append_new(list, class_json(&scores[i]));
+        json_array_append_new(list, class_json(p, &scores[i]));
     json_object_set_new(line, "classes", list);
 }
 
@@ -78,7 +89,7 @@ static void place_of(const cse_predicted *predicted, int64_t i, char place[PLACE
 {
     const cse_element_place where = { .sample = predicted->first + i };
     place[0] = '\0';
-    if (predicted->input->descriptor->locate != NULL)
+    if (predicted->input != NULL && predicted->input->descriptor->locate != NULL)
         predicted->input->descriptor->locate(predicted->input, &where, place, PLACE_BYTES);
 }
 
@@ -100,23 +111,68 @@ static bool is_classes(const predicting *p, const cse_predicted *predicted)
            predicted->dtype == CSE_FLOAT32 && predicted->shape.dims[0] > 1;
 }
 
+/* Names of files need not be UTF-8, which JSON is. */
+static json_t *file_json(const predicting *p, int64_t file)
+{
+    char printable[PATH_MAX];
+    json_t *line = json_object();
+    cse_text_printable(cse_picture_files_path(p->files, file), printable, sizeof printable);
+    json_object_set_new(line, "file", json_string(printable));
+    return line;
+}
+
 static void show_json(const predicting *p, const cse_predicted *predicted, int64_t i,
                       const class_score *scores)
 {
     char place[PLACE_BYTES];
     const int64_t count = cse_shape_elements(predicted->shape);
     place_of(predicted, i, place);
-    json_t *line = json_pack("{s:I}", "sample", (json_int_t)(predicted->first + i));
+    json_t *line = predicted->samples != NULL
+                       ? file_json(p, predicted->samples[i])
+                       : json_pack("{s:I}", "sample", (json_int_t)(predicted->first + i));
     if (place[0] != '\0')
         json_object_set_new(line, "place", json_string(place));
     if (predicted->labels != NULL)
         json_object_set_new(line, "label", json_integer(predicted->labels[i]));
     if (scores != NULL)
-        add_classes_json(scores, p->top < count ? p->top : count, line);
+        add_classes_json(p, scores, p->top < count ? p->top : count, line);
     else
         json_object_set_new(line, "values", values_json(predicted, i, count));
     cse_json_print(line);
     json_decref(line);
+}
+
+static void add_class_cell(const predicting *p, int64_t number)
+{
+    const char *name = cse_class_name(&p->names, number);
+    if (name != NULL)
+        cse_table_add(p->table, "%s", name);
+    else
+        cse_table_add(p->table, "%lld", (long long)number);
+}
+
+static void add_row_head(const predicting *p, const cse_predicted *predicted, int64_t i)
+{
+    char printable[PATH_MAX];
+    if (predicted->samples != NULL) {
+        cse_text_printable(cse_picture_files_path(p->files, predicted->samples[i]), printable,
+                           sizeof printable);
+        cse_table_add(p->table, "%s", printable);
+        return;
+    }
+    cse_table_add(p->table, "%lld", (long long)(predicted->first + i));
+    if (predicted->labels != NULL)
+        add_class_cell(p, predicted->labels[i]);
+    else
+        cse_table_add(p->table, "%s", "");
+}
+
+static int class_words(const predicting *p, const class_score *score, char *text, size_t size)
+{
+    const char *name = cse_class_name(&p->names, score->number);
+    return name != NULL
+               ? snprintf(text, size, "%s (%.4f)", name, score->probability)
+               : snprintf(text, size, "%lld (%.4f)", (long long)score->number, score->probability);
 }
 
 static void add_row(const predicting *p, const cse_predicted *predicted, int64_t i,
@@ -124,17 +180,14 @@ static void add_row(const predicting *p, const cse_predicted *predicted, int64_t
 {
     enum { SHOWN = 8 };
     const int64_t count = cse_shape_elements(predicted->shape);
-    char text[PLACE_BYTES + 32 * MAX_TOP], *at = text, *end = text + sizeof text;
-    cse_table_add(p->table, "%lld", (long long)(predicted->first + i));
-    if (predicted->labels != NULL)
-        cse_table_add(p->table, "%d", (int)predicted->labels[i]);
-    else
-        cse_table_add(p->table, "%s", "");
+    char text[2 * MOST_NAME_BYTES + 64 * MAX_TOP], *at = text, *end = text + sizeof text;
+    add_row_head(p, predicted, i);
     text[0] = '\0';
     if (scores != NULL) {
-        for (int64_t k = 0; k < p->top && k < count; k++)
-            at += snprintf(at, (size_t)(end - at), "%s%lld (%.4f)", k > 0 ? ", " : "",
-                           (long long)scores[k].number, scores[k].probability);
+        for (int64_t k = 0; k < p->top && k < count && end - at > MOST_NAME_BYTES; k++) {
+            at += snprintf(at, (size_t)(end - at), "%s", k > 0 ? ", " : "");
+            at += class_words(p, &scores[k], at, (size_t)(end - at));
+        }
     } else {
         for (int64_t k = 0; k < count && k < SHOWN; k++)
             at += predicted->dtype == CSE_INT32
@@ -183,6 +236,25 @@ static cse_status on_predicted(void *self, const cse_predicted *predicted)
     return CSE_OK;
 }
 
+/* Told at once; the others are predicted, and the exit code is that of the first. A file for NumPy
+ * would lose the order of its rows. */
+static cse_status on_bad_file(void *self, int64_t file, cse_status status)
+{
+    predicting *p = self;
+    if (strcmp(p->format, "npy") == 0)
+        return status;
+    if (p->bad_files++ == 0)
+        p->first_bad = status;
+    if (strcmp(p->format, "json") == 0) {
+        json_t *line = file_json(p, file);
+        json_object_set_new(line, "error", json_string(cse_error_message()));
+        cse_json_print(line);
+        json_decref(line);
+    }
+    cse_report(status);
+    return CSE_OK;
+}
+
 /* ---- the command ---- */
 
 static cse_status read_options(predicting *p)
@@ -214,33 +286,60 @@ static cse_status choose_loader(const cse_job_settings *settings, predicting *p)
         return cse_fail(CSE_CONFIG, "predict: the configuration has no data loader: neither "
                                     "validate.val_dataloader nor those of fit");
     p->options.loader = loader->settings;
+    if (p->line->argument_count == 1)
+        return CSE_OK;
+    if (p->options.first > 0 || cse_option_value(p->line, "samples") != NULL)
+        return cse_fail(CSE_USAGE, "predict: --first and --samples are for samples of the data "
+                                   "loader; files are given by name");
+    CSE_TRY(cse_picture_files_new(loader->descriptor, loader->settings, &p->files));
+    for (int i = 1; i < p->line->argument_count; i++)
+        CSE_TRY(cse_picture_files_add(p->files, p->line->arguments[i]));
+    p->options.files = p->files;
     return CSE_OK;
+}
+
+static cse_status find_names(predicting *p, const cse_job_settings *settings,
+                             const cse_loaded_model *loaded)
+{
+    return cse_class_names_find(cse_option_value(p->line, "classes"), loaded->path,
+                                settings->session.model_dir, &p->names);
+}
+
+/* What was not printed to stdout. */
+static void summarize(const predicting *p, const cse_loaded_model *loaded)
+{
+    fprintf(stderr, "%lld samples; weights of step %lld: %s", (long long)p->samples,
+            (long long)loaded->step, loaded->path);
+    if (p->labelled > 0)
+        fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
+                (long long)p->labelled, (double)p->right / (double)p->labelled);
+    if (p->bad_files > 0)
+        fprintf(stderr, "; files that could not be read: %lld", (long long)p->bad_files);
+    fputc('\n', stderr);
 }
 
 static cse_status predict(predicting *p, const cse_job_settings *settings)
 {
     static const char *const heads[] = { "SAMPLE", "LABEL", "PREDICTION", NULL };
+    static const char *const file_heads[] = { "FILE", "PREDICTION", NULL };
     cse_loaded_model loaded = { .model = NULL };
     CSE_TRY(read_options(p));
     CSE_TRY(choose_loader(settings, p));
     CSE_TRY(cse_loaded_model_open(settings, &loaded));
+    CSE_TRY(find_names(p, settings, &loaded));
     p->options.model = loaded.model;
     p->options.seed = settings->session.seed;
     if (strcmp(p->format, "table") == 0)
-        p->table = cse_table_new(heads);
-    cse_status status = cse_predict(&p->options, on_predicted, p);
+        p->table = cse_table_new(p->files != NULL ? file_heads : heads);
+    cse_status status = p->files != NULL
+                            ? cse_predict_files(&p->options, on_predicted, on_bad_file, p)
+                            : cse_predict(&p->options, on_predicted, p);
     if (p->npy != NULL)
         status = cse_npy_writer_close(&p->npy, status);
-    if (status == CSE_OK && p->table != NULL)
+    if (status == CSE_OK && p->table != NULL && p->samples > 0)
         cse_table_print(p->table, stdout);
-    if (status == CSE_OK && !cse_option_is_on(p->line, "quiet")) {
-        fprintf(stderr, "%lld samples; weights of step %lld: %s", (long long)p->samples,
-                (long long)loaded.step, loaded.path);
-        if (p->labelled > 0)
-            fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
-                    (long long)p->labelled, (double)p->right / (double)p->labelled);
-        fputc('\n', stderr);
-    }
+    if (status == CSE_OK && !cse_option_is_on(p->line, "quiet"))
+        summarize(p, &loaded);
     return status;
 }
 
@@ -248,11 +347,17 @@ static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     predicting p = { .line = line };
-    cse_status status = cse_job_prepare(line, CSE_JOB_INFER, &job);
+    cse_command_line configuration = *line;
+    configuration.argument_count = 1;
+    cse_status status = cse_job_prepare(&configuration, CSE_JOB_INFER, &job);
     if (status == CSE_OK)
         status = predict(&p, &job.settings);
     int exit_code = cse_report_diagnostics(status, &job.diagnostics);
+    if (status == CSE_OK && p.bad_files > 0)
+        exit_code = cse_status_exit_code(p.first_bad);
     cse_table_destroy(&p.table);
+    cse_picture_files_destroy(&p.files);
+    cse_class_names_clear(&p.names);
     cse_finish();
     cse_job_clear(&job);
     return exit_code;
@@ -270,6 +375,8 @@ static const cse_option options[] = {
     { "file", "NAME.npy", NULL, "the file that --format npy writes" },
     { "json", NULL, NULL, "as --format json" },
     { "quiet", NULL, NULL, "prints no summary" },
+    { "classes", "FILE", NULL,
+      "the names of the classes, a line each; classes.txt beside the checkpoint or in model_dir" },
     CSE_INFERENCE_OPTIONS,
     { 0 },
 };
@@ -277,6 +384,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "predict configs/fc_mnist.yaml --samples 10 --top 3",
       "the three most likely classes of ten pictures" },
+    { "predict pictures.yaml photo.jpg holidays --top 3",
+      "the classes of pictures of your own: files, and all of a folder" },
     { "predict configs/fc_mnist.yaml --output model.fc_layers.1 --format npy --file features.npy",
       "what a layer makes of every picture" },
     { 0 },
@@ -285,15 +394,19 @@ static const cse_command_note examples[] = {
 const cse_command cse_command_predict = {
     .name = "predict",
     .group = CSE_GROUP_RUN,
-    .summary = "shows what a trained model says of samples",
-    .arguments = "CONFIG.yaml",
-    .doc = "Reads the samples of the validation's data loader, or else of the training's, in the "
+    .summary = "shows what a trained model says of samples or of pictures",
+    .arguments = "CONFIG.yaml [PICTURE | FOLDER ...]",
+    .doc = "Takes the pictures that are named (JPEG, PNG, folders of them), decoded and resized as "
+           "the data loader of the configuration does it, without chance; the folder of the "
+           "training is not needed. Without names, reads the samples of the validation's data "
+           "loader, or else of the training's, in the "
            "order of the data. Takes the weights of --checkpoint_path, or else of the newest "
-           "checkpoint of model_dir.",
+           "checkpoint of model_dir. A file that cannot be read is told, and the others are "
+           "predicted; the exit code is then 65, or what the first such file has.",
     .options = options,
     .letters = "q=quiet",
     .min_arguments = 1,
-    .max_arguments = 1,
+    .max_arguments = 100000,
     .values = "format=table|json|npy",
     .examples = examples,
     .run = run,

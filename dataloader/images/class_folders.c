@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dataloader/file_list.h"
-
 enum { PATH_BYTES = 4096 };
 #define MOST_FILE_BYTES ((int64_t)1 << 28)
 
@@ -26,14 +24,13 @@ static cse_status add_class(cse_class_folders *self, const char *name, int32_t l
 
 cse_status cse_class_folders_read(cse_class_folders *self, const char *folder)
 {
-    cse_file_list classes = { 0 };
+    cse_file_list *classes = &self->class_list;
     self->arena = cse_arena_new();
     self->folder = cse_strdup(folder);
-    cse_status status = cse_file_list_read(&classes, self->folder, "/");
-    for (int c = 0; c < classes.count && status == CSE_OK; c++)
-        status = add_class(self, classes.names[c], c);
-    self->classes = classes.count;
-    cse_file_list_clear(&classes);
+    cse_status status = cse_file_list_read(classes, self->folder, "/");
+    for (int c = 0; c < classes->count && status == CSE_OK; c++)
+        status = add_class(self, classes->names[c], c);
+    self->classes = classes->count;
     CSE_TRY(status);
     return self->count > 0
                ? CSE_OK
@@ -47,6 +44,7 @@ void cse_class_folders_clear(cse_class_folders *self)
 {
     if (self->arena != NULL)
         cse_arena_destroy(&self->arena);
+    cse_file_list_clear(&self->class_list);
     free(self->pictures);
     free(self->folder);
 }

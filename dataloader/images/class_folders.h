@@ -3,6 +3,7 @@
 #ifndef CSE_DATALOADER_IMAGES_CLASS_FOLDERS_H
 #define CSE_DATALOADER_IMAGES_CLASS_FOLDERS_H
 
+#include "dataloader/file_list.h"
 #include "dataloader/whole_file.h"
 #include "engine/base/arena.h"
 
@@ -17,6 +18,7 @@ typedef struct cse_class_folders {
     cse_arena *arena; /* of the paths */
     cse_classed_picture *pictures;
     int64_t count, capacity;
+    cse_file_list class_list; /* names of the classes */
     int classes;
 } cse_class_folders;
 

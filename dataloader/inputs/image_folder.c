@@ -89,6 +89,8 @@ static cse_status image_folder_open(cse_input *input, const cse_settings *settin
     }
     const cse_shape shape = cse_image_transform_shape(&self->transform);
     input->sample_count = self->folders.count;
+    input->class_names = self->folders.class_list.names;
+    input->class_count = self->folders.classes;
     snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
     cse_describe_labelled(input, "images",
                           self->flattens ? cse_shape_of(cse_shape_elements(shape)) : shape, false);

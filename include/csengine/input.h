@@ -107,6 +107,10 @@ struct cse_input {
     /* Set by the engine for each read: [count] the epochs of the samples, from 0, for what chance
      * decides about a sample anew each time. NULL: all are of epoch 0. */
     const int64_t *epochs;
+    /* Set by open where the data name the classes that labels count: [class_count], alive until
+     * close. NULL: they have numbers alone. */
+    const char *const *class_names;
+    int class_count;
 };
 
 /* ---- reading files ----

@@ -21,6 +21,12 @@ typedef struct predicting {
     int64_t batch;
 } predicting;
 
+typedef struct file_listeners {
+    cse_prediction_listener *predicted;
+    cse_bad_file_listener *bad;
+    void *self;
+} file_listeners;
+
 /* ---- the pass ---- */
 
 /* The last node below the scope; NULL: none. */
@@ -103,26 +109,111 @@ static void trace(cse_inference *inference, void *self)
     cse_inference_output(inference, "predictions", values);
 }
 
+static cse_status compile(predicting *p)
+{
+    cse_eval_mode(p->options->model);
+    cse_status status = cse_inference_new(
+        &(cse_inference_options){ .batch = p->batch, .trace = trace, .self = p }, &p->inference);
+    cse_train_mode(p->options->model);
+    return status;
+}
+
+/* Of the samples that stand in the memory of the inputs. */
+static cse_status compute(const predicting *p, cse_predicted *predicted)
+{
+    cse_shape shape;
+    CSE_TRY(cse_inference_run(p->inference));
+    predicted->values = cse_inference_output_view(p->inference, 0, &shape, &predicted->dtype);
+    predicted->shape = (cse_shape){ .rank = shape.rank - 1 };
+    memcpy(predicted->shape.dims, shape.dims + 1,
+           sizeof *shape.dims * (size_t)predicted->shape.rank);
+    return CSE_OK;
+}
+
 /* ---- the samples ---- */
 
 static cse_status run_batch(predicting *p, int64_t first, int64_t count,
                             cse_prediction_listener *listener, void *self)
 {
     void *outputs[CSE_MAX_STREAMS];
-    cse_shape shape, of_sample;
     cse_predicted predicted = { .first = first, .count = count, .input = p->input };
     for (int s = 0; s < p->input->stream_count; s++)
         outputs[s] = cse_inference_input_memory(p->inference, p->streams[s]);
     CSE_TRY(cse_dataloader_read_samples(p->loader, first, count, outputs));
-    CSE_TRY(cse_inference_run(p->inference));
-    predicted.values = cse_inference_output_view(p->inference, 0, &shape, &predicted.dtype);
-    of_sample = (cse_shape){ .rank = shape.rank - 1 };
-    memcpy(of_sample.dims, shape.dims + 1, sizeof *shape.dims * (size_t)of_sample.rank);
-    predicted.shape = of_sample;
+    CSE_TRY(compute(p, &predicted));
     if (p->labels >= 0)
         predicted.labels = outputs[p->labels];
     return listener(self, &predicted);
 }
+
+/* ---- files ---- */
+
+/* Reads files from *next on until the batch is full; `samples` are those that could be read. */
+static cse_status read_files(predicting *p, int64_t *next, int64_t *samples, int64_t *count,
+                             const file_listeners *listeners)
+{
+    cse_picture_files *files = p->options->files;
+    const int64_t elements = cse_shape_elements(cse_picture_files_shape(files));
+    float *values = cse_inference_input_memory(p->inference, p->streams[0]);
+    for (*count = 0; *count < p->batch && *next < cse_picture_files_count(files); ++*next) {
+        cse_status status = cse_picture_files_read(files, *next, values + *count * elements);
+        if (status == CSE_OK)
+            samples[(*count)++] = *next;
+        else
+            CSE_TRY(listeners->bad(listeners->self, *next, status));
+    }
+    return CSE_OK;
+}
+
+static cse_status run_files(predicting *p, const file_listeners *listeners)
+{
+    int64_t next = 0, count, samples[MOST_SAMPLES];
+    while (next < cse_picture_files_count(p->options->files)) {
+        cse_predicted predicted = { .first = next, .samples = samples };
+        CSE_TRY(read_files(p, &next, samples, &count, listeners));
+        if (count == 0)
+            break;
+        predicted.count = count;
+        CSE_TRY(compute(p, &predicted));
+        CSE_TRY(listeners->predicted(listeners->self, &predicted));
+    }
+    return CSE_OK;
+}
+
+/* The streams that a data loader of pictures has; labels that the pass may ask for are zeros. */
+static void describe_files(const cse_picture_files *files, cse_input *input)
+{
+    *input = (cse_input){ .stream_count = 2, .sample_count = cse_picture_files_count(files) };
+    input->streams[0] = (cse_stream){ "images", cse_picture_files_shape(files), CSE_FLOAT32 };
+    input->streams[1] = (cse_stream){ .name = "labels", .dtype = CSE_INT32 };
+}
+
+/* A power of two, so that another number of files finds the compiled pass. */
+static int64_t batch_for(int64_t files)
+{
+    int64_t batch = 1;
+    while (batch < files && batch < MOST_SAMPLES)
+        batch *= 2;
+    return batch;
+}
+
+cse_status cse_predict_files(const cse_prediction_options *options,
+                             cse_prediction_listener *listener, cse_bad_file_listener *bad,
+                             void *self)
+{
+    cse_input input;
+    const file_listeners listeners = { listener, bad, self };
+    predicting p = { .options = options, .input = &input, .labels = -1 };
+    describe_files(options->files, &input);
+    p.batch = batch_for(input.sample_count);
+    cse_status status = compile(&p);
+    if (status == CSE_OK)
+        status = run_files(&p, &listeners);
+    cse_inference_destroy(&p.inference);
+    return status;
+}
+
+/* ---- samples of the data ---- */
 
 static int find_labels(const cse_input *input)
 {
@@ -146,10 +237,7 @@ static cse_status predict(predicting *p, cse_prediction_listener *listener, void
     const int64_t end = o->count > 0 && o->count < left ? o->first + o->count : samples;
     p->batch = end - o->first < MOST_SAMPLES ? end - o->first : MOST_SAMPLES;
     p->labels = find_labels(p->input);
-    cse_eval_mode(o->model);
-    cse_status status = cse_inference_new(
-        &(cse_inference_options){ .batch = p->batch, .trace = trace, .self = p }, &p->inference);
-    cse_train_mode(o->model);
+    cse_status status = compile(p);
     for (int64_t first = o->first; first < end && status == CSE_OK; first += p->batch)
         status =
             run_batch(p, first, end - first < p->batch ? end - first : p->batch, listener, self);

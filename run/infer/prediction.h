@@ -4,10 +4,12 @@
 
 #include "csengine/train.h"
 #include "dataloader/input.h"
+#include "dataloader/picture_files.h"
 
 typedef struct cse_prediction_options {
     cse_model *model;
     const cse_settings *loader; /* checked settings of a data loader */
+    cse_picture_files *files;   /* of cse_predict_files: the samples */
     uint64_t seed;
     int64_t first, count; /* samples of the data; count 0: to the end */
     bool may_be_fewer;    /* `count` is the most: the data may end before */
@@ -18,12 +20,13 @@ typedef struct cse_prediction_options {
 
 /* What was computed for some samples that follow one another; alive during the call. */
 typedef struct cse_predicted {
-    int64_t first, count;   /* samples */
+    int64_t first, count;   /* samples; of files: the positions in `samples` */
+    const int64_t *samples; /* [count] the files; NULL: first, first + 1, ... */
     cse_shape shape;        /* of one sample's values */
     cse_dtype dtype;        /* float32 or int32 */
     const void *values;     /* [count, shape] */
     const int32_t *labels;  /* [count]; NULL: the data have none, one a sample */
-    const cse_input *input; /* where the samples come from */
+    const cse_input *input; /* where the samples come from; NULL: files */
 } cse_predicted;
 
 /* Returns other than CSE_OK to end. */
@@ -33,5 +36,13 @@ typedef cse_status cse_prediction_listener(void *self, const cse_predicted *pred
  * samples, or the model no such output. */
 cse_status cse_predict(const cse_prediction_options *options, cse_prediction_listener *listener,
                        void *self);
+
+/* Of a file that is no picture: the failure is the last error. Returns other than CSE_OK to end. */
+typedef cse_status cse_bad_file_listener(void *self, int64_t file, cse_status status);
+
+/* The same of files, each of which is either predicted or told to `bad`. */
+cse_status cse_predict_files(const cse_prediction_options *options,
+                             cse_prediction_listener *listener, cse_bad_file_listener *bad,
+                             void *self);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/class_names.h"
 #include "engine/base/log.h"
 #include "engine/config/settings.h"
 #include "run/session/session.h"
@@ -48,6 +49,15 @@ cse_status cse_session_open_data(cse_session *session, const cse_settings *input
     const cse_data_watch watch = { .identity = &session->data, .cache = cache };
     cse_status status = cse_data_open(input, c->seed, &watch, loader);
     return status == CSE_NO_INPUT && c->validate_only ? describe(session, input, loader) : status;
+}
+
+void cse_session_keep_class_names(const cse_session *session, const cse_dataloader *loader)
+{
+    if (session->observer.run_directory != NULL &&
+        cse_class_names_write(session->configuration.model_dir,
+                              cse_dataloader_input_view(loader)) != CSE_OK)
+        cse_log_line(CSE_LOG_WARNING, "%s: `predict` will show numbers of classes",
+                     cse_error_message());
 }
 
 const char *cse_session_data_text(cse_session *session)

@@ -661,6 +661,8 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
         session->batch_size = session->report.batch_size;
     CSE_TRY(status);
     CSE_TRY(cse_session_settle_data(session, r->step->training));
+    if (r->step->training)
+        cse_session_keep_class_names(session, r->loader);
     return run_traced(r);
 }
 

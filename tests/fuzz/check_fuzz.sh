@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, pictures, weights, and manifests of compiled steps and checkpoints with digests that fit.
+# hosts, data files, pictures, tokens in HDF5, weights, and manifests of compiled steps and
+# checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
 # input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu

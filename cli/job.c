@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/sandbox.h"
+#include "run/infer/run_samples.h"
 #include "run/job/host_change.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
@@ -181,6 +182,9 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_progress_start(&progress);
     job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
+    cse_run_samples *samples = cse_run_samples_new(&job->settings);
+    job->settings.on_look = cse_run_samples_look;
+    job->settings.look_self = samples;
     if (job->settings.mode == CSE_JOB_TRAIN && job->settings.takeover != NULL)
         job->settings.host_change = cse_host_change_new(&job->settings);
     cse_status status = run_on_hosts(&job->settings, &result);
@@ -190,6 +194,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
         status = run_on_hosts(&job->settings, &result);
     }
     cse_host_change_destroy(&job->settings.host_change);
+    cse_run_samples_destroy(&samples);
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)
         show_what_was_not_run(&job->settings.session, &result);

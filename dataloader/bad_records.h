@@ -22,6 +22,9 @@ typedef struct cse_bad_records {
     int64_t count; /* in this process */
 } cse_bad_records;
 
+/* Of all data loaders of this process. */
+int64_t cse_bad_records_total(void);
+
 void cse_bad_records_read(const cse_settings *settings, cse_bad_records *records);
 
 /* Calls read(self, i) for i = index, and, where bad ones are skipped, for the samples behind it, in

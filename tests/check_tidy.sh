@@ -63,7 +63,8 @@ run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job run/job
-dashboard: base types config checkpoint store workers/control workers/messages run/job run/measure
+dashboard: base types config checkpoint dataloader store workers/control workers/messages run/job \
+    run/measure
 cli: $plan $plugins $job workers/worker $tools run/loggers dashboard
 "
 

@@ -15,6 +15,7 @@
 #include "run/infer/generation.h"
 #include "run/infer/language_model.h"
 #include "run/infer/loaded_model.h"
+#include "run/infer/sample_view.h"
 
 enum { MAX_PROMPT_BYTES = 16 << 20, MAX_TEXTS = 1 << 20 };
 
@@ -85,20 +86,6 @@ static bool on_token(void *self, const cse_generated_token *token)
     return !cse_stop_signal_came() && (g->until == NULL || strstr(g->text.data, g->until) == NULL);
 }
 
-/* JSON holds UTF-8 alone: bytes of no character become U+FFFD. */
-static json_t *json_of(const char *bytes, size_t size)
-{
-    cse_text text = { 0 };
-    for (size_t i = 0; i < size;) {
-        const size_t length = cse_utf8_length(bytes + i, size - i);
-        cse_text_add_bytes(&text, length > 0 ? bytes + i : "\xEF\xBF\xBD", length > 0 ? length : 3);
-        i += length > 0 ? length : 1;
-    }
-    json_t *json = json_stringn(text.size > 0 ? text.data : "", text.size);
-    cse_text_clear(&text);
-    return json;
-}
-
 static cse_status write_text(generating *g, const prompt *p, int64_t number)
 {
     const cse_generation_request request = { p->tokens, p->count, (uint32_t)number, on_token, g };
@@ -111,9 +98,10 @@ static cse_status write_text(generating *g, const prompt *p, int64_t number)
     cse_text_add(&g->text, "%s", "");
     cse_status status = cse_generate(g->generation, &request);
     if (g->json && status == CSE_OK) {
-        json_t *line = json_pack("{s:o, s:I, s:o, s:O}", "prompt",
-                                 json_of(p->text, strlen(p->text)), "number", (json_int_t)number,
-                                 "text", json_of(g->text.data, g->text.size), "tokens", g->tokens);
+        json_t *line =
+            json_pack("{s:o, s:I, s:o, s:O}", "prompt", cse_bytes_json(p->text, strlen(p->text)),
+                      "number", (json_int_t)number, "text",
+                      cse_bytes_json(g->text.data, g->text.size), "tokens", g->tokens);
         cse_json_print(line);
         json_decref(line);
     } else if (!g->json) {

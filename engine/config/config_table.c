@@ -76,6 +76,16 @@ static const cse_setting logging_table[] = {
     { 0 },
 };
 
+static const cse_setting samples_table[] = {
+    { "count", CSE_SETTING_INTEGER, "8", 0, 32, NULL,
+      "samples of the data, and pictures with predictions at each validation; 0: nothing is shown",
+      NULL },
+    { "prompts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "a language model goes on with each of them at each validation", NULL },
+    { "max_new_tokens", CSE_SETTING_INTEGER, "32", 1, 4096, NULL, "of each such text", NULL },
+    { 0 },
+};
+
 static const cse_setting init_table[] = {
     { "backend", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what the run runs on",
       cse_backend_setting_table },
@@ -103,6 +113,8 @@ static const cse_setting init_table[] = {
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },
     { "logging", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is printed", logging_table },
+    { "samples", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "what the pages show of the data and of what the model makes of them", samples_table },
     { "metrics", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}]: what validations measure besides loss and accuracy, see "
       "`csengine list metrics`",

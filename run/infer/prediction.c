@@ -132,6 +132,22 @@ static cse_status compute(const predicting *p, cse_predicted *predicted)
 
 /* ---- the samples ---- */
 
+static cse_status read_samples(predicting *p, int64_t first, int64_t count, void *outputs[])
+{
+    const int64_t stride = p->options->stride;
+    if (stride <= 1)
+        return cse_dataloader_read_samples(p->loader, first, count, outputs);
+    for (int64_t i = 0; i < count; i++) {
+        CSE_TRY(cse_dataloader_read_samples(p->loader, first + i * stride, 1, outputs));
+        for (int s = 0; s < p->input->stream_count; s++) {
+            const cse_stream *stream = &p->input->streams[s];
+            outputs[s] = (unsigned char *)outputs[s] +
+                         cse_shape_elements(stream->shape) * (int64_t)cse_dtype_size(stream->dtype);
+        }
+    }
+    return CSE_OK;
+}
+
 static cse_status run_batch(predicting *p, int64_t first, int64_t count,
                             cse_prediction_listener *listener, void *self)
 {
@@ -139,10 +155,10 @@ static cse_status run_batch(predicting *p, int64_t first, int64_t count,
     cse_predicted predicted = { .first = first, .count = count, .input = p->input };
     for (int s = 0; s < p->input->stream_count; s++)
         outputs[s] = cse_inference_input_memory(p->inference, p->streams[s]);
-    CSE_TRY(cse_dataloader_read_samples(p->loader, first, count, outputs));
+    CSE_TRY(read_samples(p, first, count, outputs));
     CSE_TRY(compute(p, &predicted));
     if (p->labels >= 0)
-        predicted.labels = outputs[p->labels];
+        predicted.labels = cse_inference_input_memory(p->inference, p->streams[p->labels]);
     return listener(self, &predicted);
 }
 
@@ -248,6 +264,8 @@ cse_status cse_predict(const cse_prediction_options *options, cse_prediction_lis
                        void *self)
 {
     predicting p = { .options = options };
+    if (options->stride > 1 && options->count > MOST_SAMPLES)
+        return cse_fail(CSE_INTERNAL, "cse_predict: a stride goes with one batch");
     CSE_TRY(cse_dataloader_open(options->loader, options->seed, &p.loader));
     p.input = cse_dataloader_input_view(p.loader);
     cse_status status = predict(&p, listener, self);

@@ -12,6 +12,7 @@ typedef struct cse_prediction_options {
     cse_picture_files *files;   /* of cse_predict_files: the samples */
     uint64_t seed;
     int64_t first, count; /* samples of the data; count 0: to the end */
+    int64_t stride;       /* from one of them to the next; 0: 1 */
     bool may_be_fewer;    /* `count` is the most: the data may end before */
     /* What is handed out: NULL: the model's predictions; else the last value that is computed in
      * the scope of this name ("model.fc_layers.0"). */

@@ -34,6 +34,16 @@ typedef struct cse_job_host_settings {
 } cse_job_host_settings;
 
 struct cse_host_change;
+struct cse_recorder;
+
+/* A moment between two executions in which somebody may look at the model, whose session is open. */
+typedef struct cse_job_look {
+    cse_model *model;
+    struct cse_recorder *recorder;
+    int64_t step;   /* steps of training that are done */
+    bool validated; /* after a validation; else before the first step */
+    double seconds; /* that the validation took */
+} cse_job_look;
 
 typedef struct cse_job_settings {
     cse_job_mode mode;
@@ -41,6 +51,7 @@ typedef struct cse_job_settings {
 
     /* Those of `session` as values; may be NULL. */
     const cse_settings *precision, *numerics, *recompute;
+    const cse_settings *samples; /* for on_look */
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
     cse_yaml_node *sparsity;          /* as cse_session_sparsity_new takes it; NULL: none */
@@ -100,6 +111,9 @@ typedef struct cse_job_settings {
     int64_t progress_interval_ns; /* between two PROGRESS events; 0: none */
     /* All may be NULL. */
     void (*on_event)(void *self, const cse_job_event *event);
+    /* Of a training that keeps a run store. It may change no state. */
+    void (*on_look)(void *look_self, const cse_job_look *look);
+    void *look_self;
     /* Polled: 0 go on, 1 stop with a checkpoint, 2 stop now. */
     int (*stop_requested)(void *self);
     /* Whether a stop is one for a scheduler that needs the place: it ends with CSE_PREEMPTED. */

@@ -70,6 +70,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
 static void read_precision(const cse_settings *init, cse_job_settings *settings)
 {
     settings->precision = cse_settings_nested(init, "precision");
+    settings->samples = cse_settings_nested(init, "samples");
     settings->numerics = cse_settings_nested(init, "numerics");
     settings->recompute = cse_settings_nested(init, "recompute");
 }

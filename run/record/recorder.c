@@ -1,6 +1,7 @@
 /* Writes the events of a job as rows of the run store. */
 #include "run/record/recorder.h"
 
+#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -519,10 +520,25 @@ static void on_scale(void *self, int num_csx)
     cse_store_set_integer(((cse_recorder *)self)->store, "num_csx", num_csx);
 }
 
+/* Samples that were replaced, as a series where there are any. */
+static void record_bad_records(cse_recorder *recorder, const char *json)
+{
+    if (strstr(json, "\"bad_records\":") == NULL || strstr(json, "\"bad_records\":0") != NULL)
+        return;
+    json_t *report = json_loads(json, 0, NULL);
+    const json_t *count = json_object_get(json_object_get(report, "data"), "bad_records");
+    if (json_integer_value(count) > 0 && recorder->step != NULL && recorder->step->training)
+        cse_recorder_metric(recorder, "bad_records",
+                            json_integer_value(json_object_get(report, "step")),
+                            (double)json_integer_value(count));
+    json_decref(report);
+}
+
 static void on_topology(void *self, const char *json)
 {
     cse_recorder *recorder = self;
     cse_store_topology(recorder->store, json);
+    record_bad_records(recorder, json);
     if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
         tell_goodput(recorder);
 }
@@ -640,6 +656,12 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
 }
 
 /* ---- what the job adds ---- */
+
+void cse_recorder_artefact(cse_recorder *recorder, const char *name, const char *json)
+{
+    if (recorder != NULL)
+        cse_store_artefact(recorder->store, name, "application/json", json, strlen(json));
+}
 
 void cse_recorder_constant(cse_recorder *recorder, const char *name, double value)
 {

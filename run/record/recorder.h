@@ -57,6 +57,8 @@ void cse_recorder_end_early(cse_recorder *recorder);
 void cse_recorder_saving(cse_recorder *recorder, bool saving);
 /* The last checkpoint waits for room. */
 void cse_recorder_storage(cse_recorder *recorder, bool waits);
+/* Keeps a file of JSON, in place of the one of that name. */
+void cse_recorder_artefact(cse_recorder *recorder, const char *name, const char *json);
 /* Adds a line of progress to the log. */
 void cse_recorder_line(cse_recorder *recorder, const char *line);
 /* A checkpoint that was written, with the digest of its tensors; times are of cse_clock_ns. */

@@ -79,6 +79,11 @@ int cse_cluster_incarnation(const cse_cluster *cluster, int slot)
     return (int)(atomic_load(&slot_at(cluster, slot)->who) & 0xff);
 }
 
+int64_t cse_cluster_slot_bad_records(const cse_cluster *cluster, int slot)
+{
+    return atomic_load(&slot_at(cluster, slot)->bad_records);
+}
+
 int64_t cse_cluster_slot_position(const cse_cluster *cluster, int slot)
 {
     return atomic_load(&slot_at(cluster, slot)->position) - 1;

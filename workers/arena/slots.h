@@ -31,5 +31,7 @@ int cse_cluster_incarnation(const cse_cluster *cluster, int slot);
 /* Position in the input stream (ring.h) of the microbatch that the process filled or computed last;
  * -1: none yet. No result depends on it. */
 int64_t cse_cluster_slot_position(const cse_cluster *cluster, int slot);
+/* Samples that could not be read, and were replaced, by all processes that the slot has had. */
+int64_t cse_cluster_slot_bad_records(const cse_cluster *cluster, int slot);
 
 #endif

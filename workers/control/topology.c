@@ -78,6 +78,13 @@ static const char *state_name(cse_topology_state state)
 }
 
 /* The microbatch that the process filled or computed last, or is at. */
+static void add_bad_records(const cse_topology *t, int slot, json_t *process)
+{
+    const int64_t count = cse_cluster_slot_bad_records(t->cluster, slot);
+    if (count > 0)
+        json_object_set_new(process, "bad_records", json_integer(count));
+}
+
 static void add_microbatch(const cse_topology *t, int slot, json_t *process)
 {
     const cse_arena_head *head = t->cluster->head;
@@ -116,6 +123,7 @@ static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
         state_name(t->states[slot]), "busy", 1 - idle - blocked, "idle", idle, "back_pressured",
         blocked, "input_wait", share(now.input_wait_ns - before.input_wait_ns, elapsed_ns));
     add_microbatch(t, slot, process);
+    add_bad_records(t, slot, process);
     return process;
 }
 
@@ -142,10 +150,14 @@ static void add_data(const cse_topology *t, json_t *report)
     if (t->loader == NULL)
         return;
     const cse_input *input = cse_dataloader_input_view(t->loader);
-    json_object_set_new(report, "data",
-                        json_pack("{s:s, s:o, s:I}", "input", input->descriptor->name, "source",
-                                  input->source[0] ? json_string(input->source) : json_null(),
-                                  "samples", (json_int_t)input->sample_count));
+    int64_t bad = 0;
+    for (int slot = 0; slot < t->slot_count; slot++)
+        bad += cse_cluster_slot_bad_records(t->cluster, slot);
+    json_object_set_new(
+        report, "data",
+        json_pack("{s:s, s:o, s:I, s:I}", "input", input->descriptor->name, "source",
+                  input->source[0] ? json_string(input->source) : json_null(), "samples",
+                  (json_int_t)input->sample_count, "bad_records", (json_int_t)bad));
 }
 
 static bool is_wanted(const cse_run_events *events)

@@ -1,6 +1,8 @@
 /* Filling the input ring: claim a position, let the source write the microbatch, publish it. */
 #include "workers/worker/work_state.h"
 
+#include "dataloader/bad_records.h"
+
 bool cse_work_fill(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
@@ -18,8 +20,12 @@ bool cse_work_fill(cse_work *work, uint64_t step)
         return false;
     atomic_store_explicit(&cluster->slots[work->slot].position, q + 1, memory_order_relaxed);
     CSE_FAILPOINT(FILL_CLAIMED);
+    const int64_t bad_before = cse_bad_records_total();
     work->status = work->source->read(work->source->self, q / head->microbatches,
                                       q % head->microbatches, cse_arena_input(cluster, q));
+    if (cse_bad_records_total() != bad_before)
+        atomic_fetch_add_explicit(&cluster->slots[work->slot].bad_records,
+                                  cse_bad_records_total() - bad_before, memory_order_relaxed);
     if (work->status != CSE_OK) {
         cse_ring_give_back(cluster, q);
         return false;

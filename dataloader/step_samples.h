@@ -1,0 +1,18 @@
+/* Which samples a step takes, by numbers alone: for those who have no data loader. */
+#ifndef CSE_DATALOADER_STEP_SAMPLES_H
+#define CSE_DATALOADER_STEP_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cse_step_order {
+    int64_t samples, batch_size, micro_batch_size, skip_samples;
+    bool shuffle, drop_last;
+    uint64_t shuffle_seed;
+} cse_step_order;
+
+/* The samples of microbatch `m` of step `step`, both from 0, micro_batch_size of them. False where
+ * the numbers do not go together, or there is no such microbatch. */
+bool cse_step_samples(const cse_step_order *order, int64_t step, int64_t m, int64_t numbers[]);
+
+#endif

@@ -27,6 +27,8 @@ static const struct {
     { { "/graph", "getGraph", "" }, NULL, false },
     { { "/precision", "getPrecision", "" }, NULL, false },
     { { "/topology", "getTopology", "samples=120" }, NULL, false },
+    { { "/samples", "getSamples", "" }, NULL, false },
+    { { "/data", "getData", "" }, NULL, false },
     { { "/goodput", "getGoodput", "" }, NULL, false },
     { { "/tensors", "listTensors", "" }, NULL, false },
     { { "/numerics", "getNumerics", "limit=1000" }, "records", false },

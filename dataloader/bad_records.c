@@ -1,4 +1,4 @@
-/* The first ones are told one by one, later ones by powers of two, so that no log fills with them. */
+/* The first ones are told one by one, later ones by powers of two: no log fills with them. */
 #include "dataloader/bad_records.h"
 
 #include <inttypes.h>

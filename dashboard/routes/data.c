@@ -108,7 +108,7 @@ static const char schemas[] =
     "  rank integer\n"
     "  message string  # the sample, its file and the reason\n"
     "BadRecords  # samples that could not be read and were replaced (on_bad_record: skip)\n"
-    "  count integer 0..  # in the newest part of the run\n"
+    "  count integer 0..  # of reads, also of validations and of steps that were read ahead\n"
     "  first [BadRecord]\n"
     "Data\n"
     "  input string  # name of the input function\n"

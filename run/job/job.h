@@ -36,7 +36,7 @@ typedef struct cse_job_host_settings {
 struct cse_host_change;
 struct cse_recorder;
 
-/* A moment between two executions in which somebody may look at the model, whose session is open. */
+/* A moment between two executions in which somebody may look at the model. */
 typedef struct cse_job_look {
     cse_model *model;
     struct cse_recorder *recorder;

@@ -115,6 +115,12 @@ cse_status cse_job_replay(cse_job *job);
 /* Whether the run was to validate the weights that were loaded, and did not come to it. */
 bool cse_job_owes_validation(const cse_job *job);
 
+/* ---- job_look.c ---- */
+
+/* Between two executions; `seconds`: of the validation, if it was one. */
+void cse_job_look_at(const cse_job *job, bool validated, double seconds);
+cse_status cse_job_validate_and_look(cse_job *job);
+
 /* ---- weights of other programs ---- */
 
 /* Whether the checkpoint may be missing: the file names it, not the command line, and the

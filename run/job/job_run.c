@@ -543,26 +543,6 @@ static cse_status keep_last_step(job *j, cse_status status)
     return status;
 }
 
-static void look(const job *j, bool validated, double seconds)
-{
-    const cse_job_settings *s = j->settings;
-    if (s->on_look == NULL || j->recorder == NULL || j->result->stopped || !cse_job_executes(j))
-        return;
-    s->on_look(s->look_self, &(cse_job_look){ .model = j->model,
-                                              .recorder = j->recorder,
-                                              .step = cse_global_step(),
-                                              .validated = validated,
-                                              .seconds = seconds });
-}
-
-static cse_status validate(job *j)
-{
-    const int64_t begun_ns = cse_clock_ns();
-    CSE_TRY(cse_job_validate(j));
-    look(j, true, (double)(cse_clock_ns() - begun_ns) * 1e-9);
-    return CSE_OK;
-}
-
 /* Alternates training segments and validations. num_steps and num_epochs of all segments count from
  * the start of the first one. */
 static cse_status train(job *j)
@@ -579,10 +559,10 @@ static cse_status train(job *j)
     const bool owes_validation = cse_job_owes_validation(j);
     CSE_TRY(cse_job_hosts_give(j, owes_validation));
     if (owes_validation) {
-        CSE_TRY(validate(j));
+        CSE_TRY(cse_job_validate_and_look(j));
         j->replayed_step = cse_global_step();
     }
-    look(j, false, 0);
+    cse_job_look_at(j, false, 0);
     do {
         if (j->host.stops)
             return CSE_OK;
@@ -597,7 +577,7 @@ static cse_status train(job *j)
         if (j->result->stopped)
             return CSE_OK;
         if (j->settings->val_dataloader != NULL)
-            CSE_TRY(validate(j));
+            CSE_TRY(cse_job_validate_and_look(j));
     } while (executes && !j->result->stopped && cse_global_step() < run_last_step);
     return CSE_OK;
 }

@@ -1,5 +1,6 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
+import { dataOf, samplesOf } from "./made_up_samples.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
@@ -134,6 +135,8 @@ const OF_JOB = {
     }),
   closures: (job) => ({ closures: job.closures(), next_after: null }),
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
+  samples: samplesOf,
+  data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,
   plan: planOf,

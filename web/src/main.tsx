@@ -10,6 +10,7 @@ import "@/styles/layout.css";
 import "@/styles/components.css";
 import "@/styles/pages.css";
 import "@/styles/graph.css";
+import "@/styles/samples.css";
 import "@/styles/topology.css";
 import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";

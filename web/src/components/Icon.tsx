@@ -10,6 +10,8 @@ const PATHS = {
   graph: "M3 3h4v3H3zM9 10h4v3H9zM5 6v3.5a2 2 0 0 0 2 2h2",
   curves: "M2.5 2.5v11h11M4.5 10c3 0 2-5 4.5-5s2 3 4.5 3",
   numerics: "M2.5 13.5h11M4 13V9M7 13V4M10 13V6.5M13 13v-2",
+  samples: "M2.5 3h11v10h-11zM2.5 10.5l3-3 2.5 2.5 2-2 3.5 3.5M10.5 5.5h.01",
+  data: "M8 2.5c3 0 5 .8 5 2s-2 2-5 2-5-.8-5-2 2-2 5-2M3 4.5v7c0 1.2 2 2 5 2s5-.8 5-2v-7M3 8c0 1.2 2 2 5 2s5-.8 5-2",
   closures: "M3 3.5h10v7H7L4 13.5v-3H3z",
   checkpoints: "M3 2.5h8l2.5 2.5v8.5H3zM5 2.5v4h5v-4M5.5 13.5v-4h5v4",
   timeline: "M2 4h6M5 8h7M9 12h5",

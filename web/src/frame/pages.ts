@@ -7,11 +7,13 @@ import { Closures } from "@/pages/Closures";
 import { Cluster } from "@/pages/Cluster";
 import { Config } from "@/pages/Config";
 import { Curves } from "@/pages/Curves";
+import { Data } from "@/pages/Data";
 import { Jobs } from "@/pages/Jobs";
 import { Logs } from "@/pages/Logs";
 import { Numerics } from "@/pages/Numerics";
 import { Plan } from "@/pages/Plan";
 import { Pulse } from "@/pages/Pulse";
+import { Samples } from "@/pages/Samples";
 import { StepGraph } from "@/pages/StepGraph";
 import { Submit } from "@/pages/Submit";
 import { Timeline } from "@/pages/Timeline";
@@ -55,6 +57,8 @@ export const PAGES: PageEntry[] = [
     fill: true,
   },
   { name: "timeline", title: "Timeline", icon: "timeline", key: "m", view: Timeline, ofJob: true },
+  { name: "samples", title: "Samples", icon: "samples", key: "e", view: Samples, ofJob: true },
+  { name: "data", title: "Data", icon: "data", key: "d", view: Data, ofJob: true },
   { name: "numerics", title: "Numerics", icon: "numerics", key: "n", view: Numerics, ofJob: true },
   {
     name: "plan",

@@ -47,7 +47,7 @@ base = "/api/v1/jobs/" + job["id"]
 names = {name[len(base):] for name in data if name.startswith(base)}
 wanted = {"", "/transitions", "/metrics", "/closures", "/checkpoints", "/logs", "/config",
           "/graph", "/precision", "/topology", "/tensors", "/numerics", "/trace",
-          "/kernels", "/goodput"}
+          "/kernels", "/goodput", "/data"}
 assert names == wanted, names ^ wanted
 assert data[base] == job and job["state"] == "SUCCEEDED" and job["attempt"] == 2, job
 loss = {}

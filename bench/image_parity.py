@@ -1,13 +1,13 @@
 """Loss parity with PyTorch on folders of pictures: lenet, resnet18 and a small vit, 50 steps.
 
     image_parity.py [--csengine PATH] [--models lenet,resnet,vit] [--formats png,jpg] [--steps 50]
-                    [--pictures 4000] [--work DIR] [--json]
+                    [--pictures 4000] [--optimizer SGD|AdamW] [--work DIR]
 
 Fashion-MNIST of Debian's dataset-fashion-mnist is written out as one folder a class, as PNG and as
 JPEG. csengine trains from its own initial weights; PyTorch begins with the same ones
-(safetensors), takes the same samples in the same
-order (`csengine data samples`), decodes them with Pillow, and its losses are compared step by
-step, in float32. Also told: pictures decoded in a second by the data loader's code and by Pillow.
+(safetensors), takes the same samples in the same order (`csengine data samples`), decodes them with
+Pillow, and its losses are compared step by step, in float32. Also told: pictures that Pillow decodes
+in a second; input_rates.py sets the data loader's code beside it.
 
 Needs torch, numpy, pillow and safetensors; ends with 77 where one is missing.
 """
@@ -36,6 +36,12 @@ from torch.nn import functional
 
 DATA = "/usr/share/datasets/fashion-mnist"
 GOAL = 1e-4
+# Adam's first updates have the size of lr whatever the gradient's is, so that a gradient which is
+# zero but for rounding moves a weight one way or the other; SGD shows what rounding alone does.
+OPTIMIZERS = {
+    "SGD": "SGD: {lr: 0.01, momentum: 0.9}",
+    "AdamW": "AdamW: {lr: 0.001, weight_decay: 0.01, eps: 1.0e-8, eps_added_to: corrected}",
+}
 MODELS = {
     "lenet": "{name: lenet}",
     "resnet": "{name: resnet, depth: 18, width: 8, small_images: true, image_size: [28, 28], "
@@ -188,7 +194,7 @@ class Parity:
     backend: {{compile_dir: {arguments.work}/compiled, cluster_config: {{num_csx: 1}}}}
     model: {MODELS[model]}
     optimizer:
-      AdamW: {{lr: 0.001, weight_decay: 0.01, eps: 1.0e-8, eps_added_to: corrected}}
+      {OPTIMIZERS[arguments.optimizer]}
     loop: {{num_steps: {arguments.steps}}}
     checkpoint: {{save_initial_checkpoint: true}}
     logging: {{log_steps: 1}}
@@ -228,14 +234,17 @@ class Parity:
     def theirs(self):
         torch.set_num_threads(1)
         network = self.network().train()
-        decayed = torch.optim.AdamW(network.parameters(), lr=0.001, weight_decay=0.01, eps=1e-8)
+        if self.arguments.optimizer == "SGD":
+            optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
+        else:
+            optimizer = torch.optim.AdamW(network.parameters(), lr=0.001, weight_decay=0.01)
         losses = []
         for step in range(self.arguments.steps):
             images, labels = self.batch(step)
-            decayed.zero_grad()
+            optimizer.zero_grad()
             loss = functional.cross_entropy(network(images), labels)
             loss.backward()
-            decayed.step()
+            optimizer.step()
             losses.append(loss.item())
         return losses
 
@@ -267,8 +276,8 @@ def main():
     parser.add_argument("--formats", default="png,jpg")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--pictures", type=int, default=4000)
+    parser.add_argument("--optimizer", default="SGD", choices=OPTIMIZERS)
     parser.add_argument("--work", default=None)
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if not os.path.exists(DATA):
         print(f"skipped: {DATA} is not there (Debian's dataset-fashion-mnist)")

@@ -153,7 +153,7 @@ def inputs(work, csengine):
                        Rows(lambda: numpy.frombuffer(text, dtype=numpy.uint8),
                             len(text) // TIME - 1,
                             lambda a, i: tokens_of(a[i * TIME:(i + 1) * TIME + 1]))),
-        "npy": (f"data_processor: npy, features: {work}/x.npy, labels: {work}/y.npy",
+        "npy": (f"data_processor: npy, features: {work}/x.npy, answers: {work}/y.npy",
                 Rows(lambda: (numpy.load(f"{work}/x.npy", mmap_mode="r"),
                               numpy.load(f"{work}/y.npy", mmap_mode="r")), PICTURES,
                      lambda a, i: (numpy.array(a[0][i]), int(a[1][i])))),

@@ -132,9 +132,12 @@ for harness in $harnesses; do
     corpus=${FUZZ_CORPUS:-$work/grown}/$harness
     mkdir -p "$corpus"
     [ -n "$(ls "$begin")" ] || { failed=1; echo "$harness: there is no input to begin with"; }
+    # HDF5 1.10 leaves a few bytes behind where it refuses a file.
+    leaks=1
+    [ "$harness" != hdf5 ] || leaks=0
     # What is refused for want of memory is refused.
     if ASAN_OPTIONS=allocator_may_return_null=1 "$here/bin/$harness" -max_total_time="$seconds" \
-        -timeout=20 -rss_limit_mb=2048 -seed=1 \
+        -timeout=20 -rss_limit_mb=2048 -seed=1 -detect_leaks="$leaks" \
         -dict="$work/$harness.dict" -artifact_prefix="$here/$harness-" -print_final_stats=1 \
         "$corpus" "$begin" >"$work/$harness.log" 2>&1; then
         echo "$harness: $(ls "$begin" | wc -l) inputs to begin with," \

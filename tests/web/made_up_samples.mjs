@@ -6,8 +6,7 @@ const SIDE = 28;
 function picture(number) {
   const pixels = Buffer.alloc(SIDE * SIDE, 20);
   const at = 3 + ((number * 5) % (SIDE - 6));
-  for (let i = 2; i < SIDE - 2; i++)
-    pixels[number % 2 ? i * SIDE + at : at * SIDE + i] = 240;
+  for (let i = 2; i < SIDE - 2; i++) pixels[number % 2 ? i * SIDE + at : at * SIDE + i] = 240;
   return {
     width: SIDE,
     height: SIDE,
@@ -61,9 +60,7 @@ export function dataOf(job, step) {
     shuffle_seed: "1",
     drop_last: true,
     step,
-    step_samples: [0, 1].map((m) =>
-      [0, 1, 2, 3].map((i) => (step * 97 + m * 31 + i * 7) % 800),
-    ),
+    step_samples: [0, 1].map((m) => [0, 1, 2, 3].map((i) => (step * 97 + m * 31 + i * 7) % 800)),
     examples: [11, 12, 13, 14].map(view),
     bad_records: {
       count: 2,

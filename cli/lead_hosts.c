@@ -221,6 +221,8 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .link = l->place.link,
                                        .plain = s->plain,
                                        .min_hosts = s->min_hosts,
+                                       .replicas = settings->session.num_csx,
+                                       .even_shares = s->even_shares,
                                        .may_lack_hosts = l->taken != NULL || s->may_lack,
                                        .listens_everywhere = !is_local(l),
                                        .turn = turn,

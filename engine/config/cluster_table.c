@@ -134,6 +134,9 @@ static const cse_setting cluster_config_table[] = {
       "seconds of silence after which a host is lost", NULL },
     { "min_hosts", CSE_SETTING_INTEGER, "1", 1, MOST_HOSTS, NULL,
       "hosts below which the run ends with a checkpoint", NULL },
+    { "host_shares", CSE_SETTING_CHOICE, "measured", 0, 0, "measured|even",
+      "microbatches of each host: by measured speeds, in few pieces of sums; or equal numbers",
+      NULL },
     { "host_return_s", CSE_SETTING_NUMBER, "5", 0, 86400, NULL,
       "seconds after which a lost host is tried again, twice as many after each further loss; 0: "
       "never",

@@ -30,6 +30,7 @@ typedef struct cse_job_host_settings {
     int port; /* 0: any */
     double lease_seconds, return_seconds;
     int min_hosts;
+    bool even_shares;
     bool may_lack; /* the run goes on without those that do not come */
 } cse_job_host_settings;
 

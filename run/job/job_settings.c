@@ -64,6 +64,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
     hosts->port = (int)integer_or_zero(cluster, "host_port");
     hosts->lease_seconds = cse_settings_number(cluster, "lease_s");
     hosts->return_seconds = cse_settings_number(cluster, "host_return_s");
+    hosts->even_shares = strcmp(cse_settings_text(cluster, "host_shares"), "even") == 0;
     hosts->min_hosts = (int)cse_settings_integer(cluster, "min_hosts");
 }
 

@@ -34,7 +34,8 @@ typedef struct host {
     bool alive, was_started_again, tells_wrong;
     int64_t frozen_until_ns, until_ns; /* frozen; compiles */
     phase phase;
-    int64_t execution, done, released;
+    int64_t execution, done, released, microbatch_ns;
+    cse_host_work work;
     cse_host_cut cuts[2]; /* the newer one first */
     uint64_t lost;
 } host;
@@ -184,6 +185,7 @@ static void begin(host *h)
 {
     h->execution++;
     h->done = h->released = 0;
+    h->work = (cse_host_work){ .microbatches = 0 };
     h->phase = WAITS;
     cse_members_begin(h->members, &(cse_members_execution){ .number = h->execution,
                                                             .microbatches = 3 * w->count,
@@ -248,6 +250,18 @@ static bool has_begun_too(const host *h, const host *other)
            other->phase == RUNS && other->done >= h->done;
 }
 
+/* Its speed changes from time to time, so that the leader cuts anew. */
+static void compute(host *h)
+{
+    const int own = (int)(h - w->hosts);
+    const int share = cut_at(h, h->done)->bounds[own + 1] - cut_at(h, h->done)->bounds[own];
+    if (h->microbatch_ns == 0 || draw(300) == 0)
+        h->microbatch_ns = MS / 2 + (int64_t)draw(8) * MS;
+    h->work.microbatches += share;
+    h->work.compute_ns += share * h->microbatch_ns;
+    cse_members_note_work(h->members, &h->work);
+}
+
 static void do_step(host *h)
 {
     if (!h->alive || h->phase != RUNS || h->frozen_until_ns > w->now_ns || h->released <= h->done ||
@@ -257,6 +271,7 @@ static void do_step(host *h)
         if (h != &w->hosts[o] && !(h->lost >> o & 1) && !has_begun_too(h, &w->hosts[o]))
             return;
     cse_members_note_record(h->members, h->done, (uint64_t)h->done * 7 + h->tells_wrong);
+    compute(h);
     h->done++;
     note_cut(h);
 }

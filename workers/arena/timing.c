@@ -16,6 +16,16 @@ cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot)
                             .input_wait_ns = atomic_load(&s->input_wait_ns) };
 }
 
+cse_compute_load cse_cluster_compute_load(const cse_cluster *cluster)
+{
+    cse_compute_load load = { .microbatches = 0 };
+    for (int s = 0; s < cse_arena_slot_count(cluster->head); s++) {
+        load.microbatches += atomic_load(&cluster->slots[s].computed);
+        load.compute_ns += atomic_load(&cluster->slots[s].compute_ns);
+    }
+    return load;
+}
+
 void cse_cluster_sample(cse_cluster *cluster, int64_t step)
 {
     atomic_store(&cluster->control->sampled, step + 1);

@@ -44,6 +44,12 @@ typedef struct cse_slot_load {
 } cse_slot_load;
 cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot);
 
+/* What all processes have computed since the arena was made, without their waits for input. */
+typedef struct cse_compute_load {
+    int64_t microbatches, compute_ns;
+} cse_compute_load;
+cse_compute_load cse_cluster_compute_load(const cse_cluster *cluster);
+
 /* Chooses step `step` to be sampled; one step at a time, -1 for none. */
 void cse_cluster_sample(cse_cluster *cluster, int64_t step);
 

@@ -20,6 +20,7 @@
 #include "workers/arena/arena_hosts.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/states_digest.h"
+#include "workers/arena/timing.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define TURN_NS (10 * MILLISECONDS)
@@ -299,6 +300,8 @@ static void make_members(group *g)
                                                          .absent = o->absent,
                                                          .epoch = o->epoch,
                                                          .lease_ns = o->lease_ns,
+                                                         .replicas = o->replicas,
+                                                         .even_shares = o->even_shares,
                                                          .process = process & INT64_MAX,
                                                          .identity = o->identity,
                                                          .names = o->names },
@@ -644,8 +647,13 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
     group *g = self;
     (void)running;
     const int64_t done = cse_cluster_steps_done(cluster);
+    const cse_compute_load load = cse_cluster_compute_load(cluster);
     lock(g);
     cse_members_note_steps(g->members, done);
+    cse_members_note_work(g->members,
+                          &(cse_host_work){ .microbatches = load.microbatches,
+                                            .compute_ns = load.compute_ns,
+                                            .exposed_ns = cse_cluster_exposed_ns(cluster) });
     g->steps_done = done;
     const cse_host_cut *next = cse_members_next_cut(g->members);
     cse_status status = CSE_OK;

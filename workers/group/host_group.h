@@ -27,6 +27,8 @@ typedef struct cse_host_group_options {
     bool plain;
     bool listens_everywhere; /* at its ports, on all interfaces */
     int min_hosts;           /* fewer end the run */
+    int replicas;            /* of each host */
+    bool even_shares;        /* whatever speeds are measured */
     bool may_lack_hosts;     /* from its start: those that do not connect count as lost */
     /* In the thread, every few milliseconds; may be NULL. */
     void (*turn)(void *self, cse_host_group *group);

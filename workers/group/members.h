@@ -20,6 +20,7 @@
 #define CSE_WORKERS_GROUP_MEMBERS_H
 
 #include "workers/group/host_message.h"
+#include "workers/group/measured_shares.h"
 #include "workers/hosts/host_cut.h"
 
 typedef enum cse_member_state {
@@ -49,7 +50,9 @@ typedef struct cse_members_options {
     uint64_t absent; /* mask of places without a host */
     int64_t epoch;
     int64_t lease_ns;
-    int64_t process; /* of this start of the program; not negative */
+    int replicas;     /* of each host */
+    bool even_shares; /* not by what is measured */
+    int64_t process;  /* of this start of the program; not negative */
     cse_host_identity identity;
     const char *const *names; /* of the hosts, for messages */
 } cse_members_options;
@@ -106,6 +109,8 @@ bool cse_members_ends_here(const cse_members *members);
 /* Steps that may be released now. */
 int64_t cse_members_most_released(cse_members *members);
 void cse_members_note_steps(cse_members *members, int64_t steps_done);
+/* What this host has computed in the execution. */
+void cse_members_note_work(cse_members *members, const cse_host_work *work);
 void cse_members_note_record(cse_members *members, int64_t step, uint64_t digest);
 
 /* ---- what is known ---- */

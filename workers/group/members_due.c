@@ -60,6 +60,9 @@ static void send_turn(cse_members *m, int host, int64_t now_ns)
     turn.turn.execution = m->execution.number;
     turn.turn.steps_done = m->steps_done;
     turn.turn.limit = m->promised + 2;
+    turn.turn.microbatches = m->work.microbatches;
+    turn.turn.compute_ns = m->work.compute_ns;
+    turn.turn.exposed_ns = m->work.exposed_ns;
     turn.turn.digests =
         (cse_message_bytes){ (const unsigned char *)m->digests.data, 8 * (size_t)count };
     turn.turn.others = (cse_message_bytes){ (const unsigned char *)m->others.data, m->others.size };

@@ -31,6 +31,9 @@ cse_members *cse_members_new(const cse_members_options *options, int64_t now_ns)
         one->steps_done = -1;
         one->sent_bytes = -1;
     }
+    m->shares = (cse_measured_shares){ .host_count = options->host_count,
+                                       .replicas = options->replicas,
+                                       .even = options->even_shares };
     m->members[options->host].state = CSE_MEMBER_PRESENT;
     if (m->leader == options->host)
         m->check = cse_record_check_new(options->host_count, options->host);
@@ -236,9 +239,13 @@ static void take_limit(cse_members *m, const cse_host_message *turn)
 static void take_turn(cse_members *m, int host, const cse_host_message *turn)
 {
     note_progress(&m->members[host], turn->turn.execution, turn->turn.steps_done);
-    if (cse_members_leads(m))
+    if (cse_members_leads(m)) {
         take_digests(m, host, turn);
-    else if (host == m->leader)
+        cse_shares_note(&m->shares, host, turn->turn.execution,
+                        &(cse_host_work){ .microbatches = turn->turn.microbatches,
+                                          .compute_ns = turn->turn.compute_ns,
+                                          .exposed_ns = turn->turn.exposed_ns });
+    } else if (host == m->leader)
         take_limit(m, turn);
     for (size_t h = 0; host == m->leader && h < turn->turn.others.size / 16; h++)
         if ((int)h != m->options.host && (int)h < m->options.host_count)
@@ -251,6 +258,13 @@ void cse_members_note_steps(cse_members *m, int64_t steps_done)
     m->steps_done = steps_done;
 }
 
+void cse_members_note_work(cse_members *m, const cse_host_work *work)
+{
+    m->work = *work;
+    if (cse_members_leads(m))
+        cse_shares_note(&m->shares, m->options.host, m->execution.number, work);
+}
+
 /* ---- cuts ---- */
 
 static uint64_t present(const cse_members *m)
@@ -261,12 +275,27 @@ static uint64_t present(const cse_members *m)
     return mask;
 }
 
+static void tell_cut(const cse_members *m, const cse_host_cut *before)
+{
+    cse_text line = { 0 };
+    if (before->bounds[before->host_count] != m->execution.microbatches ||
+        m->options.names == NULL ||
+        memcmp(before->bounds, m->newest.cut.bounds, sizeof before->bounds) == 0)
+        return;
+    cse_shares_tell(&m->shares, m->options.names, present(m), before, &m->newest.cut, &line);
+    cse_log_line(CSE_LOG_INFO, "%s", line.data);
+    cse_text_clear(&line);
+}
+
 static void make_cut(cse_members *m, int64_t first_step)
 {
     m->newest = (cse_numbered_cut){ .number = ++m->cut_count, .execution = m->execution.number };
-    cse_host_cut_even(m->execution.microbatches, m->options.host_count, present(m), &m->newest.cut);
+    cse_shares_plan(&m->shares, m->execution.microbatches, present(m), &m->newest.cut);
     m->newest.cut.first_step = first_step;
     m->wants_cut = false;
+    if (!m->wants_end)
+        tell_cut(m, &m->last_cut);
+    m->last_cut = m->newest.cut;
 }
 
 /* Whether somebody who takes part does not have the newest cut yet. */
@@ -279,6 +308,14 @@ static bool is_cut_pending(const cse_members *m)
             m->members[h].known_cut < m->newest.number)
             return true;
     return !m->set;
+}
+
+/* The cut of an execution that is to end stays. */
+static void look_at_shares(cse_members *m)
+{
+    if (m->executes && !m->newest.ends && !is_cut_pending(m) &&
+        cse_shares_want_cut(&m->shares, &m->newest.cut, present(m), m->steps_done, m->ticked_ns))
+        m->wants_cut = true;
 }
 
 static void cut_anew(cse_members *m)
@@ -316,6 +353,7 @@ int64_t cse_members_most_released(cse_members *m)
     int64_t ahead = LEAST_AHEAD + 4 * (m->steps_done - m->steps_before);
     m->steps_before = m->steps_done;
     ahead = ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
+    look_at_shares(m);
     cut_anew(m);
     if (!is_cut_pending(m) && m->steps_done + ahead > m->promised)
         m->promised = m->steps_done + ahead;
@@ -360,6 +398,7 @@ void cse_members_begin(cse_members *m, const cse_members_execution *execution)
     m->executes = m->wants_end = false;
     m->steps_done = m->steps_before = m->promised = execution->first_step;
     m->limit = execution->first_step + 2;
+    m->work = (cse_host_work){ .microbatches = 0 };
     if (cse_members_leads(m))
         m->first = m->newest = (cse_numbered_cut){ .number = 0 };
 }

@@ -44,6 +44,9 @@ struct cse_members {
     int64_t limit;                    /* of a follower: what its leader lets it release */
     int64_t cut_count;
     cse_numbered_cut first, newest; /* of the execution */
+    cse_host_work work;             /* of this host in the execution */
+    cse_measured_shares shares;     /* of the leader */
+    cse_host_cut last_cut;          /* of the leader: the last that it made, in any execution */
     int64_t ready_sent, cut_known_sent;
     int64_t record_count;                              /* own records so far */
     cse_record_digest records[CSE_RECORD_CHECK_STEPS]; /* of a follower: the newest, as a ring */

@@ -112,6 +112,16 @@ static bool input_ready(cse_work *work, int64_t q)
     return ready;
 }
 
+/* How fast this host computes decides how much it is given. */
+static void note_computed(const cse_work *work, int64_t begin_ns)
+{
+    cse_slot *own = &work->cluster->slots[work->slot];
+    if (work->cluster->hosts == NULL)
+        return;
+    atomic_fetch_add_explicit(&own->computed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->compute_ns, cse_clock_ns() - begin_ns, memory_order_relaxed);
+}
+
 bool cse_work_compute(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
@@ -128,6 +138,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     const int64_t q = cse_step_number(step) * head->microbatches + gradient;
     if (!input_ready(work, q))
         return false;
+    const int64_t begin_ns = cluster->hosts != NULL ? cse_clock_ns() : 0;
     cse_frame *frame = &work->frame;
     atomic_store_explicit(&cluster->slots[work->slot].position, q + 1, memory_order_relaxed);
     frame->step = cse_step_number(step);
@@ -140,6 +151,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     cse_work_run_program(work, CSE_PART_REPLICA);
     work->prepared = frame->step + 1;
     fold(work, frame->step);
+    note_computed(work, begin_ns);
     CSE_FAILPOINT(GRADIENT_DONE);
     if (work->added < work->node.size)
         return true;

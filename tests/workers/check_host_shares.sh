@@ -1,0 +1,86 @@
+#!/bin/sh
+# The cut of microbatches over hosts, which here are agents on one machine: the weights are the same
+# with equal shares, with the planned cut, and when a host gets slow in the middle of a run, whose
+# microbatches go to the others then; the log tells that.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+config=${top_srcdir:?}/configs/synthetic.yaml
+work=$(mktemp -d)
+TMPDIR=$work/tmp
+XDG_CACHE_HOME=$work/cache
+CSE_DASHBOARD=0
+export TMPDIR XDG_CACHE_HOME CSE_DASHBOARD
+mkdir "$TMPDIR"
+failed=0
+steps=${CSE_SHARE_STEPS:-300}
+
+complain() {
+    echo "$*"
+    failed=1
+}
+
+run() { # name, arguments...
+    name=$1
+    shift
+    "$csengine" start "$config" --model_dir "$work/$name" --compile_dir "$work/compiled" \
+        --set logging.log_steps=20 --num_steps "$steps" --num_csx 1 \
+        --set "model.hidden_sizes=[256,256]" --set train_dataloader.batch_size=256 \
+        --set train_dataloader.micro_batch_size=8 "$@" \
+        >"$work/$name.out" 2>"$work/$name.err"
+}
+
+several() { # name, arguments...
+    name=$1
+    shift
+    run "$name" --hosts a,b,c --host_launcher local "$@"
+}
+
+digest() { # name
+    sed -n 's/^Weights digest: //p' "$work/$1.out"
+}
+
+same() { # name
+    [ -n "$(digest "$1")" ] && [ "$(digest "$1")" = "$(digest one)" ] ||
+        { complain "$1: the weights are not those of one host"; cat "$work/$1.err"; }
+}
+
+child() { # parent, word of its arguments
+    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
+}
+
+run one
+several even --set backend.cluster_config.host_shares=even
+same even
+grep -q 'microbatches of a step' "$work/even.err" && complain 'equal shares are changed'
+several measured
+same measured
+
+# A host whose replica stands still most of the time.
+several slowed &
+process=$!
+tries=0
+until grep -qs 'Step=40,' "$work/slowed.out" || [ $tries -gt 3000 ]; do
+    tries=$((tries + 1))
+    sleep 0.01
+done
+leader=$(child "$(child $process start)" start)
+[ -n "$leader" ] || leader=$(child $process start)
+agent=$(child "$leader" agent)
+slow=$(child "$agent" role=replica)
+[ -n "$slow" ] || complain 'no replica of another host is found'
+tries=0
+until grep -qs 'host b .*slow' "$work/slowed.err" || ! kill -STOP "$slow" || [ $tries -gt 150 ]; do
+    tries=$((tries + 1))
+    sleep 0.08
+    kill -CONT "$slow"
+    sleep 0.02
+done
+kill -CONT "$slow"
+wait $process || complain 'slowed: the run failed'
+same slowed
+grep -q 'microbatches of a step, from step [0-9]* on:.* host b [0-9]* -> [0-9]* (slow: ' \
+    "$work/slowed.err" || complain "a slow host is not told: $(cat "$work/slowed.err")"
+grep -h 'microbatches of a step' "$work/measured.err" "$work/slowed.err"
+
+[ $failed -eq 0 ] && rm -rf "$work"
+exit $failed

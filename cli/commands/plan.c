@@ -162,7 +162,7 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "hosts", "LIST", NULL, "numbers of hosts, as in 1..64 or 1,2,4,8; default 1..8" },
+    { "hosts", "LIST", NULL, "numbers of hosts, as in 1..256 or 1,2,4,8; default 1..8" },
     { "link", "RATE", NULL,
       "bits a second of each host's link, in each direction, as in 100M or 10G; default 10G" },
     { "replicas", "N", NULL, "replicas on each host; default: num_csx" },

@@ -14,7 +14,7 @@
 
 /* A year: longer limits are mistakes of unit. */
 #define MAX_SECONDS 31536000.0
-#define MOST_HOSTS 64
+#define MOST_HOSTS 256
 
 #define ONE_MACHINE "all processes of a run are started on this machine"
 #define SEES_FILES "the processes of a run see the files of this machine"

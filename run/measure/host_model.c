@@ -42,7 +42,7 @@ static cse_cut_options cut_options(const cse_host_profile *profile,
 {
     cse_cut_options cut = { .microbatches = (int)profile->microbatches,
                             .host_count = options->hosts,
-                            .present = UINT64_MAX >> (64 - working),
+                            .present = cse_hosts_first(working),
                             .replicas = options->replicas };
     if (working > 1)
         cut.piece_bytes =

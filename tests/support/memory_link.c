@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 64 };
+enum { MOST_FRAMES = 16 };
 
 typedef struct frame {
     unsigned char *bytes;
@@ -64,15 +64,16 @@ void memory_link_break(int a, int b)
 void memory_link_reset(int hosts, uint64_t seed, int most_queued)
 {
     assert(hosts <= CSE_MAX_HOSTS && most_queued <= MOST_FRAMES);
-    for (int a = 0; a < CSE_MAX_HOSTS; a++)
-        for (int b = 0; b < CSE_MAX_HOSTS; b++)
+    for (int a = 0; a < mesh.hosts; a++)
+        for (int b = 0; b < mesh.hosts; b++)
             if (a != b)
                 memory_link_break(a, b);
+    for (int a = 0; a < hosts; a++)
+        memset(mesh.counts[a], 0, sizeof mesh.counts[a]);
     mesh.hosts = hosts;
     mesh.most_queued = most_queued;
     mesh.random = seed;
     mesh.delivered = 0;
-    memset(mesh.counts, 0, sizeof mesh.counts);
 }
 
 long memory_link_delivered(void)

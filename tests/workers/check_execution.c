@@ -589,7 +589,8 @@ static void run_host_and_exit(int host, int64_t steps)
 /* Hosts 1 and up are processes of their own; this one is host 0. */
 static void start_hosts(int count, int64_t steps)
 {
-    cse_host_cut_even(MICROBATCHES, count, (UINT64_C(1) << count) - 1, &host_cut);
+    const cse_host_set all = cse_hosts_first(count);
+    cse_host_cut_even(MICROBATCHES, count, &all, &host_cut);
     for (int h = 0; h < count; h++) {
         snprintf(host_addresses[h], sizeof host_addresses[h], "127.0.0.1:%d", free_port());
         host_address_list[h] = host_addresses[h];

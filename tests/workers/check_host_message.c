@@ -21,7 +21,7 @@ START_TEST(a_cut_that_is_known_has_the_documented_bytes)
 {
     cse_host_message known = { .kind = CSE_HOST_CUT_KNOWN };
     known.cut_known.number = 0x0203;
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'H', 1, 0, 8, 0, 8, 0,
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'H', 2, 0, 8, 0, 8, 0,
                                               0,   0,   3,   2,   0, 0, 0, 0, 0, 0 };
     cse_text bytes = { 0 };
     ck_assert_int_eq(cse_host_message_encode(&known, &bytes), CSE_OK);
@@ -81,10 +81,17 @@ START_TEST(numbers_and_lists_out_of_range_are_refused)
     ck_assert_int_eq(cse_host_message_decode(bytes.data, bytes.size, &got), CSE_DATA);
     cse_text_clear(&bytes);
     cse_host_message lost = { .kind = CSE_HOST_LOST };
-    lost.lost.hosts = INT64_MIN; /* host 63 */
+    unsigned char hosts[CSE_HOST_SET_BYTES] = { [CSE_HOST_SET_BYTES - 1] = 0x80 };
+    lost.lost.hosts = (cse_message_bytes){ hosts, sizeof hosts };
     cse_host_message_encode(&lost, &bytes);
     ck_assert_int_eq(cse_host_message_decode(bytes.data, bytes.size, &got), CSE_OK);
-    ck_assert(got.lost.hosts == INT64_MIN);
+    const cse_host_set decoded = cse_hosts_decode(got.lost.hosts.data);
+    ck_assert(cse_hosts_have(&decoded, CSE_MAX_HOSTS - 1));
+    ck_assert_int_eq(cse_hosts_count(&decoded), 1);
+    cse_text_clear(&bytes);
+    lost.lost.hosts.size--;
+    cse_host_message_encode(&lost, &bytes);
+    ck_assert_int_eq(cse_host_message_decode(bytes.data, bytes.size, &got), CSE_DATA);
     cse_text_clear(&bytes);
 }
 END_TEST

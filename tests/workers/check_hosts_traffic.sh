@@ -23,7 +23,8 @@ run() { # name, arguments...
     name=$1
     shift
     "$csengine" start "$config" --model_dir "$work/$name" --compile_dir "$work/compiled" \
-        --num_steps $steps --num_csx 1 --set backend.cluster_config.host_shares=even "$@" >"$work/$name.out" 2>"$work/$name.err" ||
+        --num_steps $steps --num_csx 1 --set backend.cluster_config.host_shares=even "$@" \
+        >"$work/$name.out" 2>"$work/$name.err" ||
         complain "$name: $(cat "$work/$name.err")"
 }
 

@@ -13,7 +13,7 @@ enum { MICROBATCHES = 64 };
 typedef struct world {
     cse_measured_shares shares;
     cse_host_cut cut;
-    uint64_t present;
+    cse_host_set present;
     int64_t now_ns, steps, microbatch_ns[CSE_MAX_HOSTS];
     cse_host_work work[CSE_MAX_HOSTS];
     int cuts;
@@ -36,10 +36,10 @@ static void begin(world *w, int hosts, int64_t microbatch_ns)
 {
     *w = (world){ .shares = { .host_count = hosts, .replicas = 1 }, .now_ns = 1 };
     for (int h = 0; h < hosts; h++) {
-        w->present |= UINT64_C(1) << h;
+        cse_hosts_add(&w->present, h);
         w->microbatch_ns[h] = microbatch_ns;
     }
-    cse_shares_plan(&w->shares, MICROBATCHES, w->present, &w->cut);
+    cse_shares_plan(&w->shares, MICROBATCHES, &w->present, &w->cut);
 }
 
 /* What is sent takes `link_ns` after the slowest host has computed. */
@@ -60,9 +60,9 @@ static void run(world *w, int64_t for_ns, int64_t link_ns)
         w->steps++;
         for (int h = 0; h < w->cut.host_count; h++)
             cse_shares_note(&w->shares, h, 1, &w->work[h]);
-        if (!cse_shares_want_cut(&w->shares, &w->cut, w->present, w->steps, w->now_ns))
+        if (!cse_shares_want_cut(&w->shares, &w->cut, &w->present, w->steps, w->now_ns))
             continue;
-        cse_shares_plan(&w->shares, MICROBATCHES, w->present, &w->cut);
+        cse_shares_plan(&w->shares, MICROBATCHES, &w->present, &w->cut);
         w->cut.first_step = w->steps + 2;
         w->cuts++;
     }
@@ -74,7 +74,7 @@ START_TEST(equal_hosts_send_few_pieces)
     begin(&w, 3, 10 * MS);
     ck_assert_int_eq(pieces_of(&w), 5);
     w.shares.even = true;
-    cse_shares_plan(&w.shares, MICROBATCHES, w.present, &w.cut);
+    cse_shares_plan(&w.shares, MICROBATCHES, &w.present, &w.cut);
     ck_assert_int_eq(pieces_of(&w), 11);
     begin(&w, 4, 10 * MS);
     run(&w, 60000 * MS, 3 * MS);
@@ -96,7 +96,7 @@ START_TEST(a_slow_host_gets_less_and_later_its_share_again)
     ck_assert_int_le(w.cuts, 2);
     ck_assert_int_ge(share_of(&w, 2), 5);
     ck_assert_int_le(share_of(&w, 2), 8);
-    cse_shares_tell(&w.shares, names, w.present, &before, &w.cut, &line);
+    cse_shares_tell(&w.shares, names, &before, &w.cut, &line);
     ck_assert_ptr_nonnull(strstr(line.data, "host c "));
     ck_assert_ptr_nonnull(strstr(line.data, "slow: 40 ms for one, others 10 ms"));
     cse_text_clear(&line);
@@ -149,8 +149,8 @@ START_TEST(a_link_takes_no_host_out)
 {
     world w;
     begin(&w, 5, MS);
-    w.present &= ~UINT64_C(2);
-    cse_shares_plan(&w.shares, MICROBATCHES, w.present, &w.cut);
+    cse_hosts_remove(&w.present, 1);
+    cse_shares_plan(&w.shares, MICROBATCHES, &w.present, &w.cut);
     ck_assert_int_eq(share_of(&w, 1), 0);
     ck_assert_int_eq(pieces_of(&w), 4);
     run(&w, 60000 * MS, 1000 * MS);

@@ -37,7 +37,7 @@ typedef struct host {
     int64_t execution, done, released, microbatch_ns;
     cse_host_work work;
     cse_host_cut cuts[2]; /* the newer one first */
-    uint64_t lost;
+    cse_host_set lost;
 } host;
 
 typedef struct world {
@@ -268,7 +268,7 @@ static void do_step(host *h)
         h->done >= w->last[h->execution])
         return;
     for (int o = 0; o < w->count; o++)
-        if (h != &w->hosts[o] && !(h->lost >> o & 1) && !has_begun_too(h, &w->hosts[o]))
+        if (h != &w->hosts[o] && !cse_hosts_have(&h->lost, o) && !has_begun_too(h, &w->hosts[o]))
             return;
     cse_members_note_record(h->members, h->done, (uint64_t)h->done * 7 + h->tells_wrong);
     compute(h);
@@ -501,7 +501,8 @@ START_TEST(a_leader_whose_starter_ended_is_not_lost)
     const int64_t done = w->hosts[1].done;
     for (int i = 0; i < 400; i++)
         turn_world();
-    ck_assert_uint_eq(cse_members_lost(w->hosts[1].members), 0);
+    const cse_host_set lost = cse_members_lost(w->hosts[1].members);
+    ck_assert_int_eq(cse_hosts_count(&lost), 0);
     ck_assert_int_ne(cse_members_state(w->hosts[1].members, 0), CSE_MEMBER_LOST);
     ck_assert(!cse_members_lack_leader(w->hosts[1].members, &successor));
     ck_assert_int_gt(w->hosts[1].done, done);

@@ -16,7 +16,7 @@
 #include "workers/arena/worker_side.h"
 #include "workers/worker/mover.h"
 
-enum { MOST_STEPS = 64, MOST_WORKERS = 16, MOST_HOSTS = 5 };
+enum { MOST_STEPS = 64, MOST_WORKERS = 16, MOST_HOSTS = 66 };
 
 typedef struct host {
     cse_cluster *cluster;
@@ -116,7 +116,8 @@ static void play_open(play *self, const play_case *test, uint64_t seed)
     random_state = seed;
     memory_link_reset(test->hosts, seed + 1, 1 + (int)(seed % 5));
     cse_host_cut cut;
-    cse_host_cut_even(test->microbatches, test->hosts, (UINT64_C(1) << test->hosts) - 1, &cut);
+    const cse_host_set all = cse_hosts_first(test->hosts);
+    cse_host_cut_even(test->microbatches, test->hosts, &all, &cut);
     for (int h = 0; h < test->hosts; h++)
         open_host(self, h, &cut);
 }
@@ -172,11 +173,12 @@ static void replace(play *self, int h, int slot)
     death_percent = percent;
 }
 
-static uint64_t mask_of_gone(const play *self)
+static cse_host_set hosts_gone(const play *self)
 {
-    uint64_t gone = 0;
+    cse_host_set gone = { { 0 } };
     for (int h = 0; h < self->test->hosts; h++)
-        gone |= (uint64_t)self->hosts[h].gone << h;
+        if (self->hosts[h].gone)
+            cse_hosts_add(&gone, h);
     return gone;
 }
 
@@ -191,19 +193,20 @@ static void lose(play *self, int h)
  * has not begun to count on one of them. */
 static bool cut_again(play *self)
 {
-    const uint64_t gone = mask_of_gone(self);
+    cse_host_set left = cse_hosts_first(self->test->hosts);
     int64_t most = 0;
     cse_host_cut cut;
     for (int h = 0; h < self->test->hosts; h++) {
-        if (self->hosts[h].gone)
+        if (self->hosts[h].gone) {
+            cse_hosts_remove(&left, h);
             continue;
+        }
         const int64_t done = cse_cluster_steps_done(self->hosts[h].cluster);
         if (done < self->cut_step)
             return false;
         most = done > most ? done : most;
     }
-    cse_host_cut_even(self->test->microbatches, self->test->hosts,
-                      ((UINT64_C(1) << self->test->hosts) - 1) & ~gone, &cut);
+    cse_host_cut_even(self->test->microbatches, self->test->hosts, &left, &cut);
     cut.first_step = self->cut_step = most + 1;
     for (int h = 0; h < self->test->hosts; h++)
         if (!self->hosts[h].gone)
@@ -292,8 +295,10 @@ static long play_run(const play_case *test, const faults *given, uint64_t seed)
             cut_turn = turns + 1 + random_below(4000);
         }
         for (int i = 0; i < test->hosts; i++)
-            if (!self.hosts[i].gone && random_below(200) == 0)
-                cse_cluster_lose_hosts(self.hosts[i].cluster, mask_of_gone(&self));
+            if (!self.hosts[i].gone && random_below(200) == 0) {
+                const cse_host_set gone = hosts_gone(&self);
+                cse_cluster_lose_hosts(self.hosts[i].cluster, &gone);
+            }
         if (turns++ == cut_turn && !cut_again(&self))
             cut_turn += 100;
         if (turns > 4000000)
@@ -337,14 +342,14 @@ static int64_t wire_bytes(const cse_cluster *cluster, const int64_t range[2])
 static int64_t formula(const cse_cluster *cluster, int hosts, int self, int pieces)
 {
     const int64_t elements = cluster->head->gradient_bytes / 4;
-    const uint64_t owners = (UINT64_C(1) << hosts) - 1;
+    const cse_host_set owners = cse_hosts_first(hosts);
     int64_t own[2], bytes = 0;
     if (hosts == 2)
         return pieces * wire_bytes(cluster, (const int64_t[]){ 0, elements });
-    cse_shard_of(owners, self, elements, own);
+    cse_shard_of(&owners, self, elements, own);
     for (int h = 0; h < hosts; h++) {
         int64_t shard[2];
-        cse_shard_of(owners, h, elements, shard);
+        cse_shard_of(&owners, h, elements, shard);
         if (h != self)
             bytes += pieces * wire_bytes(cluster, shard) + wire_bytes(cluster, own);
     }
@@ -356,7 +361,8 @@ static void expect_traffic(const play *self)
     const play_case *test = self->test;
     cse_tree_node nodes[64];
     cse_host_cut cut;
-    cse_host_cut_even(test->microbatches, test->hosts, (UINT64_C(1) << test->hosts) - 1, &cut);
+    const cse_host_set all = cse_hosts_first(test->hosts);
+    cse_host_cut_even(test->microbatches, test->hosts, &all, &cut);
     for (int h = 0; h < test->hosts; h++) {
         const cse_cluster *cluster = self->hosts[h].cluster;
         const int pieces =
@@ -443,6 +449,19 @@ START_TEST(test_lost_hosts)
 }
 END_TEST
 
+/* More hosts than a word of a set has bits, some of them without microbatches. One is lost. */
+START_TEST(test_many_hosts)
+{
+    const play_case test = { .microbatches = 40,
+                             .hosts = MOST_HOSTS,
+                             .replicas = 1,
+                             .payload = fake_payloads[1],
+                             .steps = 2,
+                             .large = 1000 };
+    play_run(&test, &(faults){ .percent = 0, .point = -1, .losses = 1 }, 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mover");
@@ -452,6 +471,7 @@ int main(void)
     tcase_add_test(tests, test_deaths_and_breaks);
     tcase_add_test(tests, test_deaths_at_each_point_of_a_mover);
     tcase_add_test(tests, test_lost_hosts);
+    tcase_add_test(tests, test_many_hosts);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -1,4 +1,4 @@
-/* The coordinator writes; workers read the mask and the cut whenever they look for work. */
+/* The coordinator writes; workers read the set and the cut whenever they look for work. */
 #include "workers/arena/arena_hosts.h"
 
 #include <assert.h>
@@ -25,10 +25,14 @@ cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut)
     return CSE_OK;
 }
 
-void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost)
+void cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost)
 {
-    assert((lost >> cluster->head->host & 1) == 0);
-    if (atomic_exchange(&cluster->hosts->lost, lost) != lost)
+    bool changed = false;
+    assert(!cse_hosts_have(lost, cluster->head->host));
+    for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
+        if (atomic_exchange(&cluster->hosts->lost[i], lost->words[i]) != lost->words[i])
+            changed = true;
+    if (changed)
         cse_doorbell_ring(cluster, UINT32_MAX);
 }
 

@@ -21,9 +21,9 @@
  * CSE_TEMPORARY when the cut before has not begun to count yet, or memory is missing. */
 cse_status cse_cluster_set_cut(cse_cluster *cluster, const cse_host_cut *cut);
 
-/* Hosts of the mask are lost: nothing is awaited of them, nor sent to them. Replaces the mask. A
- * bit is cleared only when a cut counts that gives that host nothing. */
-void cse_cluster_lose_hosts(cse_cluster *cluster, uint64_t lost);
+/* Hosts of the set are lost: nothing is awaited of them, nor sent to them. Replaces the set. A host
+ * is taken out only when a cut counts that gives it nothing. */
+void cse_cluster_lose_hosts(cse_cluster *cluster, const cse_host_set *lost);
 
 /* Another host has done so many steps: it has all sums of those before. */
 void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done);

@@ -40,7 +40,7 @@ typedef struct cse_cluster_layout {
     /* Of a run on several hosts (arena_hosts.h): its own number, how many places there are, which
      * of them have no host, and the first cut. A host_count of 0 or 1: this host alone. */
     int host, host_count;
-    uint64_t lost_hosts;
+    cse_host_set lost_hosts;
     const cse_host_cut *cut;
 } cse_cluster_layout;
 

@@ -40,7 +40,7 @@ void cse_cluster_dump(const cse_cluster *cluster, cse_text *out)
     for (int h = 0; cluster->hosts != NULL && h < head->host_count; h++)
         if (h != head->host)
             cse_text_add(out, "  host %d: %s, %lld steps done, %lld frames refused\n", h,
-                         cse_arena_lost(cluster) >> h & 1 ? "lost" : "present",
+                         cse_arena_is_lost(cluster, h) ? "lost" : "present",
                          (long long)atomic_load(&cluster->hosts->hosts[h].steps_done),
                          (long long)atomic_load(&cluster->hosts->hosts[h].refused));
     if (cluster->hosts != NULL)

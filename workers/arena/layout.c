@@ -59,10 +59,10 @@ static cse_status check_counts(const cse_cluster_layout *layout)
             "at least one replica and at most %d processes in all",
             layout->replica_count, layout->weight_server_count, layout->input_worker_count,
             CSE_MAX_SLOTS);
-    if (layout->host_count > 1 &&
-        (layout->host_count > CSE_MAX_HOSTS || layout->host < 0 ||
-         layout->host >= layout->host_count || layout->cut == NULL ||
-         layout->cut->host_count != layout->host_count || (layout->lost_hosts >> layout->host & 1)))
+    if (layout->host_count > 1 && (layout->host_count > CSE_MAX_HOSTS || layout->host < 0 ||
+                                   layout->host >= layout->host_count || layout->cut == NULL ||
+                                   layout->cut->host_count != layout->host_count ||
+                                   cse_hosts_have(&layout->lost_hosts, layout->host)))
         return cse_fail(CSE_INTERNAL, "cluster: host %d of %d has no place in the cut",
                         layout->host, layout->host_count);
     if (!cse_payload_possible(layout->weight_grad_reduce))

@@ -84,7 +84,7 @@ typedef struct cse_slot {
     /* Time without work: idle while input is missing, blocked while output is not taken. */
     _Atomic int64_t idle_ns, blocked_ns;
     _Atomic int64_t computed, compute_ns; /* microbatches, and how long they took */
-    _Alignas(64) _Atomic int32_t failed; /* cse_status; stored after `failure` */
+    _Alignas(64) _Atomic int32_t failed;  /* cse_status; stored after `failure` */
     char failure[CSE_FAILURE_TEXT_BYTES];
     /* Spans of the sampled step; no result depends on them. */
     _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */
@@ -128,7 +128,8 @@ typedef struct cse_arena_host {
 
 typedef struct cse_arena_hosts {
     cse_word sent; /* all other hosts have this one's sums of the step */
-    _Atomic uint64_t lost;
+    /* A cse_host_set. One who reads while it is written sees some hosts lost before others. */
+    _Atomic uint64_t lost[CSE_HOST_SET_WORDS];
     _Atomic int32_t newest;     /* index in `cuts`; the other one counts before its first step */
     _Atomic int64_t exposed_ns; /* own sums complete, others' awaited; written by the mover */
     cse_host_cut cuts[2];
@@ -204,9 +205,20 @@ static inline const cse_host_cut *cse_arena_cut(const cse_cluster *cluster, int6
     return &hosts->cuts[step >= hosts->cuts[newest].first_step ? newest : 1 - newest];
 }
 
-static inline uint64_t cse_arena_lost(const cse_cluster *cluster)
+static inline cse_host_set cse_arena_lost(const cse_cluster *cluster)
 {
-    return cluster->hosts != NULL ? atomic_load(&cluster->hosts->lost) : 0;
+    cse_host_set set = { { 0 } };
+    if (cluster->hosts == NULL)
+        return set;
+    for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
+        set.words[i] = atomic_load(&cluster->hosts->lost[i]);
+    return set;
+}
+
+static inline bool cse_arena_is_lost(const cse_cluster *cluster, int host)
+{
+    return cluster->hosts != NULL &&
+           (atomic_load(&cluster->hosts->lost[host / 64]) >> (host % 64) & 1) != 0;
 }
 
 /* Place of the partial sum whose first microbatch is `microbatch`. */

@@ -97,7 +97,8 @@ void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layou
     if (hosts == NULL)
         return;
     fill_words(&hosts->sent, 1, layout->first_step);
-    atomic_init(&hosts->lost, layout->lost_hosts);
+    for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
+        atomic_init(&hosts->lost[i], layout->lost_hosts.words[i]);
     atomic_init(&hosts->newest, 0);
     hosts->cuts[0] = hosts->cuts[1] = *layout->cut;
     hosts->cuts[0].first_step = hosts->cuts[1].first_step = layout->first_step;

@@ -34,7 +34,7 @@ static void add_others(const cse_cluster *cluster, bool lost, cse_node_plan *pla
 {
     const cse_arena_head *head = cluster->head;
     for (int h = 0; h < head->host_count; h++)
-        if (h != head->host && (plan->lost >> h & 1) == lost)
+        if (h != head->host && cse_hosts_have(&plan->lost, h) == lost)
             plan->count += cse_tree_cover(head->microbatches, plan->cut->bounds[h],
                                           plan->cut->bounds[h + 1], plan->nodes + plan->count);
 }
@@ -43,9 +43,9 @@ bool cse_node_plan_make(const cse_cluster *cluster, int64_t step, int replicas, 
                         cse_node_plan *plan)
 {
     const cse_host_cut *cut = cluster->hosts != NULL ? cse_arena_cut(cluster, step) : NULL;
-    const uint64_t lost = cse_arena_lost(cluster);
+    const cse_host_set lost = cse_arena_lost(cluster);
     const int64_t cut_step = cut != NULL ? cut->first_step : 0;
-    if (plan->replicas == replicas && plan->lost == lost && plan->cut == cut &&
+    if (plan->replicas == replicas && cse_hosts_equal(&plan->lost, &lost) && plan->cut == cut &&
         plan->cut_step == cut_step)
         return false;
     *plan = (cse_node_plan){

@@ -15,7 +15,7 @@ typedef struct cse_node_plan {
     int own_first, own_end; /* those of the replica that the plan was made for */
     /* What it was made for. */
     int replicas;
-    uint64_t lost;
+    cse_host_set lost;
     const cse_host_cut *cut;
     int64_t cut_step;
 } cse_node_plan;

@@ -15,7 +15,7 @@ static bool needed(const cse_cluster *cluster, int64_t q)
         return true;
     const cse_host_cut *cut = cse_arena_cut(cluster, q / cluster->head->microbatches);
     const int host = cse_host_cut_of(cut, microbatch);
-    return host == cluster->head->host || (cse_arena_lost(cluster) >> host & 1);
+    return host == cluster->head->host || cse_arena_is_lost(cluster, host);
 }
 
 /* Looks at all positions again where another cut or a loss has changed which are needed. */
@@ -23,9 +23,9 @@ static void follow_hosts(const cse_cluster *cluster, cse_ring_view *view)
 {
     if (cluster->hosts == NULL)
         return;
-    const uint64_t lost = cse_arena_lost(cluster);
+    const cse_host_set lost = cse_arena_lost(cluster);
     const int64_t cut_step = cse_arena_cut(cluster, INT64_MAX)->first_step;
-    if (view->lost != lost || view->cut_step != cut_step)
+    if (!cse_hosts_equal(&view->lost, &lost) || view->cut_step != cut_step)
         *view = (cse_ring_view){ .lost = lost, .cut_step = cut_step };
 }
 

@@ -15,7 +15,7 @@
 typedef struct cse_ring_view {
     int64_t filled; /* all positions below are filled, or not of this host */
     /* What made them so: the hosts that are lost, and the newest cut. */
-    uint64_t lost;
+    cse_host_set lost;
     int64_t cut_step;
 } cse_ring_view;
 

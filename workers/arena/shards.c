@@ -3,27 +3,30 @@
 
 enum { LEAST_OWNERS = 3 };
 
-uint64_t cse_shard_owners(const cse_host_cut *cut)
+cse_host_set cse_shard_owners(const cse_host_cut *cut)
 {
-    uint64_t owners = 0;
+    cse_host_set owners = { { 0 } };
     for (int h = 0; h < cut->host_count; h++)
-        owners |= (uint64_t)(cut->bounds[h + 1] > cut->bounds[h]) << h;
+        if (cut->bounds[h + 1] > cut->bounds[h])
+            cse_hosts_add(&owners, h);
     return owners;
 }
 
 bool cse_step_is_sharded(const cse_cluster *cluster, int64_t step)
 {
-    return cluster->hosts != NULL &&
-           __builtin_popcountll(cse_shard_owners(cse_arena_cut(cluster, step))) >= LEAST_OWNERS;
+    if (cluster->hosts == NULL)
+        return false;
+    const cse_host_set owners = cse_shard_owners(cse_arena_cut(cluster, step));
+    return cse_hosts_count(&owners) >= LEAST_OWNERS;
 }
 
-void cse_shard_of(uint64_t owners, int host, int64_t elements, int64_t range[2])
+void cse_shard_of(const cse_host_set *owners, int host, int64_t elements, int64_t range[2])
 {
     const int64_t blocks = (elements + CSE_JOIN_BLOCK - 1) / CSE_JOIN_BLOCK;
-    const int shards = __builtin_popcountll(owners);
-    const int place = __builtin_popcountll(owners & ((UINT64_C(1) << host) - 1));
+    const int shards = cse_hosts_count(owners);
+    const int place = cse_hosts_before(owners, host);
     range[0] = range[1] = 0;
-    if (!(owners >> host & 1))
+    if (!cse_hosts_have(owners, host))
         return;
     for (int i = 0; i < 2; i++) {
         const int64_t at = blocks * (place + i) / shards * CSE_JOIN_BLOCK;

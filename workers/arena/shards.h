@@ -13,13 +13,13 @@
 #include "workers/arena/layout.h"
 
 /* Hosts that have microbatches: the owners of shards, in the order of their numbers. */
-uint64_t cse_shard_owners(const cse_host_cut *cut);
+cse_host_set cse_shard_owners(const cse_host_cut *cut);
 
 /* Whether the sums of step `step` are joined in shards, when no owner is lost. */
 bool cse_step_is_sharded(const cse_cluster *cluster, int64_t step);
 
 /* Elements [range[0], range[1]) of `elements`: a host's shard, empty for one that owns none. */
-void cse_shard_of(uint64_t owners, int host, int64_t elements, int64_t range[2]);
+void cse_shard_of(const cse_host_set *owners, int host, int64_t elements, int64_t range[2]);
 
 /* Where the partial sum over all microbatches of the step lies, if there is one. */
 unsigned char *cse_arena_root_sum(const cse_cluster *cluster, int64_t step);

@@ -49,7 +49,8 @@ static cse_cluster_layout layout_of(const cse_execution *e)
                                  .statistics_every = e->statistics_every,
                                  .host = e->hosts != NULL ? e->hosts->host : 0,
                                  .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
-                                 .lost_hosts = e->hosts != NULL ? e->hosts->lost : 0,
+                                 .lost_hosts =
+                                     e->hosts != NULL ? e->hosts->lost : (cse_host_set){ { 0 } },
                                  .cut = e->hosts != NULL ? e->hosts->cut : NULL };
 }
 

@@ -57,7 +57,7 @@ struct cse_host_group {
     /* The execution. */
     cse_host_cut cut;
     bool has_begun, started;
-    uint64_t lost_told;
+    cse_host_set lost_told;
     bool stands_alone;
     int64_t steps_done;
     int64_t differs_since_ns; /* a record; 0: none does */
@@ -632,7 +632,8 @@ static cse_status check_hosts(group *g)
     int64_t step;
     if (!cse_host_group_leads(g))
         return CSE_OK;
-    const int left = g->options.host_count - __builtin_popcountll(cse_members_lost(g->members));
+    const cse_host_set lost = cse_members_lost(g->members);
+    const int left = g->options.host_count - cse_hosts_count(&lost);
     if (cse_members_differ(g->members, &host, &step))
         CSE_TRY(tell_difference(g, host, step, left));
     if (left < g->options.min_hosts)
@@ -667,11 +668,11 @@ static cse_status on_turn(void *self, struct cse_running *running, cse_cluster *
         else if (status == CSE_TEMPORARY)
             status = CSE_OK;
     }
-    const uint64_t others =
-        ((UINT64_C(2) << (g->options.host_count - 1)) - 1) & ~(UINT64_C(1) << g->options.host);
-    const uint64_t lost = g->stands_alone ? others : cse_members_lost(g->members);
-    if (lost != g->lost_told)
-        cse_cluster_lose_hosts(cluster, lost);
+    cse_host_set lost =
+        g->stands_alone ? cse_hosts_first(g->options.host_count) : cse_members_lost(g->members);
+    cse_hosts_remove(&lost, g->options.host);
+    if (!cse_hosts_equal(&lost, &g->lost_told))
+        cse_cluster_lose_hosts(cluster, &lost);
     g->lost_told = lost;
     for (int h = 0; h < g->options.host_count; h++)
         if (h != g->options.host && cse_members_steps_of(g->members, h) >= 0)

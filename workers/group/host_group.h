@@ -18,7 +18,7 @@ typedef struct cse_host_group cse_host_group;
 /* Texts are copied, but for those of the identity and the names. */
 typedef struct cse_host_group_options {
     int host, host_count, leader;
-    uint64_t absent; /* places without a host */
+    cse_host_set absent; /* places without a host */
     int64_t epoch, lease_ns;
     cse_host_identity identity;
     const char *const *names, *const *addresses, *const *movers; /* [host_count] */

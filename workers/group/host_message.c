@@ -27,12 +27,12 @@ cse_status cse_host_message_encode(const cse_host_message *message, cse_text *ou
     return cse_message_write(&format, (unsigned)message->kind, &message->hello, out);
 }
 
-/* Masks use all 64 bits; every other number counts something. */
+/* Every number counts something. */
 static cse_status check_numbers(const cse_host_message *message, const cse_message_row *row)
 {
     const unsigned char *at = (const unsigned char *)&message->hello;
     for (const cse_message_field *f = row->fields; f->name != NULL; f++) {
-        const bool counts = f->type == CSE_FIELD_INTEGER && message->kind != CSE_HOST_LOST;
+        const bool counts = f->type == CSE_FIELD_INTEGER;
         if (counts && *(const int64_t *)at < 0)
             return cse_fail(CSE_DATA, "%s %s: field %s is negative", format.what, row->name,
                             f->name);
@@ -43,6 +43,9 @@ static cse_status check_numbers(const cse_host_message *message, const cse_messa
          message->turn.others.size > (size_t)16 * CSE_MAX_HOSTS))
         return cse_fail(CSE_DATA, "%s TURN: %zu bytes of digests, %zu of other hosts", format.what,
                         message->turn.digests.size, message->turn.others.size);
+    if (message->kind == CSE_HOST_LOST && message->lost.hosts.size != CSE_HOST_SET_BYTES)
+        return cse_fail(CSE_DATA, "%s LOST: %zu bytes are no set of hosts", format.what,
+                        message->lost.hosts.size);
     if (message->kind == CSE_HOST_FILE && message->file.bytes.size > CSE_HOST_MESSAGE_CHUNK_BYTES)
         return cse_fail(CSE_DATA, "%s FILE: %zu bytes are more than a part has", format.what,
                         message->file.bytes.size);

@@ -9,7 +9,7 @@
 #ifndef CSE_WORKERS_GROUP_HOST_MESSAGE_H
 #define CSE_WORKERS_GROUP_HOST_MESSAGE_H
 
-#include "workers/links/link.h"
+#include "workers/hosts/host_set.h"
 #include "workers/messages/message_codec.h"
 
 enum {
@@ -41,9 +41,8 @@ enum {
     MESSAGE(5, READY, ready, FIELD(INTEGER, execution))                                             \
     /* to all, often: lives, and has done so many steps of that execution. `digests`: of the */     \
     /* records of the execution `records_of` from `first_step` on, 8 bytes each, those not yet */   \
-    /* told; `microbatches`, `compute_ns`, `exposed_ns`: a cse_host_work; of a leader: the steps */ \
-    /* that others may release, and in `others` how far each host is: execution and steps done, */  \
-    /* 8 bytes each */                                                                              \
+    /* told; `microbatches` to `exposed_ns`: a cse_host_work; of a leader: the steps that others */ \
+    /* may release, and in `others` how far each host is: execution, steps done, 8 bytes each */    \
     MESSAGE(6, TURN, turn,                                                                          \
             FIELD(INTEGER, execution) FIELD(INTEGER, steps_done) FIELD(INTEGER, limit)              \
                 FIELD(INTEGER, records_of) FIELD(INTEGER, first_step) FIELD(INTEGER, microbatches)  \
@@ -56,8 +55,8 @@ enum {
                 FIELD(INTEGER, first_step) FIELD(INTEGER, ends) FIELD(BYTES, bounds))               \
     /* follower: the cut counts from its first step on */                                           \
     MESSAGE(8, CUT_KNOWN, cut_known, FIELD(INTEGER, number))                                        \
-    /* leader: these hosts (a mask) take no part any more */                                        \
-    MESSAGE(9, LOST, lost, FIELD(INTEGER, epoch) FIELD(INTEGER, hosts))                             \
+    /* leader: these hosts, a host_set.h, take no part any more */                                  \
+    MESSAGE(9, LOST, lost, FIELD(INTEGER, epoch) FIELD(BYTES, hosts))                               \
     /* leader: the run has ended so; follower: it cannot go on, for that reason */                  \
     MESSAGE(10, LEAVE, leave,                                                                       \
             FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)                        \
@@ -96,7 +95,7 @@ typedef struct cse_host_message {
 const char *cse_host_message_name(cse_host_message_kind kind);
 
 /* As cse_message_write and cse_message_read_fields. What is decoded is well-formed, and within the
- * limits of its fields: numbers are not negative, masks and bounds name at most CSE_MAX_HOSTS. */
+ * limits of its fields: numbers are not negative, sets and bounds name at most CSE_MAX_HOSTS. */
 cse_status cse_host_message_encode(const cse_host_message *message, cse_text *out);
 cse_status cse_host_message_decode(const void *bytes, size_t size, cse_host_message *message);
 

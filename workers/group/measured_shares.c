@@ -22,9 +22,10 @@ void cse_shares_note(cse_measured_shares *shares, int host, int64_t execution,
                      const cse_host_work *work)
 {
     cse_host_meter *meter = &shares->meters[host];
-    if (execution < meter->execution)
+    if (execution < meter->execution ||
+        (execution == meter->execution && work->microbatches < meter->newest.microbatches))
         return;
-    if (execution > meter->execution || work->microbatches < meter->newest.microbatches)
+    if (execution > meter->execution)
         meter->begin = (cse_host_work){ .microbatches = 0 };
     meter->execution = execution;
     meter->newest = *work;
@@ -106,17 +107,17 @@ static double exposed_link_s(const cse_measured_shares *shares, const cse_host_c
 
 /* ---- plans ---- */
 
-static bool make_options(const cse_measured_shares *shares, int microbatches, uint64_t present,
-                         cse_cut_options *options)
+static bool make_options(const cse_measured_shares *shares, int microbatches,
+                         const cse_host_set *present, cse_cut_options *options)
 {
     const double mean_s = mean_microbatch_s(shares);
     bool known = false;
     *options = (cse_cut_options){ .microbatches = microbatches,
                                   .host_count = shares->host_count,
-                                  .present = present,
+                                  .present = *present,
                                   .replicas = shares->replicas,
                                   .piece_bytes = 1 };
-    const int others = __builtin_popcountll(present) - 1;
+    const int others = cse_hosts_count(present) - 1;
     for (int h = 0; h < shares->host_count; h++) {
         const double own_s = shares->meters[h].microbatch_s;
         known = known || own_s > 0;
@@ -133,12 +134,12 @@ static bool wastes_a_host(const cse_cut_options *options, const cse_host_cut *cu
     double least_s = INFINITY;
     int hosts = 0;
     for (int h = 0; h < cut->host_count; h++)
-        if (options->present >> h & 1) {
+        if (cse_hosts_have(&options->present, h)) {
             least_s = fmin(least_s, options->microbatch_s[h]);
             hosts++;
         }
     for (int h = 0; hosts <= options->microbatches && h < cut->host_count; h++)
-        if ((options->present >> h & 1) && share_of(cut, h) == 0 &&
+        if (cse_hosts_have(&options->present, h) && share_of(cut, h) == 0 &&
             options->microbatch_s[h] < 4 * least_s)
             return true;
     return false;
@@ -159,8 +160,8 @@ static double plan(cse_cut_options *options, cse_host_cut *cut)
     return cse_host_cut_plan(options, cut);
 }
 
-void cse_shares_plan(const cse_measured_shares *shares, int microbatches, uint64_t present,
-                     cse_host_cut *cut)
+void cse_shares_plan(const cse_measured_shares *shares, int microbatches,
+                     const cse_host_set *present, cse_host_cut *cut)
 {
     cse_cut_options options;
     if (shares->even) {
@@ -176,13 +177,13 @@ static double least_seconds(const cse_cut_options *options)
 {
     double rate = 0;
     for (int h = 0; h < options->host_count; h++)
-        if (options->present >> h & 1)
+        if (cse_hosts_have(&options->present, h))
             rate += 1 / options->microbatch_s[h];
     return options->microbatches / rate / (options->replicas > 1 ? options->replicas : 1);
 }
 
-bool cse_shares_want_cut(cse_measured_shares *shares, const cse_host_cut *cut, uint64_t present,
-                         int64_t steps_done, int64_t now_ns)
+bool cse_shares_want_cut(cse_measured_shares *shares, const cse_host_cut *cut,
+                         const cse_host_set *present, int64_t steps_done, int64_t now_ns)
 {
     cse_cut_options options;
     cse_host_cut planned;
@@ -194,8 +195,7 @@ bool cse_shares_want_cut(cse_measured_shares *shares, const cse_host_cut *cut, u
     const int64_t steps = steps_done - shares->window_step;
     if (steps < 1 || now_ns - shares->window_ns < WINDOW_NS)
         return false;
-    const double average_share =
-        (double)cut->bounds[cut->host_count] / __builtin_popcountll(present);
+    const double average_share = (double)cut->bounds[cut->host_count] / cse_hosts_count(present);
     for (int h = 0; h < shares->host_count; h++)
         measure_host(&shares->meters[h], share_of(cut, h), average_share, steps, now_ns);
     const double link_s = exposed_link_s(shares, cut);
@@ -226,12 +226,13 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_s(const cse_measured_shares *shares, uint64_t present)
+/* Of the hosts that had a share. */
+static double median_s(const cse_measured_shares *shares, const cse_host_cut *cut)
 {
     double sorted[CSE_MAX_HOSTS];
     size_t count = 0;
     for (int h = 0; h < shares->host_count; h++)
-        if ((present >> h & 1) && shares->meters[h].microbatch_s > 0)
+        if (share_of(cut, h) > 0 && shares->meters[h].microbatch_s > 0)
             sorted[count++] = shares->meters[h].microbatch_s;
     qsort(sorted, count, sizeof *sorted, compare);
     /* Of two, the faster one. */
@@ -246,10 +247,10 @@ static int pieces_of(const cse_host_cut *cut)
     return pieces;
 }
 
-void cse_shares_tell(const cse_measured_shares *shares, const char *const *names, uint64_t present,
+void cse_shares_tell(const cse_measured_shares *shares, const char *const *names,
                      const cse_host_cut *before, const cse_host_cut *cut, cse_text *line)
 {
-    const double usual_s = median_s(shares, present);
+    const double usual_s = median_s(shares, before);
     int told = 0, changed = 0;
     cse_text_add(line,
                  "microbatches of a step, from step %lld on:", (long long)cut->first_step + 1);
@@ -262,7 +263,7 @@ void cse_shares_tell(const cse_measured_shares *shares, const char *const *names
             continue;
         cse_text_add(line, "%s host %s %d -> %d", told++ > 0 ? "," : "", names[h],
                      share_of(before, h), share_of(cut, h));
-        if ((present >> h & 1) && usual_s > 0 && own_s > SLOW * usual_s)
+        if (usual_s > 0 && own_s > SLOW * usual_s)
             cse_text_add(line, " (slow: %.3g ms for one, others %.3g ms)", 1e3 * own_s,
                          1e3 * usual_s);
     }

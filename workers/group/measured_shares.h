@@ -42,14 +42,14 @@ void cse_shares_note(cse_measured_shares *shares, int host, int64_t execution,
                      const cse_host_work *work);
 
 /* Whether a cut that is enough better than `cut` is found; to be asked often. */
-bool cse_shares_want_cut(cse_measured_shares *shares, const cse_host_cut *cut, uint64_t present,
-                         int64_t steps_done, int64_t now_ns);
+bool cse_shares_want_cut(cse_measured_shares *shares, const cse_host_cut *cut,
+                         const cse_host_set *present, int64_t steps_done, int64_t now_ns);
 
-void cse_shares_plan(const cse_measured_shares *shares, int microbatches, uint64_t present,
-                     cse_host_cut *cut);
+void cse_shares_plan(const cse_measured_shares *shares, int microbatches,
+                     const cse_host_set *present, cse_host_cut *cut);
 
 /* One line for the log: who is slow, whose shares change. */
-void cse_shares_tell(const cse_measured_shares *shares, const char *const *names, uint64_t present,
+void cse_shares_tell(const cse_measured_shares *shares, const char *const *names,
                      const cse_host_cut *before, const cse_host_cut *cut, cse_text *line);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct cse_members_io {
 typedef struct cse_members_options {
     const cse_members_io *io;
     int host, host_count, leader;
-    uint64_t absent; /* mask of places without a host */
+    cse_host_set absent; /* places without a host */
     int64_t epoch;
     int64_t lease_ns;
     int replicas;     /* of each host */
@@ -118,7 +118,7 @@ void cse_members_note_record(cse_members *members, int64_t step, uint64_t digest
 int cse_members_leader(const cse_members *members);
 int64_t cse_members_epoch(const cse_members *members);
 /* Hosts that take no part, those that never did among them. */
-uint64_t cse_members_lost(const cse_members *members);
+cse_host_set cse_members_lost(const cse_members *members);
 cse_member_state cse_members_state(const cse_members *members, int host);
 /* Whether its program is known to have ended. */
 bool cse_members_is_gone(const cse_members *members, int host);

@@ -124,10 +124,13 @@ static void send_lost(cse_members *m, int host)
 {
     cse_member *to = &m->members[host];
     cse_host_message lost = { .kind = CSE_HOST_LOST };
+    const cse_host_set hosts = cse_members_lost(m);
+    unsigned char bytes[CSE_HOST_SET_BYTES];
     if (to->sent_epoch >= m->epoch)
         return;
     lost.lost.epoch = m->epoch;
-    lost.lost.hosts = (int64_t)cse_members_lost(m);
+    cse_hosts_encode(&hosts, bytes);
+    lost.lost.hosts = (cse_message_bytes){ bytes, sizeof bytes };
     if (cse_members_send(m, host, &lost) == CSE_OK)
         to->sent_epoch = m->epoch;
 }

@@ -26,7 +26,7 @@ cse_members *cse_members_new(const cse_members_options *options, int64_t now_ns)
     m->ticked_ns = now_ns;
     for (int h = 0; h < options->host_count; h++) {
         cse_member *one = &m->members[h];
-        one->state = options->absent >> h & 1 ? CSE_MEMBER_ABSENT : CSE_MEMBER_EXPECTED;
+        one->state = cse_hosts_have(&options->absent, h) ? CSE_MEMBER_ABSENT : CSE_MEMBER_EXPECTED;
         one->heard_ns = now_ns;
         one->steps_done = -1;
         one->sent_bytes = -1;
@@ -267,12 +267,13 @@ void cse_members_note_work(cse_members *m, const cse_host_work *work)
 
 /* ---- cuts ---- */
 
-static uint64_t present(const cse_members *m)
+static cse_host_set present(const cse_members *m)
 {
-    uint64_t mask = 0;
+    cse_host_set set = { { 0 } };
     for (int h = 0; h < m->options.host_count; h++)
-        mask |= (uint64_t)(m->members[h].state == CSE_MEMBER_PRESENT) << h;
-    return mask;
+        if (m->members[h].state == CSE_MEMBER_PRESENT)
+            cse_hosts_add(&set, h);
+    return set;
 }
 
 static void tell_cut(const cse_members *m, const cse_host_cut *before)
@@ -282,7 +283,7 @@ static void tell_cut(const cse_members *m, const cse_host_cut *before)
         m->options.names == NULL ||
         memcmp(before->bounds, m->newest.cut.bounds, sizeof before->bounds) == 0)
         return;
-    cse_shares_tell(&m->shares, m->options.names, present(m), before, &m->newest.cut, &line);
+    cse_shares_tell(&m->shares, m->options.names, before, &m->newest.cut, &line);
     cse_log_line(CSE_LOG_INFO, "%s", line.data);
     cse_text_clear(&line);
 }
@@ -290,7 +291,8 @@ static void tell_cut(const cse_members *m, const cse_host_cut *before)
 static void make_cut(cse_members *m, int64_t first_step)
 {
     m->newest = (cse_numbered_cut){ .number = ++m->cut_count, .execution = m->execution.number };
-    cse_shares_plan(&m->shares, m->execution.microbatches, present(m), &m->newest.cut);
+    const cse_host_set hosts = present(m);
+    cse_shares_plan(&m->shares, m->execution.microbatches, &hosts, &m->newest.cut);
     m->newest.cut.first_step = first_step;
     m->wants_cut = false;
     if (!m->wants_end)
@@ -313,8 +315,9 @@ static bool is_cut_pending(const cse_members *m)
 /* The cut of an execution that is to end stays. */
 static void look_at_shares(cse_members *m)
 {
+    const cse_host_set hosts = present(m);
     if (m->executes && !m->newest.ends && !is_cut_pending(m) &&
-        cse_shares_want_cut(&m->shares, &m->newest.cut, present(m), m->steps_done, m->ticked_ns))
+        cse_shares_want_cut(&m->shares, &m->newest.cut, &hosts, m->steps_done, m->ticked_ns))
         m->wants_cut = true;
 }
 
@@ -471,7 +474,8 @@ static cse_status take_as_leader(cse_members *m, int host, const cse_host_messag
     }
     switch (message->kind) {
     case CSE_HOST_READY:
-        one->ready = message->ready.execution;
+        if (message->ready.execution > one->ready)
+            one->ready = message->ready.execution;
         return CSE_OK;
     case CSE_HOST_TURN:
         take_turn(m, host, message);
@@ -490,8 +494,9 @@ static cse_status take_as_leader(cse_members *m, int host, const cse_host_messag
 
 static void take_lost(cse_members *m, const cse_host_message *message)
 {
+    const cse_host_set lost = cse_hosts_decode(message->lost.hosts.data);
     for (int h = 0; h < m->options.host_count; h++)
-        if (h != m->options.host && (uint64_t)message->lost.hosts >> h & 1)
+        if (h != m->options.host && cse_hosts_have(&lost, h))
             m->members[h].state = CSE_MEMBER_LOST;
     m->epoch = message->lost.epoch;
 }
@@ -584,12 +589,13 @@ int64_t cse_members_epoch(const cse_members *m)
     return m->epoch;
 }
 
-uint64_t cse_members_lost(const cse_members *m)
+cse_host_set cse_members_lost(const cse_members *m)
 {
-    uint64_t mask = 0;
+    cse_host_set set = { { 0 } };
     for (int h = 0; h < m->options.host_count; h++)
-        mask |= (uint64_t)!cse_members_counts(m, h) << h;
-    return mask;
+        if (!cse_members_counts(m, h))
+            cse_hosts_add(&set, h);
+    return set;
 }
 
 cse_member_state cse_members_state(const cse_members *m, int host)

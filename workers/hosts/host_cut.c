@@ -5,13 +5,14 @@
 
 #include "workers/hosts/reduction_tree.h"
 
-void cse_host_cut_even(int microbatches, int host_count, uint64_t present, cse_host_cut *cut)
+void cse_host_cut_even(int microbatches, int host_count, const cse_host_set *present,
+                       cse_host_cut *cut)
 {
-    const int shares = __builtin_popcountll(present);
+    const int shares = cse_hosts_count(present);
     assert(microbatches >= 1 && host_count >= 1 && host_count <= CSE_MAX_HOSTS && shares >= 1);
     *cut = (cse_host_cut){ .host_count = host_count };
     for (int h = 0, share = 0; h < host_count; h++) {
-        share += (int)(present >> h & 1);
+        share += cse_hosts_have(present, h);
         cut->bounds[h + 1] = (int32_t)((int64_t)microbatches * share / shares);
     }
     assert(cut->bounds[host_count] == microbatches);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "csengine/status.h"
-#include "workers/links/link.h"
+#include "workers/hosts/host_set.h"
 
 typedef struct cse_host_cut {
     int64_t first_step; /* the first step that is cut this way */
@@ -20,9 +20,10 @@ typedef struct cse_host_cut {
     int32_t bounds[CSE_MAX_HOSTS + 1];
 } cse_host_cut;
 
-/* Equal shares (as far as the number allows) for the hosts of the mask `present`, in the order of
+/* Equal shares (as far as the number allows) for the hosts of `present`, in the order of
  * their numbers; the others get none. */
-void cse_host_cut_even(int microbatches, int host_count, uint64_t present, cse_host_cut *cut);
+void cse_host_cut_even(int microbatches, int host_count, const cse_host_set *present,
+                       cse_host_cut *cut);
 
 /* Host that has the microbatch. */
 int cse_host_cut_of(const cse_host_cut *cut, int microbatch);

@@ -64,7 +64,7 @@ static cse_status add_host(void *self, const char *name)
     if (earlier >= 0)
         return wrong(b->source, b->line, name, "the host is in the list twice");
     if (list->count == CSE_MAX_HOSTS)
-        return wrong(b->source, b->line, name, "the list has more than 64 hosts");
+        return wrong(b->source, b->line, name, "the list has more than 256 hosts");
     cse_host_entry *entry = &list->hosts[list->count++];
     *entry = (cse_host_entry){ .port = b->port, .slots = b->slots };
     if (b->repeated_slots && entry->slots == 0)

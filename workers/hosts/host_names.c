@@ -162,7 +162,7 @@ cse_status cse_host_names_expand(const char *text, const char *source,
     CSE_TRY(read_pattern(&p));
     const long count = name_count(&p);
     if (count > CSE_MAX_HOSTS)
-        return wrong(&p, text, "it has more hosts than the 64 that are accepted");
+        return wrong(&p, text, "it has more hosts than the 256 that are accepted");
     for (long i = 0; i < count; i++) {
         char name[CSE_HOST_NAME_BYTES];
         if (!write_name(&p, i, name, sizeof name))

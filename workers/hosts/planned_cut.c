@@ -61,10 +61,10 @@ static double compute_seconds(const cse_cut_options *options, int host, int shar
 
 double cse_host_piece_seconds(const cse_cut_options *options)
 {
-    const int others = __builtin_popcountll(options->present) - 1;
+    const int others = cse_hosts_count(&options->present) - 1;
     double slowest = INFINITY;
     for (int host = 0; host < options->host_count; host++)
-        if ((options->present >> host & 1) != 0 && options->bytes_per_s[host] > 0)
+        if (cse_hosts_have(&options->present, host) && options->bytes_per_s[host] > 0)
             slowest = fmin(slowest, options->bytes_per_s[host]);
     return others * options->piece_bytes / slowest;
 }
@@ -111,7 +111,7 @@ static void cut_by_speed(const programming *p, int multiple, cse_host_cut *cut)
         all += 1 / options->microbatch_s[p->hosts[i]];
     *cut = (cse_host_cut){ .host_count = options->host_count };
     for (int host = 0; host < options->host_count; host++) {
-        if ((options->present >> host & 1) != 0)
+        if (cse_hosts_have(&options->present, host))
             sum += 1 / options->microbatch_s[host];
         int bound = (int)lrint(options->microbatches * (sum / all) / multiple) * multiple;
         bound = bound < options->microbatches ? bound : options->microbatches;
@@ -380,7 +380,7 @@ static void read_cut(const programming *p, cse_host_cut *cut)
     }
     *cut = (cse_host_cut){ .host_count = p->options->host_count };
     for (int host = 0; host < cut->host_count; host++) {
-        const bool present = (p->options->present >> host & 1) != 0;
+        const bool present = cse_hosts_have(&p->options->present, host);
         const int end = ends[host] == p->points ? p->options->microbatches : ends[host] * p->unit;
         cut->bounds[host + 1] = present ? end : cut->bounds[host];
     }
@@ -432,7 +432,7 @@ double cse_host_cut_plan(const cse_cut_options *options, cse_host_cut *cut)
     programming p = { .options = options, .piece_s = cse_host_piece_seconds(options) };
     assert(options->microbatches >= 1 && options->host_count <= CSE_MAX_HOSTS);
     for (int host = 0; host < options->host_count; host++)
-        if ((options->present >> host & 1) != 0)
+        if (cse_hosts_have(&options->present, host))
             p.hosts[p.count++] = host;
     assert(p.count >= 1);
     const int most = options->microbatches < MOST_POINTS ? options->microbatches : MOST_POINTS;

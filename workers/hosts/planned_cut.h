@@ -27,7 +27,7 @@
 
 typedef struct cse_cut_options {
     int microbatches, host_count;
-    uint64_t present;                   /* hosts that get microbatches, where it is of use */
+    cse_host_set present;               /* hosts that get microbatches, where it is of use */
     int replicas;                       /* of each host; 0 counts as 1 */
     double microbatch_s[CSE_MAX_HOSTS]; /* of one replica; above 0 for those that are present */
     double bytes_per_s[CSE_MAX_HOSTS];  /* in each direction; 0: sending takes no time */

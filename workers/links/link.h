@@ -19,7 +19,7 @@
 #include "csengine/status.h"
 
 enum {
-    CSE_MAX_HOSTS = 64,
+    CSE_MAX_HOSTS = 256,
     CSE_HOST_LINK_KEY_BYTES = 32,
     CSE_HOST_LINK_ADDRESS_BYTES = 128,
     CSE_HOST_LINK_MAX_BYTES = 4 << 20, /* of one frame */

@@ -181,7 +181,8 @@ static void begin_exchange(cse_mover *mover, bool sharded)
  * long as this cut counts. */
 static void look_for_losses(cse_mover *mover)
 {
-    if (!mover->sharded || !(cse_arena_lost(mover->cluster) & mover->owners))
+    const cse_host_set lost = cse_arena_lost(mover->cluster);
+    if (!mover->sharded || !cse_hosts_meet(&lost, &mover->owners))
         return;
     for (int h = 0; h < mover->cluster->head->host_count; h++)
         cse_mover_give_back(mover, h);
@@ -217,7 +218,7 @@ static void enter_step(cse_mover *mover, int64_t step)
 static bool awaits(const cse_mover *mover, int host)
 {
     const cse_arena_hosts *hosts = mover->cluster->hosts;
-    return host != mover->cluster->head->host && !(cse_arena_lost(mover->cluster) >> host & 1) &&
+    return host != mover->cluster->head->host && !cse_arena_is_lost(mover->cluster, host) &&
            mover->peers[host].have <= mover->step &&
            atomic_load(&hosts->hosts[host].steps_done) <= mover->step;
 }
@@ -289,11 +290,11 @@ static void note_traffic(cse_mover *mover)
 static void serve(cse_mover *mover)
 {
     const cse_arena_head *head = mover->cluster->head;
-    const uint64_t lost = cse_arena_lost(mover->cluster);
+    const cse_host_set lost = cse_arena_lost(mover->cluster);
     for (int h = 0; h < head->host_count; h++) {
         if (h == head->host)
             continue;
-        if (lost >> h & 1) {
+        if (cse_hosts_have(&lost, h)) {
             cse_mover_give_back(mover, h);
             continue;
         }

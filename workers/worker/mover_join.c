@@ -17,7 +17,7 @@ static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
 
 static bool is_owner(const cse_mover *mover, int host)
 {
-    return host != mover->cluster->head->host && (mover->owners >> host & 1);
+    return host != mover->cluster->head->host && cse_hosts_have(&mover->owners, host);
 }
 
 /* Whether all of the own shard is here. */
@@ -40,7 +40,7 @@ static void join_shard(cse_mover *mover)
     cse_segments segments = mover->cluster->segments;
     int64_t shard[2];
     segments.step = mover->step;
-    cse_shard_of(mover->owners, head->host, cse_mover_elements(mover), shard);
+    cse_shard_of(&mover->owners, head->host, cse_mover_elements(mover), shard);
     cse_join_plan(&mover->work->join, cse_tree_root(head->microbatches), partial_sum_of, mover);
     mover->wire_step = -1;
     for (int64_t at = shard[0]; at < shard[1]; at += mover->frame_elements) {
@@ -61,7 +61,7 @@ static bool all_shards_are_there(const cse_mover *mover)
     for (int h = 0; h < mover->cut->host_count; h++)
         if (is_owner(mover, h) && mover->peers[h].receives.part != CSE_FRAMES_END)
             return false;
-    return mover->joined || !(mover->owners >> mover->cluster->head->host & 1);
+    return mover->joined || !cse_hosts_have(&mover->owners, mover->cluster->head->host);
 }
 
 /* Counts are added up in any order. */
@@ -108,7 +108,8 @@ void cse_mover_join(cse_mover *mover)
         mover->joined = true; /* by a mover before, perhaps; others may still need it */
         return;
     }
-    if (!mover->joined && (mover->owners >> mover->cluster->head->host & 1) && can_join(mover))
+    if (!mover->joined && cse_hosts_have(&mover->owners, mover->cluster->head->host) &&
+        can_join(mover))
         join_shard(mover);
     if (all_shards_are_there(mover))
         publish_root(mover);

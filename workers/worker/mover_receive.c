@@ -164,7 +164,7 @@ void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, s
             cse_mover_rewind(mover, host);
         return;
     }
-    if (cse_arena_lost(mover->cluster) >> host & 1)
+    if (cse_arena_is_lost(mover->cluster, host))
         refuse(mover, host);
     else if (frame.step > mover->step)
         keep_early(mover, host, bytes, size);

@@ -19,12 +19,12 @@ cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to)
         .values = { 0, cse_mover_elements(mover) },
         .statistics =
             cse_arena_takes_statistics(mover->cluster, mover->step) ? head->statistics_bytes : 0,
-        .joins = mover->sharded && (mover->owners >> from & 1),
+        .joins = mover->sharded && cse_hosts_have(&mover->owners, from),
     };
     if (mover->sharded)
-        cse_shard_of(mover->owners, to, cse_mover_elements(mover), stream.values);
+        cse_shard_of(&mover->owners, to, cse_mover_elements(mover), stream.values);
     if (stream.joins)
-        cse_shard_of(mover->owners, from, cse_mover_elements(mover), stream.joined);
+        cse_shard_of(&mover->owners, from, cse_mover_elements(mover), stream.joined);
     return stream;
 }
 

@@ -32,7 +32,7 @@ typedef struct cse_mover {
 
     int64_t step; /* -1: none yet */
     const cse_host_cut *cut;
-    uint64_t owners;             /* of shards; see shards.h */
+    cse_host_set owners;         /* of shards; see shards.h */
     bool sharded;                /* this step's sums are joined in shards */
     bool joined;                 /* the own shard lies in the root's place */
     cse_tree_node *own, *theirs; /* pieces of this host; of another one, for a moment */

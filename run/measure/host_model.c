@@ -123,13 +123,23 @@ static bool node_cut(int microbatches, int hosts, int working, cse_host_cut *cut
     return true;
 }
 
+/* All numbers up to 64 working hosts; above, so many that the work stays bounded. */
+static bool is_tried(int working, int most)
+{
+    return most <= 64 || (working & (working - 1)) == 0 || (most - working) % (most / 32) == 0;
+}
+
 /* Hosts are alike, so only their number has to be tried: with the cut that is best when a host may
  * be idle, and with those in which none is. */
 static double find_cut(const cse_host_profile *profile, const cse_host_plan_options *options,
                        cse_host_plan *plan)
 {
     search s = { profile, options, INFINITY, plan };
-    for (int working = 1; working <= options->hosts; working++) {
+    const int most =
+        options->hosts < profile->microbatches ? options->hosts : (int)profile->microbatches;
+    for (int working = 1; working <= most; working++) {
+        if (!is_tried(working, most))
+            continue;
         const cse_cut_options cut = cut_options(profile, options, working);
         cse_host_cut tried;
         cse_host_cut_plan(&cut, &tried);

@@ -6,8 +6,8 @@
  * its metadata: {"__metadata__": {"sample_count": "1000"}}. An answer may depend on the request
  * alone: several programs answer for one run, and one that was killed is started again.
  *
- * With sample_count and streams that first request is not made: a process that only has to know what
- * a sample is (the coordinator) then starts no program. */
+ * With sample_count and streams that first request is not made: a process that only has to know
+ * what a sample is (the coordinator) then starts no program. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
 #include "engine/config/settings.h"
-#include "engine/trace/trace.h"
 #include "engine/weights/open.h"
 #include "run/callbacks/callbacks.h"
 #include "run/job/hints.h"

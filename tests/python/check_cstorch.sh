@@ -1,6 +1,6 @@
 #!/bin/sh
-# PyTorch programs on the engine: operations, training loops and refusals beside PyTorch. They need a
-# Python that has it: CSE_TORCH_PYTHON.
+# PyTorch programs on the engine: operations, training loops and refusals beside PyTorch. They need
+# a Python that has it: CSE_TORCH_PYTHON.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=${CSE_TORCH_PYTHON:-${PYTHON:-python3}}

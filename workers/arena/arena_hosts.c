@@ -48,7 +48,7 @@ void cse_cluster_note_host(cse_cluster *cluster, int host, int64_t steps_done)
 
 int64_t cse_cluster_exposed_ns(const cse_cluster *cluster)
 {
-    return atomic_load(&cluster->hosts->exposed_ns);
+    return cluster->hosts != NULL ? atomic_load(&cluster->hosts->exposed_ns) : 0;
 }
 
 cse_host_traffic cse_cluster_traffic(const cse_cluster *cluster, int host)

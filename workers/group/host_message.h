@@ -19,51 +19,51 @@ enum {
 };
 
 /* MESSAGE(number on the wire, name of the kind, name of the union member, FIELD(type, name)...) */
-#define CSE_HOST_MESSAGE_TABLE(MESSAGE, FIELD)                                                      \
-    /* follower, on each connection: who it is; `process` differs for each start of its program */  \
-    MESSAGE(1, HELLO, hello,                                                                        \
-            FIELD(INTEGER, process) FIELD(TEXT, build) FIELD(TEXT, instruction_set)                 \
-                FIELD(TEXT, kernels) FIELD(TEXT, deterministic) FIELD(TEXT, mover))                 \
-    /* leader: does not take part (any more), and ends */                                           \
-    MESSAGE(2, REFUSED, refused, FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason))  \
-    /* leader: what is trained. `hosts`, `movers`: of each host, a line each. A checkpoint of */    \
-    /* `file_bytes` follows (0: the states are those of the seed) whose meaning `loading` says, */  \
-    /* as a cse_job_loading. Validations are those that were done before, a line each. */           \
-    MESSAGE(3, JOB, job,                                                                            \
-            FIELD(INTEGER, epoch) FIELD(INTEGER, generation) FIELD(TEXT, configuration)             \
-                FIELD(TEXT, directory) FIELD(TEXT, model_dir) FIELD(TEXT, hosts)                    \
-                    FIELD(TEXT, movers) FIELD(INTEGER, loading) FIELD(INTEGER, run_start)           \
-                        FIELD(INTEGER, owes_validation) FIELD(INTEGER, file_bytes)                  \
-                            FIELD(TEXT, validations))                                               \
-    /* leader: the next part of that file */                                                        \
-    MESSAGE(4, FILE, file, FIELD(INTEGER, offset) FIELD(BYTES, bytes))                              \
-    /* follower: stands before the first step of that execution */                                  \
-    MESSAGE(5, READY, ready, FIELD(INTEGER, execution))                                             \
-    /* to all, often: lives, and has done so many steps of that execution. `digests`: of the */     \
-    /* records of the execution `records_of` from `first_step` on, 8 bytes each, those not yet */   \
-    /* told; `microbatches` to `exposed_ns`: a cse_host_work; of a leader: the steps that others */ \
-    /* may release, and in `others` how far each host is: execution, steps done, 8 bytes each */    \
-    MESSAGE(6, TURN, turn,                                                                          \
-            FIELD(INTEGER, execution) FIELD(INTEGER, steps_done) FIELD(INTEGER, limit)              \
-                FIELD(INTEGER, records_of) FIELD(INTEGER, first_step) FIELD(INTEGER, microbatches)  \
-                    FIELD(INTEGER, compute_ns) FIELD(INTEGER, exposed_ns) FIELD(BYTES, digests)     \
-                        FIELD(BYTES, others))                                                       \
-    /* leader: who computes what from first_step of that execution on; `bounds` of host_cut.h, */   \
-    /* 4 bytes each. `number` counts the cuts. `ends`: the execution ends there. */                 \
-    MESSAGE(7, CUT, cut,                                                                            \
-            FIELD(INTEGER, epoch) FIELD(INTEGER, number) FIELD(INTEGER, execution)                  \
-                FIELD(INTEGER, first_step) FIELD(INTEGER, ends) FIELD(BYTES, bounds))               \
-    /* follower: the cut counts from its first step on */                                           \
-    MESSAGE(8, CUT_KNOWN, cut_known, FIELD(INTEGER, number))                                        \
-    /* leader: these hosts, a host_set.h, take no part any more */                                  \
-    MESSAGE(9, LOST, lost, FIELD(INTEGER, epoch) FIELD(BYTES, hosts))                               \
-    /* leader: the run has ended so; follower: it cannot go on, for that reason */                  \
-    MESSAGE(10, LEAVE, leave,                                                                       \
-            FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)                        \
-                FIELD(TEXT, weights_digest))                                                        \
-    /* follower: one line for the log, level as cse_log_level */                                    \
-    MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                  \
-    /* follower, twice a second: what its processes do, as the JSON of a topology report */         \
+#define CSE_HOST_MESSAGE_TABLE(MESSAGE, FIELD)                                                     \
+    /* follower, on each connection: who it is; `process` differs for each start of its program */ \
+    MESSAGE(1, HELLO, hello,                                                                       \
+            FIELD(INTEGER, process) FIELD(TEXT, build) FIELD(TEXT, instruction_set)                \
+                FIELD(TEXT, kernels) FIELD(TEXT, deterministic) FIELD(TEXT, mover))                \
+    /* leader: does not take part (any more), and ends */                                          \
+    MESSAGE(2, REFUSED, refused, FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)) \
+    /* leader: what is trained. `hosts`, `movers`: of each host, a line each. A checkpoint of */   \
+    /* `file_bytes` follows (0: the states are those of the seed) whose meaning `loading` says, */ \
+    /* as a cse_job_loading. Validations are those that were done before, a line each. */          \
+    MESSAGE(3, JOB, job,                                                                           \
+            FIELD(INTEGER, epoch) FIELD(INTEGER, generation) FIELD(TEXT, configuration)            \
+                FIELD(TEXT, directory) FIELD(TEXT, model_dir) FIELD(TEXT, hosts)                   \
+                    FIELD(TEXT, movers) FIELD(INTEGER, loading) FIELD(INTEGER, run_start)          \
+                        FIELD(INTEGER, owes_validation) FIELD(INTEGER, file_bytes)                 \
+                            FIELD(TEXT, validations))                                              \
+    /* leader: the next part of that file */                                                       \
+    MESSAGE(4, FILE, file, FIELD(INTEGER, offset) FIELD(BYTES, bytes))                             \
+    /* follower: stands before the first step of that execution */                                 \
+    MESSAGE(5, READY, ready, FIELD(INTEGER, execution))                                            \
+    /* to all, often: lives, and has done so many steps of that execution. `digests`: of the */    \
+    /* records of the execution `records_of` from `first_step` on, 8 bytes each, those not yet */  \
+    /* told; `microbatches` to `exposed_ns`: a cse_host_work; of a leader: which steps others */   \
+    /* may release, and in `others` how far each host is: execution, steps done, 8 bytes each */   \
+    MESSAGE(6, TURN, turn,                                                                         \
+            FIELD(INTEGER, execution) FIELD(INTEGER, steps_done) FIELD(INTEGER, limit)             \
+                FIELD(INTEGER, records_of) FIELD(INTEGER, first_step) FIELD(INTEGER, microbatches) \
+                    FIELD(INTEGER, compute_ns) FIELD(INTEGER, exposed_ns) FIELD(BYTES, digests)    \
+                        FIELD(BYTES, others))                                                      \
+    /* leader: who computes what from first_step of that execution on; `bounds` of host_cut.h, */  \
+    /* 4 bytes each. `number` counts the cuts. `ends`: the execution ends there. */                \
+    MESSAGE(7, CUT, cut,                                                                           \
+            FIELD(INTEGER, epoch) FIELD(INTEGER, number) FIELD(INTEGER, execution)                 \
+                FIELD(INTEGER, first_step) FIELD(INTEGER, ends) FIELD(BYTES, bounds))              \
+    /* follower: the cut counts from its first step on */                                          \
+    MESSAGE(8, CUT_KNOWN, cut_known, FIELD(INTEGER, number))                                       \
+    /* leader: these hosts, a host_set.h, take no part any more */                                 \
+    MESSAGE(9, LOST, lost, FIELD(INTEGER, epoch) FIELD(BYTES, hosts))                              \
+    /* leader: the run has ended so; follower: it cannot go on, for that reason */                 \
+    MESSAGE(10, LEAVE, leave,                                                                      \
+            FIELD(INTEGER, epoch) FIELD(INTEGER, status) FIELD(TEXT, reason)                       \
+                FIELD(TEXT, weights_digest))                                                       \
+    /* follower: one line for the log, level as cse_log_level */                                   \
+    MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                 \
+    /* follower, twice a second: what its processes do, as the JSON of a topology report */        \
     MESSAGE(12, REPORT, report, FIELD(TEXT, json))
 
 #define CSE_HOST_MESSAGE_NO_FIELD(type, name)

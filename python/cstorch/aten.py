@@ -11,7 +11,7 @@ import torch
 from csengine.library import ffi, lib
 from cstorch import calls, messages
 from cstorch.calls import binary, operand, unary, wrap
-from cstorch.traced import Traced, View, is_traced, refuse_value
+from cstorch.traced import View, is_traced, refuse_value
 
 RULES = {}
 _found = {}
@@ -998,5 +998,3 @@ def is_known(name):
     """Whether there is a rule for an operation by its base name."""
     return any(n.split(".")[0] == name for n in RULES)
 
-
-_ = Traced

@@ -2,8 +2,10 @@
 import json
 import os
 
+import numpy
 import torch
 
+from csengine.checkpoints import Checkpoint
 from csengine.library import check, ffi, lib
 from cstorch import calls
 from cstorch import session as session_module
@@ -145,39 +147,18 @@ def save(obj, checkpoint_file, **_):
 
 
 class _Reader:
+    """Rebuilds what save() described, of a csengine.Checkpoint."""
+
     def __init__(self, path):
         self.path = os.fspath(path)
-        self.saved = _open(path)
-        self.entries = {}
-        for index in range(lib.cse_saved_count(self.saved[0])):
-            entry = lib.cse_saved_at(self.saved[0], index)
-            self.entries[ffi.string(entry.key).decode()] = (
-                entry.kind, tuple(entry.shape.dims[i] for i in range(entry.shape.rank)),
-                entry.dtype)
+        self.entries = Checkpoint(path)
 
     def close(self):
-        lib.cse_saved_close(self.saved)
+        self.entries.close()
 
     def value(self, key):
-        kind, shape, dtype = self.entries[key]
-        name = key.encode()
-        if kind == lib.CSE_SAVED_INTEGER:
-            found = ffi.new("int64_t *")
-            check(lib.cse_saved_integer(self.saved[0], name, found))
-            return found[0]
-        if kind == lib.CSE_SAVED_NUMBER:
-            found = ffi.new("double *")
-            check(lib.cse_saved_number(self.saved[0], name, found))
-            return found[0]
-        if kind == lib.CSE_SAVED_TEXT:
-            found = ffi.new("char **")
-            check(lib.cse_saved_text(self.saved[0], name, found))
-            return ffi.string(found[0]).decode()
-        tensor = torch.empty(shape, dtype=calls.TORCH_DTYPES[dtype])
-        if tensor.numel():
-            check(lib.cse_saved_read(self.saved[0], name, 0, tensor.numel(),
-                                     ffi.cast("void *", tensor.data_ptr())))
-        return tensor
+        found = self.entries[key]
+        return torch.from_numpy(found) if isinstance(found, numpy.ndarray) else found
 
     def build(self, described, key):
         if described is None:
@@ -207,9 +188,6 @@ class _Reader:
                 result.setdefault(top, Part(top, self.path, top))
             else:
                 result[key] = self.value(key)
-        step = ffi.new("int64_t *")
-        if lib.cse_saved_integer(self.saved[0], b"global_step", step) == lib.CSE_OK:
-            result["global_step"] = step[0]
         return result
 
 

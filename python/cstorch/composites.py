@@ -583,7 +583,7 @@ def _refusal(name):
 
 for _name in ("item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__",
               "__array__", "__contains__", "nonzero", "unique", "__complex__", "data_ptr",
-              "__iter__" if False else "storage"):
+              "storage"):
     _function = getattr(torch.Tensor, _name, None)
     if _function is not None:
         RULES[_function] = _refusal("." + _name + "()" if not _name.startswith("__")

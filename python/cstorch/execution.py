@@ -5,7 +5,6 @@ pass gets the same values of the step to hold, and closures are called with real
 in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
 """
 import functools
-import gc
 import json
 
 import torch
@@ -401,7 +400,6 @@ def csengine_trace_step(step, self):
 
 @ffi.def_extern()
 def csengine_trace_backward(self, request):
-    from cstorch import composites
     try:
         ffi.from_handle(self)(request)
     except BaseException as error:  # noqa: B902 - it goes on in the caller
@@ -409,12 +407,9 @@ def csengine_trace_backward(self, request):
         if execution is not None and execution.error is None:
             execution.error = error
         lib.cse_item(request.outputs[0])
-    del composites
 
 
 @ffi.def_extern()
 def csengine_choose_elements(self, request):
     ffi.from_handle(self)(request)
 
-
-_ = gc

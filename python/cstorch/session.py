@@ -3,7 +3,6 @@
 There is one in a process, as in the engine. The engine's session is opened when it is first needed,
 so that configure may be called at any time before.
 """
-import collections
 import dataclasses
 import json
 import os
@@ -257,4 +256,3 @@ def reset_after_fork():
 
 
 os.register_at_fork(after_in_child=reset_after_fork)
-Output = collections.namedtuple("Output", "handle dtype")

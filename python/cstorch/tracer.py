@@ -17,10 +17,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
-from csengine.library import ffi, lib
+from csengine.library import lib
 from cstorch import aten, calls, composites, messages
 from cstorch import traced as traced_module
-from cstorch.traced import Traced, is_traced
+from cstorch.traced import Traced
 
 # Names that Python functions of PyTorch ask whether an argument overrides them.
 _ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
@@ -310,10 +310,3 @@ class Tracer:
             lib.cse_assign(shadow.state.handle,
                            calls.cast_handle(handle, shadow.state.tensor.dtype))
 
-
-def is_mine(value):
-    """Whether a value belongs to the step that is traced now."""
-    return is_traced(value) and traced_module.active is not None and value.output is None
-
-
-NULL = ffi.NULL

@@ -90,7 +90,7 @@ FUNCTIONS = {
     "unbind": lambda x: x.unbind(0)[3], "flip": lambda x: x.flip(0), "roll": lambda x: x.roll(1, 0),
     "roll_flat": lambda x: x.roll(3), "tril": torch.tril, "triu": lambda x: torch.triu(x, 1),
     "pad": lambda x: F.pad(x, (1, 2)), "movedim": lambda x: x.view(3, 2, 4).movedim(0, -1),
-    "scatter_add": lambda x: torch.zeros(6, 4).scatter_add(1, INDEX, x[:, :3]) if False else x,
+    "scatter_add": lambda x: (x * 0).scatter_add(1, INDEX[:, :3] * 0 + torch.arange(3), x[:, :3]),
     "unflatten": lambda x: x.unflatten(0, (2, 3)), "diag_mask": lambda x: x * torch.eye(6, 4),
     "written_slice": written_slice, "written_view": written_view, "written_strided": written_strided,
     "inplace": lambda x: (x * 1).add_(1).mul_(2).clamp_(-1, 3), "copy": lambda x: torch.zeros_like(x).copy_(x),

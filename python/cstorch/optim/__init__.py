@@ -1,7 +1,4 @@
 """Optimizers: the engine's by their names, and a base class for those of a program."""
-import json
-import re
-
 from cstorch.optim import lr_scheduler, scheduler, weight_decay_scheduler
 from cstorch.optim.builtin import (ASGD, SGD, SM3, Adadelta, Adafactor, Adagrad, Adam, AdamBase,
                                    Adamax, AdamW, Lamb, Lion, NAdam, RAdam, RMSprop, Rprop)
@@ -52,5 +49,3 @@ def convert(optimizer):
     more = {} if name == "SGD" else {"eps_added_to": "corrected"}
     return _OPTIMIZERS[name](groups, **more)
 
-
-_ = (json, re)

@@ -3,5 +3,6 @@
 # server.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
-make_package "${PYTHON:-python3}"
-"${PYTHON:-python3}" "$tree/tests/python/test_runs.py"
+python=$(python_with 'cffi, numpy') || skip 'no Python has cffi and numpy'
+make_package "$python"
+"$python" "$tree/tests/python/test_runs.py"

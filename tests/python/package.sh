@@ -12,8 +12,15 @@ skip() {
     exit 77
 }
 
+# The first Python that has the modules; the first one in PATH may not be Debian's.
+python_with() { # modules
+    for one in "${CSE_TORCH_PYTHON:-}" "${PYTHON:-}" python3 /usr/bin/python3; do
+        [ -n "$one" ] && "$one" -c "import $1" 2>/dev/null && echo "$one" && return
+    done
+    return 1
+}
+
 make_package() { # python
-    "$1" -c 'import cffi, numpy' 2>/dev/null || skip "$1 has no cffi or no numpy"
     "$1" -c 'import sysconfig, os, sys
 sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' ||
         skip "the headers of $1 are missing"

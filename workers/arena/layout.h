@@ -88,7 +88,7 @@ typedef struct cse_slot {
     char failure[CSE_FAILURE_TEXT_BYTES];
     /* Spans of the sampled step; no result depends on them. */
     _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */
-    _Atomic int64_t position; /* 1 + that of the microbatch filled or computed last; 0: none */
+    _Atomic int64_t position;    /* 1 + that of the microbatch filled or computed last; 0: none */
     _Atomic int64_t bad_records; /* samples that its processes have replaced */
     _Atomic int32_t span_count;
     cse_work_span spans[CSE_MOST_SPANS];

@@ -92,7 +92,7 @@ refused() { # words arguments...
     grep -q -- "$words" "$work/err" || fail "$*: $(cat "$work/err")"
 }
 for hosts in 0 65 1..65 4..2 1, a 1..2x ''; do
-    refused 'accepted: numbers from 1 to 64' --profile "$work/profile" --hosts "$hosts"
+    refused 'accepted: numbers from 1 to 256' --profile "$work/profile" --hosts "$hosts"
 done
 for link in 0 10X G 10GG -1G nan ''; do
     refused 'accepted: bits a second' --profile "$work/profile" --link="$link"

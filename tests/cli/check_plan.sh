@@ -91,7 +91,7 @@ refused() { # words arguments...
     fi
     grep -q -- "$words" "$work/err" || fail "$*: $(cat "$work/err")"
 }
-for hosts in 0 65 1..65 4..2 1, a 1..2x ''; do
+for hosts in 0 257 1..257 4..2 1, a 1..2x ''; do
     refused 'accepted: numbers from 1 to 256' --profile "$work/profile" --hosts "$hosts"
 done
 for link in 0 10X G 10GG -1G nan ''; do

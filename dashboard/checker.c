@@ -24,8 +24,6 @@ extern char **environ;
 
 enum { CHECK_SECONDS = 20, LOOK_MS = 250, ROUND_MS = 5, MOST_ROUNDS = 2000, MOST_OUTPUT = 1 << 16 };
 
-static const rlim_t most_memory = (rlim_t)4 << 30;
-
 static atomic_int running;
 
 static cse_status spawn(char **words, int output, pid_t *pid)
@@ -55,6 +53,7 @@ static void limit(pid_t pid)
     const struct rlimit seconds = { CHECK_SECONDS, CHECK_SECONDS };
     prlimit(pid, RLIMIT_CPU, &seconds, NULL);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* they map terabytes */
+    const rlim_t most_memory = (rlim_t)4 << 30;
     const struct rlimit bytes = { most_memory, most_memory };
     prlimit(pid, RLIMIT_AS, &bytes, NULL);
 #endif

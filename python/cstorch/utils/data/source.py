@@ -54,7 +54,8 @@ def seed_sample(seed, epoch, index):
     mixed &= (1 << 63) - 1
     random.seed(mixed)
     numpy.random.seed(mixed & 0xFFFFFFFF)
-    torch.manual_seed(mixed)
+    # torch.manual_seed would look at every kind of accelerator, for each sample.
+    torch.default_generator.manual_seed(mixed)
 
 
 class SampleSource:

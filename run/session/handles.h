@@ -52,8 +52,6 @@ typedef struct cse_parameter_group {
     const struct cse_yaml_node *tags;
     double adjust_learning_rate;
     cse_schedule_part *rate, *weight_decay, *momentum; /* NULL: no schedule */
-    cse_tensor *set_rate;                              /* by cse_optimizer_set_rate, */
-    const struct cse_graph *set_in;                    /* in the step with this graph */
 } cse_parameter_group;
 
 /* What the optimizer keeps for one parameter. */

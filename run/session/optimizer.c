@@ -117,12 +117,13 @@ typedef struct update {
     } * rates;                               /* of each group */
 } update;
 
-static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
+static cse_tensor *learning_rate_of(const cse_step *step, const cse_optimizer *optimizer,
                                     const cse_parameter_group *group)
 {
     double rate = 0;
-    if (group->set_in == cse_trace_graph() && group->set_rate != NULL)
-        return group->set_rate;
+    for (const cse_set_rate *set = step->set_rates; set != NULL; set = set->next)
+        if (set->group == group)
+            return set->rate;
     if (group->rate != NULL)
         return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
     if (cse_group_constant_rate(optimizer, group, &rate))
@@ -151,7 +152,7 @@ static void trace_rates(update *u)
         cse_arena_alloc(u->step->graph->arena, (size_t)optimizer->group_count * sizeof *u->rates);
     for (int g = 0; g < optimizer->group_count; g++) {
         const cse_parameter_group *group = &optimizer->groups[g];
-        u->rates[g].learning_rate = learning_rate_of(optimizer, group);
+        u->rates[g].learning_rate = learning_rate_of(u->step, optimizer, group);
         u->rates[g].weight_decay = scheduled(optimizer, group->weight_decay);
         u->rates[g].momentum = scheduled(optimizer, group->momentum);
     }
@@ -301,7 +302,8 @@ int cse_optimizer_group_count(const cse_optimizer *optimizer)
 void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate)
 {
     static const char name[] = "cse_optimizer_set_rate";
-    if (cse_session_tracing_view(name) == NULL || cse_trace_is_poison(rate))
+    const cse_session *session = cse_session_tracing_view(name);
+    if (session == NULL || cse_trace_is_poison(rate))
         return;
     if (optimizer == NULL || group < 0 || group >= optimizer->group_count)
         cse_trace_fail(CSE_USAGE, "%s: the optimizer has no group %d", name, group);
@@ -310,8 +312,10 @@ void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rat
                        "%s: a learning rate is a float32 scalar that does not depend on the batch",
                        name);
     else {
-        optimizer->groups[group].set_rate = rate;
-        optimizer->groups[group].set_in = cse_trace_graph();
+        cse_step *step = session->traced;
+        cse_set_rate *set = cse_arena_alloc(step->graph->arena, sizeof *set);
+        *set = (cse_set_rate){ step->set_rates, &optimizer->groups[group], rate };
+        step->set_rates = set;
     }
 }
 

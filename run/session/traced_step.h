@@ -31,6 +31,13 @@ typedef struct cse_step_closure_entry {
     const char *name; /* in the run store; NULL: its number */
 } cse_step_closure_entry;
 
+/* A learning rate of cse_optimizer_set_rate. */
+typedef struct cse_set_rate {
+    const struct cse_set_rate *next;
+    const struct cse_parameter_group *group;
+    cse_tensor *rate;
+} cse_set_rate;
+
 struct cse_step {
     cse_session *session;
     cse_graph *graph;
@@ -50,6 +57,7 @@ struct cse_step {
     cse_state **parameters;
     cse_tensor **gradients;
     int parameter_count;
+    const cse_set_rate *set_rates;            /* the newest first */
     struct cse_quotient *quotients;           /* see loss_quotient.h */
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL: was not called */
 };

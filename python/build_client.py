@@ -3,6 +3,7 @@
 The declarations are those of csengine/csengine.h, after the C preprocessor: what the compiler
 checks is the real header, so that a declaration that changed is an error when the wheel is built.
 """
+
 import os
 import pathlib
 import re
@@ -13,7 +14,15 @@ import tempfile
 import cffi
 
 HERE = pathlib.Path(__file__).resolve().parent
-STANDARD_HEADERS = ("stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
+STANDARD_HEADERS = (
+    "stdarg.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
+)
 
 # What C calls in Python. A callback that raises returns the value of a failure; the exception
 # waits in Python for the call that led there.
@@ -44,10 +53,25 @@ def preprocessed():
         for name in STANDARD_HEADERS:
             (pathlib.Path(empty) / name).touch()
         return subprocess.run(
-            [*compiler, "-E", "-P", "-nostdinc", "-undef", "-D__x86_64__",
-             "-D__extension__=", "-DCSE_BUILDING_LIBRARY", "-I", empty, "-I", include_folder(),
-             str(pathlib.Path(include_folder()) / "csengine" / "csengine.h")],
-            check=True, capture_output=True, text=True).stdout
+            [
+                *compiler,
+                "-E",
+                "-P",
+                "-nostdinc",
+                "-undef",
+                "-D__x86_64__",
+                "-D__extension__=",
+                "-DCSE_BUILDING_LIBRARY",
+                "-I",
+                empty,
+                "-I",
+                include_folder(),
+                str(pathlib.Path(include_folder()) / "csengine" / "csengine.h"),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
 
 
 def without_bodies(text):
@@ -57,7 +81,7 @@ def without_bodies(text):
     for match in re.finditer(r"^static inline .*\n?", text, re.MULTILINE):
         if match.start() < at:
             continue
-        kept.append(text[at:match.start()])
+        kept.append(text[at : match.start()])
         depth, at = 0, text.index("{", match.start())
         while True:
             depth += {"{": 1, "}": -1}.get(text[at], 0)

@@ -12,12 +12,25 @@
 
 `csengine.Client` speaks to a server (`csengine serve`). `cstorch` is the PyTorch front end.
 """
+
 from csengine.client import Client, ClientError, Job
 from csengine.program import CommandError, call, compare, run
 from csengine.runs import CheckpointFile, Point, Run
 
-__all__ = ["Checkpoint", "CheckpointFile", "Client", "ClientError", "CommandError",
-           "CsengineError", "Job", "Point", "Run", "call", "compare", "run"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointFile",
+    "Client",
+    "ClientError",
+    "CommandError",
+    "CsengineError",
+    "Job",
+    "Point",
+    "Run",
+    "call",
+    "compare",
+    "run",
+]
 __version__ = "0.1.0"
 
 
@@ -25,8 +38,10 @@ def __getattr__(name):
     # What needs the client library is loaded when it is used.
     if name == "Checkpoint":
         from csengine.checkpoints import Checkpoint
+
         return Checkpoint
     if name == "CsengineError":
         from csengine.library import CsengineError
+
         return CsengineError
     raise AttributeError(f"module 'csengine' has no attribute {name!r}")

@@ -1,4 +1,5 @@
 """Checkpoints as mappings of numpy arrays, each read when it is asked for."""
+
 import collections.abc
 import os
 
@@ -6,15 +7,20 @@ import numpy
 
 from csengine.library import check, ffi, lib
 
-_TYPES = {lib.CSE_FLOAT32: numpy.float32, lib.CSE_INT32: numpy.int32, lib.CSE_FLOAT16: numpy.float16,
-          lib.CSE_BOOL: numpy.bool_}
+_TYPES = {
+    lib.CSE_FLOAT32: numpy.float32,
+    lib.CSE_INT32: numpy.int32,
+    lib.CSE_FLOAT16: numpy.float16,
+    lib.CSE_BOOL: numpy.bool_,
+}
 
 
 class Checkpoint(collections.abc.Mapping):
     """A checkpoint that the engine, cse_save_tree or cstorch.save wrote.
 
-    Keys are the names of tensors and values ("model.fc1.weight", "global_step"). A tensor is read and
-    verified by its digest when it is asked for. bfloat16 and cbfloat16 come as uint16 of their bits.
+    Keys are the names of tensors and values ("model.fc1.weight", "global_step"). A tensor is read
+    and verified by its digest when it is asked for. bfloat16 and cbfloat16 come as uint16 of their
+    bits.
     """
 
     def __init__(self, path):
@@ -25,7 +31,10 @@ class Checkpoint(collections.abc.Mapping):
         for index in range(lib.cse_saved_count(self._saved[0])):
             entry = lib.cse_saved_at(self._saved[0], index)
             self._entries[ffi.string(entry.key).decode()] = (
-                entry.kind, tuple(entry.shape.dims[i] for i in range(entry.shape.rank)), entry.dtype)
+                entry.kind,
+                tuple(entry.shape.dims[i] for i in range(entry.shape.rank)),
+                entry.dtype,
+            )
         # It is in every checkpoint, and not listed.
         self._entries.setdefault("global_step", (lib.CSE_SAVED_INTEGER, (), lib.CSE_INT32))
 
@@ -61,12 +70,21 @@ class Checkpoint(collections.abc.Mapping):
         if kind == lib.CSE_SAVED_TENSOR:
             values = numpy.empty(shape, dtype=_TYPES.get(dtype, numpy.uint16))
             if values.size:
-                check(lib.cse_saved_read(self._saved[0], name, 0, values.size,
-                                         ffi.from_buffer(values.reshape(-1).view(numpy.uint8))))
+                check(
+                    lib.cse_saved_read(
+                        self._saved[0],
+                        name,
+                        0,
+                        values.size,
+                        ffi.from_buffer(values.reshape(-1).view(numpy.uint8)),
+                    )
+                )
             return values
-        call, kept = {lib.CSE_SAVED_INTEGER: (lib.cse_saved_integer, "int64_t *"),
-                      lib.CSE_SAVED_NUMBER: (lib.cse_saved_number, "double *"),
-                      lib.CSE_SAVED_TEXT: (lib.cse_saved_text, "char **")}[kind]
+        call, kept = {
+            lib.CSE_SAVED_INTEGER: (lib.cse_saved_integer, "int64_t *"),
+            lib.CSE_SAVED_NUMBER: (lib.cse_saved_number, "double *"),
+            lib.CSE_SAVED_TEXT: (lib.cse_saved_text, "char **"),
+        }[kind]
         found = ffi.new(kept)
         check(call(self._saved[0], name, found))
         return ffi.string(found[0]).decode() if kind == lib.CSE_SAVED_TEXT else found[0]

@@ -1,4 +1,5 @@
 """A client of a server's REST API (`csengine serve`)."""
+
 import json
 import time
 import urllib.error
@@ -37,8 +38,11 @@ class Client:
         """One request; returns what the JSON of the answer says. ClientError for codes from 400."""
         given = {k: v for k, v in query.items() if v is not None}
         address = self.address + path + ("?" + urllib.parse.urlencode(given) if given else "")
-        data = body.encode() if isinstance(body, str) else (
-            None if body is None else json.dumps(body).encode())
+        data = (
+            body.encode()
+            if isinstance(body, str)
+            else (None if body is None else json.dumps(body).encode())
+        )
         request = urllib.request.Request(address, data=data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
@@ -61,7 +65,8 @@ class Client:
 
     def submit(self, config, **members):
         """Puts a job into the queue; `config` is the text of a YAML file. Members as those of the
-        API's JobSpec: name, labels, priority, overrides, resources, restart_policy. Returns a Job."""
+        API's JobSpec: name, labels, priority, overrides, resources, restart_policy. Returns a Job.
+        """
         return Job(self, self.request("POST", "/api/v1/jobs", {"config": config, **members}))
 
     def jobs(self, **query):
@@ -124,8 +129,9 @@ class Job:
 
     def metrics(self, *names, **query):
         """Series by name (all without names)."""
-        return self.client.request("GET", self._path("metrics"), names=",".join(names) or None,
-                                   **query)
+        return self.client.request(
+            "GET", self._path("metrics"), names=",".join(names) or None, **query
+        )
 
     def checkpoints(self):
         return self.client.request("GET", self._path("checkpoints"))
@@ -133,6 +139,7 @@ class Job:
     def wait(self, timeout=None, every=0.5):
         """Waits for its end; returns its state."""
         from csengine.runs import ENDED
+
         begun = time.monotonic()
         while self.refresh().state not in ENDED:
             if timeout is not None and time.monotonic() - begun > timeout:

@@ -1,11 +1,8 @@
 """The client library: its functions (lib), its types (ffi), its failures as exceptions."""
-import os
-import pathlib
-import shutil
 
 from csengine._client import ffi, lib
 
-__all__ = ["CsengineError", "check", "error", "ffi", "lib", "program", "text"]
+__all__ = ["CsengineError", "check", "error", "ffi", "lib", "text"]
 
 
 class CsengineError(RuntimeError):
@@ -34,21 +31,15 @@ def error(status=None):
     last = lib.cse_error_last()
     code = last.status if status is None else status
     name = ffi.string(ffi.cast("cse_status", code))
-    return CsengineError(text(lib.cse_error_message()) or text(lib.cse_status_text(code)), name,
-                         lib.cse_status_exit_code(code), text(last.hint) or "")
+    return CsengineError(
+        text(lib.cse_error_message()) or text(lib.cse_status_text(code)),
+        name,
+        lib.cse_status_exit_code(code),
+        text(last.hint) or "",
+    )
 
 
 def check(status):
     """Raises what a call failed with, unless its status is CSE_OK."""
     if status != lib.CSE_OK:
         raise error(status)
-
-
-def program():
-    """Path of the program `csengine`, which computes: CSENGINE_EXECUTABLE, else that of this
-    package, else the one in PATH. None: the library looks where it was installed."""
-    named = os.environ.get("CSENGINE_EXECUTABLE")
-    if named:
-        return named
-    own = pathlib.Path(__file__).parent / "bin" / "csengine"
-    return str(own) if own.exists() else shutil.which("csengine")

@@ -1,4 +1,5 @@
 """The program `csengine`, started from Python."""
+
 import json
 import os
 import pathlib
@@ -22,26 +23,36 @@ class CommandError(RuntimeError):
     def __init__(self, command, code, output):
         self.code = code
         self.output = output
-        lines = [line for line in output.splitlines() if "error:" in line] or \
-            output.splitlines()[-3:]
+        lines = [line for line in output.splitlines() if "error:" in line] or output.splitlines()[
+            -3:
+        ]
         super().__init__("\n".join(lines) or f"csengine {command} ended with exit code {code}")
 
 
-def executable():
-    """Path of the program: CSENGINE_EXECUTABLE, that of this package, or the one in PATH."""
+def find():
+    """Path of the program: CSENGINE_EXECUTABLE, that of this package, or the one in PATH; None."""
     named = os.environ.get("CSENGINE_EXECUTABLE")
     own = pathlib.Path(__file__).parent / "bin" / "csengine"
-    found = named or (str(own) if own.exists() else shutil.which("csengine"))
+    return named or (str(own) if own.exists() else shutil.which("csengine"))
+
+
+def executable():
+    """The same; FileNotFoundError where there is none."""
+    found = find()
     if not found:
-        raise FileNotFoundError("the program csengine is not installed: set CSENGINE_EXECUTABLE to "
-                                "its path, or put it into PATH")
+        raise FileNotFoundError(
+            "the program csengine is not installed: set CSENGINE_EXECUTABLE to "
+            "its path, or put it into PATH"
+        )
     return found
 
 
 def call(*arguments, check=True, **options):
-    """Runs one command; returns the completed process with its text. CommandError where it fails."""
-    done = subprocess.run([executable(), *map(os.fspath, arguments)], capture_output=True, text=True,
-                          **options)
+    """Runs one command; returns the completed process with its text. CommandError where it
+    fails."""
+    done = subprocess.run(
+        [executable(), *map(os.fspath, arguments)], capture_output=True, text=True, **options
+    )
     if check and done.returncode != 0:
         raise CommandError(arguments[0], done.returncode, done.stdout + done.stderr)
     return done
@@ -70,25 +81,37 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
         sets: options of `csengine start` (num_csx=2, num_steps=100), and any setting by its path
             (**{"loop.num_steps": 100}).
     Returns:
-        a csengine.Run, whose metrics() can be read while it goes on.
+        a csengine.Run, whose metrics() can be read while it goes on. It goes on when this program
+        ends, unless it is stopped: run.stop(), or `with csengine.run(...) as run:`. What the
+        program prints is in MODEL_DIR/logs/output.log.
     """
-    folder = tempfile.mkdtemp(prefix="csengine-") if isinstance(config, dict) else None
-    if isinstance(config, dict):
-        path = os.path.join(folder, "config.json")
-        with open(path, "w") as file:
-            json.dump(config, file)
-        config = path
-        model_dir = model_dir or os.path.join(folder, "model_dir")
     if model_dir is None:
-        model_dir = resolved(config)
-    output = tempfile.NamedTemporaryFile("w", prefix="csengine-output-", delete=False)
-    process = subprocess.Popen(
-        [executable(), "start", os.fspath(config), "--model_dir", os.fspath(model_dir),
-         *_arguments(sets)], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-        env={"CSE_DASHBOARD": "0", **os.environ}, start_new_session=True)
-    output.close()
-    made = Run(model_dir, process)
-    made._output = output.name
+        model_dir = (
+            tempfile.mkdtemp(prefix="csengine-") if isinstance(config, dict) else resolved(config)
+        )
+    logs = pathlib.Path(model_dir) / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    if isinstance(config, dict):
+        path = logs / "config.json"
+        path.write_text(json.dumps(config))
+        config = path
+    made = Run(model_dir)
+    with open(made.output_path, "w") as output:
+        made.process = subprocess.Popen(
+            [
+                executable(),
+                "start",
+                os.fspath(config),
+                "--model_dir",
+                os.fspath(model_dir),
+                *_arguments(sets),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={"CSE_DASHBOARD": "0", **os.environ},
+            start_new_session=True,
+        )
     if progress:
         _show(made)
     if wait or progress:
@@ -98,8 +121,9 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
 
 def resolved(config):
     """The model_dir that a configuration names."""
-    found = re.search(r"^\s*model_dir:\s*[\"']?([^\s\"']+)", pathlib.Path(config).read_text(),
-                      re.MULTILINE)
+    found = re.search(
+        r"^\s*model_dir:\s*[\"']?([^\s\"']+)", pathlib.Path(config).read_text(), re.MULTILINE
+    )
     return found.group(1) if found else "./model_dir"
 
 
@@ -124,9 +148,13 @@ def compare(first, second):
 
 def serve(model_dir, timeout=20):
     """Starts a server of one run; returns (address with the token, process)."""
-    process = subprocess.Popen([executable(), "serve", "--run", os.fspath(model_dir)],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [executable(), "serve", "--run", os.fspath(model_dir)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     begun = time.monotonic()
     while time.monotonic() - begun < timeout:
         line = process.stdout.readline()

@@ -1,4 +1,5 @@
 """A run by its folder: what its store (model_dir/run.db) holds, while it goes on and afterwards."""
+
 import collections
 import html
 import json
@@ -24,7 +25,6 @@ class Run:
     def __init__(self, model_dir, process=None):
         self.model_dir = pathlib.Path(model_dir)
         self.process = process
-        self._output = None
 
     def __enter__(self):
         return self
@@ -46,7 +46,8 @@ class Run:
             return []
 
     def facts(self):
-        """The facts of the run by name: state, model, optimizer, batch_size, seed, last_step, ..."""
+        """The facts of the run by name: state, model, optimizer, batch_size, seed, last_step,
+        ..."""
         return dict(self._query("SELECT key, value FROM run"))
 
     @property
@@ -72,9 +73,15 @@ class Run:
 
     def points(self, name="loss", after=-1):
         """Points of a series behind step `after`, of the newest attempt."""
-        return [Point(*row) for row in self._query(
-            "SELECT step, value FROM points JOIN series ON id = series WHERE name = ? AND step > ? "
-            "AND attempt = (SELECT max(attempt) FROM points) ORDER BY step", name, after)]
+        return [
+            Point(*row)
+            for row in self._query(
+                "SELECT step, value FROM points JOIN series ON id = series WHERE name = ? "
+                "AND step > ? AND attempt = (SELECT max(attempt) FROM points) ORDER BY step",
+                name,
+                after,
+            )
+        ]
 
     def metrics(self, name="loss", timeout=None):
         """Points of a series as they come, to the end of the run.
@@ -91,15 +98,21 @@ class Run:
             if over:
                 return
             if timeout is not None and time.monotonic() - waited > timeout:
-                raise TimeoutError(f"{self.model_dir}: no point of {name!r} for {timeout} s; the run "
-                                   f"is {self.state or 'not begun'}")
+                raise TimeoutError(
+                    f"{self.model_dir}: no point of {name!r} for {timeout} s; the run "
+                    f"is {self.state or 'not begun'}"
+                )
             if not found:
                 time.sleep(LOOK_SECONDS)
 
     def checkpoints(self):
         """The checkpoints that are there, oldest first."""
-        return [CheckpointFile(*row) for row in self._query(
-            "SELECT step, path, bytes, digest FROM checkpoints WHERE deleted = 0 ORDER BY step")]
+        return [
+            CheckpointFile(*row)
+            for row in self._query(
+                "SELECT step, path, bytes, digest FROM checkpoints WHERE deleted = 0 ORDER BY step"
+            )
+        ]
 
     def graph(self, kind="training"):
         """The step graph as nested dictionaries and lists."""
@@ -113,8 +126,10 @@ class Run:
         """Tensor statistics: a list of dictionaries (docs/run_store.md), of one step or of all."""
         columns = [row[1] for row in self._query("PRAGMA table_info(numerics)")]
         where, values = ("", ()) if step is None else (" WHERE step = ?", (step,))
-        return [dict(zip(columns, row)) for row in self._query("SELECT * FROM numerics" + where,
-                                                                *values)]
+        return [
+            dict(zip(columns, row))
+            for row in self._query("SELECT * FROM numerics" + where, *values)
+        ]
 
     # ---- the process ----
 
@@ -126,8 +141,10 @@ class Run:
         return self.state in ENDED
 
     def wait(self, timeout=None):
-        """Waits for the end; returns the exit code. Raises csengine.CommandError where it failed."""
+        """Waits for the end; returns the exit code. Raises csengine.CommandError where it
+        failed."""
         from csengine.program import CommandError
+
         if self.process is None:
             begun = time.monotonic()
             while not self.ended:
@@ -142,9 +159,12 @@ class Run:
 
     def output(self):
         """What the program printed so far."""
-        if self._output is None:
-            return ""
-        return pathlib.Path(self._output).read_text(errors="replace")
+        return self.output_path.read_text(errors="replace") if self.output_path.exists() else ""
+
+    @property
+    def output_path(self):
+        """Where that is kept."""
+        return self.model_dir / "logs" / "output.log"
 
     def stop(self, timeout=60):
         """Ends it after the step in flight, with a checkpoint."""
@@ -155,6 +175,7 @@ class Run:
     def open_dashboard(self):
         """Starts a server that shows the run; returns (address, process)."""
         from csengine.program import serve
+
         return serve(self.model_dir)
 
     # ---- notebooks ----
@@ -162,12 +183,24 @@ class Run:
     def _repr_html_(self):
         """State and curve of the loss, for a notebook."""
         facts = self.facts()
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(str(k))}</th>"
-                       f"<td>{html.escape(str(facts[k]))}</td></tr>"
-                       for k in ("state", "model", "optimizer", "batch_size", "num_csx", "last_step",
-                                 "weights_digest") if facts.get(k))
-        return (f"<div><b>{html.escape(str(self.model_dir))}</b><table>{rows}</table>"
-                f"{curve(self.points('loss'))}</div>")
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(str(k))}</th>"
+            f"<td>{html.escape(str(facts[k]))}</td></tr>"
+            for k in (
+                "state",
+                "model",
+                "optimizer",
+                "batch_size",
+                "num_csx",
+                "last_step",
+                "weights_digest",
+            )
+            if facts.get(k)
+        )
+        return (
+            f"<div><b>{html.escape(str(self.model_dir))}</b><table>{rows}</table>"
+            f"{curve(self.points('loss'))}</div>"
+        )
 
     def __repr__(self):
         return f"csengine.Run({os.fspath(self.model_dir)!r}, {self.state or 'not begun'})"
@@ -179,14 +212,19 @@ def curve(points, width=480, height=120):
     if len(kept) < 2:
         return ""
     if len(kept) > width:
-        kept = kept[::len(kept) // width + 1] + [kept[-1]]
+        kept = kept[:: len(kept) // width + 1] + [kept[-1]]
     low, high = min(p.value for p in kept), max(p.value for p in kept)
     first, last = kept[0].step, max(kept[-1].step, kept[0].step + 1)
     spread = (high - low) or 1.0
-    path = " ".join(f"{(p.step - first) / (last - first) * width:.1f},"
-                    f"{(high - p.value) / spread * height:.1f}" for p in kept)
-    return (f"<svg width='{width}' height='{height + 18}' role='img'>"
-            f"<title>loss: {kept[-1].value:.6g} at step {kept[-1].step}</title>"
-            f"<polyline points='{path}' fill='none' stroke='#2563eb' stroke-width='1.5'/>"
-            f"<text x='0' y='{height + 14}' font-size='11'>loss {kept[0].value:.4g} to "
-            f"{kept[-1].value:.4g}, steps {first} to {last}</text></svg>")
+    path = " ".join(
+        f"{(p.step - first) / (last - first) * width:.1f},"
+        f"{(high - p.value) / spread * height:.1f}"
+        for p in kept
+    )
+    return (
+        f"<svg width='{width}' height='{height + 18}' role='img'>"
+        f"<title>loss: {kept[-1].value:.6g} at step {kept[-1].step}</title>"
+        f"<polyline points='{path}' fill='none' stroke='#2563eb' stroke-width='1.5'/>"
+        f"<text x='0' y='{height + 14}' font-size='11'>loss {kept[0].value:.4g} to "
+        f"{kept[-1].value:.4g}, steps {first} to {last}</text></svg>"
+    )

@@ -27,6 +27,7 @@
 Each step is traced once into the engine's graph and runs in the engine's processes; what is written
 outside of the decorated function is ordinary Python.
 """
+
 from csengine.library import CsengineError
 from cstorch import amp, distributed, metrics, nn, optim, sparse, utils
 from cstorch.checkpoint import load, save
@@ -34,14 +35,51 @@ from cstorch.execution import checkpoint_closure, compile_step, step_closure, tr
 from cstorch.messages import TraceError, UnsupportedError
 from cstorch.numbers import batch_mean, batch_sum, from_numpy, make_constant, to_numpy
 from cstorch.pol import current_pol, pol
-from cstorch.setup import (backend, compile, configure, current_executor, current_torch_device,
-                           finish, global_step, ops, set_global_step,
-                           use_cs)
+from cstorch.setup import (
+    backend,
+    compile,
+    configure,
+    current_executor,
+    current_torch_device,
+    finish,
+    global_step,
+    ops,
+    set_global_step,
+    use_cs,
+)
 
 __all__ = [
-    "CsengineError", "TraceError", "UnsupportedError", "amp", "backend", "batch_mean", "batch_sum",
-    "checkpoint_closure", "compile", "compile_step", "configure", "current_executor",
-    "current_pol", "current_torch_device", "distributed", "finish", "from_numpy", "global_step", "load",
-    "make_constant", "metrics", "nn", "ops", "optim", "pol", "save", "set_global_step", "sparse", "step_closure",
-    "to_numpy", "trace", "use_cs", "utils",
+    "CsengineError",
+    "TraceError",
+    "UnsupportedError",
+    "amp",
+    "backend",
+    "batch_mean",
+    "batch_sum",
+    "checkpoint_closure",
+    "compile",
+    "compile_step",
+    "configure",
+    "current_executor",
+    "current_pol",
+    "current_torch_device",
+    "distributed",
+    "finish",
+    "from_numpy",
+    "global_step",
+    "load",
+    "make_constant",
+    "metrics",
+    "nn",
+    "ops",
+    "optim",
+    "pol",
+    "save",
+    "set_global_step",
+    "sparse",
+    "step_closure",
+    "to_numpy",
+    "trace",
+    "use_cs",
+    "utils",
 ]

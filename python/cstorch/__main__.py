@@ -1,16 +1,17 @@
-"""python -m cstorch run SCRIPT [ARGUMENTS]: runs a program that imports the reference's packages."""
+"""python -m cstorch run SCRIPT [ARGUMENTS]: runs a program that imports the reference's
+packages."""
+
+import os
 import runpy
 import sys
+
+import cstorch.as_cerebras  # noqa: F401 - answers the program's imports
 
 
 def main():
     if len(sys.argv) < 3 or sys.argv[1] != "run":
         print("usage: python -m cstorch run SCRIPT [ARGUMENTS]", file=sys.stderr)
         return 64
-    import os
-
-    from cstorch import as_cerebras
-    as_cerebras.install()
     script = sys.argv[2]
     if not os.path.isfile(script):
         print(f"cstorch: error: {script}: no such file", file=sys.stderr)

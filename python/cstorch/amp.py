@@ -1,4 +1,5 @@
 """Mixed precision: the run's half type, loss scaling, the update of a step."""
+
 import contextlib
 import json
 
@@ -8,10 +9,16 @@ from csengine.library import ffi, lib
 from cstorch import calls
 from cstorch import session as session_module
 from cstorch import traced
+from cstorch.checkpoint import Part
 from cstorch.traced import is_traced
 
-_HALVES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "cbfloat16": torch.float16,
-           torch.float16: torch.float16, torch.bfloat16: torch.bfloat16}
+_HALVES = {
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "cbfloat16": torch.float16,
+    torch.float16: torch.float16,
+    torch.bfloat16: torch.bfloat16,
+}
 
 
 def set_half_dtype(dtype):
@@ -44,8 +51,10 @@ def get_floating_point_dtype_str():
 
 def mixed_precision():
     """Whether enable_mixed_precision was called."""
-    return session_module.current.precision.get("enabled", False) or \
-        "fp16_type" in session_module.current.precision
+    return (
+        session_module.current.precision.get("enabled", False)
+        or "fp16_type" in session_module.current.precision
+    )
 
 
 def enable_mixed_precision(enable=True):
@@ -77,16 +86,28 @@ class GradScaler:
         max_gradient_norm: clips gradients that the step does not clip otherwise.
     """
 
-    def __init__(self, loss_scale=0.0, init_scale=None, steps_per_increase=None,
-                 min_loss_scale=None, max_loss_scale=None, overflow_tolerance=None,
-                 max_gradient_norm=None):
-        given = {"loss_scale": loss_scale, "init_scale": init_scale,
-                 "steps_per_increase": steps_per_increase, "min_loss_scale": min_loss_scale,
-                 "max_loss_scale": max_loss_scale, "overflow_tolerance": overflow_tolerance,
-                 "max_gradient_norm": max_gradient_norm}
+    def __init__(
+        self,
+        loss_scale=0.0,
+        init_scale=None,
+        steps_per_increase=None,
+        min_loss_scale=None,
+        max_loss_scale=None,
+        overflow_tolerance=None,
+        max_gradient_norm=None,
+    ):
+        given = {
+            "loss_scale": loss_scale,
+            "init_scale": init_scale,
+            "steps_per_increase": steps_per_increase,
+            "min_loss_scale": min_loss_scale,
+            "max_loss_scale": max_loss_scale,
+            "overflow_tolerance": overflow_tolerance,
+            "max_gradient_norm": max_gradient_norm,
+        }
         self.settings = {k: v for k, v in given.items() if v is not None}
         self.handle = None
-        session_module.current.optimizers.append(self)
+        session_module.current.declared.append(self)
 
     def _declare(self):
         if self.handle is None:
@@ -98,8 +119,10 @@ class GradScaler:
         """The loss times the scale."""
         if not is_traced(loss):
             return loss
-        return calls.wrap(lib.cse_grad_scaler_scale(self.handle, calls.operand(loss, torch.float32)),
-                          torch.float32)
+        return calls.wrap(
+            lib.cse_grad_scaler_scale(self.handle, calls.operand(loss, torch.float32)),
+            torch.float32,
+        )
 
     def unscale_(self, optimizer):
         """Divides the gradients of the optimizer's parameters by the scale."""
@@ -122,15 +145,15 @@ class GradScaler:
         lib.cse_grad_scaler_update(self.handle)
 
     def state_dict(self):
-        from cstorch.checkpoint import Part
         return Part("grad_scaler")
 
     def load_state_dict(self, state):
         state.load_into("grad_scaler")
 
 
-def optimizer_step(loss, optimizer, grad_scaler=None, max_gradient_norm=None,
-                   max_gradient_value=None):
+def optimizer_step(
+    loss, optimizer, grad_scaler=None, max_gradient_norm=None, max_gradient_value=None
+):
     """The whole update of a step: gradients, unscaling, clipping, the optimizer, the scale."""
     if max_gradient_norm is not None and max_gradient_value is not None:
         raise ValueError("optimizer_step() takes max_gradient_norm or max_gradient_value, not both")

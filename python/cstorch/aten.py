@@ -3,13 +3,15 @@
 A rule has the arguments of its operation. One that returns NotImplemented leaves it to PyTorch's
 decompositions.
 """
+
 import functools
 import math
 
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, convolutions, messages
+from cstorch import traced as traced_module
 from cstorch.calls import binary, operand, unary, wrap
 from cstorch.traced import View, is_traced, refuse_value
 
@@ -19,10 +21,12 @@ _found = {}
 
 def primitive(*names):
     """Declares the rule of operations by name, with or without the overload ("add.Tensor")."""
+
     def declare(rule):
         for name in names:
             RULES[name] = rule
         return rule
+
     return declare
 
 
@@ -32,22 +36,25 @@ def rule_of(func):
         name, overload = func._schema.name.split("::")[1], func._schema.overload_name
         space = func._schema.name.split("::")[0]
         rule = RULES.get(f"{name}.{overload or 'default'}", RULES.get(name))
-        if space != "aten" or (func._schema.is_mutable and not name.endswith("_") and
-                               overload.endswith("out")):
+        if space != "aten" or (
+            func._schema.is_mutable and not name.endswith("_") and overload.endswith("out")
+        ):
             rule = None
         _found[func] = rule
     return _found[func]
 
 
 def nearest(name):
-    """"; nearest: ..." of the operations that there are."""
+    """ "; nearest: ..." of the operations that there are."""
     import difflib
+
     base = name.split(".")[1] if "." in name else name
     close = difflib.get_close_matches(base, {n.split(".")[0] for n in RULES}, 3, 0.6)
     return f"; nearest: {', '.join(close)}" if close else ""
 
 
 # ---- in place ----
+
 
 @functools.lru_cache(maxsize=None)
 def _functional(func):
@@ -67,12 +74,16 @@ def write(target, value):
         raise messages.TraceError(
             f"{messages.place_text()}a traced value is written into a tensor "
             f"{messages.describe(target)} that is no part of the step: compute a new tensor, or "
-            "make it with torch.zeros_like of a traced one", [messages.place()])
+            "make it with torch.zeros_like of a traced one",
+            [messages.place()],
+        )
     if target.viewed is not None and target.viewed.write is None:
         raise messages.TraceError(
-            f"{messages.place_text()}an in-place operation on a view of a traced tensor that shares "
-            "elements with itself (expand) is not supported: write torch.where(...), or clone it "
-            "first", [messages.place()])
+            f"{messages.place_text()}an in-place operation on a view of a traced tensor that shares"
+            " elements with itself (expand) is not supported: write torch.where(...), or clone it "
+            "first",
+            [messages.place()],
+        )
     handle = operand(value, target.dtype)
     if calls.shape_of(handle) != tuple(target.shape):
         handle = lib.cse_broadcast_to(handle, calls.c_shape(target.shape))
@@ -100,9 +111,11 @@ def in_place(tracer, func, args, kwargs):
 
 # ---- decompositions ----
 
+
 @functools.lru_cache(maxsize=1)
 def _decompositions():
     from torch._decomp import decomposition_table
+
     return decomposition_table
 
 
@@ -126,20 +139,38 @@ def ops():
 
 # ---- elementwise ----
 
+
 def _unary(name, call):
     RULES[name] = lambda x, *_: unary(call, x)
 
 
-for _name in ("exp", "log", "sin", "cos", "erf", "tanh", "sigmoid", "sqrt", "rsqrt", "log1p",
-              "expm1", "reciprocal", "silu"):
+for _name in (
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "erf",
+    "tanh",
+    "sigmoid",
+    "sqrt",
+    "rsqrt",
+    "log1p",
+    "expm1",
+    "reciprocal",
+    "silu",
+):
     _unary(_name, getattr(lib, "cse_" + _name))
 
 for _name in ("abs", "neg", "sign"):
     RULES[_name] = (lambda call: lambda x: wrap(call(operand(x)), x.dtype))(
-        getattr(lib, "cse_" + _name))
+        getattr(lib, "cse_" + _name)
+    )
 for _name in ("floor", "ceil", "round"):
-    RULES[_name] = (lambda call: lambda x: x if not x.dtype.is_floating_point else wrap(
-        call(operand(x)), x.dtype))(getattr(lib, "cse_" + _name))
+    RULES[_name] = (
+        lambda call: lambda x: (
+            x if not x.dtype.is_floating_point else wrap(call(operand(x)), x.dtype)
+        )
+    )(getattr(lib, "cse_" + _name))
 
 
 @primitive("sgn")
@@ -255,27 +286,39 @@ def power(a, b):
     if number == 1:
         return wrap(operand(a), a.dtype)
     dtype = calls.result_type(a, b)
-    return binary(lib.cse_pow, a, b, calls.float_type(dtype)) if dtype.is_floating_point else \
-        binary(lib.cse_pow, a, b, torch.float32).to(dtype)
+    return (
+        binary(lib.cse_pow, a, b, calls.float_type(dtype))
+        if dtype.is_floating_point
+        else binary(lib.cse_pow, a, b, torch.float32).to(dtype)
+    )
 
 
-for _name, _call in (("maximum", lib.cse_maximum), ("minimum", lib.cse_minimum),
-                     ("atan2", lib.cse_atan2)):
+for _name, _call in (
+    ("maximum", lib.cse_maximum),
+    ("minimum", lib.cse_minimum),
+    ("atan2", lib.cse_atan2),
+):
     RULES[_name] = (lambda call: lambda a, b: binary(call, a, b))(_call)
 
-for _name, _call in (("eq", lib.cse_equal), ("ne", lib.cse_not_equal), ("lt", lib.cse_less),
-                     ("le", lib.cse_less_equal), ("gt", lib.cse_greater),
-                     ("ge", lib.cse_greater_equal)):
+for _name, _call in (
+    ("eq", lib.cse_equal),
+    ("ne", lib.cse_not_equal),
+    ("lt", lib.cse_less),
+    ("le", lib.cse_less_equal),
+    ("gt", lib.cse_greater),
+    ("ge", lib.cse_greater_equal),
+):
+
     def _compare(a, b, call=_call):
         dtype = calls.result_type(a, b)
         dtype = torch.int32 if dtype == torch.bool else dtype
         return binary(call, a, b, dtype, torch.bool)
+
     RULES[_name + ".Tensor"] = RULES[_name + ".Scalar"] = _compare
 
 
 def _boolean(value):
-    return value if not isinstance(value, torch.Tensor) or value.dtype == torch.bool else \
-        value != 0
+    return value if not isinstance(value, torch.Tensor) or value.dtype == torch.bool else value != 0
 
 
 @primitive("logical_and")
@@ -302,6 +345,7 @@ def _bitwise(call, logical):
     def rule(a, b):
         dtype = calls.result_type(a, b)
         return logical(a, b) if dtype == torch.bool else binary(call, a, b, dtype)
+
     return rule
 
 
@@ -313,8 +357,9 @@ for _overload in ("Tensor", "Scalar"):
 
 @primitive("bitwise_not")
 def bitwise_not(a):
-    return logical_not(a) if a.dtype == torch.bool else wrap(lib.cse_bitwise_not(operand(a)),
-                                                             a.dtype)
+    return (
+        logical_not(a) if a.dtype == torch.bool else wrap(lib.cse_bitwise_not(operand(a)), a.dtype)
+    )
 
 
 @primitive("isfinite")
@@ -337,8 +382,12 @@ def clamp(x, low=None, high=None):
     if not x.dtype.is_floating_point:
         result = x if low is None else torch.maximum(x, torch.tensor(low, dtype=x.dtype))
         return result if high is None else torch.minimum(result, torch.tensor(high, dtype=x.dtype))
-    return wrap(lib.cse_clamp(operand(x), -math.inf if low is None else low,
-                              math.inf if high is None else high), x.dtype)
+    return wrap(
+        lib.cse_clamp(
+            operand(x), -math.inf if low is None else low, math.inf if high is None else high
+        ),
+        x.dtype,
+    )
 
 
 RULES["clamp_max.default"] = lambda x, high: clamp(x, None, high)
@@ -363,14 +412,19 @@ def clamp_max_tensor(x, high):
 @primitive("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def where(condition, a, b):
     dtype = calls.result_type(a, b)
-    return wrap(lib.cse_where(operand(_boolean(condition), torch.bool), operand(a, dtype),
-                              operand(b, dtype)), dtype)
+    return wrap(
+        lib.cse_where(
+            operand(_boolean(condition), torch.bool), operand(a, dtype), operand(b, dtype)
+        ),
+        dtype,
+    )
 
 
 @primitive("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(x, mask, value):
-    return wrap(lib.cse_where(operand(mask, torch.bool), operand(value, x.dtype),
-                              operand(x)), x.dtype)
+    return wrap(
+        lib.cse_where(operand(mask, torch.bool), operand(value, x.dtype), operand(x)), x.dtype
+    )
 
 
 @primitive("addcmul")
@@ -392,9 +446,11 @@ def lerp(a, b, weight):
 
 # ---- types and copies ----
 
+
 @primitive("_to_copy", "_prims_common.convert")
-def to_copy(x, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False,
-            memory_format=None):
+def to_copy(
+    x, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None
+):
     dtype = dtype or x.dtype
     handle = operand(x)
     if dtype == torch.bool and x.dtype != torch.bool:
@@ -428,8 +484,9 @@ def copy(target, source, non_blocking=False):
 
 @primitive("fill_.Scalar", "fill_.Tensor")
 def fill_(target, value):
-    return write(target, value if is_traced(value) else torch.full((), _scalar_of(value),
-                                                                   dtype=target.dtype))
+    return write(
+        target, value if is_traced(value) else torch.full((), _scalar_of(value), dtype=target.dtype)
+    )
 
 
 @primitive("zero_")
@@ -438,8 +495,12 @@ def zero_(target):
 
 
 def _filled(x, value, dtype):
-    return wrap(calls.cast_handle(lib.cse_full(calls.c_shape(x.shape if is_traced(x) else x),
-                                               float(value)), dtype), dtype)
+    return wrap(
+        calls.cast_handle(
+            lib.cse_full(calls.c_shape(x.shape if is_traced(x) else x), float(value)), dtype
+        ),
+        dtype,
+    )
 
 
 @primitive("zeros_like", "empty_like")
@@ -481,6 +542,7 @@ def scalar_tensor(value, dtype=None, **_):
 
 # ---- shapes ----
 
+
 def _view(result, base, read, write):
     """The result as a view of `base`."""
     result.viewed = View(base, read, write)
@@ -488,14 +550,22 @@ def _view(result, base, read, write):
 
 
 def _reshaped(x, sizes):
-    return _view(calls.reshape(x, sizes), x, lambda base: calls.reshape(base, sizes),
-                 lambda base, value: calls.reshape(value, base.shape))
+    return _view(
+        calls.reshape(x, sizes),
+        x,
+        lambda base: calls.reshape(base, sizes),
+        lambda base, value: calls.reshape(value, base.shape),
+    )
 
 
 def _transposed(x, order):
     back = [order.index(i) for i in range(len(order))]
-    return _view(calls.transpose(x, order), x, lambda base: calls.transpose(base, order),
-                 lambda base, value: calls.transpose(value, back))
+    return _view(
+        calls.transpose(x, order),
+        x,
+        lambda base: calls.transpose(base, order),
+        lambda base, value: calls.transpose(value, back),
+    )
 
 
 @primitive("view.default", "reshape")
@@ -553,6 +623,7 @@ def expand(x, size, implicit=False):
 
     def read(base):
         return wrap(lib.cse_broadcast_to(operand(base), calls.c_shape(sizes)), base.dtype)
+
     return _view(read(x), x, read, None)
 
 
@@ -580,8 +651,15 @@ def select(x, dim, index):
 def _cut(x, dim, begin, stop, stride):
     starts, stops, steps = [0] * x.dim(), list(x.shape), [1] * x.dim()
     starts[dim], stops[dim], steps[dim] = begin, stop, stride
-    return wrap(lib.cse_slice(operand(x), ffi.new("int64_t[]", starts), ffi.new("int64_t[]", stops),
-                              ffi.new("int64_t[]", steps)), x.dtype)
+    return wrap(
+        lib.cse_slice(
+            operand(x),
+            ffi.new("int64_t[]", starts),
+            ffi.new("int64_t[]", stops),
+            ffi.new("int64_t[]", steps),
+        ),
+        x.dtype,
+    )
 
 
 def _placed(base, value, dim, begin, stop, stride):
@@ -590,8 +668,13 @@ def _placed(base, value, dim, begin, stop, stride):
     low, high, between = [0] * base.dim(), [0] * base.dim(), [0] * base.dim()
     low[dim], between[dim] = begin, stride - 1
     high[dim] = size - begin - ((count - 1) * stride + 1)
-    spread = lib.cse_pad_between(operand(value, base.dtype), ffi.new("int64_t[]", low),
-                                 ffi.new("int64_t[]", high), ffi.new("int64_t[]", between), 0)
+    spread = lib.cse_pad_between(
+        operand(value, base.dtype),
+        ffi.new("int64_t[]", low),
+        ffi.new("int64_t[]", high),
+        ffi.new("int64_t[]", between),
+        0,
+    )
     chosen = torch.zeros(size, dtype=torch.bool)
     chosen[begin:stop:stride] = True
     chosen = chosen.reshape([size if i == dim else 1 for i in range(base.dim())])
@@ -602,16 +685,20 @@ def _placed(base, value, dim, begin, stop, stride):
 def slice_(x, dim=0, start=None, end=None, step=1):
     dim %= x.dim()
     size = x.shape[dim]
-    begin, stop, stride = slice(start, None if end is None or end > size else end,
-                                step).indices(size)
+    begin, stop, stride = slice(start, None if end is None or end > size else end, step).indices(
+        size
+    )
     count = max(0, -(-(stop - begin) // stride))
     if count == 0:
         return calls.empty([0 if i == dim else s for i, s in enumerate(x.shape)], x.dtype)
     if count == size:
         return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
-    return _view(_cut(x, dim, begin, stop, stride), x,
-                 lambda base: _cut(base, dim, begin, stop, stride),
-                 lambda base, value: _placed(base, value, dim, begin, stop, stride))
+    return _view(
+        _cut(x, dim, begin, stop, stride),
+        x,
+        lambda base: _cut(base, dim, begin, stop, stride),
+        lambda base, value: _placed(base, value, dim, begin, stop, stride),
+    )
 
 
 @primitive("split.Tensor")
@@ -676,11 +763,11 @@ def triu(x, diagonal=0):
 
 @primitive("constant_pad_nd")
 def constant_pad_nd(x, pad, value=0):
-    from cstorch import composites
-    return composites.pad(x, pad, "constant", value)
+    return convolutions.pad(x, pad, "constant", value)
 
 
 # ---- indices ----
+
 
 @primitive("index_select")
 def index_select(x, dim, index):
@@ -712,7 +799,7 @@ def index(x, indices):
         dim, ix = given[0]
         flat = ix.reshape(-1) if isinstance(ix, torch.Tensor) else ix
         chosen = index_select(x, dim, flat)
-        return calls.reshape(chosen, [*x.shape[:dim], *ix.shape, *x.shape[dim + 1:]])
+        return calls.reshape(chosen, [*x.shape[:dim], *ix.shape, *x.shape[dim + 1 :]])
     dims = [i for i, _ in given]
     if dims != list(range(len(dims))) or any(ix.dtype == torch.bool for _, ix in given):
         return NotImplemented
@@ -721,7 +808,7 @@ def index(x, indices):
         term = torch.where(ix < 0, ix + x.shape[dim], ix) * stride
         flat = term if flat is None else flat + term
         stride *= x.shape[dim]
-    rows = calls.reshape(x, [stride, *x.shape[len(dims):]])
+    rows = calls.reshape(x, [stride, *x.shape[len(dims) :]])
     return wrap(lib.cse_gather(operand(rows), operand(flat, torch.int32)), x.dtype)
 
 
@@ -729,18 +816,24 @@ def index(x, indices):
 def scatter_add(x, dim, index, source):
     if tuple(index.shape) != tuple(source.shape):
         return NotImplemented
-    added = lib.cse_scatter_add_along(operand(source, x.dtype), operand(index, torch.int32), dim,
-                                      x.shape[dim])
+    added = lib.cse_scatter_add_along(
+        operand(source, x.dtype), operand(index, torch.int32), dim, x.shape[dim]
+    )
     return x + wrap(added, x.dtype)
 
 
 @primitive("scatter.src", "scatter.value")
 def scatter(x, dim, index, source):
-    values = operand(source, x.dtype) if is_traced(source) else \
-        calls.cast_handle(lib.cse_full(calls.c_shape(index.shape), float(_scalar_of(source))),
-                          x.dtype)
-    return wrap(lib.cse_scatter_along(operand(x), operand(index, torch.int32), values, dim),
-                x.dtype)
+    values = (
+        operand(source, x.dtype)
+        if is_traced(source)
+        else calls.cast_handle(
+            lib.cse_full(calls.c_shape(index.shape), float(_scalar_of(source))), x.dtype
+        )
+    )
+    return wrap(
+        lib.cse_scatter_along(operand(x), operand(index, torch.int32), values, dim), x.dtype
+    )
 
 
 @primitive("argmax")
@@ -757,8 +850,11 @@ def _arg(call, x, dim, keepdim):
     if dim is None:
         x, dim, keepdim = calls.reshape(x, [-1]), 0, False
     found = wrap(call(operand(x), dim), torch.int64)
-    return calls.reshape(found, [1 if i == dim % x.dim() else s for i, s in enumerate(x.shape)]) \
-        if keepdim else found
+    return (
+        calls.reshape(found, [1 if i == dim % x.dim() else s for i, s in enumerate(x.shape)])
+        if keepdim
+        else found
+    )
 
 
 @primitive("topk")
@@ -782,6 +878,7 @@ def cumsum(x, dim, dtype=None):
 
 
 # ---- reductions ----
+
 
 def _reduced(call, x, dims, keepdim, dtype):
     if dims is not None and not isinstance(dims, int) and len(dims) == 0:
@@ -872,15 +969,19 @@ def prod(x, dim=None, keepdim=False, dtype=None):
 @primitive("var.correction")
 def var(x, dim=None, correction=1, keepdim=False):
     axes, count = calls.axes_of(x.dim(), dim)
-    return wrap(lib.cse_var(operand(x), axes, count, int(1 if correction is None else correction),
-                            keepdim), x.dtype)
+    return wrap(
+        lib.cse_var(operand(x), axes, count, int(1 if correction is None else correction), keepdim),
+        x.dtype,
+    )
 
 
 @primitive("std.correction")
 def std(x, dim=None, correction=1, keepdim=False):
     axes, count = calls.axes_of(x.dim(), dim)
-    return wrap(lib.cse_std(operand(x), axes, count, int(1 if correction is None else correction),
-                            keepdim), x.dtype)
+    return wrap(
+        lib.cse_std(operand(x), axes, count, int(1 if correction is None else correction), keepdim),
+        x.dtype,
+    )
 
 
 @primitive("linalg_vector_norm")
@@ -905,6 +1006,7 @@ def log_softmax(x, dim, half_to_float=False):
 
 
 # ---- products ----
+
 
 @primitive("mm", "bmm", "matmul")
 def matmul(a, b):
@@ -933,26 +1035,24 @@ def mv(a, b):
 
 @primitive("convolution")
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    from cstorch import composites
     if transposed and len(stride) == 2:
-        return composites.conv_transpose2d(x, weight, bias, stride, padding, output_padding,
-                                           groups, dilation)
+        return convolutions.conv_transpose2d(
+            x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     if transposed:
         return NotImplemented
-    call = composites.conv2d if len(stride) == 2 else composites.conv1d
+    call = convolutions.conv2d if len(stride) == 2 else convolutions.conv1d
     return call(x, weight, bias, stride, padding, dilation, groups)
 
 
 # ---- random numbers ----
 
-def _tracer():
-    from cstorch import traced
-    return traced.active
-
 
 @primitive("bernoulli.p")
 def bernoulli(x, p, generator=None):
-    return wrap(lib.cse_bernoulli_like(operand(x), _tracer().stream("bernoulli"), p), x.dtype)
+    return wrap(
+        lib.cse_bernoulli_like(operand(x), traced_module.active.stream("bernoulli"), p), x.dtype
+    )
 
 
 @primitive("bernoulli_.float")
@@ -962,26 +1062,44 @@ def bernoulli_(x, p=0.5, generator=None):
 
 @primitive("rand_like")
 def rand_like(x, **_):
-    return wrap(lib.cse_random_uniform_like(operand(x), _tracer().stream("uniform"), 0, 1),
-                torch.float32)
+    return wrap(
+        lib.cse_random_uniform_like(operand(x), traced_module.active.stream("uniform"), 0, 1),
+        torch.float32,
+    )
 
 
 @primitive("randn_like")
 def randn_like(x, **_):
-    return wrap(lib.cse_random_normal_like(operand(x), _tracer().stream("normal"), 0, 1),
-                torch.float32)
+    return wrap(
+        lib.cse_random_normal_like(operand(x), traced_module.active.stream("normal"), 0, 1),
+        torch.float32,
+    )
 
 
 @primitive("uniform_")
 def uniform_(x, low=0.0, high=1.0, generator=None):
-    return write(x, wrap(lib.cse_random_uniform_like(operand(x), _tracer().stream("uniform"), low,
-                                                     high), torch.float32))
+    return write(
+        x,
+        wrap(
+            lib.cse_random_uniform_like(
+                operand(x), traced_module.active.stream("uniform"), low, high
+            ),
+            torch.float32,
+        ),
+    )
 
 
 @primitive("normal_")
 def normal_(x, mean=0.0, std=1.0, generator=None):
-    return write(x, wrap(lib.cse_random_normal_like(operand(x), _tracer().stream("normal"), mean,
-                                                    std), torch.float32))
+    return write(
+        x,
+        wrap(
+            lib.cse_random_normal_like(
+                operand(x), traced_module.active.stream("normal"), mean, std
+            ),
+            torch.float32,
+        ),
+    )
 
 
 @primitive("_local_scalar_dense", "item", "is_nonzero", "equal")
@@ -992,9 +1110,3 @@ def value_of(x, *_):
 @primitive("nonzero", "_unique2", "masked_select", "unique_dim")
 def shape_by_value(x, *_, **__):
     refuse_value(x, "an operation whose shape depends on values")
-
-
-def is_known(name):
-    """Whether there is a rule for an operation by its base name."""
-    return any(n.split(".")[0] == name for n in RULES)
-

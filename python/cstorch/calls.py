@@ -1,4 +1,5 @@
 """Calls of the engine with PyTorch's rules about types: what all mappings are made of."""
+
 import math
 
 import numpy
@@ -36,28 +37,36 @@ def c_dtype(dtype):
     if dtype in C_DTYPES:
         return C_DTYPES[dtype]
     hint = "use float32: x.float()" if dtype == torch.float64 else "convert it before the step"
-    raise messages.TraceError(f"{messages.place_text()}a step has no type "
-                              f"{str(dtype).removeprefix('torch.')}; {hint}", [messages.place()])
+    raise messages.TraceError(
+        f"{messages.place_text()}a step has no type "
+        f"{str(dtype).removeprefix('torch.')}; {hint}",
+        [messages.place()],
+    )
 
 
 def shape_of(handle):
     shape = lib.cse_tensor_shape(handle)
-    return tuple(shape.dims[0:shape.rank])
+    return tuple(shape.dims[0 : shape.rank])
 
 
 def c_shape(sizes):
     """A cse_shape."""
     sizes = list(sizes)
     if len(sizes) > lib.CSE_MAX_RANK:
-        raise messages.TraceError(f"{messages.place_text()}a tensor has at most "
-                                  f"{lib.CSE_MAX_RANK} axes, not {len(sizes)}")
+        raise messages.TraceError(
+            f"{messages.place_text()}a tensor has at most "
+            f"{lib.CSE_MAX_RANK} axes, not {len(sizes)}"
+        )
     return ffi.new("cse_shape *", {"rank": len(sizes), "dims": [int(s) for s in sizes]})[0]
 
 
 def failure():
     """What the engine refused, without the place that the caller adds."""
-    said = text(lib.cse_step_failure(traced_module.active.step)) or \
-        text(lib.cse_error_message()) or "the engine refused the call"
+    said = (
+        text(lib.cse_step_failure(traced_module.active.step))
+        or text(lib.cse_error_message())
+        or "the engine refused the call"
+    )
     where = f"{messages.place()[0]}:{messages.place()[1]}: "
     return said.removeprefix(where)
 
@@ -114,8 +123,9 @@ def constant_tensor(tensor, dtype=None):
             return cast_handle(lib.cse_full(c_shape(values.shape), float(first)), dtype)
         array = numpy.ascontiguousarray(values.numpy())
         c_storage = lib.CSE_FLOAT32 if storage == torch.float32 else wanted
-        handle = lib.cse_constant_data(traced_module.active.step, c_shape(values.shape), c_storage,
-                                       ffi.from_buffer(array))
+        handle = lib.cse_constant_data(
+            traced_module.active.step, c_shape(values.shape), c_storage, ffi.from_buffer(array)
+        )
         return cast_handle(handle, dtype)
 
 
@@ -123,34 +133,48 @@ def operand(value, dtype=None):
     """The handle of a tensor of the step, a tensor with values or a number, of type `dtype`."""
     if isinstance(value, Traced):
         if value.handle == ffi.NULL:
-            raise messages.TraceError(f"{messages.place_text()}a tensor without elements, "
-                                      f"{messages.describe(value)}, takes no part in a computation")
+            raise messages.TraceError(
+                f"{messages.place_text()}a tensor without elements, "
+                f"{messages.describe(value)}, takes no part in a computation"
+            )
         handle = value.current()
         return handle if dtype is None else cast_handle(handle, dtype)
     if isinstance(value, torch.Tensor):
         return constant_tensor(value, dtype)
     if dtype is None:
-        dtype = torch.bool if isinstance(value, bool) else (
-            torch.int64 if isinstance(value, int) else torch.float32)
+        dtype = (
+            torch.bool
+            if isinstance(value, bool)
+            else (torch.int64 if isinstance(value, int) else torch.float32)
+        )
     return constant_number(value, dtype)
 
 
-def stand_in(value):
-    return value.stand_in() if isinstance(value, Traced) else value
+def handle_of(value, dtype=None):
+    """The same for an operand that may be None, which is NULL."""
+    return ffi.NULL if value is None else operand(value, dtype)
+
+
+def as_meta(value):
+    return value.as_meta() if isinstance(value, Traced) else value
 
 
 def result_type(*values):
     """PyTorch's type of a computation with all of them."""
     with torch._C.DisableTorchFunction():
-        kept = [stand_in(v) for v in values]
+        kept = [as_meta(v) for v in values]
         result = kept[0]
         if len(kept) == 1:
-            return result.dtype if isinstance(result, torch.Tensor) else torch.result_type(
-                torch.empty((), dtype=torch.float32), result)
+            return (
+                result.dtype
+                if isinstance(result, torch.Tensor)
+                else torch.result_type(torch.empty((), dtype=torch.float32), result)
+            )
         dtype = torch.result_type(kept[0], kept[1])
         for more in kept[2:]:
-            dtype = torch.promote_types(dtype, more.dtype) if isinstance(more, torch.Tensor) \
-                else dtype
+            dtype = (
+                torch.promote_types(dtype, more.dtype) if isinstance(more, torch.Tensor) else dtype
+            )
         return dtype
 
 
@@ -189,7 +213,7 @@ def reshape(x, sizes):
     sizes = list(sizes)
     if numel(x) == 0:
         with torch._C.DisableTorchFunction():
-            return empty(x.stand_in().reshape(sizes).shape, x.dtype)
+            return empty(x.as_meta().reshape(sizes).shape, x.dtype)
     return wrap(lib.cse_reshape(operand(x), c_shape(sizes)), x.dtype)
 
 

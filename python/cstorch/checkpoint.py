@@ -1,4 +1,5 @@
 """save and load: nested values of Python in the engine's checkpoints."""
+
 import json
 import os
 
@@ -9,16 +10,21 @@ from csengine.checkpoints import Checkpoint
 from csengine.library import check, ffi, lib
 from cstorch import calls
 from cstorch import session as session_module
+from cstorch.traced import is_traced
 
 STRUCTURE = "cstorch_structure"
-PARTS = {"model": "CSE_PART_MODEL", "optimizer": "CSE_PART_OPTIMIZER",
-         "schedulers": "CSE_PART_SCHEDULE", "grad_scaler": "CSE_PART_GRAD_SCALER",
-         "states": "CSE_PART_STATES"}
+PARTS = {
+    "model": "CSE_PART_MODEL",
+    "optimizer": "CSE_PART_OPTIMIZER",
+    "schedulers": "CSE_PART_SCHEDULE",
+    "grad_scaler": "CSE_PART_GRAD_SCALER",
+    "states": "CSE_PART_STATES",
+}
 
 
 class Part:
-    """All states of the optimizers, schedules or scalers: what their state_dict() is. After loading,
-    what load_state_dict() takes."""
+    """All states of the optimizers, schedules or scalers: what their state_dict() is. After
+    loading, what load_state_dict() takes."""
 
     def __init__(self, part, path=None, key=None):
         self.part = part
@@ -54,21 +60,28 @@ def _key(key):
     return key.encode()
 
 
-def _put(tree, key, value, keep):
+def _put(tree, key, value):
     """Puts a value into a branch; returns what describes it for load."""
     if isinstance(value, Part):
         lib.cse_tree_set_part(tree, key, getattr(lib, PARTS[value.part]))
         return {"part": value.part}
     if isinstance(value, dict):
         branch = lib.cse_tree_set_branch(tree, key)
-        return {"dict": [[k if isinstance(k, (str, int)) else str(k),
-                          _put(branch, _key(k), v, keep)] for k, v in value.items()]}
+        return {
+            "dict": [
+                [k if isinstance(k, (str, int)) else str(k), _put(branch, _key(k), v)]
+                for k, v in value.items()
+            ]
+        }
     if isinstance(value, (list, tuple)):
         branch = lib.cse_tree_set_branch(tree, key)
-        return {"tuple" if isinstance(value, tuple) else "list":
-                [_put(branch, _key(i), v, keep) for i, v in enumerate(value)]}
+        return {
+            "tuple" if isinstance(value, tuple) else "list": [
+                _put(branch, _key(i), v) for i, v in enumerate(value)
+            ]
+        }
     if isinstance(value, torch.Tensor):
-        return _put_tensor(tree, key, value, keep)
+        return _put_tensor(tree, key, value)
     if value is None:
         return None
     if isinstance(value, bool):
@@ -82,15 +95,16 @@ def _put(tree, key, value, keep):
         lib.cse_tree_set_text(tree, key, os.fspath(value).encode())
     else:
         try:
-            return _put_tensor(tree, key, torch.as_tensor(value), keep)
+            return _put_tensor(tree, key, torch.as_tensor(value))
         except Exception:
-            raise TypeError(f"{key.decode()}: a checkpoint holds tensors, numbers, texts, lists and "
-                            f"dictionaries, not {type(value).__name__}") from None
+            raise TypeError(
+                f"{key.decode()}: a checkpoint holds tensors, numbers, texts, lists and "
+                f"dictionaries, not {type(value).__name__}"
+            ) from None
     return "plain"
 
 
-def _put_tensor(tree, key, tensor, keep):
-    from cstorch.traced import is_traced
+def _put_tensor(tree, key, tensor):
     if is_traced(tensor):
         tensor = tensor.output.value()
     session = session_module.current
@@ -104,15 +118,22 @@ def _put_tensor(tree, key, tensor, keep):
     values = tensor.detach().to(kept).contiguous()
     if kept == torch.int32 and not torch.equal(values.to(tensor.dtype), tensor.detach()):
         raise ValueError(f"{key.decode()}: values beyond 32 bits")
-    lib.cse_tree_set_array(tree, key, calls.c_shape(values.shape), calls.C_DTYPES[kept],
-                           ffi.from_buffer(values.reshape(-1).numpy()) if values.numel()
-                           else ffi.NULL)
+    lib.cse_tree_set_array(
+        tree,
+        key,
+        calls.c_shape(values.shape),
+        calls.C_DTYPES[kept],
+        ffi.from_buffer(values.reshape(-1).numpy()) if values.numel() else ffi.NULL,
+    )
     return {"dtype": str(tensor.dtype).removeprefix("torch.")}
 
 
 def _by_storage(session):
-    return {(s.tensor.data_ptr(), tuple(s.tensor.shape)): s for s in session.states
-            if s.tensor.numel() > 0}
+    return {
+        (s.tensor.data_ptr(), tuple(s.tensor.shape)): s
+        for s in session.states
+        if s.tensor.numel() > 0
+    }
 
 
 def save(obj, checkpoint_file, **_):
@@ -128,16 +149,20 @@ def save(obj, checkpoint_file, **_):
     execution = session.execution
     if execution is not None and execution.loop is not None and not execution.at_checkpoint:
         every = execution.checkpoint_steps
-        what = (f"the next checkpoint step is {execution.step + every - execution.step % every}: "
-                f"save when the number of steps done, from 1, is divisible by {every} (an index "
-                "that counts from 0 is one less), or in a @cstorch.checkpoint_closure"
-                if every else "set checkpoint_steps")
-        raise RuntimeError(f"save() after step {execution.step}, which is no checkpoint step, so "
-                           f"that the weights of that moment cannot be read; {what}")
+        what = (
+            f"the next checkpoint step is {execution.step + every - execution.step % every}: "
+            f"save when the number of steps done, from 1, is divisible by {every} (an index "
+            "that counts from 0 is one less), or in a @cstorch.checkpoint_closure"
+            if every
+            else "set checkpoint_steps"
+        )
+        raise RuntimeError(
+            f"save() after step {execution.step}, which is no checkpoint step, so "
+            f"that the weights of that moment cannot be read; {what}"
+        )
     tree = lib.cse_tree_new()
     try:
-        keep = []
-        structure = [[k, _put(tree, _key(k), v, keep)] for k, v in obj.items()]
+        structure = [[k, _put(tree, _key(k), v)] for k, v in obj.items()]
         lib.cse_tree_set_text(tree, STRUCTURE.encode(), json.dumps(structure).encode())
         session.open()
         check(lib.cse_save_tree(tree, os.fspath(checkpoint_file).encode()))
@@ -172,8 +197,10 @@ class _Reader:
         if "dict" in described:
             return {k: self.build(d, f"{key}.{k}") for k, d in described["dict"]}
         if "list" in described or "tuple" in described:
-            values = [self.build(d, f"{key}.{i}") for i, d in
-                      enumerate(described.get("list", described.get("tuple")))]
+            values = [
+                self.build(d, f"{key}.{i}")
+                for i, d in enumerate(described.get("list", described.get("tuple")))
+            ]
             return tuple(values) if "tuple" in described else values
         return self.value(key).to(getattr(torch, described["dtype"]))
 

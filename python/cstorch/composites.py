@@ -3,13 +3,17 @@
 RULES maps functions of PyTorch to functions here with the same arguments. One that returns
 NotImplemented leaves the call to PyTorch's own composition of primitives.
 """
+
 import torch
 import torch.nn.functional as F
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, convolutions, messages
 from cstorch import traced as traced_module
+from cstorch.aten import matmul as matrix_product
 from cstorch.aten import write
+from cstorch.calls import handle_of, wrap
+from cstorch.convolutions import pair
 from cstorch.traced import Traced, is_traced, refuse_value
 
 RULES = {}
@@ -17,10 +21,12 @@ RULES = {}
 
 def composite(*functions):
     """Declares the rule of some functions of PyTorch."""
+
     def declare(rule):
         for function in functions:
             RULES[function] = rule
         return rule
+
     return declare
 
 
@@ -28,57 +34,73 @@ def _tracer():
     return traced_module.active
 
 
-def _handle(value, dtype=None):
-    return ffi.NULL if value is None else calls.operand(value, dtype)
-
-
-def _pair(value):
-    return [value, value] if isinstance(value, int) else (
-        [value[0], value[0]] if len(value) == 1 else list(value))
-
-
 # ---- layers ----
+
 
 @composite(F.linear)
 def linear(input, weight, bias=None):
     dtype = calls.result_type(input, weight)
     if input.dim() == 1:
         return NotImplemented
-    return calls.wrap(lib.cse_linear(_handle(input, dtype), _handle(weight, dtype),
-                                     _handle(bias, dtype)), dtype)
+    return wrap(
+        lib.cse_linear(handle_of(input, dtype), handle_of(weight, dtype), handle_of(bias, dtype)),
+        dtype,
+    )
 
 
 @composite(F.embedding)
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
-              scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
     if max_norm is not None or scale_grad_by_freq:
         return NotImplemented
     if padding_idx is not None:
         padding = padding_idx % weight.shape[0]
-        return calls.wrap(lib.cse_embedding_padded(_handle(weight), _handle(input), padding),
-                          weight.dtype)
-    return calls.wrap(lib.cse_embedding(_handle(weight), _handle(input)), weight.dtype)
+        return wrap(
+            lib.cse_embedding_padded(handle_of(weight), handle_of(input), padding), weight.dtype
+        )
+    return wrap(lib.cse_embedding(handle_of(weight), handle_of(input)), weight.dtype)
 
 
 @composite(F.layer_norm, torch.layer_norm)
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
     if len(normalized_shape) != 1:
-        flat = calls.reshape(input, [*input.shape[:-len(normalized_shape)], -1])
-        flat = calls.wrap(lib.cse_layer_norm(_handle(flat), ffi.NULL, ffi.NULL, eps), input.dtype)
+        flat = calls.reshape(input, [*input.shape[: -len(normalized_shape)], -1])
+        flat = wrap(lib.cse_layer_norm(handle_of(flat), ffi.NULL, ffi.NULL, eps), input.dtype)
         result = calls.reshape(flat, input.shape)
         result = result if weight is None else result * weight
         return result if bias is None else result + bias
-    return calls.wrap(lib.cse_layer_norm(_handle(input), _handle(weight), _handle(bias), eps),
-                      input.dtype)
+    return wrap(
+        lib.cse_layer_norm(handle_of(input), handle_of(weight), handle_of(bias), eps), input.dtype
+    )
 
 
 @composite(F.instance_norm, torch.instance_norm)
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None,
-                  use_input_stats=True, momentum=0.1, eps=1e-5, cudnn_enabled=True):
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+    cudnn_enabled=True,
+):
     if running_mean is not None or not use_input_stats:
         return NotImplemented
-    return calls.wrap(lib.cse_group_norm(_handle(input), input.shape[1], _handle(weight),
-                                         _handle(bias), eps), input.dtype)
+    return wrap(
+        lib.cse_group_norm(
+            handle_of(input), input.shape[1], handle_of(weight), handle_of(bias), eps
+        ),
+        input.dtype,
+    )
 
 
 @composite(F.rms_norm, torch.rms_norm)
@@ -87,23 +109,36 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
         return NotImplemented
     if eps is None:
         eps = torch.finfo(input.dtype).eps
-    return calls.wrap(lib.cse_rms_norm(_handle(input), _handle(weight), eps), input.dtype)
+    return wrap(lib.cse_rms_norm(handle_of(input), handle_of(weight), eps), input.dtype)
 
 
 @composite(F.group_norm, torch.group_norm)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
-    return calls.wrap(lib.cse_group_norm(_handle(input), num_groups, _handle(weight),
-                                         _handle(bias), eps), input.dtype)
+    return wrap(
+        lib.cse_group_norm(handle_of(input), num_groups, handle_of(weight), handle_of(bias), eps),
+        input.dtype,
+    )
 
 
 @composite(F.batch_norm, torch.batch_norm)
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False,
-               momentum=0.1, eps=1e-5, cudnn_enabled=True):
+def batch_norm(
+    input,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.1,
+    eps=1e-5,
+    cudnn_enabled=True,
+):
     if training or running_mean is None:
         if running_mean is not None:
             _move_statistics(input, running_mean, running_var, momentum)
-        return calls.wrap(lib.cse_batch_norm(_handle(input), _handle(weight), _handle(bias), eps),
-                          input.dtype)
+        return wrap(
+            lib.cse_batch_norm(handle_of(input), handle_of(weight), handle_of(bias), eps),
+            input.dtype,
+        )
     sizes = [1, -1] + [1] * (input.dim() - 2)
     scale = torch.rsqrt(running_var + eps)
     if weight is not None:
@@ -117,102 +152,98 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 def _move_statistics(input, running_mean, running_var, momentum):
     """The running statistics move towards the mean over the microbatches."""
     found = ffi.new("cse_tensor *[2]")
-    lib.cse_batch_statistics(_handle(input), found)
+    lib.cse_batch_statistics(handle_of(input), found)
     for running, value in zip((running_mean, running_var), found):
-        mean = calls.wrap(lib.cse_batch_mean(value), torch.float32)
+        mean = wrap(lib.cse_batch_mean(value), torch.float32)
         write(running, running * (1 - momentum) + mean * momentum)
 
 
-@composite(F.conv2d, torch.conv2d)
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    if input.dim() != 4:
-        return NotImplemented
-    if isinstance(padding, str):
-        padding = _named_padding(padding, weight.shape[2:], _pair(dilation), _pair(stride))
-        if padding is None:
-            return NotImplemented
-    dtype = calls.result_type(input, weight)
-    options = ffi.new("cse_conv2d_options *", {"stride": _pair(stride), "padding": _pair(padding),
-                                              "dilation": _pair(dilation), "groups": groups})
-    return calls.wrap(lib.cse_conv2d(_handle(input, dtype), _handle(weight, dtype),
-                                     _handle(bias, dtype), options), dtype)
-
-
-def _named_padding(name, kernel, dilation, stride):
-    if name == "valid":
-        return [0, 0]
-    total = [d * (k - 1) for k, d in zip(kernel, dilation)]
-    if any(t % 2 for t in total) or any(s != 1 for s in stride):
-        return None
-    return [t // 2 for t in total]
-
-
-@composite(F.conv1d, torch.conv1d)
-def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    if input.dim() != 3 or isinstance(padding, str):
-        return NotImplemented
-    one = [v if isinstance(v, int) else v[0] for v in (stride, padding, dilation)]
-    options = ffi.new("cse_conv1d_options *", {"stride": one[0], "padding": one[1],
-                                              "dilation": one[2], "groups": groups})
-    return calls.wrap(lib.cse_conv1d(_handle(input), _handle(weight), _handle(bias), options),
-                      input.dtype)
-
-
-@composite(F.conv_transpose2d, torch.conv_transpose2d)
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1,
-                     dilation=1):
-    options = ffi.new("cse_conv_transpose2d_options *", {
-        "stride": _pair(stride), "padding": _pair(padding),
-        "output_padding": _pair(output_padding), "dilation": _pair(dilation), "groups": groups})
-    return calls.wrap(lib.cse_conv_transpose2d(_handle(input), _handle(weight), _handle(bias),
-                                               options), input.dtype)
+RULES.update(
+    {
+        F.conv2d: convolutions.conv2d,
+        torch.conv2d: convolutions.conv2d,
+        F.conv1d: convolutions.conv1d,
+        torch.conv1d: convolutions.conv1d,
+        F.conv_transpose2d: convolutions.conv_transpose2d,
+        torch.conv_transpose2d: convolutions.conv_transpose2d,
+        F.pad: convolutions.pad,
+        torch._C._nn.pad: convolutions.pad,
+    }
+)
 
 
 def _pool_options(kernel_size, stride, padding, exclude=False):
-    return ffi.new("cse_pool2d_options *", {
-        "kernel": _pair(kernel_size), "stride": _pair(stride or kernel_size),
-        "padding": _pair(padding), "exclude_padding": exclude})
+    return ffi.new(
+        "cse_pool2d_options *",
+        {
+            "kernel": pair(kernel_size),
+            "stride": pair(stride or kernel_size),
+            "padding": pair(padding),
+            "exclude_padding": exclude,
+        },
+    )
 
 
 @composite(F.max_pool2d, torch.max_pool2d, F._max_pool2d)
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
-    if _pair(dilation) != [1, 1] or ceil_mode or return_indices or input.dim() != 4:
+def max_pool2d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    if pair(dilation) != [1, 1] or ceil_mode or return_indices or input.dim() != 4:
         return NotImplemented
-    return calls.wrap(lib.cse_max_pool2d(_handle(input),
-                                         _pool_options(kernel_size, stride, padding)), input.dtype)
+    return wrap(
+        lib.cse_max_pool2d(handle_of(input), _pool_options(kernel_size, stride, padding)),
+        input.dtype,
+    )
 
 
 @composite(F.avg_pool2d)
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True, divisor_override=None):
+def avg_pool2d(
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
+):
     if ceil_mode or divisor_override is not None or input.dim() != 4:
         return NotImplemented
-    return calls.wrap(lib.cse_avg_pool2d(
-        _handle(input), _pool_options(kernel_size, stride, padding, not count_include_pad)),
-        input.dtype)
+    return wrap(
+        lib.cse_avg_pool2d(
+            handle_of(input), _pool_options(kernel_size, stride, padding, not count_include_pad)
+        ),
+        input.dtype,
+    )
 
 
 @composite(F.adaptive_avg_pool2d)
 def adaptive_avg_pool2d(input, output_size):
     if input.dim() != 4:
         return NotImplemented
-    size = [input.shape[2 + i] if s is None else s for i, s in enumerate(_pair(output_size))]
-    return calls.wrap(lib.cse_adaptive_avg_pool2d(_handle(input), *size), input.dtype)
+    size = [input.shape[2 + i] if s is None else s for i, s in enumerate(pair(output_size))]
+    return wrap(lib.cse_adaptive_avg_pool2d(handle_of(input), *size), input.dtype)
 
 
 @composite(F.interpolate)
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
-                recompute_scale_factor=None, antialias=False):
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
     if mode not in ("nearest", "bilinear") or input.dim() != 4 or antialias:
         return NotImplemented
     if size is None:
         factors = scale_factor if isinstance(scale_factor, (list, tuple)) else [scale_factor] * 2
         size = [int(n * f) for n, f in zip(input.shape[2:], factors)]
-    options = ffi.new("cse_interpolate_options *", {
-        "size": _pair(size), "bilinear": mode == "bilinear",
-        "align_corners": bool(align_corners)})
-    return calls.wrap(lib.cse_interpolate(_handle(input), options), input.dtype)
+    options = ffi.new(
+        "cse_interpolate_options *",
+        {"size": pair(size), "bilinear": mode == "bilinear", "align_corners": bool(align_corners)},
+    )
+    return wrap(lib.cse_interpolate(handle_of(input), options), input.dtype)
 
 
 @composite(F.dropout)
@@ -221,8 +252,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
         return input
     if p >= 1:
         return torch.zeros_like(input)
-    result = calls.wrap(lib.cse_dropout(_handle(input), p, _tracer().stream("dropout")),
-                        input.dtype)
+    result = wrap(lib.cse_dropout(handle_of(input), p, _tracer().stream("dropout")), input.dtype)
     if inplace:
         return write(input, result)
     return result
@@ -234,23 +264,31 @@ def torch_dropout(input, p, train):
 
 
 @composite(F.scaled_dot_product_attention)
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
-                                 scale=None, enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     if query.dim() != 4:
         return NotImplemented
     options = {"causal": is_causal, "dropout": dropout_p, "scale": scale or 0.0}
     keep = []
     if attn_mask is not None:
-        options["mask"] = _handle(attn_mask)
+        options["mask"] = handle_of(attn_mask)
     if dropout_p > 0:
         keep.append(ffi.new("char[]", _tracer().stream("attention")))
         options["dropout_stream"] = keep[0]
-    return calls.wrap(lib.cse_scaled_dot_product_attention(
-        _handle(query), _handle(key), _handle(value),
-        ffi.new("cse_attention_options *", options)), query.dtype)
+    return wrap(
+        lib.cse_scaled_dot_product_attention(
+            handle_of(query),
+            handle_of(key),
+            handle_of(value),
+            ffi.new("cse_attention_options *", options),
+        ),
+        query.dtype,
+    )
 
 
 # ---- activations ----
+
 
 def _elementwise(call, x):
     return calls.unary(call, x)
@@ -289,20 +327,23 @@ def elu(input, alpha=1.0, inplace=False):
 
 @composite(F.leaky_relu)
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    return NotImplemented if inplace else _elementwise(
-        lambda x: lib.cse_leaky_relu(x, negative_slope), input)
+    return (
+        NotImplemented
+        if inplace
+        else _elementwise(lambda x: lib.cse_leaky_relu(x, negative_slope), input)
+    )
 
 
 @composite(F.glu)
 def glu(input, dim=-1):
-    return calls.wrap(lib.cse_glu(_handle(input), dim), input.dtype)
+    return wrap(lib.cse_glu(handle_of(input), dim), input.dtype)
 
 
 def _over_axis(call, input, dim, dtype):
     dtype = dtype or calls.float_type(input.dtype)
     if input.dim() == 0 or dim is None:
         return NotImplemented
-    return calls.wrap(call(_handle(input, dtype), dim), dtype)
+    return wrap(call(handle_of(input, dtype), dim), dtype)
 
 
 @composite(F.softmax, torch.softmax, torch.Tensor.softmax)
@@ -323,21 +364,26 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 def logsumexp(input, dim, keepdim=False):
     if not isinstance(dim, int):
         return NotImplemented
-    return calls.wrap(lib.cse_logsumexp(_handle(input), dim, keepdim), input.dtype)
+    return wrap(lib.cse_logsumexp(handle_of(input), dim, keepdim), input.dtype)
 
 
 @composite(F.one_hot)
 def one_hot(tensor, num_classes=-1):
     if num_classes < 1:
         refuse_value(tensor, "one_hot without num_classes")
-    return calls.wrap(calls.cast_handle(lib.cse_one_hot(_handle(tensor), num_classes),
-                                        torch.int64), torch.int64)
+    return wrap(
+        calls.casthandle_of(lib.cse_one_hot(handle_of(tensor), num_classes), torch.int64),
+        torch.int64,
+    )
 
 
 # ---- losses ----
 
-_REDUCTIONS = {"mean": lib.CSE_REDUCTION_MEAN, "sum": lib.CSE_REDUCTION_SUM,
-               "none": lib.CSE_REDUCTION_NONE}
+_REDUCTIONS = {
+    "mean": lib.CSE_REDUCTION_MEAN,
+    "sum": lib.CSE_REDUCTION_SUM,
+    "none": lib.CSE_REDUCTION_NONE,
+}
 
 
 def _reduction(name, size_average, reduce):
@@ -354,32 +400,54 @@ def _classes_last(input):
 
 
 @composite(F.cross_entropy)
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
-                  reduction="mean", label_smoothing=0.0):
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
     how = _reduction(reduction, size_average, reduce)
     if how is None or target.dtype.is_floating_point or input.dim() < 2:
         return NotImplemented
-    logits, labels = _handle(_classes_last(input)), _handle(target)
+    logits, labels = handle_of(_classes_last(input)), handle_of(target)
     if reduction == "none" and weight is None and not label_smoothing and ignore_index < 0:
-        return calls.wrap(lib.cse_cross_entropy_per_sample(logits, labels), torch.float32)
-    options = ffi.new("cse_cross_entropy_options *", {
-        "reduction": how, "has_ignore_index": ignore_index >= 0,
-        "ignore_index": max(ignore_index, 0), "class_weights": _handle(weight),
-        "label_smoothing": label_smoothing})
-    return calls.wrap(lib.cse_cross_entropy_with(logits, labels, options), torch.float32)
+        return wrap(lib.cse_cross_entropy_per_sample(logits, labels), torch.float32)
+    options = ffi.new(
+        "cse_cross_entropy_options *",
+        {
+            "reduction": how,
+            "has_ignore_index": ignore_index >= 0,
+            "ignore_index": max(ignore_index, 0),
+            "class_weights": handle_of(weight),
+            "label_smoothing": label_smoothing,
+        },
+    )
+    return wrap(lib.cse_cross_entropy_with(logits, labels, options), torch.float32)
 
 
 @composite(F.nll_loss)
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
-             reduction="mean"):
+def nll_loss(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
     how = _reduction(reduction, size_average, reduce)
     if how is None or input.dim() < 2:
         return NotImplemented
-    options = ffi.new("cse_cross_entropy_options *", {
-        "reduction": how, "has_ignore_index": ignore_index >= 0,
-        "ignore_index": max(ignore_index, 0), "class_weights": _handle(weight)})
-    return calls.wrap(lib.cse_nll_loss(_handle(_classes_last(input)), _handle(target), options),
-                      torch.float32)
+    options = ffi.new(
+        "cse_cross_entropy_options *",
+        {
+            "reduction": how,
+            "has_ignore_index": ignore_index >= 0,
+            "ignore_index": max(ignore_index, 0),
+            "class_weights": handle_of(weight),
+        },
+    )
+    return wrap(
+        lib.cse_nll_loss(handle_of(_classes_last(input)), handle_of(target), options), torch.float32
+    )
 
 
 def _two_sided(call, input, target, reduction, size_average, reduce, *more):
@@ -387,7 +455,7 @@ def _two_sided(call, input, target, reduction, size_average, reduce, *more):
     if how is None:
         return NotImplemented
     dtype = calls.result_type(input, target)
-    return calls.wrap(call(_handle(input, dtype), _handle(target, dtype), *more, how), dtype)
+    return wrap(call(handle_of(input, dtype), handle_of(target, dtype), *more, how), dtype)
 
 
 @composite(F.mse_loss)
@@ -417,22 +485,28 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 
 @composite(F.binary_cross_entropy_with_logits)
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
-                                     reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
     if weight is not None:
         return NotImplemented
-    return _two_sided(lib.cse_bce_with_logits, input, target, reduction, size_average, reduce,
-                      _handle(pos_weight))
+    return _two_sided(
+        lib.cse_bce_with_logits,
+        input,
+        target,
+        reduction,
+        size_average,
+        reduce,
+        handle_of(pos_weight),
+    )
 
 
 # ---- linear algebra ----
 
+
 @composite(torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
 def matmul(a, b, out=None):
-    if out is not None or a.dim() < 2 or b.dim() < 2:
-        return NotImplemented
-    dtype = calls.result_type(a, b)
-    return calls.wrap(lib.cse_matmul(_handle(a, dtype), _handle(b, dtype), False, False), dtype)
+    return NotImplemented if out is not None else matrix_product(a, b)
 
 
 @composite(torch.einsum)
@@ -446,39 +520,37 @@ def einsum(equation, *operands):
     if any(len(set(part)) != len(part) for part in letters):
         return NotImplemented
     dtype = calls.result_type(*operands)
-    return calls.wrap(lib.cse_einsum(notation.encode(), calls.handles(operands, dtype),
-                                     len(operands)), dtype)
-
-
-@composite(F.pad, torch._C._nn.pad)
-def pad(input, pad, mode="constant", value=None):
-    if mode != "constant" or any(p < 0 for p in pad):
-        return NotImplemented
-    rank = input.dim()
-    low, high = [0] * rank, [0] * rank
-    for i in range(len(pad) // 2):
-        low[rank - 1 - i], high[rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
-    return calls.wrap(lib.cse_pad(_handle(input), ffi.new("int64_t[]", low),
-                                  ffi.new("int64_t[]", high), float(value or 0)), input.dtype)
+    return wrap(
+        lib.cse_einsum(notation.encode(), calls.handles(operands, dtype), len(operands)), dtype
+    )
 
 
 # ---- gradients ----
+
 
 @composite(torch.Tensor.backward, torch.autograd.backward)
 def backward(tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None, **_):
     if isinstance(tensor, (list, tuple)):
         if len(tensor) != 1:
-            raise messages.TraceError(f"{messages.place_text()}backward of {len(tensor)} tensors: "
-                                      "call backward on each of them")
+            raise messages.TraceError(
+                f"{messages.place_text()}backward of {len(tensor)} tensors: "
+                "call backward on each of them"
+            )
         tensor = tensor[0]
     tracer = _tracer()
     if create_graph:
-        raise messages.TraceError(f"{messages.place_text()}backward(create_graph=True): gradients "
-                                  "of gradients are not supported", [messages.place()])
+        raise messages.TraceError(
+            f"{messages.place_text()}backward(create_graph=True): gradients "
+            "of gradients are not supported",
+            [messages.place()],
+        )
     if gradient is not None:
         tensor = (tensor * gradient).sum()
-    states = tracer.session.trainable_states() if inputs is None else \
-        [tracer.map_in(t).state for t in inputs]
+    states = (
+        tracer.session.trainable_states()
+        if inputs is None
+        else [tracer.map_in(t).state for t in inputs]
+    )
     for state, gradient in zip(states, _gradients(tensor, states, "backward")):
         if gradient is None:
             continue
@@ -493,30 +565,48 @@ def _gradients(loss, states, caller):
     if loss.dim() != 0:
         raise messages.TraceError(
             f"{messages.place_text()}{caller}: the loss is {messages.describe(loss)}; it must be a "
-            "scalar: reduce it, as with loss.mean()", [messages.place()])
+            "scalar: reduce it, as with loss.mean()",
+            [messages.place()],
+        )
     if any(s is None for s in states):
         raise messages.TraceError(
             f"{messages.place_text()}{caller}: gradients are those of parameters; those of other "
-            "tensors are not supported", [messages.place()])
+            "tensors are not supported",
+            [messages.place()],
+        )
     found = ffi.new("cse_tensor *[]", max(len(states), 1))
-    lib.cse_gradients(_handle(loss, torch.float32),
-                      ffi.new("cse_state *[]", [s.handle for s in states]), len(states), found)
+    lib.cse_gradients(
+        handle_of(loss, torch.float32),
+        ffi.new("cse_state *[]", [s.handle for s in states]),
+        len(states),
+        found,
+    )
     result = []
     for state, handle in zip(states, found):
-        result.append(None if handle == ffi.NULL else calls.wrap(handle, torch.float32))
+        result.append(None if handle == ffi.NULL else wrap(handle, torch.float32))
         if result[-1] is not None:
             result[-1].label = f"gradient of {state.name}"
     return result
 
 
 @composite(torch.autograd.grad)
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
-         allow_unused=None, **_):
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    allow_unused=None,
+    **_,
+):
     if isinstance(outputs, (list, tuple)):
         outputs = outputs[0]
     if create_graph or grad_outputs is not None:
-        raise messages.TraceError(f"{messages.place_text()}autograd.grad: gradients of gradients "
-                                  "and grad_outputs are not supported", [messages.place()])
+        raise messages.TraceError(
+            f"{messages.place_text()}autograd.grad: gradients of gradients "
+            "and grad_outputs are not supported",
+            [messages.place()],
+        )
     tensors = [inputs] if is_traced(inputs) else list(inputs)
     return tuple(_gradients(outputs, [t.state for t in tensors], "autograd.grad"))
 
@@ -529,8 +619,10 @@ def get_grad(tensor):
 @composite(torch.Tensor.grad.__set__)
 def set_grad(tensor, value):
     if tensor.state is None:
-        raise messages.TraceError(f"{messages.place_text()}only parameters have a gradient that can "
-                                  "be set", [messages.place()])
+        raise messages.TraceError(
+            f"{messages.place_text()}only parameters have a gradient that can " "be set",
+            [messages.place()],
+        )
     if value is None:
         _tracer().gradients.pop(tensor.state.name, None)
     else:
@@ -559,44 +651,79 @@ def get_requires_grad(tensor):
 
 @composite(torch.Tensor.register_hook)
 def register_hook(tensor, hook):
-    raise messages.TraceError(f"{messages.place_text()}register_hook: hooks on traced tensors are "
-                              "not supported; change gradients after backward, or write a "
-                              "torch.autograd.Function", [messages.place()])
+    raise messages.TraceError(
+        f"{messages.place_text()}register_hook: hooks on traced tensors are "
+        "not supported; change gradients after backward, or write a "
+        "torch.autograd.Function",
+        [messages.place()],
+    )
 
 
 @composite(torch.Tensor.type)
 def type_name(tensor, dtype=None, **_):
     if dtype is not None:
         return tensor.to(dtype)
-    return {torch.float32: "torch.FloatTensor", torch.bfloat16: "torch.BFloat16Tensor",
-            torch.float16: "torch.HalfTensor", torch.int64: "torch.LongTensor",
-            torch.int32: "torch.IntTensor", torch.bool: "torch.BoolTensor"}[tensor.dtype]
+    return {
+        torch.float32: "torch.FloatTensor",
+        torch.bfloat16: "torch.BFloat16Tensor",
+        torch.float16: "torch.HalfTensor",
+        torch.int64: "torch.LongTensor",
+        torch.int32: "torch.IntTensor",
+        torch.bool: "torch.BoolTensor",
+    }[tensor.dtype]
 
 
 # ---- values that are not known ----
 
+
 def _refusal(name):
     def rule(tensor, *_, **__):
         refuse_value(tensor, name)
+
     return rule
 
 
-for _name in ("item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__",
-              "__array__", "__contains__", "nonzero", "unique", "__complex__", "data_ptr",
-              "storage"):
+for _name in (
+    "item",
+    "tolist",
+    "numpy",
+    "cpu",
+    "__bool__",
+    "__float__",
+    "__int__",
+    "__index__",
+    "__array__",
+    "__contains__",
+    "nonzero",
+    "unique",
+    "__complex__",
+    "data_ptr",
+    "storage",
+):
     _function = getattr(torch.Tensor, _name, None)
     if _function is not None:
-        RULES[_function] = _refusal("." + _name + "()" if not _name.startswith("__")
-                                    else {"__bool__": "bool(x), or `if x:`", "__float__": "float(x)",
-                                          "__int__": "int(x)", "__index__": "an index",
-                                          "__array__": "numpy.array(x)",
-                                          "__contains__": "`in`"}.get(_name, _name))
-for _function, _name in ((torch.nonzero, "nonzero"), (torch.unique, "unique"),
-                         (torch.masked_select, "masked_select"),
-                         (torch.Tensor.masked_select, "masked_select"),
-                         (torch.equal, "torch.equal"), (torch.Tensor.equal, "Tensor.equal"),
-                         (torch.allclose, "torch.allclose"),
-                         (torch.Tensor.allclose, "Tensor.allclose")):
+        RULES[_function] = _refusal(
+            "." + _name + "()"
+            if not _name.startswith("__")
+            else {
+                "__bool__": "bool(x), or `if x:`",
+                "__float__": "float(x)",
+                "__int__": "int(x)",
+                "__index__": "an index",
+                "__array__": "numpy.array(x)",
+                "__contains__": "`in`",
+            }.get(_name, _name)
+        )
+for _function, _name in (
+    (torch.nonzero, "nonzero"),
+    (torch.unique, "unique"),
+    (torch.masked_select, "masked_select"),
+    (torch.Tensor.masked_select, "masked_select"),
+    (torch.equal, "torch.equal"),
+    (torch.Tensor.equal, "Tensor.equal"),
+    (torch.allclose, "torch.allclose"),
+    (torch.Tensor.allclose, "Tensor.allclose"),
+):
     RULES[_function] = _refusal(_name)
 
 
@@ -608,6 +735,7 @@ def to(tensor, *args, **kwargs):
 
 
 # ---- many tensors at once ----
+
 
 def for_each(name, args, kwargs):
     """torch._foreach_NAME: the function NAME for each tensor of the first list."""
@@ -625,6 +753,7 @@ def for_each(name, args, kwargs):
 
 # ---- functions of PyTorch that no mode sees ----
 
+
 def _clip(parameters, max_norm=0.0, max_value=0.0):
     """Clips all gradients together; returns their norm before."""
     tracer = _tracer()
@@ -641,13 +770,16 @@ def _clip(parameters, max_norm=0.0, max_value=0.0):
     norm = lib.cse_clip_gradients(gradients, len(states), limits)
     for state, handle in zip(states, gradients):
         tracer.gradients[state.name].handle = handle
-    return calls.wrap(norm, torch.float32)
+    return wrap(norm, torch.float32)
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     if float(norm_type) != 2.0:
-        raise messages.TraceError(f"{messages.place_text()}clip_grad_norm_: norm_type {norm_type} "
-                                  "is not supported; accepted: 2", [messages.place()])
+        raise messages.TraceError(
+            f"{messages.place_text()}clip_grad_norm_: norm_type {norm_type} "
+            "is not supported; accepted: 2",
+            [messages.place()],
+        )
     return _clip(parameters, max_norm=max_norm)
 
 
@@ -666,8 +798,10 @@ class FunctionContext:
         self.saved_tensors = tensors
 
     def mark_dirty(self, *_):
-        raise messages.TraceError(f"{messages.place_text()}mark_dirty is not supported: return a "
-                                  "new tensor", [messages.place()])
+        raise messages.TraceError(
+            f"{messages.place_text()}mark_dirty is not supported: return a " "new tensor",
+            [messages.place()],
+        )
 
     def mark_non_differentiable(self, *_):
         pass
@@ -700,8 +834,10 @@ def apply_function(function, *args, **kwargs):
     def backward_of(request):
         # The engine differentiates when the whole step is traced.
         with tracer:
-            gradients = [calls.wrap(request.output_gradients[k], fresh[k].dtype)
-                         for k in range(request.output_count)]
+            gradients = [
+                wrap(request.output_gradients[k], fresh[k].dtype)
+                for k in range(request.output_count)
+            ]
             found = function.backward(context, *gradients)
             tracer.raise_unsupported()
             fill(request, found)
@@ -712,12 +848,22 @@ def apply_function(function, *args, **kwargs):
             if k < request.input_count and found[i] is not None:
                 request.input_gradients[k] = calls.operand(found[i], shapes[k][0])
 
-    handle = ffi.new_handle(backward_of)
+    handle = ffi.newhandle_of(backward_of)
     tracer.keep += [handle, given, made]
     tracer.at()
-    lib.cse_custom_gradient(ffi.new("cse_custom_function *", {
-        "inputs": given, "input_count": len(inputs), "outputs": made,
-        "output_count": len(fresh), "backward": lib.csengine_trace_backward, "self": handle}))
+    lib.cse_custom_gradient(
+        ffi.new(
+            "cse_custom_function *",
+            {
+                "inputs": given,
+                "input_count": len(inputs),
+                "outputs": made,
+                "output_count": len(fresh),
+                "backward": lib.csengine_trace_backward,
+                "self": handle,
+            },
+        )
+    )
     for output, value in zip(fresh, made):
         output.handle = value
     new = {id(old): now for old, now in zip(traced, fresh)}
@@ -733,10 +879,16 @@ class Replaced:
 
     def __enter__(self):
         clip = torch.nn.utils.clip_grad
-        self.saved = [(owner, name, owner.__dict__[name]) for owner, name in (
-            (clip, "clip_grad_norm_"), (clip, "clip_grad_value_"),
-            (torch.nn.utils, "clip_grad_norm_"), (torch.nn.utils, "clip_grad_value_"),
-            (torch.autograd.Function, "apply"))]
+        self.saved = [
+            (owner, name, owner.__dict__[name])
+            for owner, name in (
+                (clip, "clip_grad_norm_"),
+                (clip, "clip_grad_value_"),
+                (torch.nn.utils, "clip_grad_norm_"),
+                (torch.nn.utils, "clip_grad_value_"),
+                (torch.autograd.Function, "apply"),
+            )
+        ]
         for owner, name, _ in self.saved[:4]:
             setattr(owner, name, globals()[name])
         torch.autograd.Function.apply = classmethod(apply_function)

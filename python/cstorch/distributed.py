@@ -1,4 +1,5 @@
 """Who this process is: in the program there is one, which controls; input workers stream."""
+
 import dataclasses
 import os
 

@@ -1,9 +1,10 @@
 """Executions: the loop over a data loader, the traced step, and closures.
 
 The first pass through the loop's body traces the step; the engine runs it from then on. Each later
-pass gets the same values of the step to hold, and closures are called with real ones after the body,
-in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
+pass gets the same values of the step to hold, and closures are called with real ones after the
+body, in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
 """
+
 import functools
 import json
 
@@ -30,7 +31,7 @@ class Output:
         self.dtype = dtype
 
     def value(self):
-        """A tensor with the value of the step that stands, or the last one; None before."""
+        """A tensor with the value of the step that closures see, or the last one; None before."""
         shape = ffi.new("cse_shape *")
         dtype = ffi.new("cse_dtype *")
         view = lib.cse_output_view(self.handle, shape, dtype)
@@ -76,8 +77,10 @@ class Execution:
 
     def __iter__(self):
         if self.session.execution is not None:
-            raise RuntimeError("a loop over a data loader is inside of another one: executions come "
-                               "one after the other; end the outer loop first")
+            raise RuntimeError(
+                "a loop over a data loader is inside of another one: executions come "
+                "one after the other; end the outer loop first"
+            )
         self.session.execution = self
         finished = False
         try:
@@ -96,7 +99,8 @@ class Execution:
         if self.loop is None:
             raise messages.TraceError(
                 "the body of the loop called no function that @cstorch.trace (or "
-                "@cstorch.compile_step) decorates, so that there is no step to run")
+                "@cstorch.compile_step) decorates, so that there is no step to run"
+            )
         if self.session.settings.get("validate_only") or self.session.settings.get("compile_only"):
             self.pending.clear()
             return self._next() != "end"
@@ -144,7 +148,7 @@ class Execution:
                 if not closure.on_checkpoint and not self.at_activation:
                     continue
                 if self.at_checkpoint and not pulled:
-                    self.session.pull()
+                    self.session.read_states()
                     pulled = True
                 closure.call()
         finally:
@@ -165,7 +169,7 @@ class Execution:
         loop = ffi.new("cse_loop **", self.loop)
         self.loop = None
         status = lib.cse_execution_end(loop)
-        self.session.pull()
+        self.session.read_states()
         for metric in self.session.metrics:
             metric._keep_value()
         if raising:
@@ -178,10 +182,13 @@ class Execution:
         self.function = function
         self.session.open()
         # The engine's workers must find the values that the program's tensors have now.
-        self.session.push()
+        self.session.write_states()
         self.start = lib.cse_global_step()
-        options = {"num_steps": self.count, "checkpoint_steps": self.checkpoint_steps,
-                   "activation_steps": self.activation_steps}
+        options = {
+            "num_steps": self.count,
+            "checkpoint_steps": self.checkpoint_steps,
+            "activation_steps": self.activation_steps,
+        }
         kept = ffi.new("char[]", json.dumps(self.loader.settings()).encode())
         options["input"] = kept
         executor = lib.cse_executor_new(ffi.new("cse_executor_options *", options))
@@ -208,8 +215,11 @@ class Execution:
         try:
             with tracer:
                 args, kwargs = pytree.tree_map_only(
-                    Batch, lambda batch: batch.traced(step), (args, kwargs),
-                    is_leaf=lambda v: isinstance(v, Batch))
+                    Batch,
+                    lambda batch: batch.traced(step),
+                    (args, kwargs),
+                    is_leaf=lambda v: isinstance(v, Batch),
+                )
                 results = self.function(*args, **kwargs)
                 tracer.raise_unsupported()
                 tracer.assign_states()
@@ -231,16 +241,20 @@ class Execution:
     def _loss(self, results):
         """The first scalar float that the function returned: it is watched."""
         for value in pytree.tree_leaves(results):
-            if is_traced(value) and value.dim() == 0 and value.dtype == torch.float32 and \
-                    value.handle is not None:
+            if (
+                is_traced(value)
+                and value.dim() == 0
+                and value.dtype == torch.float32
+                and value.handle is not None
+            ):
                 return value.current()
         return None
 
     def output_of(self, tracer, value):
-        """The same value as one that can be read when a step stands."""
+        """The same value as one that closures can read."""
         if not is_traced(value):
             if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
-                value = tracer.shadow(self.session.state_of(value))
+                value = tracer.traced_state(self.session.state_of(value))
             else:
                 return value
         if value.output is not None:
@@ -274,7 +288,8 @@ class Unreadable:
 
 
 class Batch:
-    """The batch of a step, as the loop's body gets it: a traced function takes it as its argument."""
+    """The batch of a step, as the loop's body gets it: a traced function takes it as its
+    argument."""
 
     def __init__(self, execution):
         self.execution = execution
@@ -286,12 +301,15 @@ class Batch:
     def __iter__(self):
         raise messages.TraceError(
             f"{messages.place_text()}the batch was unpacked outside of the step: give it whole to "
-            "the function that @cstorch.trace decorates, and unpack it there", [messages.place()])
+            "the function that @cstorch.trace decorates, and unpack it there",
+            [messages.place()],
+        )
 
     __getitem__ = __len__ = lambda self, *_: self.__iter__()
 
 
 # ---- the decorators ----
+
 
 def trace(function):
     """Decorates the step: its body is traced once, in the first pass through the loop, and run by
@@ -308,14 +326,16 @@ def trace(function):
             raise messages.TraceError(
                 f"{messages.place_text()}{function.__name__} was called outside of a loop over a "
                 "data loader: `for batch in executor: " + function.__name__ + "(batch)`",
-                [messages.place()])
+                [messages.place()],
+            )
         if execution.loop is None:
             return execution.begin(function, args, kwargs)
         if execution.function is not function:
             raise messages.TraceError(
                 f"{messages.place_text()}a loop has one traced function: {function.__name__} was "
                 f"called, and {execution.function.__name__} was before; make one function of both",
-                [messages.place()])
+                [messages.place()],
+            )
         return execution.results
 
     step.__wrapped__ = function
@@ -323,12 +343,13 @@ def trace(function):
 
 
 def _refuse_loader(function, args, kwargs):
-    from cstorch.utils.data import DataExecutor, DataLoader
     for value in (*args, *kwargs.values()):
-        if isinstance(value, (DataLoader, DataExecutor)):
+        if getattr(value, "is_data_loader", False):
             raise messages.TraceError(
                 f"{messages.place_text()}{function.__name__} was called with the data loader; pass "
-                "the batch", [messages.place()])
+                "the batch",
+                [messages.place()],
+            )
 
 
 compile_step = trace
@@ -346,7 +367,8 @@ class Closure:
     def prepare(self, execution, tracer):
         """The values that it asks for leave the step."""
         self.args, self.kwargs = pytree.tree_map(
-            lambda v: execution.output_of(tracer, v), (self.args, self.kwargs))
+            lambda v: execution.output_of(tracer, v), (self.args, self.kwargs)
+        )
 
     def call(self):
         args, kwargs = pytree.tree_map(_real, (self.args, self.kwargs))
@@ -357,8 +379,10 @@ def _real(value):
     if not is_traced(value):
         return value
     if value.output is None:
-        raise messages.TraceError("a closure was given a value that the step neither returned nor "
-                                  "gave to a closure: return it from the traced function")
+        raise messages.TraceError(
+            "a closure was given a value that the step neither returned nor "
+            "gave to a closure: return it from the traced function"
+        )
     return value.output.value()
 
 
@@ -368,7 +392,8 @@ def _closure(function, on_checkpoint):
         execution = session_module.current.execution
         if execution is None or execution.delivering:
             args, kwargs = pytree.tree_map(
-                lambda v: _real(v) if is_traced(v) else v, (args, kwargs))
+                lambda v: _real(v) if is_traced(v) else v, (args, kwargs)
+            )
             return function(*args, **kwargs)
         waiting = Closure(function, args, kwargs, on_checkpoint)
         if traced_module.active is not None:
@@ -393,6 +418,7 @@ def checkpoint_closure(function):
 
 # ---- what the engine calls ----
 
+
 @ffi.def_extern()
 def csengine_trace_step(step, self):
     return ffi.from_handle(self).trace(step)
@@ -412,4 +438,3 @@ def csengine_trace_backward(self, request):
 @ffi.def_extern()
 def csengine_choose_elements(self, request):
     ffi.from_handle(self)(request)
-

@@ -1,4 +1,5 @@
 """What is told about a user's program: where in it, what was wrong, what to do."""
+
 import os
 import sys
 
@@ -42,11 +43,11 @@ def place():
 
 
 def place_text(where=None):
-    """"model.py:11 in forward: ", or "" where no frame is known."""
+    """ "model.py:11 in forward: ", or "" where no frame is known."""
     filename, line, function = where or place()
     return f"{os.path.basename(filename)}:{line} in {function}: " if line else ""
 
 
 def describe(tensor):
-    """"[8, 128] int64" of any tensor."""
+    """ "[8, 128] int64" of any tensor."""
     return f"{list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"

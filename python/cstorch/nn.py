@@ -1,4 +1,5 @@
 """Modules and functions beside torch.nn."""
+
 from types import SimpleNamespace
 
 import torch

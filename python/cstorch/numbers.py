@@ -1,4 +1,5 @@
 """Values of the whole batch, and constants."""
+
 import torch
 
 from csengine.library import lib

@@ -1,4 +1,5 @@
 """Precision optimization levels of regions."""
+
 import functools
 
 from csengine.library import ffi, lib
@@ -22,9 +23,12 @@ class pol:
         for value in (level, bwd_level):
             if value is not None and value not in (0, 1, 2):
                 raise ValueError(f"a precision optimization level is 0, 1 or 2, not {value!r}")
-        self.options = {"level": -1 if level is None else level,
-                        "bwd_level": -1 if bwd_level is None else bwd_level,
-                        "enable_fwd": enable_fwd, "enable_bwd": enable_bwd}
+        self.options = {
+            "level": -1 if level is None else level,
+            "bwd_level": -1 if bwd_level is None else bwd_level,
+            "enable_fwd": enable_fwd,
+            "enable_bwd": enable_bwd,
+        }
 
     def __enter__(self):
         _level.append(self.options["level"])
@@ -43,6 +47,7 @@ class pol:
         def inner(*args, **kwargs):
             with pol(**{k: None if v == -1 else v for k, v in self.options.items()}):
                 return function(*args, **kwargs)
+
         return inner
 
 

@@ -3,15 +3,16 @@
 There is one in a process, as in the engine. The engine's session is opened when it is first needed,
 so that configure may be called at any time before.
 """
+
 import dataclasses
 import json
 import os
-import sys
+import warnings
 import weakref
 
 import torch
 
-from csengine import library
+from csengine import program
 from csengine.library import check, ffi, lib
 from cstorch import calls, messages
 
@@ -47,25 +48,55 @@ class Session:
     Attributes:
         states: State objects in the order of their declaration.
         settings: what configure was given.
+        precision: what cstorch.amp was told, as the setting `precision`.
+        checkpoint_steps: of loops that are given none.
+        declared: optimizers, gradient scalers and sparsity, in the order in which they were made;
+            each declares its states when the session is opened (_declare).
     """
 
-    FIELDS = ("model_dir", "compile_dir", "compile_only", "validate_only", "num_csx",
-              "num_workers_per_csx", "max_wgt_servers", "weight_grad_reduce", "weight_update",
-              "precision", "numerics", "recompute", "portable", "seed", "job_labels",
-              "job_priority", "job_time_sec", "dashboard", "no_run_store")
+    FIELDS = (
+        "model_dir",
+        "compile_dir",
+        "compile_only",
+        "validate_only",
+        "num_csx",
+        "num_workers_per_csx",
+        "max_wgt_servers",
+        "weight_grad_reduce",
+        "weight_update",
+        "precision",
+        "numerics",
+        "recompute",
+        "portable",
+        "seed",
+        "job_labels",
+        "job_priority",
+        "job_time_sec",
+        "dashboard",
+        "no_run_store",
+    )
     # Settings of other hardware or of other ways to start processes: no effect here.
-    HINTS = ("mount_dirs", "python_paths", "transfer_processes", "max_act_per_csx", "mgmt_address",
-             "mgmt_namespace", "credentials_path", "fabric_type_blacklist", "disable_version_check",
-             "num_act_servers", "debug_args", "use_cstorch_optimizer_step", "cbfloat16", "log_steps")
+    HINTS = (
+        "mount_dirs",
+        "python_paths",
+        "transfer_processes",
+        "max_act_per_csx",
+        "mgmt_address",
+        "mgmt_namespace",
+        "credentials_path",
+        "disable_version_check",
+        "num_act_servers",
+    )
 
     def __init__(self):
         self.settings = {}
         self.precision = {}
+        self.checkpoint_steps = 0
         self.is_open = False
         self.states = []
         self.models = []
         self.metrics = []
-        self.optimizers = []
+        self.declared = []
         self.execution = None
         self.last_execution = None
         self._by_tensor = {}
@@ -78,13 +109,22 @@ class Session:
         """Sets what the session is opened with."""
         unknown = [n for n in settings if n not in self.FIELDS and n not in self.HINTS]
         if unknown:
-            raise TypeError(f"configure() has no argument {unknown[0]!r}; accepted: "
-                            + ", ".join(sorted(self.FIELDS)))
+            raise TypeError(
+                f"configure() has no argument {unknown[0]!r}; accepted: "
+                + ", ".join(sorted(self.FIELDS))
+            )
+        hints = [n for n, v in settings.items() if n in self.HINTS and v is not None]
+        if hints:
+            warnings.warn(
+                "without effect here, since they describe other hardware: " + ", ".join(hints),
+                stacklevel=4,
+            )
         given = {n: v for n, v in settings.items() if v is not None and n in self.FIELDS}
         if self.is_open and any(self.settings.get(n) != v for n, v in given.items()):
             raise RuntimeError(
-                "configure() was called after the first execution: a process has one session, whose "
-                "settings stay; start another process, or call cstorch.finish() first")
+                "configure() was called after the first execution: a process has one session, whose"
+                " settings stay; start another process, or call cstorch.finish() first"
+            )
         self.settings.update(given)
 
     def _labels(self, labels):
@@ -101,11 +141,10 @@ class Session:
                 self._declare(state)
         for model in self.models:
             model.declare()
-        for optimizer in self.optimizers:
+        for optimizer in self.declared:
             optimizer._declare()
         for metric in self.metrics:
             metric._open()
-        os.environ["CSTORCH_PATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
 
     def _open(self):
         values = dict(self.settings)
@@ -121,13 +160,16 @@ class Session:
             fields[name] = value
             self._kept.append(value)
         precision = {**self.precision, **(values.get("precision") or {})}
-        for name, value in (("precision", precision), ("numerics", values.get("numerics")),
-                            ("recompute", values.get("recompute"))):
+        for name, value in (
+            ("precision", precision),
+            ("numerics", values.get("numerics")),
+            ("recompute", values.get("recompute")),
+        ):
             if value:
                 fields[name] = _text(value if isinstance(value, str) else json.dumps(value))
-        program = library.program()
-        if program is not None:
-            fields["worker_executable"] = _text(program)
+        executable = program.find()
+        if executable is not None:
+            fields["worker_executable"] = _text(executable)
         check(lib.cse_configure(ffi.new("cse_configuration *", fields)))
         self.is_open = True
 
@@ -155,8 +197,13 @@ class Session:
         if tensor.dtype not in (torch.float32, torch.int32, torch.int64):
             raise messages.TraceError(
                 f"{name} is {messages.describe(tensor)}; states are float32, int32 or int64: "
-                + ("convert the model with .float(); precision is chosen by cstorch.amp and the "
-                   "configuration" if tensor.dtype.is_floating_point else "convert it"))
+                + (
+                    "convert the model with .float(); precision is chosen by cstorch.amp and the "
+                    "configuration"
+                    if tensor.dtype.is_floating_point
+                    else "convert it"
+                )
+            )
         state = State(name, tensor, trainable)
         self.states.append(state)
         self._by_tensor[id(tensor)] = state
@@ -174,24 +221,29 @@ class Session:
         with torch._C.DisableTorchFunction():
             shape = calls.c_shape(state.tensor.shape)
         state.handle = lib.cse_state_new(
-            state.name.encode(), shape, calls.c_dtype(state.tensor.dtype),
-            ffi.new("cse_initializer *", {"kind": lib.CSE_INIT_CONSTANT})[0])
+            state.name.encode(),
+            shape,
+            calls.c_dtype(state.tensor.dtype),
+            ffi.new("cse_initializer *", {"kind": lib.CSE_INIT_CONSTANT})[0],
+        )
         if state.handle == ffi.NULL:
             self.check()
 
-    def push(self):
+    def write_states(self):
         """Gives the engine the states that the program changed since they were last equal."""
         for state in self.states:
             if state.version == state.tensor._version:
                 continue
             values = state.tensor.detach()
-            values = values.to(torch.int32 if not values.dtype.is_floating_point
-                               else torch.float32).contiguous()
-            check(lib.cse_state_set(state.handle, ffi.from_buffer(values.numpy()),
-                                    values.numel() * 4))
+            values = values.to(
+                torch.int32 if not values.dtype.is_floating_point else torch.float32
+            ).contiguous()
+            check(
+                lib.cse_state_set(state.handle, ffi.from_buffer(values.numpy()), values.numel() * 4)
+            )
             state.version = state.tensor._version
 
-    def pull(self):
+    def read_states(self):
         """Gives the program's tensors the values that the engine has; False where it has none."""
         with torch.no_grad():
             for state in self.states:
@@ -240,9 +292,13 @@ class Model:
         if self.handle is not None:
             return
         states = [s.handle for s in self.parameters]
-        self.handle = lib.cse_compile(lib.cse_model_from_states(
-            type(self.module).__name__.encode(), ffi.new("cse_state *[]", states or [ffi.NULL]),
-            len(states)))
+        self.handle = lib.cse_compile(
+            lib.cse_model_from_states(
+                type(self.module).__name__.encode(),
+                ffi.new("cse_state *[]", states or [ffi.NULL]),
+                len(states),
+            )
+        )
 
 
 current = Session()
@@ -252,7 +308,6 @@ def reset_after_fork():
     """A child of fork has no session: the workers and the memory are its parent's."""
     current.execution = None
     current.is_open = False
-    current.forked = True
 
 
 os.register_at_fork(after_in_child=reset_after_fork)

@@ -1,4 +1,5 @@
 """configure, backend, compile: what is set up before the first step."""
+
 import torch
 
 from csengine.library import check, lib
@@ -14,8 +15,7 @@ def configure(**settings):
     other hardware (mount_dirs, transfer_processes, ...) have no effect.
     """
     session = session_module.current
-    session.checkpoint_steps = settings.pop("checkpoint_steps", None) or getattr(
-        session, "checkpoint_steps", 0)
+    session.checkpoint_steps = settings.pop("checkpoint_steps", None) or session.checkpoint_steps
     session.configure(**settings)
 
 
@@ -84,8 +84,7 @@ def finish():
 
 def global_step():
     """Training steps done so far, those of a loaded checkpoint included."""
-    session = session_module.current
-    return lib.cse_global_step() if session.is_open else getattr(session, "global_step", 0)
+    return lib.cse_global_step() if session_module.current.is_open else 0
 
 
 def set_global_step(step):
@@ -98,5 +97,6 @@ def set_global_step(step):
 def ops():
     """Names of the PyTorch functions and primitive operations that a step may use."""
     from cstorch import aten, composites
+
     composite = {getattr(f, "__name__", str(f)) for f in composites.RULES}
     return sorted(composite | set(aten.ops()))

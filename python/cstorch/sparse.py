@@ -1,4 +1,5 @@
 """Weight sparsity of an optimizer of the engine."""
+
 import json
 
 from csengine.library import lib
@@ -21,7 +22,7 @@ class SparsityAlgorithm:
         """Makes the optimizer's parameters sparse."""
         if hasattr(target, "param_groups"):
             self.optimizer = target
-            session_module.current.optimizers.append(self)
+            session_module.current.declared.append(self)
         return target
 
     def _declare(self):

@@ -1,4 +1,5 @@
 """The tensor of a traced step: it has a shape and a type, and no value."""
+
 import torch
 
 from cstorch import messages
@@ -30,21 +31,24 @@ class Traced(torch.Tensor):
     Attributes:
         handle: the cse_tensor; NULL where the tensor has no elements.
         viewed: a View where it shares its elements with another one in PyTorch, else None.
-        state: the state that it stands for, or None.
+        state: the state whose value it is, or None.
+        first: the handle of a state's value before the step.
         label: how messages call it.
     """
 
     @staticmethod
     def __new__(cls, handle, shape, dtype):
-        return torch.Tensor._make_wrapper_subclass(cls, shape, dtype=dtype, device="cpu",
-                                                   requires_grad=False)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, shape, dtype=dtype, device="cpu", requires_grad=False
+        )
 
     def __init__(self, handle, shape, dtype):
         self.handle = handle
         self.viewed = None
         self.state = None
+        self.first = handle
         self.label = ""
-        self.stand_in_cache = None
+        self.meta_cache = None
         self.output = None
 
     def current(self):
@@ -55,11 +59,15 @@ class Traced(torch.Tensor):
             self.handle = view.read(view.base).handle
         return self.handle
 
-    def stand_in(self):
-        """A tensor without storage of this shape and type, to ask PyTorch for its rules."""
-        if self.stand_in_cache is None:
-            self.stand_in_cache = torch.empty(self.shape, dtype=self.dtype, device="meta")
-        return self.stand_in_cache
+    def is_changed(self):
+        """Whether something was written to a state's value in the step."""
+        return self.handle != self.first
+
+    def as_meta(self):
+        """A meta tensor of this shape and type, to ask PyTorch for its rules."""
+        if self.meta_cache is None:
+            self.meta_cache = torch.empty(self.shape, dtype=self.dtype, device="meta")
+        return self.meta_cache
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -73,7 +81,8 @@ class Traced(torch.Tensor):
             raise messages.TraceError(
                 f"{messages.place_text()}{func} was called on a value of a step outside of it: "
                 "compute in the function that @cstorch.trace decorates, and read values in a "
-                "@cstorch.step_closure")
+                "@cstorch.step_closure"
+            )
         return active.dispatch(func, args, kwargs or {})
 
     def __repr__(self, **_):
@@ -81,8 +90,10 @@ class Traced(torch.Tensor):
             value = self.output.value()
             if value is not None:
                 return repr(value)
-        return (f"traced tensor {self.label + ' ' if self.label else ''}"
-                f"{messages.describe(self)}: no value here; read it in a @cstorch.step_closure")
+        return (
+            f"traced tensor {self.label + ' ' if self.label else ''}"
+            f"{messages.describe(self)}: no value here; read it in a @cstorch.step_closure"
+        )
 
     __str__ = __repr__
 
@@ -111,4 +122,6 @@ def refuse_value(tensor, what):
     raise messages.TraceError(
         f"{messages.place_text()}{what}: the value of a traced tensor {messages.describe(tensor)}"
         f"{name} is not known while the step is traced. Choose with torch.where, or read it in a "
-        "@cstorch.step_closure.", [messages.place()])
+        "@cstorch.step_closure.",
+        [messages.place()],
+    )

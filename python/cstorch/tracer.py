@@ -7,10 +7,11 @@ Traced.__torch_dispatch__ sees: the table of cstorch.aten maps these; others are
 PyTorch's own rules until they are. Tensors with values that meet no traced one are computed with at
 once, and become constants where they meet one.
 
-Parameters, buffers and optimizer states stay the program's own tensors: wherever one is an argument,
-its traced counterpart takes its place, which reads the state at first and holds what was last
-assigned to it.
+Parameters, buffers and optimizer states stay the program's own tensors: wherever one is an
+argument, its traced counterpart takes its place, which reads the state at first and holds what was
+last assigned to it.
 """
+
 import types
 
 import torch
@@ -61,7 +62,7 @@ class Tracer:
         self.session = session
         self.step = step
         self.microbatches = microbatches
-        self.shadows = {}
+        self.traced_states = {}
         self.gradients = {}
         self.streams = {}
         self.scopes = []
@@ -74,15 +75,15 @@ class Tracer:
 
     # ---- what takes the place of the program's tensors ----
 
-    def shadow(self, state):
+    def traced_state(self, state):
         """The traced value of a state at this place of the step."""
-        found = self.shadows.get(state.name)
+        found = self.traced_states.get(state.name)
         if found is None:
             found = calls.wrap(lib.cse_read(state.handle), state.tensor.dtype)
             found.state = state
             found.label = state.name
-            found.read = found.handle
-            self.shadows[state.name] = found
+            found.first = found.handle
+            self.traced_states[state.name] = found
         return found
 
     def map_in(self, value):
@@ -92,12 +93,14 @@ class Tracer:
                 return value
             state = self.session.state_of(value)
             if state is not None:
-                return self.shadow(state)
+                return self.traced_state(state)
             if isinstance(value, torch.nn.Parameter) and value.requires_grad:
                 raise messages.TraceError(
                     f"{messages.place_text()}a parameter {messages.describe(value)} belongs to no "
                     "compiled model: give the module that holds it to cstorch.compile before the "
-                    "step", [messages.place()])
+                    "step",
+                    [messages.place()],
+                )
             return value
         if type(value) is tuple:
             return tuple(self.map_in(v) for v in value)
@@ -125,8 +128,9 @@ class Tracer:
             if isinstance(func, types.FunctionType) and any(n in asks for n in _ASKING):
                 seen = dict(func.__globals__)
                 seen.update({n: lambda *_: False for n in _ASKING})
-                body = types.FunctionType(func.__code__, seen, func.__name__, func.__defaults__,
-                                          func.__closure__)
+                body = types.FunctionType(
+                    func.__code__, seen, func.__name__, func.__defaults__, func.__closure__
+                )
                 body.__kwdefaults__ = func.__kwdefaults__
             self._bodies[func] = body
         return self._bodies[func]
@@ -176,40 +180,48 @@ class Tracer:
         return self.refuse(func, args, kwargs)
 
     def refuse(self, func, args, kwargs):
-        """Notes an operation that the engine has not, and goes on with a stand-in for its result, so
+        """Notes an operation that the engine has not, and goes on with zeros for its result, so
         that all of a step are told together."""
         said, said_args = self._decomposed or (func, args)
-        described = ", ".join(messages.describe(a) for a in said_args
-                              if isinstance(a, torch.Tensor))
+        described = ", ".join(
+            messages.describe(a) for a in said_args if isinstance(a, torch.Tensor)
+        )
         where = messages.place()
         name = str(said).removesuffix(".default")
         self.unsupported.setdefault((where, name), described)
         try:
             with torch._C.DisableTorchFunction():
                 metas = torch.utils._pytree.tree_map(
-                    lambda v: v.stand_in() if isinstance(v, Traced) else v, (args, kwargs))
+                    lambda v: v.as_meta() if isinstance(v, Traced) else v, (args, kwargs)
+                )
                 result = func(*metas[0], **metas[1])
         except Exception:  # a shape that depends on values
             self.raise_unsupported()
-        return torch.utils._pytree.tree_map(self._stand_for, result)
+        return torch.utils._pytree.tree_map(self._placeholder, result)
 
-    def _stand_for(self, value):
+    def _placeholder(self, value):
         if not isinstance(value, torch.Tensor):
             return value
         if calls.numel(value) == 0:
             return calls.empty(value.shape, value.dtype)
-        return calls.wrap(calls.cast_handle(lib.cse_full(calls.c_shape(value.shape), 0.0),
-                                            value.dtype), value.dtype)
+        return calls.wrap(
+            calls.cast_handle(lib.cse_full(calls.c_shape(value.shape), 0.0), value.dtype),
+            value.dtype,
+        )
 
     def raise_unsupported(self):
         """Raises what refuse noted, if anything."""
         if not self.unsupported:
             return
-        lines = [f"{messages.place_text(where)}{name} is not supported on {described or 'this'}"
-                 f"{aten.nearest(name)}" for (where, name), described in self.unsupported.items()]
+        lines = [
+            f"{messages.place_text(where)}{name} is not supported on {described or 'this'}"
+            f"{aten.nearest(name)}"
+            for (where, name), described in self.unsupported.items()
+        ]
         raise messages.UnsupportedError(
             "\n".join(lines) + "\ncstorch.ops() lists what is supported",
-            [where for where, _ in self.unsupported])
+            [where for where, _ in self.unsupported],
+        )
 
     # ---- names ----
 
@@ -226,7 +238,7 @@ class Tracer:
         inner = name
         for scope in reversed(self._open):
             if scope and name.startswith(scope + "."):
-                inner = name[len(scope) + 1:]
+                inner = name[len(scope) + 1 :]
                 break
         self._open.append(name)
         self.scopes.append(inner)
@@ -247,20 +259,19 @@ class Tracer:
             return
         name = type(optimizer).__name__
         raise messages.TraceError(
-            f"{messages.place_text()}torch.optim.{name} cannot be traced: its counters are Python's. "
-            f"Use cstorch.optim.{name}, or cstorch.optim.convert(optimizer) before the loop",
-            [messages.place()])
+            f"{messages.place_text()}torch.optim.{name} cannot be traced: its counters are "
+            f"Python's. Use cstorch.optim.{name}, or cstorch.optim.convert(optimizer) before the "
+            "loop",
+            [messages.place()],
+        )
 
     # ---- the trace ----
 
     def __enter__(self):
         from torch.nn.modules import module as modules
+
         self._open = []
-        self._entered = [
-            torch.no_grad(),
-            FunctionMode(self),
-            composites.Replaced(self),
-        ]
+        self._entered = [torch.no_grad(), FunctionMode(self), composites.Replaced(self)]
         self._hooks = [
             modules.register_module_forward_pre_hook(self.enter_module),
             modules.register_module_forward_hook(self.leave_module, always_call=True),
@@ -294,19 +305,19 @@ class Tracer:
         if self.microbatches > 1:
             raise messages.TraceError(
                 f"{what} {messages.describe(value)} depends on the microbatch, and a step has "
-                f"{self.microbatches}: sum it over the batch with cstorch.batch_sum(x), or take the "
-                "mean with cstorch.batch_mean(x), or leave out micro_batch_size")
+                f"{self.microbatches}: sum it over the batch with cstorch.batch_sum(x), or take the"
+                " mean with cstorch.batch_mean(x), or leave out micro_batch_size"
+            )
         dtype = lib.cse_tensor_dtype(handle)
-        total = lib.cse_batch_sum(handle if dtype == lib.CSE_FLOAT32
-                                  else lib.cse_cast(handle, lib.CSE_FLOAT32))
+        total = lib.cse_batch_sum(
+            handle if dtype == lib.CSE_FLOAT32 else lib.cse_cast(handle, lib.CSE_FLOAT32)
+        )
         return total if dtype == lib.CSE_FLOAT32 else lib.cse_cast(total, dtype)
 
     def assign_states(self):
         """Gives the states what the step assigned to them."""
-        for shadow in self.shadows.values():
-            if shadow.handle == shadow.read:
+        for value in self.traced_states.values():
+            if not value.is_changed():
                 continue
-            handle = self.whole(shadow, f"the new value of {shadow.state.name}")
-            lib.cse_assign(shadow.state.handle,
-                           calls.cast_handle(handle, shadow.state.tensor.dtype))
-
+            handle = self.whole(value, f"the new value of {value.state.name}")
+            lib.cse_assign(value.state.handle, calls.cast_handle(handle, value.state.tensor.dtype))

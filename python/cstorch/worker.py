@@ -5,6 +5,7 @@
 A request is a line of JSON with numbers of samples and their epochs, an answer is safetensors, as
 docs/data.md describes for the input function `command`.
 """
+
 import json
 import os
 import pickle
@@ -18,6 +19,7 @@ _TYPES = {"float32": "F32", "int32": "I32", "int64": "I64"}
 def answer(source, request):
     """The bytes that answer a request."""
     import torch
+
     values = source.read(request["samples"], request["epochs"])
     header = {"__metadata__": {"sample_count": str(source.samples())}}
     body = []
@@ -28,8 +30,11 @@ def answer(source, request):
         elif tensor.dtype not in (torch.int32, torch.int64):
             tensor = tensor.to(torch.int32)
         array = tensor.contiguous().numpy()
-        header[name] = {"dtype": _TYPES[str(array.dtype)], "shape": list(array.shape),
-                        "data_offsets": [offset, offset + array.nbytes]}
+        header[name] = {
+            "dtype": _TYPES[str(array.dtype)],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
         offset += array.nbytes
         body.append(array)
     head = json.dumps(header).encode()
@@ -41,28 +46,24 @@ def main():
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what the data set prints is no answer
     with open(sys.argv[1], "rb") as file:
+        # The module path first: what follows imports the modules of the input function.
+        sys.path[:] = pickle.load(file)
         content = file.read()
-    # The path is needed before the function's module can be imported.
-    for path in reversed(_paths()):
-        if path not in sys.path:
-            sys.path.insert(0, path)
     import torch
+
     torch.set_num_threads(1)
     from cstorch import distributed
     from cstorch.utils.data.source import SampleSource
+
     distributed._worker = (0, 1)
-    input_fn, args, kwargs, seed, _ = pickle.loads(content)
+    input_fn, args, kwargs, seed = pickle.loads(content)
     source = SampleSource(input_fn, args, kwargs, seed)
     for line in requests:
         for part in answer(source, json.loads(line)):
             view = memoryview(part).cast("B") if not isinstance(part, bytes) else memoryview(part)
             while len(view):
-                view = view[answers.write(view):]
+                view = view[answers.write(view) :]
     return 0
-
-
-def _paths():
-    return [p for p in os.environ.get("CSTORCH_PATH", "").split(os.pathsep) if p]
 
 
 if __name__ == "__main__":

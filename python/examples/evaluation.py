@@ -1,13 +1,11 @@
 """Evaluation of a checkpoint with a metric.
 
-    python evaluation.py CHECKPOINT
+python evaluation.py CHECKPOINT
 """
-import argparse
-import gzip
-import pathlib
 
-import numpy
+import argparse
 import torch
+from fashion_mnist import Network, dataloader_fn
 
 import cstorch
 import cstorch.metrics as metrics
@@ -19,28 +17,6 @@ parser.add_argument("--model_dir", default="model_dir/evaluation_py")
 options = parser.parse_args()
 
 cstorch.configure(model_dir=options.model_dir)
-
-
-class Network(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Dropout(0.1),
-            torch.nn.Linear(128, 10))
-
-    def forward(self, images):
-        return self.layers(images.flatten(1))
-
-
-def eval_dataloader_fn(data_dir, batch_size):
-    folder = pathlib.Path(data_dir)
-    with gzip.open(folder / "t10k-images-idx3-ubyte.gz") as file:
-        images = numpy.frombuffer(file.read(), numpy.uint8, offset=16).reshape(-1, 28, 28)
-    with gzip.open(folder / "t10k-labels-idx1-ubyte.gz") as file:
-        labels = numpy.frombuffer(file.read(), numpy.uint8, offset=8)
-    dataset = torch.utils.data.TensorDataset(
-        torch.from_numpy(images.astype(numpy.float32) / 255), torch.from_numpy(labels.astype(numpy.int64)))
-    return torch.utils.data.DataLoader(dataset, batch_size=batch_size, drop_last=True)
 
 
 model: torch.nn.Module = Network()
@@ -55,10 +31,7 @@ state_dict = cstorch.load(options.checkpoint)
 model.load_state_dict(state_dict["model"])
 
 dataloader = cstorch.utils.data.DataLoader(
-    eval_dataloader_fn,
-    options.data_dir,
-    batch_size=500,
-    num_steps=20,
+    dataloader_fn, options.data_dir, "t10k", batch_size=500, num_steps=20
 )
 
 
@@ -68,10 +41,7 @@ def evaluation_step(batch):
     outputs = compiled_model(inputs)
     loss = loss_fn(outputs, targets)
 
-    accuracy(
-        labels=targets.clone(),
-        predictions=outputs.argmax(-1).int(),
-    )
+    accuracy(labels=targets.clone(), predictions=outputs.argmax(-1).int())
 
     return loss
 

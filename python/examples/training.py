@@ -2,15 +2,12 @@
 
     python training.py [--num_steps 200] [--num_csx 2] [--checkpoint_path FILE]
 
-Trains a network on the digits-like images of Debian's package dataset-fashion-mnist, or of
---data_dir.
+Trains the network of fashion_mnist.py.
 """
-import argparse
-import gzip
-import pathlib
 
-import numpy
+import argparse
 import torch
+from fashion_mnist import Network, dataloader_fn
 
 import cstorch
 
@@ -36,46 +33,29 @@ cstorch.configure(
 torch.manual_seed(1)
 
 
-class Network(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Dropout(0.1),
-            torch.nn.Linear(128, 10))
-
-    def forward(self, images):
-        return self.layers(images.flatten(1))
-
-
-def train_dataloader_fn(data_dir, batch_size):
-    folder = pathlib.Path(data_dir)
-    with gzip.open(folder / "train-images-idx3-ubyte.gz") as file:
-        images = numpy.frombuffer(file.read(), numpy.uint8, offset=16).reshape(-1, 28, 28)
-    with gzip.open(folder / "train-labels-idx1-ubyte.gz") as file:
-        labels = numpy.frombuffer(file.read(), numpy.uint8, offset=8)
-    dataset = torch.utils.data.TensorDataset(
-        torch.from_numpy(images.astype(numpy.float32) / 255), torch.from_numpy(labels.astype(numpy.int64)))
-    return torch.utils.data.DataLoader(dataset, batch_size=batch_size, shuffle=True, drop_last=True)
-
-
 model: torch.nn.Module = Network()
 compiled_model = cstorch.compile(model, backend="wse_ws")
 
 loss_fn: torch.nn.Module = torch.nn.CrossEntropyLoss()
 
 optimizer: cstorch.optim.Optimizer = cstorch.optim.configure_optimizer(
-    optimizer_type="SGD",
-    params=model.parameters(),
-    lr=0.1,
-    momentum=0.9,
+    optimizer_type="SGD", params=model.parameters(), lr=0.1, momentum=0.9
 )
 lr_scheduler: cstorch.optim.lr_scheduler.LRScheduler = cstorch.optim.configure_lr_scheduler(
     optimizer,
     learning_rate=[
-        {"scheduler": "LinearLR", "initial_learning_rate": 0.01, "end_learning_rate": 0.1,
-         "total_iters": 50},
-        {"scheduler": "CosineDecayLR", "initial_learning_rate": 0.1, "end_learning_rate": 0.001,
-         "total_iters": 1000},
+        {
+            "scheduler": "LinearLR",
+            "initial_learning_rate": 0.01,
+            "end_learning_rate": 0.1,
+            "total_iters": 50,
+        },
+        {
+            "scheduler": "CosineDecayLR",
+            "initial_learning_rate": 0.1,
+            "end_learning_rate": 0.001,
+            "total_iters": 1000,
+        },
     ],
 )
 
@@ -89,10 +69,7 @@ if loss_scale != 0.0:
 def save_checkpoint(step):
     checkpoint_file = f"{options.model_dir}/checkpoint_{step}.mdl"
 
-    state_dict = {
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-    }
+    state_dict = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     if lr_scheduler:
         state_dict["lr_scheduler"] = lr_scheduler.state_dict()
     if grad_scaler:
@@ -120,9 +97,11 @@ if options.checkpoint_path is not None:
     global_step = state_dict.get("global_step", 0)
 
 dataloader = cstorch.utils.data.DataLoader(
-    train_dataloader_fn,
+    dataloader_fn,
     options.data_dir,
+    "train",
     batch_size=500,
+    shuffle=True,
     num_steps=options.num_steps,
     micro_batch_size=125,
 )

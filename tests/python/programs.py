@@ -1,4 +1,5 @@
 """What the tests of cstorch share: small data, a loop around a step, one session a test."""
+
 import os
 import shutil
 import tempfile
@@ -11,9 +12,12 @@ import cstorch
 
 def loader(*tensors, batch_size=8, shuffle=False):
     """A data loader of the run over tensors."""
+
     def input_fn():
-        return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*tensors),
-                                           batch_size=batch_size, shuffle=shuffle)
+        return torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(*tensors), batch_size=batch_size, shuffle=shuffle
+        )
+
     return cstorch.utils.data.DataLoader(input_fn)
 
 

@@ -1,4 +1,5 @@
 """Wrong programs, and what they are told: the user's file and line, what is wrong, what to do."""
+
 import re
 import unittest
 
@@ -11,12 +12,14 @@ from programs import Case, loader
 
 def raising(body):
     """A step with one line that is wrong."""
+
     def step(batch, model):
         x, y = batch
         body(x, y, model)
         loss = F.cross_entropy(model(x), y)
         loss.backward()
         return loss
+
     return step
 
 
@@ -53,20 +56,32 @@ LINES = [
     ("float64_constant", lambda x, y, m: x * torch.ones(16, dtype=torch.float64), r"float64"),
     ("rank", lambda x, y, m: x.view(8, 1, 1, 1, 1, 1, 1, 1, 16), r"at most 8 axes"),
     ("hook", lambda x, y, m: x.register_hook(print), r"register_hook: hooks on traced tensors"),
-    ("create_graph", lambda x, y, m: m(x).sum().backward(create_graph=True),
-     r"gradients of gradients"),
-    ("grad_graph", lambda x, y, m: torch.autograd.grad(m(x).sum(), m.weight, create_graph=True),
-     r"gradients of gradients"),
-    ("grad_of_input", lambda x, y, m: torch.autograd.grad(m(x).sum(), x),
-     r"gradients are those of parameters"),
+    (
+        "create_graph",
+        lambda x, y, m: m(x).sum().backward(create_graph=True),
+        r"gradients of gradients",
+    ),
+    (
+        "grad_graph",
+        lambda x, y, m: torch.autograd.grad(m(x).sum(), m.weight, create_graph=True),
+        r"gradients of gradients",
+    ),
+    (
+        "grad_of_input",
+        lambda x, y, m: torch.autograd.grad(m(x).sum(), x),
+        r"gradients are those of parameters",
+    ),
     ("vector_loss", lambda x, y, m: m(x).backward(), r"must be a scalar: reduce it"),
     ("expand_write", lambda x, y, m: x[:, :1].expand(8, 4).add_(1), r"shares elements with itself"),
     ("constant_write", lambda x, y, m: torch.zeros(8, 16).add_(x), r"no part of the step"),
-    ("other_parameter", lambda x, y, m: x @ torch.nn.Parameter(torch.ones(16, 2)),
-     r"belongs to no compiled model.*cstorch\.compile"),
-    ("matmul_shapes", lambda x, y, m: x @ torch.ones(3, 2), r"\[8, 16\]|shape|16"),
-    ("add_shapes", lambda x, y, m: x + torch.ones(5), r"\[8, 16\]|shape|broadcast"),
-    ("view_size", lambda x, y, m: x.view(3, 5), r"reshape|elements|shape"),
+    (
+        "other_parameter",
+        lambda x, y, m: x @ torch.nn.Parameter(torch.ones(16, 2)),
+        r"belongs to no compiled model.*cstorch\.compile",
+    ),
+    ("matmul_shapes", lambda x, y, m: x @ torch.ones(3, 2), r"matmul.*\[8, 16\].*\[3, 2\]"),
+    ("add_shapes", lambda x, y, m: x + torch.ones(5), r"add.*\[8, 16\].*\[5\]"),
+    ("view_size", lambda x, y, m: x.view(3, 5), r"\[8, 16\].*\[3, 5\]"),
     ("fft", lambda x, y, m: torch.fft.fft(x), r"complex64"),
     ("svd", lambda x, y, m: torch.linalg.svdvals(x), r"svd.* is not supported"),
     ("inverse", lambda x, y, m: torch.linalg.inv(x[:4, :4]), r"is not supported"),
@@ -74,16 +89,28 @@ LINES = [
     ("mode", lambda x, y, m: x.mode(), r"mode.* is not supported"),
     ("bincount", lambda x, y, m: torch.bincount(y), NOT_KNOWN + "|not supported"),
     ("histc", lambda x, y, m: torch.histc(x), r"histc.* is not supported"),
-    ("multinomial", lambda x, y, m: torch.multinomial(x.abs(), 2), r"multinomial.* is not supported"),
+    (
+        "multinomial",
+        lambda x, y, m: torch.multinomial(x.abs(), 2),
+        r"multinomial.* is not supported",
+    ),
     ("cholesky", lambda x, y, m: torch.linalg.cholesky(x[:4, :4]), r"is not supported"),
     ("lgamma", lambda x, y, m: torch.lgamma(x), r"lgamma.* is not supported on \[8, 16\] float32"),
     ("digamma", lambda x, y, m: torch.digamma(x), r"digamma.* is not supported"),
     ("erfinv", lambda x, y, m: torch.erfinv(x), r"erfinv.* is not supported"),
-    ("norm_type", lambda x, y, m: (m(x).sum().backward(),
-                                   torch.nn.utils.clip_grad_norm_(m.parameters(), 1.0, norm_type=1)),
-     r"norm_type 1.* is not supported; accepted: 2"),
-    ("metric_argument", lambda x, y, m: cstorch.metrics.AccuracyMetric("late")(label=y),
-     r"unknown arguments label; accepted: labels, predictions, weights"),
+    (
+        "norm_type",
+        lambda x, y, m: (
+            m(x).sum().backward(),
+            torch.nn.utils.clip_grad_norm_(m.parameters(), 1.0, norm_type=1),
+        ),
+        r"norm_type 1.* is not supported; accepted: 2",
+    ),
+    (
+        "metric_argument",
+        lambda x, y, m: cstorch.metrics.AccuracyMetric("late")(label=y),
+        r"unknown arguments label; accepted: labels, predictions, weights",
+    ),
 ]
 
 
@@ -109,6 +136,7 @@ class Refusals(Case):
             torch.lgamma(x)
             torch.digamma(x)
             return model(x).sum()
+
         said = self.refuse(many, r"lgamma", cstorch.UnsupportedError)
         self.assertRegex(said, r"test_refusals\.py:\d+ in many: aten\.lgamma is not supported")
         self.assertIn("digamma", said)
@@ -120,6 +148,7 @@ class Refusals(Case):
         def printing(batch, model):
             said.extend([repr(batch[0]), f"{batch[0]}", str(model.weight.sum())])
             return model(batch[0]).sum()
+
         step = cstorch.trace(printing)
         for batch in cstorch.utils.data.DataExecutor(self.data, num_steps=1):
             step(batch, self.model)
@@ -128,7 +157,9 @@ class Refusals(Case):
 
     def test_the_loader_in_place_of_the_batch(self):
         step = cstorch.trace(lambda batch, model: model(batch[0]).sum())
-        with self.assertRaisesRegex(cstorch.TraceError, "called with the data loader; pass the batch"):
+        with self.assertRaisesRegex(
+            cstorch.TraceError, "called with the data loader; pass the batch"
+        ):
             for _ in self.data:
                 step(self.data, self.model)
 
@@ -161,6 +192,7 @@ class Refusals(Case):
             loss.backward()
             optimizer.step()
             return loss
+
         self.refuse(step, r"torch\.optim\.AdamW.*cstorch\.optim\.AdamW.*cstorch\.optim\.convert")
 
     def test_a_state_made_in_the_step(self):
@@ -173,6 +205,7 @@ class Refusals(Case):
                     for p in group["params"]:
                         self.state[p]["momentum"] = torch.zeros(p.shape)
                         p.sub_(p.grad * 0.1)
+
         optimizer = Late(self.model.parameters(), {})
 
         def step(batch, model):
@@ -180,8 +213,12 @@ class Refusals(Case):
             loss.backward()
             optimizer.step()
             return loss
-        self.refuse(step, r"optimizer state 'momentum' of weight was created inside the step; create "
-                          r"it in preinitialize\(\)")
+
+        self.refuse(
+            step,
+            r"optimizer state 'momentum' of weight was created inside the step; create "
+            r"it in preinitialize\(\)",
+        )
 
     def test_settings(self):
         with self.assertRaisesRegex(TypeError, "configure.. has no argument 'num_cs'.*num_csx"):
@@ -213,6 +250,7 @@ class Refusals(Case):
             loss.backward()
             optimizer.step()
             return loss
+
         self.refuse(step, r"momentun.*momentum")
 
     def test_saving_between_checkpoint_steps(self):
@@ -224,10 +262,14 @@ class Refusals(Case):
         @cstorch.step_closure
         def save():
             cstorch.save({"model": model.state_dict()}, self.folder + "/x.mdl")
+
         step = cstorch.trace(lambda b: model(b[0]).sum())
-        with self.assertRaisesRegex(RuntimeError, "after step 1, which is no checkpoint step.*is 5"):
-            for batch in cstorch.utils.data.DataExecutor(self.data, num_steps=6,
-                                                         checkpoint_steps=5):
+        with self.assertRaisesRegex(
+            RuntimeError, "after step 1, which is no checkpoint step.*is 5"
+        ):
+            for batch in cstorch.utils.data.DataExecutor(
+                self.data, num_steps=6, checkpoint_steps=5
+            ):
                 step(batch)
                 save()
 
@@ -237,6 +279,7 @@ def _line_test(name, line, pattern):
         said = self.refuse(raising(line), pattern)
         if "float64_constant" not in name:
             self.assertRegex(said, r"\.py:\d+ in ")
+
     return test
 
 

@@ -1,4 +1,5 @@
 """Runs, checkpoints and jobs from Python, without PyTorch."""
+
 import os
 import pathlib
 import shutil
@@ -19,8 +20,16 @@ CONFIG = {
             "checkpoint": {"steps": 30},
             "seed": 1,
         },
-        "fit": {"train_dataloader": {"data_processor": "synthetic", "samples": 300, "features": [8],
-                                     "classes": 3, "batch_size": 30, "micro_batch_size": 10}},
+        "fit": {
+            "train_dataloader": {
+                "data_processor": "synthetic",
+                "samples": 300,
+                "features": [8],
+                "classes": 3,
+                "batch_size": 30,
+                "micro_batch_size": 10,
+            }
+        },
     }
 }
 
@@ -53,8 +62,11 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.one.weights_digest, self.two.weights_digest)
 
     def test_a_live_run(self):
-        with csengine.run(CONFIG, model_dir=self.folder + "/live",
-                          **{"loop.num_steps": 100000, "logging.log_steps": 1000}) as run:
+        with csengine.run(
+            CONFIG,
+            model_dir=self.folder + "/live",
+            **{"loop.num_steps": 100000, "logging.log_steps": 1000}
+        ) as run:
             for number, point in enumerate(run.metrics("loss", timeout=60)):
                 if number == 5:
                     break
@@ -105,15 +117,20 @@ class Jobs(unittest.TestCase):
     def test_a_job_from_its_submission_to_its_end(self):
         import json
         import subprocess
+
         folder = pathlib.Path(tempfile.mkdtemp(prefix="csengine-jobs-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         server = subprocess.Popen(
             [csengine.program.executable(), "serve", "--root", str(folder)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
         self.addCleanup(server.stdout.close)
         import re
+
         address = None
         for line in server.stdout:
             found = re.search(r"(http://[^/\s?]+)/?\S*token=([\w-]+)", line)

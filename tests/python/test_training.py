@@ -1,5 +1,6 @@
 """Training loops: the results of PyTorch, the same bits for any number of processes, and the loop's
 semantics."""
+
 import gzip
 import os
 import pathlib
@@ -80,15 +81,28 @@ class MeanPrediction(cstorch.metrics.Metric):
         return self.total / self.count
 
 
-def train(case, steps=12, num_csx=1, micro=None, model=None, optimizer=None, schedule=None,
-          scaler=None, clip=None, **options):
+def train(
+    case,
+    steps=12,
+    num_csx=1,
+    micro=None,
+    model=None,
+    optimizer=None,
+    schedule=None,
+    scaler=None,
+    clip=None,
+    **options,
+):
     """Trains; returns the losses of each step and the weights."""
     case.configure(num_csx=num_csx, seed=5)
     torch.manual_seed(1)
     model = model or Net()
     cstorch.compile(model)
-    made = optimizer(model.parameters()) if optimizer else cstorch.optim.SGD(
-        model.parameters(), lr=0.1, momentum=0.9)
+    made = (
+        optimizer(model.parameters())
+        if optimizer
+        else cstorch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    )
     if schedule is not None:
         schedule(made)
     data = loader(X, Y, batch_size=64)
@@ -117,7 +131,7 @@ def reference(steps, optimizer, schedule=None, clip=None):
             for group in made.param_groups:
                 group["lr"] = schedule(i)
         made.zero_grad()
-        loss = F.cross_entropy(model(X[at:at + 64]), Y[at:at + 64])
+        loss = F.cross_entropy(model(X[at : at + 64]), Y[at : at + 64])
         loss.backward()
         if clip:
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -135,36 +149,59 @@ class Results(Case):
             torch.testing.assert_close(found[1][name], value.detach(), rtol=1e-4, atol=tolerance)
 
     def test_sgd_with_clipping(self):
-        self.close(train(self, clip=0.5),
-                   reference(12, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), clip=0.5))
+        self.close(
+            train(self, clip=0.5),
+            reference(12, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), clip=0.5),
+        )
 
     def test_adamw_with_a_schedule(self):
         self.close(
-            train(self, optimizer=lambda p: cstorch.optim.AdamW(
-                p, lr=0.1, eps=1e-8, weight_decay=0.1, eps_added_to="corrected"),
-                schedule=lambda o: cstorch.optim.lr_scheduler.LinearLR(o, 0.01, 0.001, 10)),
-            reference(12, lambda p: torch.optim.AdamW(p, lr=0.01, eps=1e-8, weight_decay=0.1),
-                      schedule=lambda i: 0.01 + (0.001 - 0.01) * min(i, 10) / 10), 2e-5)
+            train(
+                self,
+                optimizer=lambda p: cstorch.optim.AdamW(
+                    p, lr=0.1, eps=1e-8, weight_decay=0.1, eps_added_to="corrected"
+                ),
+                schedule=lambda o: cstorch.optim.lr_scheduler.LinearLR(o, 0.01, 0.001, 10),
+            ),
+            reference(
+                12,
+                lambda p: torch.optim.AdamW(p, lr=0.01, eps=1e-8, weight_decay=0.1),
+                schedule=lambda i: 0.01 + (0.001 - 0.01) * min(i, 10) / 10,
+            ),
+            2e-5,
+        )
 
     def test_parameter_groups(self):
         def ours(parameters):
             parameters = list(parameters)
-            return cstorch.optim.SGD([{"params": parameters[:3]},
-                                      {"params": parameters[3:], "lr": 0.01}], lr=0.1)
+            return cstorch.optim.SGD(
+                [{"params": parameters[:3]}, {"params": parameters[3:], "lr": 0.01}], lr=0.1
+            )
 
         def theirs(parameters):
             parameters = list(parameters)
-            return torch.optim.SGD([{"params": parameters[:3]},
-                                    {"params": parameters[3:], "lr": 0.01}], lr=0.1)
+            return torch.optim.SGD(
+                [{"params": parameters[:3]}, {"params": parameters[3:], "lr": 0.01}], lr=0.1
+            )
+
         self.close(train(self, optimizer=ours), reference(12, theirs))
 
     def test_convert(self):
-        self.close(train(self, optimizer=lambda p: cstorch.optim.convert(
-            torch.optim.Adam(p, lr=0.01))), reference(12, lambda p: torch.optim.Adam(p, lr=0.01)), 2e-5)
+        self.close(
+            train(self, optimizer=lambda p: cstorch.optim.convert(torch.optim.Adam(p, lr=0.01))),
+            reference(12, lambda p: torch.optim.Adam(p, lr=0.01)),
+            2e-5,
+        )
 
     def test_an_optimizer_and_a_schedule_of_the_program(self):
-        self.close(train(self, optimizer=lambda p: OwnMomentum(p, 0.1, 0.9),
-                         schedule=lambda o: OwnSchedule(o, 0.1)), self.own_momentum())
+        self.close(
+            train(
+                self,
+                optimizer=lambda p: OwnMomentum(p, 0.1, 0.9),
+                schedule=lambda o: OwnSchedule(o, 0.1),
+            ),
+            self.own_momentum(),
+        )
 
     @staticmethod
     def own_momentum():
@@ -174,7 +211,7 @@ class Results(Case):
         losses = []
         for i in range(12):
             at = i * 64 % 512
-            loss = F.cross_entropy(model(X[at:at + 64]), Y[at:at + 64])
+            loss = F.cross_entropy(model(X[at : at + 64]), Y[at : at + 64])
             gradients = torch.autograd.grad(loss, list(model.parameters()))
             with torch.no_grad():
                 for p, g, b in zip(model.parameters(), gradients, buffers):
@@ -184,19 +221,41 @@ class Results(Case):
         return losses, dict(model.named_parameters())
 
     def test_a_schedule_of_the_program_with_an_optimizer_of_the_engine(self):
-        self.close(train(self, optimizer=lambda p: cstorch.optim.SGD(p, lr=0.5),
-                         schedule=lambda o: OwnSchedule(o, 0.1)),
-                   reference(12, lambda p: torch.optim.SGD(p, lr=0.1),
-                             schedule=lambda i: 0.1 / (i + 1) ** 0.5))
+        self.close(
+            train(
+                self,
+                optimizer=lambda p: cstorch.optim.SGD(p, lr=0.5),
+                schedule=lambda o: OwnSchedule(o, 0.1),
+            ),
+            reference(
+                12, lambda p: torch.optim.SGD(p, lr=0.1), schedule=lambda i: 0.1 / (i + 1) ** 0.5
+            ),
+        )
 
     def test_a_schedule_of_the_engine_with_an_optimizer_of_the_program(self):
         def ours(parameters):
             return OwnMomentum(parameters, 0.1, 0.0)
-        self.close(train(self, optimizer=ours, schedule=lambda o: cstorch.optim.configure_lr_scheduler(
-            o, {"scheduler": "LinearLR", "initial_learning_rate": 0.1, "end_learning_rate": 0.01,
-                "total_iters": 10})),
-                   reference(12, lambda p: torch.optim.SGD(p, lr=0.1),
-                             schedule=lambda i: 0.1 + (0.01 - 0.1) * min(i, 10) / 10))
+
+        self.close(
+            train(
+                self,
+                optimizer=ours,
+                schedule=lambda o: cstorch.optim.configure_lr_scheduler(
+                    o,
+                    {
+                        "scheduler": "LinearLR",
+                        "initial_learning_rate": 0.1,
+                        "end_learning_rate": 0.01,
+                        "total_iters": 10,
+                    },
+                ),
+            ),
+            reference(
+                12,
+                lambda p: torch.optim.SGD(p, lr=0.1),
+                schedule=lambda i: 0.1 + (0.01 - 0.1) * min(i, 10) / 10,
+            ),
+        )
 
     def test_loss_scaling(self):
         wanted = reference(12, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9))
@@ -204,26 +263,37 @@ class Results(Case):
             with self.subTest(scale):
                 self.close(train(self, scaler=cstorch.amp.GradScaler(loss_scale=scale)), wanted)
                 cstorch.finish()
-        self.close(train(self, scaler=cstorch.amp.GradScaler(loss_scale="dynamic"),
-                         optimizer=lambda p: OwnMomentum(p, 0.1, 0.9)),
-                   reference(12, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)))
+        self.close(
+            train(
+                self,
+                scaler=cstorch.amp.GradScaler(loss_scale="dynamic"),
+                optimizer=lambda p: OwnMomentum(p, 0.1, 0.9),
+            ),
+            reference(12, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)),
+        )
 
     def test_batch_norm_and_its_statistics(self):
         torch.manual_seed(2)
-        ours = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8),
-                                   torch.nn.Linear(8, 4))
-        theirs = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8),
-                                     torch.nn.Linear(8, 4))
+        ours = torch.nn.Sequential(
+            torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 4)
+        )
+        theirs = torch.nn.Sequential(
+            torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 4)
+        )
         theirs.load_state_dict(ours.state_dict())
-        losses, _ = train(self, steps=6, model=ours, optimizer=lambda p: cstorch.optim.SGD(p, lr=0.1))
+        losses, _ = train(
+            self, steps=6, model=ours, optimizer=lambda p: cstorch.optim.SGD(p, lr=0.1)
+        )
         optimizer = torch.optim.SGD(theirs.parameters(), lr=0.1)
         for i in range(6):
             optimizer.zero_grad()
-            loss = F.cross_entropy(theirs(X[i * 64:i * 64 + 64]), Y[i * 64:i * 64 + 64])
+            loss = F.cross_entropy(theirs(X[i * 64 : i * 64 + 64]), Y[i * 64 : i * 64 + 64])
             loss.backward()
             optimizer.step()
             self.assertAlmostEqual(losses[i], loss.item(), delta=1e-5)
-        torch.testing.assert_close(ours[1].running_mean, theirs[1].running_mean, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(
+            ours[1].running_mean, theirs[1].running_mean, rtol=1e-5, atol=1e-6
+        )
         torch.testing.assert_close(ours[1].running_var, theirs[1].running_var, rtol=1e-5, atol=1e-6)
 
     def test_metrics(self):
@@ -243,22 +313,60 @@ class Results(Case):
             accuracy(labels=y, predictions=predictions)
             own(predictions)
             return F.cross_entropy(model(x), y)
+
         self.run_step(step, data, 8)
         with torch.no_grad():
             predictions = model(X).argmax(-1)
-        self.assertAlmostEqual(float(accuracy), (predictions == Y).float().mean().item(), delta=1e-6)
+        self.assertAlmostEqual(
+            float(accuracy), (predictions == Y).float().mean().item(), delta=1e-6
+        )
         self.assertAlmostEqual(float(own), predictions.float().mean().item(), delta=1e-5)
+
+    def test_half_precision_and_levels(self):
+        wanted, _ = train(self)
+        cstorch.finish()
+        cstorch.amp.set_half_dtype("bfloat16")
+
+        class Net0(Net):
+            @cstorch.pol(level=0)
+            def forward(self, x):
+                return super().forward(x)
+
+        found, _ = train(self)
+        cstorch.finish()
+        self.assertNotEqual(found, wanted)
+        for a, b in zip(found, wanted):
+            self.assertAlmostEqual(a, b, delta=0.02)
+        cstorch.amp.set_half_dtype("bfloat16")
+        levels, _ = train(self, model=Net0())
+        self.assertNotEqual(levels, found)
+
+    def test_sparse_weights(self):
+        def sparse(parameters):
+            made = cstorch.optim.SGD(parameters, lr=0.1)
+            cstorch.sparse.configure({"algorithm": "static", "sparsity": 0.5}).apply(made)
+            return made
+
+        _, weights = train(self, optimizer=sparse, checkpoint_steps=12)
+        for name in ("first.weight", "last.weight"):
+            zeros = (weights[name] == 0).float().mean().item()
+            self.assertAlmostEqual(zeros, 0.5, delta=0.01)
+        self.assertEqual((weights["first.bias"] == 0).sum().item(), 0)
 
 
 class Bits(Case):
     def test_any_number_of_processes(self):
         def run(num_csx, optimizer):
-            losses, weights = train(self, num_csx=num_csx, micro=16, model=Net(0.25), clip=1.0,
-                                    optimizer=optimizer)
+            losses, weights = train(
+                self, num_csx=num_csx, micro=16, model=Net(0.25), clip=1.0, optimizer=optimizer
+            )
             cstorch.finish()
             return losses, {n: w.numpy().tobytes() for n, w in weights.items()}
-        for optimizer in (lambda p: cstorch.optim.AdamW(p, lr=0.01),
-                          lambda p: OwnMomentum(p, 0.1, 0.9)):
+
+        for optimizer in (
+            lambda p: cstorch.optim.AdamW(p, lr=0.01),
+            lambda p: OwnMomentum(p, 0.1, 0.9),
+        ):
             torch.manual_seed(7)
             state = torch.get_rng_state()
             results = []
@@ -275,13 +383,15 @@ class Bits(Case):
 
         def kill():
             for _ in range(100):
-                listed = subprocess.run(["pgrep", "-f", "cstorch.worker " + self.folder],
-                                        capture_output=True, text=True).stdout.split()
+                listed = subprocess.run(
+                    ["pgrep", "-f", "cstorch.worker " + self.folder], capture_output=True, text=True
+                ).stdout.split()
                 if listed:
                     os.kill(int(listed[0]), signal.SIGKILL)
                     killed.append(listed[0])
                     return
                 time.sleep(0.05)
+
         thread = threading.Thread(target=kill)
         thread.start()
         found = train(self, steps=40, micro=16)
@@ -304,13 +414,16 @@ class Bits(Case):
         class Network(torch.nn.Module):
             def __init__(self):
                 super().__init__()
-                self.fc_layers = torch.nn.ModuleList([torch.nn.Linear(16, 12), torch.nn.Linear(12, 8)])
+                self.fc_layers = torch.nn.ModuleList(
+                    [torch.nn.Linear(16, 12), torch.nn.Linear(12, 8)]
+                )
                 self.last_layer = torch.nn.Linear(8, 4)
 
             def forward(self, x):
                 for layer in self.fc_layers:
                     x = F.relu(layer(x))
                 return self.last_layer(x)
+
         torch.manual_seed(3)
         model = Network()
         cstorch.configure(model_dir=str(folder / "first"), seed=4)
@@ -330,9 +443,18 @@ trainer:
     train_dataloader: {{data_processor: idx_images, data_dir: {folder}, split: train,
       mean: 0, std: 1, num_classes: 4, batch_size: 40, micro_batch_size: 20, shuffle: true}}
 """)
-        run = subprocess.run([os.environ["CSENGINE_EXECUTABLE"], "start", str(folder / "run.yaml"),
-                              "--weights", str(folder / "start.mdl")], capture_output=True,
-                             text=True, env={**os.environ, "CSE_DASHBOARD": "0"})
+        run = subprocess.run(
+            [
+                os.environ["CSENGINE_EXECUTABLE"],
+                "start",
+                str(folder / "run.yaml"),
+                "--weights",
+                str(folder / "start.mdl"),
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "CSE_DASHBOARD": "0"},
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         cstorch.configure(model_dir=str(folder / "python"), seed=4, num_csx=2)
         torch.manual_seed(3)
@@ -349,6 +471,7 @@ trainer:
             loss.backward()
             optimizer.step()
             return loss
+
         self.run_step(step, data, 15)
         saved = cstorch.load(next((folder / "yaml").glob("checkpoint_15*.mdl")))
         for name, value in model.named_parameters():
@@ -378,11 +501,13 @@ class Loop(Case):
         @cstorch.step_closure
         def inside(loss, text):
             self.seen.append((text, loss.item()))
+
         self.step = step
 
         @cstorch.step_closure
         def after(loss):
             self.seen.append(("after", loss.item()))
+
         self.after = after
 
     def loop(self, steps, **options):
@@ -393,8 +518,9 @@ class Loop(Case):
             loss = self.step(batch)
             self.after(loss)
         self.assertEqual([t for t, _ in self.seen], ["inside", "after"] * 5)
-        self.assertEqual([v for t, v in self.seen if t == "inside"],
-                         [v for t, v in self.seen if t == "after"])
+        self.assertEqual(
+            [v for t, v in self.seen if t == "inside"], [v for t, v in self.seen if t == "after"]
+        )
         self.assertEqual(len({v for _, v in self.seen}), 5)
 
     def test_activation_and_checkpoint_steps(self):
@@ -403,10 +529,18 @@ class Loop(Case):
         @cstorch.checkpoint_closure
         def save(number):
             path = f"{self.folder}/at_{number}.mdl"
-            cstorch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                          "step": number, "nothing": None, "nested": {"a": [1, 2.5, "text", True]}},
-                         path)
+            cstorch.save(
+                {
+                    "model": self.model.state_dict(),
+                    "optimizer": self.optimizer.state_dict(),
+                    "step": number,
+                    "nothing": None,
+                    "nested": {"a": [1, 2.5, "text", True]},
+                },
+                path,
+            )
             saved.append(number)
+
         for number, batch in enumerate(self.loop(7, checkpoint_steps=3, activation_steps=2), 1):
             self.after(self.step(batch))
             save(number)
@@ -424,9 +558,16 @@ class Loop(Case):
         for number, batch in enumerate(self.loop(10, checkpoint_steps=5), 1):
             self.step(batch)
             if number == 5:
-                cstorch.checkpoint_closure(lambda: cstorch.save(
-                    {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                     "global_step": 5}, self.folder + "/five.mdl"))()
+                cstorch.checkpoint_closure(
+                    lambda: cstorch.save(
+                        {
+                            "model": self.model.state_dict(),
+                            "optimizer": self.optimizer.state_dict(),
+                            "global_step": 5,
+                        },
+                        self.folder + "/five.mdl",
+                    )
+                )()
         wanted = [p.detach().clone() for p in self.model.parameters()]
         cstorch.finish()
         self.setUp_again()
@@ -457,6 +598,7 @@ class Loop(Case):
         @cstorch.step_closure
         def fail(loss):
             raise KeyError("mine")
+
         with self.assertRaisesRegex(KeyError, "mine"):
             for batch in self.loop(1000):
                 fail(self.step(batch))
@@ -489,22 +631,21 @@ class Loop(Case):
         self.assertAlmostEqual(found.item(), wanted.item(), delta=1e-6)
 
     def test_an_iterable_without_a_length(self):
+        """Batches in order, whatever worker reads them: the losses of the data set by number."""
+
         def input_fn():
             for i in range(8):
-                yield X[i * 64:i * 64 + 64], Y[i * 64:i * 64 + 64]
+                yield X[i * 64 : i * 64 + 64], Y[i * 64 : i * 64 + 64]
+
         for batch in self.loop(6):
             self.after(self.step(batch))
-        first, self.seen = self.seen, []
-        weights = [p.detach().clone() for p in self.model.parameters()]
+        wanted = self.seen
         cstorch.finish()
-        self.setUp_again()
-        torch.manual_seed(0)
+        self.setUp()
         self.data = cstorch.utils.data.DataLoader(input_fn)
-        self.model.load_state_dict({k: v for k, v in Net_at_zero(self).items()})
         for batch in self.loop(6):
             self.after(self.step(batch))
-        self.assertEqual(len(first), len(self.seen))
-        del weights
+        self.assertEqual(self.seen, wanted)
 
     def test_no_denormals_are_lost_in_the_program(self):
         for batch in self.loop(1):
@@ -512,8 +653,26 @@ class Loop(Case):
         self.assertGreater((torch.tensor(1e-40) * 1).item(), 0)
 
 
-def Net_at_zero(case):
-    return {n: p.detach().clone() for n, p in case.model.state_dict().items()}
+class Guide(Case):
+    def test_the_ten_lines_of_the_guide(self):
+        page = (EXAMPLES.parents[1] / "docs" / "python.md").read_text()
+        block = page.split("## From PyTorch in ten lines")[1].split("```python")[1].split("```")[0]
+        seen = []
+
+        def make_loader():
+            return torch.utils.data.DataLoader(
+                torch.utils.data.TensorDataset(X, Y), batch_size=64, shuffle=True
+            )
+
+        self.configure()
+        exec(
+            compile(
+                block.replace("print(loss.item())", "seen.append(loss.item())"), "guide", "exec"
+            ),
+            {"make_loader": make_loader, "seen": seen},
+        )
+        self.assertEqual(len(seen), 100)
+        self.assertLess(seen[-1], seen[0])
 
 
 class Examples(Case):
@@ -522,31 +681,71 @@ class Examples(Case):
         if not os.path.isdir(data):
             self.skipTest("the package dataset-fashion-mnist is not installed")
         environment = {**os.environ, "CSE_DASHBOARD": "0"}
-        run = subprocess.run([sys.executable, str(EXAMPLES / "training.py"), "--num_steps", "100",
-                              "--model_dir", self.folder + "/t"], capture_output=True, text=True,
-                             env=environment)
+        run = subprocess.run(
+            [
+                sys.executable,
+                str(EXAMPLES / "training.py"),
+                "--num_steps",
+                "100",
+                "--model_dir",
+                self.folder + "/t",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("step 100: loss", run.stdout)
-        run = subprocess.run([sys.executable, str(EXAMPLES / "evaluation.py"),
-                              self.folder + "/t/checkpoint_100.mdl", "--model_dir",
-                              self.folder + "/e"], capture_output=True, text=True, env=environment)
+        run = subprocess.run(
+            [
+                sys.executable,
+                str(EXAMPLES / "evaluation.py"),
+                self.folder + "/t/checkpoint_100.mdl",
+                "--model_dir",
+                self.folder + "/e",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
         self.assertEqual(run.returncode, 0, run.stderr)
         accuracy = float(run.stdout.split("Eval Accuracy: ")[1].split()[0])
         self.assertGreater(accuracy, 0.75)
-
 
     def test_an_unmodified_program(self):
         data = "/usr/share/datasets/fashion-mnist"
         if not os.path.isdir(data):
             self.skipTest("the package dataset-fashion-mnist is not installed")
         for name in ("cerebras_pytorch.experimental", "cerebras.pytorch"):
-            text = (EXAMPLES / "training.py").read_text().replace(
-                "import cstorch\n", f"import {name} as cstorch\nimport {name}.metrics as metrics\n")
+            text = (
+                (EXAMPLES / "training.py")
+                .read_text()
+                .replace(
+                    "import cstorch\n",
+                    f"import {name} as cstorch\nimport {name}.metrics as metrics\n",
+                )
+            )
+            (pathlib.Path(self.folder) / "fashion_mnist.py").write_text(
+                (EXAMPLES / "fashion_mnist.py").read_text()
+            )
             script = pathlib.Path(self.folder) / "script.py"
             script.write_text(text)
-            run = subprocess.run([sys.executable, "-m", "cstorch", "run", str(script), "--num_steps",
-                                  "40", "--model_dir", f"{self.folder}/{name}"], capture_output=True,
-                                 text=True, env={**os.environ, "CSE_DASHBOARD": "0"})
+            run = subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "cstorch",
+                    "run",
+                    str(script),
+                    "--num_steps",
+                    "40",
+                    "--model_dir",
+                    f"{self.folder}/{name}",
+                ],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "CSE_DASHBOARD": "0"},
+            )
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn("step 40: loss", run.stdout)
 

@@ -1,4 +1,5 @@
 """Metrics of an evaluation: the engine's, and a base class for those of a program."""
+
 import json
 
 import torch
@@ -9,17 +10,27 @@ from cstorch import session as session_module
 from cstorch import traced
 from cstorch.traced import is_traced
 
-__all__ = ["AccuracyMetric", "DiceCoefficientMetric", "FBetaScoreMetric", "MeanMetric", "Metric",
-           "MeanIOUMetric", "PerplexityMetric", "PrecisionAtKMetric", "RecallAtKMetric",
-           "compute_all_metrics", "get_all_metrics"]
+__all__ = [
+    "AccuracyMetric",
+    "DiceCoefficientMetric",
+    "FBetaScoreMetric",
+    "MeanMetric",
+    "Metric",
+    "MeanIOUMetric",
+    "PerplexityMetric",
+    "PrecisionAtKMetric",
+    "RecallAtKMetric",
+    "compute_all_metrics",
+    "get_all_metrics",
+]
 
 
 class Metric:
     """A metric that a program writes: states in init_state, tensor operations in update.
 
     A subclass registers tensors (self.register_state("total", torch.zeros(()))), changes them in
-    update(*args), and returns its value in compute(). What depends on the batch is summed over it by
-    cstorch.batch_sum where a step has several microbatches.
+    update(*args), and returns its value in compute(). What depends on the batch is summed over it
+    by cstorch.batch_sum where a step has several microbatches.
     """
 
     def __init__(self, name=None, *_, **__):
@@ -56,8 +67,10 @@ class Metric:
 
     def __call__(self, *args, **kwargs):
         if traced.active is None:
-            raise messages.TraceError(f"{messages.place_text()}the metric {self.name} was called "
-                                      "outside of a step", [messages.place()])
+            raise messages.TraceError(
+                f"{messages.place_text()}the metric {self.name} was called " "outside of a step",
+                [messages.place()],
+            )
         with traced.active.again():
             self.update(*args, **kwargs)
             self._value = self.compute()
@@ -77,8 +90,10 @@ class Metric:
     def __float__(self):
         self._keep_value()
         if self._kept is None:
-            raise RuntimeError(f"the metric {self.name} has no value yet: it has one after a step "
-                               "that updates it")
+            raise RuntimeError(
+                f"the metric {self.name} has no value yet: it has one after a step "
+                "that updates it"
+            )
         return self._kept
 
 
@@ -95,8 +110,9 @@ class EngineMetric(Metric):
 
     def _open(self):
         if self.handle is None:
-            self.handle = lib.cse_configure_metric(self.engine_name.encode(), self.name.encode(),
-                                                   json.dumps(self.settings).encode())
+            self.handle = lib.cse_configure_metric(
+                self.engine_name.encode(), self.name.encode(), json.dumps(self.settings).encode()
+            )
             if self.handle == ffi.NULL:
                 session_module.current.check()
 
@@ -106,26 +122,31 @@ class EngineMetric(Metric):
 
     def __call__(self, *args, **kwargs):
         given = list(args)
-        for name in self.arguments[len(args):]:
+        for name in self.arguments[len(args) :]:
             if name in kwargs:
                 given.append(kwargs.pop(name))
         if kwargs:
             raise messages.TraceError(
-                f"{messages.place_text()}{type(self).__name__}: unknown arguments {', '.join(kwargs)}; "
-                            f"accepted: {', '.join(self.arguments)}")
+                f"{messages.place_text()}{type(self).__name__}: unknown arguments "
+                f"{', '.join(kwargs)}; accepted: {', '.join(self.arguments)}"
+            )
         given = [g for g in given if g is not None]
         if not any(is_traced(g) for g in given):
-            raise messages.TraceError(f"{messages.place_text()}the metric {self.name} was called "
-                                      "outside of a step", [messages.place()])
+            raise messages.TraceError(
+                f"{messages.place_text()}the metric {self.name} was called " "outside of a step",
+                [messages.place()],
+            )
         handles = [self._operand(i, g) for i, g in enumerate(given)]
-        return calls.wrap(lib.cse_metric_update_array(
-            self.handle, ffi.new("cse_tensor *[]", handles), len(handles)), torch.float32)
+        return calls.wrap(
+            lib.cse_metric_update_array(
+                self.handle, ffi.new("cse_tensor *[]", handles), len(handles)
+            ),
+            torch.float32,
+        )
 
     def _operand(self, index, value):
-        whole = self.arguments[index] in ("labels", "predictions") and \
-            self.engine_name not in ("auc", "precision_at_k", "recall_at_k") or \
-            self.arguments[index] == "labels"
-        return calls.operand(value, torch.int32 if whole else torch.float32)
+        is_class = self.arguments[index] in ("labels", "predictions")
+        return calls.operand(value, torch.int32 if is_class else torch.float32)
 
     def _leave_step(self, tracer):
         pass
@@ -145,8 +166,11 @@ class EngineMetric(Metric):
 
 
 def _metric(name, engine_name, *arguments):
-    return type(name, (EngineMetric,), {"engine_name": engine_name, "arguments": arguments,
-                                        "__doc__": EngineMetric.__doc__})
+    return type(
+        name,
+        (EngineMetric,),
+        {"engine_name": engine_name, "arguments": arguments, "__doc__": EngineMetric.__doc__},
+    )
 
 
 AccuracyMetric = _metric("AccuracyMetric", "accuracy", "labels", "predictions", "weights")
@@ -155,9 +179,8 @@ MeanMetric = _metric("MeanMetric", "mean", "value", "weight")
 DiceCoefficientMetric = _metric("DiceCoefficientMetric", "dice", "labels", "predictions", "weights")
 MeanIOUMetric = _metric("MeanIOUMetric", "mean_iou", "labels", "predictions", "weights")
 FBetaScoreMetric = _metric("FBetaScoreMetric", "f_beta", "labels", "predictions", "weights")
-PrecisionAtKMetric = _metric("PrecisionAtKMetric", "precision_at_k", "labels", "predictions",
-                             "weights")
-RecallAtKMetric = _metric("RecallAtKMetric", "recall_at_k", "labels", "predictions", "weights")
+PrecisionAtKMetric = _metric("PrecisionAtKMetric", "precision_at_k", "labels", "scores", "weights")
+RecallAtKMetric = _metric("RecallAtKMetric", "recall_at_k", "labels", "scores", "weights")
 
 
 def get_all_metrics():

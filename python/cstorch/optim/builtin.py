@@ -1,4 +1,5 @@
 """The engine's optimizers. Their rule and states are the engine's; here are names and settings."""
+
 import json
 
 import torch
@@ -7,11 +8,20 @@ from csengine.library import ffi, lib
 from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced
+from cstorch.checkpoint import Part
 from cstorch.optim.optimizer import Optimizer
 
 # Settings of PyTorch's constructors that change nothing in what is computed.
-_IGNORED = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay",
-            "adjust_learning_rate", "tags", "name")
+_IGNORED = (
+    "foreach",
+    "fused",
+    "capturable",
+    "differentiable",
+    "decoupled_weight_decay",
+    "adjust_learning_rate",
+    "tags",
+    "name",
+)
 
 
 class EngineOptimizer(Optimizer):
@@ -30,9 +40,14 @@ class EngineOptimizer(Optimizer):
         super().__init__(params, settings)
 
     def _settings(self, group):
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in group.items()
-                if k not in ("params", "initial_lr") and k not in _IGNORED
-                and v is not None and not isinstance(v, torch.Tensor)}
+        return {
+            k: list(v) if isinstance(v, tuple) else v
+            for k, v in group.items()
+            if k not in ("params", "initial_lr")
+            and k not in _IGNORED
+            and v is not None
+            and not isinstance(v, torch.Tensor)
+        }
 
     def _declare(self):
         if self.handle is not None:
@@ -43,15 +58,22 @@ class EngineOptimizer(Optimizer):
         states = [session.state_of(p).handle for p in own["params"]]
         base = self._settings(own)
         self.handle = lib.cse_optimizer_new(
-            self.engine_name.encode(), ffi.new("cse_state *[]", states or [ffi.NULL]), len(states),
-            json.dumps(base).encode())
+            self.engine_name.encode(),
+            ffi.new("cse_state *[]", states or [ffi.NULL]),
+            len(states),
+            json.dumps(base).encode(),
+        )
         if self.handle == ffi.NULL:
             session.check()
         for group in more:
             states = [session.state_of(p).handle for p in group["params"]]
             differs = {k: v for k, v in self._settings(group).items() if base.get(k) != v}
-            lib.cse_optimizer_add_group(self.handle, ffi.new("cse_state *[]", states or [ffi.NULL]),
-                                        len(states), json.dumps(differs).encode())
+            lib.cse_optimizer_add_group(
+                self.handle,
+                ffi.new("cse_state *[]", states or [ffi.NULL]),
+                len(states),
+                json.dumps(differs).encode(),
+            )
         if self._scheduler is not None:
             self._scheduler._declare()
         session.check()
@@ -68,30 +90,39 @@ class EngineOptimizer(Optimizer):
         tracer = traced.active
         if tracer is None:
             raise messages.TraceError(
-                f"{messages.place_text()}{type(self).__name__}.step() was called outside of a step: "
-                "call it in the function that @cstorch.trace decorates", [messages.place()])
+                f"{messages.place_text()}{type(self).__name__}.step() was called outside of a step:"
+                " call it in the function that @cstorch.trace decorates",
+                [messages.place()],
+            )
         tracer.trains = True
         session = session_module.current
         if self.handle is None:
-            raise messages.TraceError(f"{messages.place_text()}the optimizer was made inside of the "
-                                      "step: make it before the loop", [messages.place()])
+            raise messages.TraceError(
+                f"{messages.place_text()}the optimizer was made inside of the "
+                "step: make it before the loop",
+                [messages.place()],
+            )
         by_handle = {s.handle: s for s in session.states}
         gradients = []
         for index in range(lib.cse_optimizer_parameter_count(self.handle)):
             state = by_handle[lib.cse_optimizer_parameter_at(self.handle, index)]
-            shadow = tracer.shadows.get(state.name)
-            if shadow is not None and shadow.handle != shadow.read:
+            value = tracer.traced_states.get(state.name)
+            if value is not None and value.is_changed():
                 raise messages.TraceError(
                     f"{messages.place_text()}{state.name} was changed in the step before "
                     f"{type(self).__name__}.step(), which updates the value before the step: "
-                    "change it after, or write an optimizer of your own", [messages.place()])
+                    "change it after, or write an optimizer of your own",
+                    [messages.place()],
+                )
             gradient = tracer.gradients.get(state.name)
             gradients.append(ffi.NULL if gradient is None else gradient.handle)
         if self._scheduler is not None and not self._scheduler.engine_settings:
             for group in range(lib.cse_optimizer_group_count(self.handle)):
                 rate = self._scheduler._values(self, group).get("lr")
                 if rate is not None:
-                    lib.cse_optimizer_set_rate(self.handle, group, calls.operand(rate, torch.float32))
+                    lib.cse_optimizer_set_rate(
+                        self.handle, group, calls.operand(rate, torch.float32)
+                    )
         array = ffi.new("cse_tensor *[]", gradients or [ffi.NULL])
         tracer.at()
         if scaler is None:
@@ -100,13 +131,12 @@ class EngineOptimizer(Optimizer):
             lib.cse_grad_scaler_step(scaler.handle, self.handle, array)
         if self._scheduler is not None and not self._scheduler.engine_settings:
             self._scheduler._move()
-        tracer.shadows = {n: s for n, s in tracer.shadows.items() if s.handle != s.read}
+        tracer.traced_states = {n: s for n, s in tracer.traced_states.items() if s.is_changed()}
 
     def _step_if_finite(self, scaler):
         self._apply(scaler)
 
     def state_dict(self):
-        from cstorch.checkpoint import Part
         return Part("optimizer")
 
     def load_state_dict(self, state_dict):
@@ -116,14 +146,50 @@ class EngineOptimizer(Optimizer):
 def _optimizer(name, **defaults):
     def __init__(self, params, lr=None, **settings):
         EngineOptimizer.__init__(self, params, **{**defaults, "lr": lr, **settings})
-    kind = type(name, (EngineOptimizer,), {"engine_name": name, "__init__": __init__,
-                                           "__doc__": EngineOptimizer.__doc__})
+
+    kind = type(
+        name,
+        (EngineOptimizer,),
+        {"engine_name": name, "__init__": __init__, "__doc__": EngineOptimizer.__doc__},
+    )
     return kind
 
 
-OPTIMIZERS = {name: _optimizer(name) for name in (
-    "Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "Lamb", "Lion", "NAdam",
-    "RAdam", "RMSprop", "Rprop", "SGD", "SM3")}
-Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, ASGD, Lamb, Lion, NAdam, RAdam, RMSprop, Rprop, \
-    SGD, SM3 = OPTIMIZERS.values()
+OPTIMIZERS = {
+    name: _optimizer(name)
+    for name in (
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "Adamax",
+        "AdamW",
+        "ASGD",
+        "Lamb",
+        "Lion",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
+        "SM3",
+    )
+}
+(
+    Adadelta,
+    Adafactor,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    ASGD,
+    Lamb,
+    Lion,
+    NAdam,
+    RAdam,
+    RMSprop,
+    Rprop,
+    SGD,
+    SM3,
+) = OPTIMIZERS.values()
 AdamBase = EngineOptimizer

@@ -1,4 +1,5 @@
 """Schedules of the learning rate."""
+
 from cstorch.optim.scheduler import EngineScheduler, Scheduler, engine_scheduler
 
 
@@ -11,8 +12,13 @@ _POSITIONAL = {
     "PolynomialLR": ("initial_learning_rate", "end_learning_rate", "total_iters", "power", "cycle"),
     "LinearLR": ("initial_learning_rate", "end_learning_rate", "total_iters", "cycle"),
     "ExponentialLR": ("initial_learning_rate", "total_iters", "decay_rate", "staircase"),
-    "InverseExponentialTimeDecayLR": ("initial_learning_rate", "step_exponent", "total_iters",
-                                      "decay_rate", "staircase"),
+    "InverseExponentialTimeDecayLR": (
+        "initial_learning_rate",
+        "step_exponent",
+        "total_iters",
+        "decay_rate",
+        "staircase",
+    ),
     "InverseSquareRootDecayLR": ("initial_learning_rate", "scale", "warmup_steps"),
     "CosineDecayLR": ("initial_learning_rate", "end_learning_rate", "total_iters"),
     "SequentialLR": ("schedulers", "milestones"),
@@ -24,10 +30,24 @@ _POSITIONAL = {
     "CosineAnnealingWarmRestarts": ("initial_learning_rate", "T_0", "T_mult", "eta_min"),
     "MultiplicativeLR": ("initial_learning_rate", "coefficient"),
     "ChainedScheduler": ("schedulers",),
-    "CyclicLR": ("base_lr", "max_lr", "step_size_up", "step_size_down", "mode", "gamma",
-                 "scale_mode"),
-    "OneCycleLR": ("initial_learning_rate", "max_lr", "total_steps", "pct_start",
-                   "final_div_factor", "three_phase", "anneal_strategy"),
+    "CyclicLR": (
+        "base_lr",
+        "max_lr",
+        "step_size_up",
+        "step_size_down",
+        "mode",
+        "gamma",
+        "scale_mode",
+    ),
+    "OneCycleLR": (
+        "initial_learning_rate",
+        "max_lr",
+        "total_steps",
+        "pct_start",
+        "final_div_factor",
+        "three_phase",
+        "anneal_strategy",
+    ),
     "ScalePerParamLR": ("scheduler",),
 }
 for _name, _arguments in _POSITIONAL.items():

@@ -1,4 +1,6 @@
-"""The base of optimizers that a program writes: states in preinitialize, tensor operations in step."""
+"""The base of optimizers that a program writes: states in preinitialize, tensor operations in
+step."""
+
 import torch
 
 from csengine.library import lib
@@ -31,7 +33,7 @@ class Optimizer(torch.optim.Optimizer):
                     for parameter in group["params"]:
                         self.state[parameter]["step"] = torch.zeros((), dtype=torch.float32)
             self.preinitialize()
-        session_module.current.optimizers.append(self)
+        session_module.current.declared.append(self)
 
     def preinitialize(self):
         """Makes the optimizer's states; nowhere else may a state be made."""
@@ -53,8 +55,9 @@ class Optimizer(torch.optim.Optimizer):
                 state = session.state_of(parameter)
                 if state is None:
                     raise messages.TraceError(
-                        f"{type(self).__name__}: a parameter {messages.describe(parameter)} belongs "
-                        "to no compiled model: call cstorch.compile(model) before the first step")
+                        f"{type(self).__name__}: a parameter {messages.describe(parameter)} belongs"
+                        " to no compiled model: call cstorch.compile(model) before the first step"
+                    )
                 yield parameter, state.name
 
     def _declare(self):
@@ -66,7 +69,8 @@ class Optimizer(torch.optim.Optimizer):
             for key, value in self.state[parameter].items():
                 if isinstance(value, torch.Tensor):
                     state = session.add_state(
-                        f"optimizer.{name.removeprefix('model.')}.{key}", value)
+                        f"optimizer.{name.removeprefix('model.')}.{key}", value
+                    )
                     if state.handle is None:
                         session._declare(state)
         if self._scheduler is not None:
@@ -75,11 +79,14 @@ class Optimizer(torch.optim.Optimizer):
     def _check_new_states(self):
         for parameter, name in self._names():
             for key, value in self.state[parameter].items():
-                if isinstance(value, torch.Tensor) and \
-                        session_module.current.state_of(value) is None:
+                if (
+                    isinstance(value, torch.Tensor)
+                    and session_module.current.state_of(value) is None
+                ):
                     raise messages.TraceError(
                         f"optimizer state {key!r} of {name.removeprefix('model.')} was created "
-                        "inside the step; create it in preinitialize()")
+                        "inside the step; create it in preinitialize()"
+                    )
 
     # ---- in a step ----
 
@@ -99,23 +106,34 @@ class Optimizer(torch.optim.Optimizer):
         before = {}
         session = session_module.current
         for parameter, _ in self._names():
-            tensors = [parameter, *[v for v in self.state[parameter].values()
-                                    if isinstance(v, torch.Tensor)]]
+            tensors = [
+                parameter,
+                *[v for v in self.state[parameter].values() if isinstance(v, torch.Tensor)],
+            ]
             for tensor in tensors:
-                shadow = tracer.shadow(session.state_of(tensor))
-                before[shadow.state.name] = (shadow, shadow.handle)
+                now = tracer.traced_state(session.state_of(tensor))
+                before[now.state.name] = (now, now.handle)
         self.step()
-        for shadow, handle in before.values():
-            if shadow.handle != handle:
-                shadow.handle = lib.cse_where(finite.handle, shadow.handle, handle)
+        for now, handle in before.values():
+            if now.handle != handle:
+                now.handle = lib.cse_where(finite.handle, now.handle, handle)
 
     def state_dict(self):
         names = dict(self._names())
-        return {"state": {names[p].removeprefix("model."): dict(values)
-                          for p, values in self.state.items()},
-                "param_groups": [{k: v for k, v in group.items() if k != "params" and
-                                  isinstance(v, (int, float, str, bool, tuple, list, type(None)))}
-                                 for group in self.param_groups]}
+        return {
+            "state": {
+                names[p].removeprefix("model."): dict(values) for p, values in self.state.items()
+            },
+            "param_groups": [
+                {
+                    k: v
+                    for k, v in group.items()
+                    if k != "params"
+                    and isinstance(v, (int, float, str, bool, tuple, list, type(None)))
+                }
+                for group in self.param_groups
+            ],
+        }
 
     def load_state_dict(self, state_dict):
         names = {name.removeprefix("model."): p for p, name in self._names()}
@@ -135,12 +153,15 @@ class Optimizer(torch.optim.Optimizer):
 
 def _checked(step):
     """The step of a subclass, with the learning rate of its schedule, and a check of new states."""
+
     def checked(self, *args, **kwargs):
         tracer = traced.active
         if tracer is None:
             raise messages.TraceError(
-                f"{messages.place_text()}{type(self).__name__}.step() was called outside of a step: "
-                "call it in the function that @cstorch.trace decorates", [messages.place()])
+                f"{messages.place_text()}{type(self).__name__}.step() was called outside of a step:"
+                " call it in the function that @cstorch.trace decorates",
+                [messages.place()],
+            )
         tracer.trains = True
         saved = []
         if self._scheduler is not None:

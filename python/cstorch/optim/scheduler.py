@@ -1,4 +1,5 @@
 """Schedules of an optimizer's settings: the engine's by name, and a base class for own ones."""
+
 import json
 
 import torch
@@ -7,11 +8,12 @@ from csengine.library import ffi, lib
 from cstorch import calls
 from cstorch import session as session_module
 from cstorch import traced
+from cstorch.checkpoint import Part
 
 
 class Scheduler:
-    """A schedule. A subclass gives its value as a tensor of self.last_epoch, the number of optimizer
-    steps done: in _get_closed_form_lr (or _get_closed_form).
+    """A schedule. A subclass gives its value as a tensor of self.last_epoch, the number of
+    optimizer steps done: in _get_closed_form_lr (or _get_closed_form).
 
     Args:
         optimizer: whose setting it is.
@@ -26,8 +28,9 @@ class Scheduler:
         self.optimizer = optimizer
         self.total_iters = total_iters
         self.param_group_tags = param_group_tags
-        self.last_epoch = torch.tensor(last_epoch + 1 if last_epoch < 0 else last_epoch,
-                                       dtype=torch.int32)
+        self.last_epoch = torch.tensor(
+            last_epoch + 1 if last_epoch < 0 else last_epoch, dtype=torch.int32
+        )
         self._attached = False
         if optimizer is not None:
             optimizer._scheduler = self
@@ -42,9 +45,16 @@ class Scheduler:
 
     def _values(self, optimizer, group):
         if self.engine_settings is not None:
-            return {self.param_group_key: calls.wrap(
-                lib.cse_schedule_value(traced.active.step, json.dumps(self.engine_settings).encode(),
-                                       calls.operand(self._clock(), torch.int32)), torch.float32)}
+            return {
+                self.param_group_key: calls.wrap(
+                    lib.cse_schedule_value(
+                        traced.active.step,
+                        json.dumps(self.engine_settings).encode(),
+                        calls.operand(self._clock(), torch.int32),
+                    ),
+                    torch.float32,
+                )
+            }
         with traced.active.again():
             return {self.param_group_key: self._get_closed_form()}
 
@@ -59,8 +69,10 @@ class Scheduler:
             return
         self._attached = True
         if self.engine_settings is not None and engine is not None:
-            if lib.cse_configure_schedule(engine, json.dumps(self.engine_settings).encode()) \
-                    == ffi.NULL:
+            if (
+                lib.cse_configure_schedule(engine, json.dumps(self.engine_settings).encode())
+                == ffi.NULL
+            ):
                 session.check()
             return
         number = sum(s.name.startswith("schedulers.") for s in session.states)
@@ -82,14 +94,15 @@ class Scheduler:
         """The learning rates that a step would use, as tensors, in a step; outside: the groups'."""
         if traced.active is None:
             return [group.get("lr") for group in self.optimizer.param_groups]
-        return [self._values(self.optimizer, i)[self.param_group_key]
-                for i in range(len(self.optimizer.param_groups))]
+        return [
+            self._values(self.optimizer, i)[self.param_group_key]
+            for i in range(len(self.optimizer.param_groups))
+        ]
 
     get_lr = get_last_lr
 
     def state_dict(self):
         if self.engine_settings is not None and getattr(self.optimizer, "handle", None) is not None:
-            from cstorch.checkpoint import Part
             return Part("schedulers")
         return {"last_epoch": self.last_epoch}
 
@@ -106,8 +119,11 @@ class EngineScheduler(Scheduler):
     engine_name = None
 
     def __init__(self, optimizer, **settings):
-        settings = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()
-                    if v is not None and k not in ("last_epoch",)}
+        settings = {
+            k: list(v) if isinstance(v, tuple) else v
+            for k, v in settings.items()
+            if v is not None and k not in ("last_epoch",)
+        }
         children = settings.get("schedulers")
         if children is not None:
             settings["schedulers"] = [_engine_settings(c) for c in children]
@@ -122,16 +138,23 @@ def _engine_settings(part):
     if not isinstance(part, Scheduler):
         return part
     if part.engine_settings is None:
-        raise TypeError(f"{type(part).__name__} is a schedule of the program; only those of the "
-                        "engine can be parts of another one")
+        raise TypeError(
+            f"{type(part).__name__} is a schedule of the program; only those of the "
+            "engine can be parts of another one"
+        )
     return part.engine_settings
 
 
 def engine_scheduler(name, positional):
     """A class for one schedule of the engine; `positional` names the arguments after optimizer."""
+
     def __init__(self, optimizer, *args, **settings):
         if len(args) > len(positional):
             raise TypeError(f"{name}() takes at most {len(positional) + 1} positional arguments")
         EngineScheduler.__init__(self, optimizer, **dict(zip(positional, args)), **settings)
-    return type(name, (EngineScheduler,), {"engine_name": name, "__init__": __init__,
-                                           "__doc__": EngineScheduler.__doc__})
+
+    return type(
+        name,
+        (EngineScheduler,),
+        {"engine_name": name, "__init__": __init__, "__doc__": EngineScheduler.__doc__},
+    )

@@ -1,4 +1,5 @@
 """Schedules of weight decay."""
+
 from cstorch.optim.scheduler import Scheduler
 
 
@@ -8,5 +9,8 @@ class WeightDecayScheduler(Scheduler):
     param_group_key = "weight_decay"
 
     def _get_closed_form(self):
-        return self._get_closed_form_wd() if hasattr(self, "_get_closed_form_wd") else \
-            self._get_closed_form_lr()
+        return (
+            self._get_closed_form_wd()
+            if hasattr(self, "_get_closed_form_wd")
+            else self._get_closed_form_lr()
+        )

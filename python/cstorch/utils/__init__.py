@@ -1,4 +1,5 @@
 """Helpers of training programs."""
+
 from cstorch.utils import data
 from cstorch.utils.misc import CallOnce, RateTracker, call_once
 

@@ -1,10 +1,12 @@
 """Small helpers."""
+
 import functools
 import time
 
 
 def call_once():
     """Decorates a function that does its work in the first call alone."""
+
     def decorate(function):
         @functools.wraps(function)
         def once(*args, **kwargs):
@@ -12,8 +14,10 @@ def call_once():
                 once.called = True
                 once.result = function(*args, **kwargs)
             return once.result
+
         once.called = False
         return once
+
     return decorate
 
 

@@ -1,4 +1,5 @@
 """Data loaders of a run: an input function that each input worker calls."""
+
 import hashlib
 import os
 import pathlib
@@ -15,8 +16,13 @@ from cstorch.execution import Execution
 from cstorch.traced import Traced
 from cstorch.utils.data.source import BatchForm, SampleSource
 
-__all__ = ["DataExecutor", "DataLoader", "DistributedSampler", "SyntheticDataset",
-           "compute_num_steps"]
+__all__ = [
+    "DataExecutor",
+    "DataLoader",
+    "DistributedSampler",
+    "SyntheticDataset",
+    "compute_num_steps",
+]
 
 
 class DataLoader:
@@ -24,24 +30,39 @@ class DataLoader:
 
     input_fn(*args, **kwargs) returns a torch.utils.data.DataLoader, any iterable of batches, or a
     dataset with a batch size. It is called here once, to see what a batch is, and in each input
-    worker, which are processes of their own: it and its arguments must be picklable. Of a loader over
-    a data set with a length, the engine chooses the samples by their number (shuffled where the
-    loader shuffles); any other iterable is read from its beginning, in order.
+    worker, which are processes of their own: it and its arguments must be picklable. Of a loader
+    over a data set with a length, the engine chooses the samples by their number (shuffled where
+    the loader shuffles); any other iterable is read from its beginning, in order.
 
     num_steps, max_steps, num_epochs and steps_per_epoch choose how many steps a loop over it has.
     micro_batch_size: samples that a step computes with at once; without it, the whole batch.
     """
 
-    def __init__(self, input_fn, *args, num_steps=None, max_steps=None, num_epochs=None,
-                 steps_per_epoch=None, checkpoint_steps=None, activation_steps=None,
-                 micro_batch_size=None, **kwargs):
+    is_data_loader = True
+
+    def __init__(
+        self,
+        input_fn,
+        *args,
+        num_steps=None,
+        max_steps=None,
+        num_epochs=None,
+        steps_per_epoch=None,
+        checkpoint_steps=None,
+        activation_steps=None,
+        micro_batch_size=None,
+        **kwargs,
+    ):
         if not callable(input_fn):
-            raise TypeError(f"DataLoader() takes a function that makes the data, not "
-                            f"{type(input_fn).__name__}: give it `lambda: loader`'s function, "
-                            "DataLoader(make_loader)")
+            raise TypeError(
+                f"DataLoader() takes a function that makes the data, not "
+                f"{type(input_fn).__name__}: give it `lambda: loader`'s function, "
+                "DataLoader(make_loader)"
+            )
         if num_steps is not None and (num_epochs is not None or steps_per_epoch is not None):
-            raise ValueError("DataLoader() takes num_steps, or num_epochs and steps_per_epoch, not "
-                             "both")
+            raise ValueError(
+                "DataLoader() takes num_steps, or num_epochs and steps_per_epoch, not " "both"
+            )
         self.input_fn = input_fn
         self.args = args
         self.kwargs = kwargs
@@ -78,8 +99,9 @@ class DataLoader:
         """The data loader's settings as the engine takes them."""
         size = self.micro_batch_size or self.batch_size
         if self.batch_size % size:
-            raise ValueError(f"micro_batch_size {size} does not divide the batch size "
-                             f"{self.batch_size}")
+            raise ValueError(
+                f"micro_batch_size {size} does not divide the batch size " f"{self.batch_size}"
+            )
         session = session_module.current
         source = self.source
         settings = {
@@ -90,18 +112,27 @@ class DataLoader:
             "shuffle": source.shuffles,
             "sample_count": source.samples(),
             "streams": [
-                " ".join([str(index), "float32" if leaf.dtype.is_floating_point else "int32",
-                          *map(str, leaf.shape)])
+                " ".join(
+                    [
+                        str(index),
+                        "float32" if leaf.dtype.is_floating_point else "int32",
+                        *map(str, leaf.shape),
+                    ]
+                )
                 for index, leaf in enumerate(source.form.leaves)
-                if isinstance(leaf, BatchForm.Leaf)],
+                if isinstance(leaf, BatchForm.Leaf)
+            ],
         }
         return settings
 
     def _pickled(self, session):
         """A file that input workers make their data of; its name is that of its content."""
-        content = pickled((self.input_fn, self.args, self.kwargs, session.settings.get("seed", 0),
-                           list(sys.path)))
-        folder = pathlib.Path(session.settings.get("model_dir") or session_module.MODEL_DIR) / "data"
+        content = pickle.dumps([os.path.abspath(path) for path in sys.path]) + pickled(
+            (self.input_fn, self.args, self.kwargs, session.settings.get("seed", 0))
+        )
+        folder = (
+            pathlib.Path(session.settings.get("model_dir") or session_module.MODEL_DIR) / "data"
+        )
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"input-{hashlib.sha256(content).hexdigest()[:16]}.pickle"
         if not path.exists():
@@ -122,8 +153,9 @@ class DataLoader:
             handle = lib.cse_step_input(step, str(index).encode())
             made = calls.wrap(handle)
             if made.shape[0] != size:
-                raise messages.TraceError(f"a batch of {made.shape[0]} samples where {size} are "
-                                          "expected")
+                raise messages.TraceError(
+                    f"a batch of {made.shape[0]} samples where {size} are " "expected"
+                )
             made = Traced(handle, made.shape, made.dtype)
             if lib.cse_tensor_dtype(handle) != calls.c_dtype(leaf.dtype):
                 made = made.to(leaf.dtype)
@@ -135,8 +167,13 @@ class DataLoader:
 
     def steps(self):
         """How many steps a loop over it has."""
-        return compute_num_steps(self, num_steps=self.num_steps, max_steps=self.max_steps,
-                                 num_epochs=self.num_epochs, steps_per_epoch=self.steps_per_epoch)
+        return compute_num_steps(
+            self,
+            num_steps=self.num_steps,
+            max_steps=self.max_steps,
+            num_epochs=self.num_epochs,
+            steps_per_epoch=self.steps_per_epoch,
+        )
 
     def __iter__(self):
         return iter(DataExecutor(self))
@@ -151,8 +188,17 @@ class DataExecutor:
         activation_steps: step closures see every so many steps, and the last; None: each.
     """
 
-    def __init__(self, dataloader, num_steps=None, checkpoint_steps=None, activation_steps=None,
-                 micro_batch_size=None, **_hints):
+    is_data_loader = True
+
+    def __init__(
+        self,
+        dataloader,
+        num_steps=None,
+        checkpoint_steps=None,
+        activation_steps=None,
+        micro_batch_size=None,
+        **_hints,
+    ):
         self.dataloader = dataloader
         self.num_steps = num_steps
         self.checkpoint_steps = checkpoint_steps
@@ -175,14 +221,35 @@ class DataExecutor:
 
     def __iter__(self):
         session = session_module.current
-        first = [v for v in (self.checkpoint_steps, self.dataloader.checkpoint_steps,
-                             getattr(session, "checkpoint_steps", 0)) if v is not None]
-        return iter(Execution(session, self.dataloader, len(self), first[0] if first else 0,
-                              self.activation_steps or self.dataloader.activation_steps))
+        first = [
+            v
+            for v in (
+                self.checkpoint_steps,
+                self.dataloader.checkpoint_steps,
+                session.checkpoint_steps,
+            )
+            if v is not None
+        ]
+        return iter(
+            Execution(
+                session,
+                self.dataloader,
+                len(self),
+                first[0] if first else 0,
+                self.activation_steps or self.dataloader.activation_steps,
+            )
+        )
 
 
-def compute_num_steps(dataloader, initial_step=0, num_steps=None, max_steps=None, num_epochs=None,
-                      steps_per_epoch=None, **_):
+def compute_num_steps(
+    dataloader,
+    initial_step=0,
+    num_steps=None,
+    max_steps=None,
+    num_epochs=None,
+    steps_per_epoch=None,
+    **_,
+):
     """Steps of a loop: num_steps, or num_epochs of steps_per_epoch (or of the loader's length), at
     most up to the step max_steps."""
     if num_steps is None and num_epochs is not None:
@@ -202,27 +269,41 @@ def pickled(value):
     code, where cloudpickle is installed."""
     try:
         import cloudpickle
+
         return cloudpickle.dumps(value)
     except ImportError:
         pass
     try:
         content = pickle.dumps(value)
     except Exception as error:
-        raise TypeError(f"the input function or its arguments cannot be sent to the input workers: "
-                        f"{error}; define it in a module (no lambda), or install cloudpickle"
-                        ) from error
+        raise TypeError(
+            f"the input function or its arguments cannot be sent to the input workers: "
+            f"{error}; define it in a module (no lambda), or install cloudpickle"
+        ) from error
     if b"__main__" in content:
-        raise TypeError("the input function or its arguments are defined in the main program, which "
-                        "input workers do not run: install cloudpickle, or define them in a module "
-                        "that the program imports")
+        raise TypeError(
+            "the input function or its arguments are defined in the main program, which "
+            "input workers do not run: install cloudpickle, or define them in a module "
+            "that the program imports"
+        )
     return content
 
 
 class DistributedSampler(torch.utils.data.Sampler):
     """All samples in order: which worker reads which is decided by the engine."""
 
-    def __init__(self, data_source, shuffle=False, seed=None, shard=True, batch_size=None,
-                 drop_last=False, num_samples=None):
+    is_in_order = True
+
+    def __init__(
+        self,
+        data_source,
+        shuffle=False,
+        seed=None,
+        shard=True,
+        batch_size=None,
+        drop_last=False,
+        num_samples=None,
+    ):
         self.data_source = data_source
         self.shuffle = shuffle
 
@@ -245,5 +326,7 @@ class SyntheticDataset(torch.utils.data.Dataset):
         return self.num_samples
 
     def __getitem__(self, index):
-        return pytree.tree_map(lambda v: v(index) if callable(v) and not isinstance(
-            v, torch.Tensor) else v, self.sample_spec)
+        return pytree.tree_map(
+            lambda v: v(index) if callable(v) and not isinstance(v, torch.Tensor) else v,
+            self.sample_spec,
+        )

@@ -1,11 +1,12 @@
 """Samples by their number, from what an input function returns."""
+
 import collections
 import dataclasses
 import random
 
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils.data import (BatchSampler, IterableDataset, RandomSampler, SequentialSampler)
+from torch.utils.data import BatchSampler, IterableDataset, RandomSampler, SequentialSampler
 from torch.utils.data import DataLoader as TorchDataLoader
 
 UNKNOWN_BATCHES = 1 << 20  # of an iterable without a length
@@ -43,13 +44,17 @@ class BatchForm:
 
 def as_tensor(value):
     """Arrays as tensors."""
-    return torch.from_numpy(value) if type(value).__module__ == "numpy" and hasattr(
-        value, "shape") and value.shape else value
+    return (
+        torch.from_numpy(value)
+        if type(value).__module__ == "numpy" and hasattr(value, "shape") and value.shape
+        else value
+    )
 
 
 def seed_sample(seed, epoch, index):
     """Makes what chance decides about a sample a function of its number."""
     import numpy
+
     mixed = (seed * 1000003 + epoch) * 0x9E3779B97F4A7C15 + index * 0xBF58476D1CE4E5B9
     mixed &= (1 << 63) - 1
     random.seed(mixed)
@@ -76,25 +81,33 @@ class SampleSource:
         self._batches = collections.OrderedDict()
         if self.by_index:
             self.batch_size = self.loader.batch_size
-            self.shuffles = isinstance(self.loader.sampler, RandomSampler) or \
-                getattr(self.loader.sampler, "shuffle", False)
+            self.shuffles = isinstance(self.loader.sampler, RandomSampler) or getattr(
+                self.loader.sampler, "shuffle", False
+            )
             self.form = BatchForm(self._collated([0], [0]))
         else:
             first = self._batch(0, 0)
             self.form = BatchForm(first)
-            self.batch_size = next(as_tensor(v).shape[0] for v, leaf in zip(
-                pytree.tree_leaves(first), self.form.leaves) if isinstance(leaf, BatchForm.Leaf))
+            self.batch_size = next(
+                as_tensor(v).shape[0]
+                for v, leaf in zip(pytree.tree_leaves(first), self.form.leaves)
+                if isinstance(leaf, BatchForm.Leaf)
+            )
 
     @staticmethod
     def _is_by_index(loader):
         if not isinstance(loader, TorchDataLoader) or isinstance(loader.dataset, IterableDataset):
             return False
-        plain = (SequentialSampler, RandomSampler)
-        from cstorch.utils.data import DistributedSampler
-        return (loader.batch_size is not None and hasattr(loader.dataset, "__len__")
-                and type(loader.batch_sampler) is BatchSampler
-                and isinstance(loader.sampler, (*plain, DistributedSampler))
-                and not getattr(loader.sampler, "replacement", False))
+        return (
+            loader.batch_size is not None
+            and hasattr(loader.dataset, "__len__")
+            and type(loader.batch_sampler) is BatchSampler
+            and (
+                isinstance(loader.sampler, (SequentialSampler, RandomSampler))
+                or getattr(loader.sampler, "is_in_order", False)
+            )
+            and not getattr(loader.sampler, "replacement", False)
+        )
 
     def samples(self):
         """How many samples there are."""
@@ -115,8 +128,7 @@ class SampleSource:
 
     def read(self, samples, epochs):
         """The tensors of the samples: one for each leaf of the form that is one."""
-        batch = self._collated(samples, epochs) if self.by_index else \
-            self._rows(samples, epochs)
+        batch = self._collated(samples, epochs) if self.by_index else self._rows(samples, epochs)
         values = []
         for index, (value, leaf) in enumerate(zip(pytree.tree_leaves(batch), self.form.leaves)):
             if not isinstance(leaf, BatchForm.Leaf):
@@ -126,7 +138,8 @@ class SampleSource:
                 raise ValueError(
                     f"input {self.form.names[index]} has the shape {list(leaf.shape)} in the first "
                     f"sample and {list(value.shape[1:])} in samples {samples[0]} to {samples[-1]}: "
-                    "samples must have one shape; pad them")
+                    "samples must have one shape; pad them"
+                )
             values.append((str(index), value))
         return values
 
@@ -153,8 +166,9 @@ class SampleSource:
             try:
                 batch = next(self._iterator)
             except StopIteration:
-                raise IndexError(f"the data ended after {at} batches; batch {number} was asked for"
-                                 ) from None
+                raise IndexError(
+                    f"the data ended after {at} batches; batch {number} was asked for"
+                ) from None
             self._at = (epoch, at + 1)
             if at == number:
                 break
@@ -169,16 +183,25 @@ class SampleSource:
         while begin < len(samples):
             number = samples[begin] // self.batch_size
             end = begin
-            while end < len(samples) and samples[end] // self.batch_size == number and \
-                    epochs[end] == epochs[begin]:
+            while (
+                end < len(samples)
+                and samples[end] // self.batch_size == number
+                and epochs[end] == epochs[begin]
+            ):
                 end += 1
             rows = [s % self.batch_size for s in samples[begin:end]]
             batch = self._batch(epochs[begin], number)
-            parts.append(pytree.tree_map(
-                lambda v, rows=rows: as_tensor(v)[rows] if getattr(as_tensor(v), "shape", ())
-                else v, batch))
+            parts.append(
+                pytree.tree_map(
+                    lambda v, rows=rows: (
+                        as_tensor(v)[rows] if getattr(as_tensor(v), "shape", ()) else v
+                    ),
+                    batch,
+                )
+            )
             begin = end
         if len(parts) == 1:
             return parts[0]
-        return pytree.tree_map(lambda *v: torch.cat(v) if isinstance(v[0], torch.Tensor) else v[0],
-                               *parts)
+        return pytree.tree_map(
+            lambda *v: torch.cat(v) if isinstance(v[0], torch.Tensor) else v[0], *parts
+        )

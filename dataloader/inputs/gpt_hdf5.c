@@ -3,7 +3,7 @@
 #include "dataloader/inputs/hdf5_tokens.h"
 #include "dataloader/inputs/token_streams.h"
 
-static const cse_setting settings_table[] = {
+const cse_setting cse_gpt_hdf5_settings[] = {
     CSE_HDF5_TOKEN_SETTINGS,
     { .name = "vocab_size",
       .type = CSE_SETTING_ANY,
@@ -12,7 +12,7 @@ static const cse_setting settings_table[] = {
     { 0 },
 };
 
-static const cse_input_sample samples[] = {
+const cse_input_sample cse_gpt_hdf5_samples[] = {
     { .settings = "data_dir: [$folder/a.h5, $folder/b.h5]",
       .source = "h5py (tests/reference/hdf5_lm.py)",
       .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
@@ -57,11 +57,11 @@ static const cse_input_sample samples[] = {
 const cse_input_descriptor cse_input_gpt_hdf5 = {
     .name = "GptHDF5DataProcessor",
     .summary = "tokens from HDF5 files, by the name and keys of the ModelZoo",
-    .settings = settings_table,
+    .settings = cse_gpt_hdf5_settings,
     .open = cse_hdf5_tokens_open,
     .read = cse_hdf5_tokens_read,
     .locate = cse_hdf5_tokens_locate,
     .close = cse_hdf5_tokens_close,
-    .samples = samples,
+    .samples = cse_gpt_hdf5_samples,
     .describe = cse_hdf5_tokens_describe,
 };

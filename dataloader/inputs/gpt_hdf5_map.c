@@ -1,55 +1,15 @@
-/* The ModelZoo's GptHDF5MapDataProcessor: hdf5_tokens.h under its name and keys. */
-#include "dataloader/inputs/hdf5_lm_samples.h"
+/* The ModelZoo's GptHDF5MapDataProcessor, which reads what its GptHDF5DataProcessor (gpt_hdf5.c)
+ * does: there they differ in whether they seek, here both do. */
 #include "dataloader/inputs/hdf5_tokens.h"
-#include "dataloader/inputs/token_streams.h"
-
-static const cse_setting settings_table[] = {
-    CSE_HDF5_TOKEN_SETTINGS,
-    { .name = "vocab_size",
-      .type = CSE_SETTING_ANY,
-      .default_value = "null",
-      .doc = "no effect: the model's vocab_size counts" },
-    { 0 },
-};
-
-static const cse_input_sample samples[] = {
-    { .settings = "data_dir: [$folder/a.h5, $folder/b.h5]",
-      .source = "h5py (tests/reference/hdf5_lm.py)",
-      .files = { { .name = "b.h5", .text = sample_form, .size = sizeof sample_form - 1 },
-                 { .name = "a.h5", .text = sample_form, .size = sizeof sample_form - 1 } },
-      .sample_count = 12,
-      .value_count = 3,
-      .values = { { CSE_INPUT_IDS_STREAM, 5, 3, 503 },
-                  { CSE_LABELS_STREAM, 11, 0, 501 },
-                  { CSE_MASK_STREAM, 5, 3, 0 } } },
-    { .settings =
-          "data_dir: $folder/c.h5, max_sequence_length: 4, data_transforms: [{name: "
-          "add_sink_tokens, sink_token_id: 9, num_sink_tokens: 2, sink_token_start_pos: 1}]",
-      .source = "h5py (tests/reference/hdf5_lm.py), two tokens put before the second",
-      .files = { { .name = "c.h5", .text = corpus_form, .size = sizeof corpus_form - 1 } },
-      .sample_count = 12,
-      .value_count = 9,
-      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 1000 },
-                  { CSE_INPUT_IDS_STREAM, 0, 1, 9 },
-                  { CSE_INPUT_IDS_STREAM, 0, 2, 9 },
-                  { CSE_INPUT_IDS_STREAM, 0, 3, 1001 },
-                  { CSE_INPUT_IDS_STREAM, 11, 5, 1047 },
-                  { CSE_LABELS_STREAM, 11, 5, 1048 },
-                  { CSE_LABELS_STREAM, 11, 1, CSE_IGNORED_LABEL },
-                  { CSE_MASK_STREAM, 7, 2, 0 },
-                  { CSE_MASK_STREAM, 7, 3, 1 } } },
-    { .settings = "data_dir: $folder", .refusal = "no file ends in .h5" },
-    { .settings = NULL },
-};
 
 const cse_input_descriptor cse_input_gpt_hdf5_map = {
     .name = "GptHDF5MapDataProcessor",
     .summary = "the same by the name of the processor that seeks",
-    .settings = settings_table,
+    .settings = cse_gpt_hdf5_settings,
     .open = cse_hdf5_tokens_open,
     .read = cse_hdf5_tokens_read,
     .locate = cse_hdf5_tokens_locate,
     .close = cse_hdf5_tokens_close,
-    .samples = samples,
+    .samples = cse_gpt_hdf5_samples,
     .describe = cse_hdf5_tokens_describe,
 };

@@ -3,30 +3,18 @@
  * Classes are numbered in the order of their names. Pictures are decoded when they are read; the
  * folder may be larger than memory. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dataloader/bad_records.h"
-#include "dataloader/images/class_folders.h"
 #include "dataloader/images/image_transform.h"
+#include "dataloader/inputs/class_pictures.h"
 #include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
-#include "dataloader/whole_file.h"
 #include "engine/base/arena.h"
 
 typedef struct image_folder {
-    cse_class_folders folders;
+    cse_class_pictures pictures;
     cse_image_transform transform;
-    cse_image_decoder *decoder;
-    cse_image image;
-    cse_whole_file file;
-    cse_bad_records bad;
     bool flattens;
-    /* of the sample that is being read */
-    int64_t epoch;
-    float *values;
-    int32_t *label;
 } image_folder;
 
 static const cse_setting settings_table[] = {
@@ -51,11 +39,11 @@ static const cse_setting settings_table[] = {
 static cse_status check_classes(const image_folder *self, const cse_settings *settings)
 {
     if (cse_settings_has(settings, "num_classes") &&
-        cse_settings_integer(settings, "num_classes") != self->folders.classes)
+        cse_settings_integer(settings, "num_classes") != self->pictures.folders.classes)
         return cse_fail(CSE_DATA,
                         "%s: it has %d folders of classes, num_classes is %" PRId64 ": set it to "
                         "what is there",
-                        self->folders.folder, self->folders.classes,
+                        self->pictures.folders.folder, self->pictures.folders.classes,
                         cse_settings_integer(settings, "num_classes"));
     return CSE_OK;
 }
@@ -64,23 +52,27 @@ static void image_folder_close(cse_input *input)
 {
     image_folder *self = input->self;
     cse_image_transform_clear(&self->transform);
-    cse_image_decoder_destroy(&self->decoder);
-    cse_image_clear(&self->image);
-    cse_whole_file_clear(&self->file);
-    cse_class_folders_clear(&self->folders);
+    cse_class_pictures_clear(&self->pictures);
     free(self);
     input->self = NULL;
+}
+
+static cse_status transform(void *argument, const cse_image *image, int64_t epoch, int64_t index,
+                            float *values)
+{
+    image_folder *self = argument;
+    return cse_image_transform_apply(&self->transform, image, epoch, index, values);
 }
 
 static cse_status image_folder_open(cse_input *input, const cse_settings *settings)
 {
     image_folder *self = input->self = cse_calloc(1, sizeof *self);
-    self->decoder = cse_image_decoder_new();
     self->flattens = cse_settings_bool(settings, "flatten");
-    cse_bad_records_read(settings, &self->bad);
+    cse_class_pictures_begin(&self->pictures, settings, transform, self);
     cse_status status = cse_image_transform_read(settings, &self->transform);
     if (status == CSE_OK)
-        status = cse_class_folders_read(&self->folders, cse_settings_text(settings, "data_dir"));
+        status = cse_class_folders_read(&self->pictures.folders,
+                                        cse_settings_text(settings, "data_dir"));
     if (status == CSE_OK)
         status = check_classes(self, settings);
     if (status != CSE_OK) {
@@ -88,50 +80,23 @@ static cse_status image_folder_open(cse_input *input, const cse_settings *settin
         return status;
     }
     const cse_shape shape = cse_image_transform_shape(&self->transform);
-    input->sample_count = self->folders.count;
-    input->class_names = self->folders.class_list.names;
-    input->class_count = self->folders.classes;
-    snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
-    cse_describe_labelled(input, "images",
-                          self->flattens ? cse_shape_of(cse_shape_elements(shape)) : shape, false);
+    cse_class_pictures_describe(&self->pictures, input,
+                                self->flattens ? cse_shape_of(cse_shape_elements(shape)) : shape);
     return CSE_OK;
-}
-
-static cse_status read_picture(void *argument, int64_t index)
-{
-    image_folder *self = argument;
-    char path[4096];
-    CSE_TRY(cse_class_folders_load(&self->folders, index, &self->file, path));
-    cse_status status =
-        cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
-    /* By its own number, so that a replacement is what it is elsewhere. */
-    if (status == CSE_OK)
-        status = cse_image_transform_apply(&self->transform, &self->image, self->epoch, index,
-                                           self->values);
-    *self->label = self->folders.pictures[index].label;
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }
 
 static cse_status image_folder_read(cse_input *input, const int64_t *indices, int64_t count,
                                     void *const outputs[])
 {
     image_folder *self = input->self;
-    const int64_t elements = cse_shape_elements(input->streams[CSE_FEATURES_STREAM].shape);
-    for (int64_t i = 0; i < count; i++) {
-        self->epoch = input->epochs != NULL ? input->epochs[i] : 0;
-        self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
-        self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
-        CSE_TRY(
-            cse_read_good_record(&self->bad, indices[i], self->folders.count, read_picture, self));
-    }
-    return CSE_OK;
+    return cse_class_pictures_read(&self->pictures, input, indices, count, outputs);
 }
 
 static void image_folder_locate(const cse_input *input, const cse_element_place *place, char *text,
                                 size_t size)
 {
     const image_folder *self = input->self;
-    snprintf(text, size, "%s/%s", self->folders.folder, self->folders.pictures[place->sample].path);
+    cse_class_pictures_locate(&self->pictures, place, text, size);
 }
 
 static cse_status image_folder_describe(cse_input *input, const cse_settings *settings,

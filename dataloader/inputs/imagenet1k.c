@@ -3,26 +3,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "csengine/modules.h"
-#include "dataloader/bad_records.h"
-#include "dataloader/images/class_folders.h"
 #include "dataloader/images/image_steps.h"
+#include "dataloader/inputs/class_pictures.h"
 #include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
+#include "engine/base/arena.h"
 
 typedef struct imagenet {
-    cse_class_folders folders;
+    cse_class_pictures pictures;
     cse_image_steps steps;
-    cse_image_decoder *decoder;
-    cse_image image;
-    cse_whole_file file;
-    cse_bad_records bad;
-    /* of the sample that is being read */
-    int64_t epoch;
-    float *values;
-    int32_t *label;
 } imagenet;
 
 static const cse_setting settings_table[] = {
@@ -83,10 +74,7 @@ static void imagenet_close(cse_input *input)
 {
     imagenet *self = input->self;
     cse_image_steps_clear(&self->steps);
-    cse_image_decoder_destroy(&self->decoder);
-    cse_image_clear(&self->image);
-    cse_whole_file_clear(&self->file);
-    cse_class_folders_clear(&self->folders);
+    cse_class_pictures_clear(&self->pictures);
     free(self);
     input->self = NULL;
 }
@@ -97,20 +85,26 @@ static cse_status find_pictures(imagenet *self, const cse_settings *settings)
     if (snprintf(folder, sizeof folder, "%s/%s", cse_settings_text(settings, "data_dir"),
                  cse_settings_text(settings, "split")) >= (int)sizeof folder)
         return cse_fail(CSE_CONFIG, "data loader: data_dir is too long");
-    CSE_TRY(cse_class_folders_read(&self->folders, folder));
+    CSE_TRY(cse_class_folders_read(&self->pictures.folders, folder));
     if (cse_settings_has(settings, "num_classes") &&
-        cse_settings_integer(settings, "num_classes") < self->folders.classes)
+        cse_settings_integer(settings, "num_classes") < self->pictures.folders.classes)
         return cse_fail(CSE_DATA, "%s: it has %d folders of classes, num_classes is %" PRId64,
-                        folder, self->folders.classes,
+                        folder, self->pictures.folders.classes,
                         cse_settings_integer(settings, "num_classes"));
     return CSE_OK;
+}
+
+static cse_status transform(void *argument, const cse_image *image, int64_t epoch, int64_t index,
+                            float *values)
+{
+    imagenet *self = argument;
+    return cse_image_steps_apply(&self->steps, image, epoch, index, values);
 }
 
 static cse_status imagenet_open(cse_input *input, const cse_settings *settings)
 {
     imagenet *self = input->self = cse_calloc(1, sizeof *self);
-    self->decoder = cse_image_decoder_new();
-    cse_bad_records_read(settings, &self->bad);
+    cse_class_pictures_begin(&self->pictures, settings, transform, self);
     cse_status status = read_steps(settings, &self->steps);
     if (status == CSE_OK)
         status = find_pictures(self, settings);
@@ -118,47 +112,23 @@ static cse_status imagenet_open(cse_input *input, const cse_settings *settings)
         imagenet_close(input);
         return status;
     }
-    input->sample_count = self->folders.count;
-    snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
-    cse_describe_labelled(input, "images", cse_shape_of(3, self->steps.height, self->steps.width),
-                          false);
+    cse_class_pictures_describe(&self->pictures, input,
+                                cse_shape_of(3, self->steps.height, self->steps.width));
     return CSE_OK;
-}
-
-static cse_status read_picture(void *argument, int64_t index)
-{
-    imagenet *self = argument;
-    char path[4096];
-    CSE_TRY(cse_class_folders_load(&self->folders, index, &self->file, path));
-    cse_status status =
-        cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
-    if (status == CSE_OK)
-        status =
-            cse_image_steps_apply(&self->steps, &self->image, self->epoch, index, self->values);
-    *self->label = self->folders.pictures[index].label;
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }
 
 static cse_status imagenet_read(cse_input *input, const int64_t *indices, int64_t count,
                                 void *const outputs[])
 {
     imagenet *self = input->self;
-    const int64_t elements = cse_shape_elements(input->streams[CSE_FEATURES_STREAM].shape);
-    for (int64_t i = 0; i < count; i++) {
-        self->epoch = input->epochs != NULL ? input->epochs[i] : 0;
-        self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
-        self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
-        CSE_TRY(
-            cse_read_good_record(&self->bad, indices[i], self->folders.count, read_picture, self));
-    }
-    return CSE_OK;
+    return cse_class_pictures_read(&self->pictures, input, indices, count, outputs);
 }
 
 static void imagenet_locate(const cse_input *input, const cse_element_place *place, char *text,
                             size_t size)
 {
     const imagenet *self = input->self;
-    snprintf(text, size, "%s/%s", self->folders.folder, self->folders.pictures[place->sample].path);
+    cse_class_pictures_locate(&self->pictures, place, text, size);
 }
 
 static const cse_input_sample samples[] = {

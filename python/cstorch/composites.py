@@ -372,7 +372,7 @@ def one_hot(tensor, num_classes=-1):
     if num_classes < 1:
         refuse_value(tensor, "one_hot without num_classes")
     return wrap(
-        calls.casthandle_of(lib.cse_one_hot(handle_of(tensor), num_classes), torch.int64),
+        calls.cast_handle(lib.cse_one_hot(handle_of(tensor), num_classes), torch.int64),
         torch.int64,
     )
 
@@ -848,7 +848,7 @@ def apply_function(function, *args, **kwargs):
             if k < request.input_count and found[i] is not None:
                 request.input_gradients[k] = calls.operand(found[i], shapes[k][0])
 
-    handle = ffi.newhandle_of(backward_of)
+    handle = ffi.new_handle(backward_of)
     tracer.keep += [handle, given, made]
     tracer.at()
     lib.cse_custom_gradient(

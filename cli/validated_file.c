@@ -2,11 +2,9 @@
 #include "cli/validated_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +12,8 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/piped_program.h"
 #include "engine/base/text.h"
-
-extern char **environ;
 
 enum { MOST_BYTES = 1 << 22 };
 
@@ -33,22 +30,7 @@ static cse_status start(const char *path, const char *model_dir, pid_t *child, i
                             (char *)(uintptr_t)model_dir,
                             (char *)(uintptr_t)path,
                             NULL };
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return cse_fail(CSE_TEMPORARY, "a pipe cannot be made: %s", strerror(errno));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failure = posix_spawn(child, own, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    *output = ends[0];
-    if (failure == 0)
-        return CSE_OK;
-    close(ends[0]);
-    return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", own, strerror(failure));
+    return cse_piped_program_start(words, "/dev/null", child, output);
 }
 
 /* Reads until the process has closed its output; false where time or room are over before. */

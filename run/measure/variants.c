@@ -2,11 +2,9 @@
 #include "run/measure/variants.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +14,9 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "engine/base/piped_program.h"
 #include "engine/base/text.h"
 #include "workers/control/process.h"
-
-extern char **environ;
 
 struct cse_variants {
     cse_variants_options options;
@@ -142,29 +139,6 @@ static void fill_arguments(cse_variants *variants, const char *const *settings, 
     add_word(list, variants->options.config);
 }
 
-static cse_status spawn(arguments *list, const char *errors, pid_t *child, int *output)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return cse_fail(CSE_TEMPORARY, "a pipe cannot be made: %s", strerror(errno));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-    int failure = posix_spawn(child, list->words[0], &actions, NULL, list->words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (failure != 0) {
-        close(ends[0]);
-        return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", list->words[0],
-                        strerror(failure));
-    }
-    *output = ends[0];
-    return CSE_OK;
-}
-
 /* One JSON line: a training step's loss (null: not finite), or another event. */
 static void read_line(const char *line, cse_variant_result *result, int64_t *capacity)
 {
@@ -242,7 +216,7 @@ cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
     fill_arguments(variants, settings, &list);
     model_dir = strchr(list.words[list.count - 3], '=') + 1;
     const int64_t start = cse_clock_ns();
-    cse_status status = spawn(&list, errors, &child, &output);
+    cse_status status = cse_piped_program_start(list.words, errors, &child, &output);
     if (status == CSE_OK) {
         running_child = child;
         read_lines(&variants->options, output, result);

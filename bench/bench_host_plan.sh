@@ -3,9 +3,13 @@
 #
 #     sudo CSENGINE_EXECUTABLE=build/csengine top_srcdir=. bench/bench_host_plan.sh [RATES [HOSTS]]
 #
-# prints for each rate and number of hosts the step as planned and as measured, their ratio, and the
-# bytes that a host has sent against the formula. Hosts share the cores of this machine, and the
-# profile is of a core that is free: with more hosts than free cores the ratio says nothing.
+# prints for each rate and number of hosts the median step as planned and as measured, their ratio,
+# and the bytes that a host has sent against the formula; and for each rate what plain TCP takes to
+# bring the bytes of two hosts both ways.
+#
+# Hosts share the cores and the memory of this machine. So the profile for a number of hosts is
+# measured by as many processes at once; it is taken anew before each run, since what else the
+# machine does falls on both.
 set -u
 top_srcdir=${top_srcdir:-.}
 . "$top_srcdir/tests/support/hosts.sh"
@@ -30,9 +34,27 @@ start() { # name, arguments...
         >"$work/$name.out" 2>"$work/$name.err" || { cat "$work/$name.err"; exit 1; }
 }
 
+# Of as many hosts as share this machine.
+profile() { # how many
+    profiling=
+    for k in $(seq "$1"); do
+        "$csengine" plan "$config" --replicas 1 --steps 40 --save_profile "$work/profile.$k.json" \
+            --compile_dir "$work/compiled" >/dev/null &
+        profiling="$profiling $!"
+    done
+    for process in $profiling; do
+        wait "$process" || exit 1
+    done
+}
+
+plain() { # bytes
+    python3 "$top_srcdir/bench/plain_exchange.py" serve 10.99.0.1 "$1" 30 &
+    served=$!
+    hosts_on n1 python3 "$top_srcdir/bench/plain_exchange.py" call 10.99.0.1 "$1" 30
+    wait $served
+}
+
 start warm
-"$csengine" plan "$config" --replicas 1 --steps 20 --save_profile "$work/profile.json" \
-    --compile_dir "$work/compiled" >/dev/null || exit 1
 for rate in $rates; do
     link=$(echo "$rate" | sed 's/gbit/G/; s/mbit/M/')
     for k in 1 2 3; do hosts_link n$k "$rate"; done
@@ -40,26 +62,33 @@ for rate in $rates; do
     tc qdisc add dev br0 root tbf rate "$rate" burst 256kb latency 50ms
     for count in $counts; do
         list=head$(seq -s '' -f ',n%g' $((count - 1)))
+        profile "$count"
         before=$(hosts_sent n1)
         start "$rate.$count" --hosts "$list" --host_launcher exec \
             --set backend.cluster_config.host_shares="${CSE_BENCH_SHARES:-even}" \
             --set "backend.cluster_config.host_launcher_options=$(hosts_template)"
         sent=$(($(hosts_sent n1) - before))
-        "$csengine" plan "$config" --replicas 1 --profile "$work/profile.json" --hosts "$count" \
-            --link "$link" --compile_dir "$work/compiled" --json >"$work/plan.json"
-        python3 - "$work/plan.json" "$work/$rate.$count" "$rate" "$count" "$sent" "$steps" <<'PY'
-import glob, json, sqlite3, sys
-plan = json.load(open(sys.argv[1]))["plans"][0]
-store = sqlite3.connect(sys.argv[2] + "/run.db")
-rate, hosts, sent, steps = sys.argv[3], *map(int, sys.argv[4:7])
+        for k in $(seq "$count"); do
+            "$csengine" plan "$config" --replicas 1 --profile "$work/profile.$k.json" \
+                --hosts "$count" --link "$link" --json >"$work/plan.$k.json"
+        done
+        python3 - "$work" "$rate" "$count" "$sent" "$steps" <<'PY'
+import json, sqlite3, statistics, sys
+work, rate, hosts, sent, steps = *sys.argv[1:3], *map(int, sys.argv[3:6])
+plans = [json.load(open(f"{work}/plan.{k + 1}.json"))["plans"][0] for k in range(hosts)]
+plan = max(plans, key=lambda plan: plan["step_s"])  # the latest host is waited for
+store = sqlite3.connect(f"{work}/{rate}.{hosts}/run.db")
 times = [row[0] for row in store.execute(
     "select max(time_ms) from points where step > 0 group by step order by step")][5:]
-step_ms = (times[-1] - times[0]) / (len(times) - 1)
+step_ms = statistics.median(b - a for a, b in zip(times, times[1:]))
 planned_ms = 1e3 * plan["step_s"]
 bytes_up = plan["bytes_up"] * steps
-print(f"{rate} {hosts} hosts: step {step_ms:.1f} ms, planned {planned_ms:.1f} "
+print(f"{rate} {hosts} hosts: median step {step_ms:.1f} ms, planned {planned_ms:.1f} "
       f"(exposed {1e3 * plan['exposed_s']:.1f}), ratio {step_ms / planned_ms:.3f}; "
       f"n1 sent {sent} bytes, at most {bytes_up:.0f} by formula, ratio {sent / bytes_up:.3f}")
 PY
     done
+    piece=$(python3 -c "import json, sys; p = json.load(open(sys.argv[1])); print(
+        2 * p['rounded_elements'] + 4 * p['exact_elements'])" "$work/profile.1.json")
+    echo "$rate: $piece bytes both ways by plain TCP, median and mean: $(plain "$piece") ms"
 done

@@ -119,6 +119,16 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed store/schema_text.c
 
+# The batch script of a run.
+{
+    echo "/* Written by autogen.sh: the text of deploy/several_hosts.sbatch. */"
+    echo '#include "workers/batch/slurm_script.h"'
+    echo
+    echo "const char cse_slurm_script[] ="
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' deploy/several_hosts.sbatch
+    echo "    ;"
+} | write_if_changed workers/batch/slurm_script_text.c
+
 # The maps of weights.
 {
     echo "/* Written by autogen.sh: the files of maps. */"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dashboard/check.h"
+#include "dashboard/job_launcher.h"
 #include "dashboard/job_program.h"
 #include "dashboard/jobs_origin.h"
 #include "dashboard/labels.h"
@@ -91,7 +92,7 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
     if (r->priority == 0 && priority == NULL)
         r->priority = 2;
     r->cores = member(spec, "resources", "cores");
-    if (r->cores == 0)
+    if (r->cores == 0 && !cse_job_is_batch(spec))
         r->cores = facts->num_csx > 0 ? facts->num_csx : 1;
     r->memory_bytes = member(spec, "resources", "memory_bytes");
     r->max_num_restarts = member(spec, "restart_policy", "max_num_restarts");
@@ -214,10 +215,11 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
                               .yaml = config,
                               .overrides = json_object_get(request->spec, "overrides"),
                               .confinement = jobs->options.confinement };
-    if (!(config != NULL && json_object_get(request->spec, "program") == NULL
-              ? cse_check_settings(&check, found, &facts)
-              : cse_job_program_check(request->spec, jobs->options.confinement,
-                                      found->diagnostics)))
+    const bool right =
+        config != NULL && json_object_get(request->spec, "program") == NULL
+            ? cse_check_settings(&check, found, &facts)
+            : cse_job_program_check(request->spec, jobs->options.confinement, found->diagnostics);
+    if (!cse_job_launcher_check(request->spec, jobs->options.slurm, found->diagnostics) || !right)
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);

@@ -19,6 +19,7 @@ typedef struct cse_jobs cse_jobs;
 typedef struct cse_jobs_options {
     const char *root;            /* directory of the queue, or */
     const char *run_dir;         /* the one run that is shown */
+    bool slurm;                  /* jobs may be batch jobs of Slurm */
     bool read_only;              /* of a run: nothing is written, calls are not recorded */
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dashboard/job_launcher.h"
 #include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -116,10 +117,19 @@ static cse_status signal_run(const run_place *place, const cse_job_record *recor
     return CSE_OK;
 }
 
+/* A process that waits for a batch job cannot end it when it is killed: it is asked to. */
+static cse_status kill_run(const run_place *place, const cse_job_record *record)
+{
+    json_t *spec = json_loads(record->spec, 0, NULL);
+    const bool batch = cse_job_is_batch(spec) && record->pid > 0;
+    json_decref(spec);
+    return signal_run(batch ? &(run_place){ .pid = 0 } : place, record, batch ? SIGQUIT : SIGKILL);
+}
+
 void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
 {
     run_place place = find_run(jobs, entry->record.model_dir);
-    signal_run(&place, &entry->record, SIGKILL);
+    kill_run(&place, &entry->record);
 }
 
 /* ---- commands ---- */
@@ -257,8 +267,7 @@ static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
     run_place place = find_run(jobs, record->model_dir);
     if (kills || cancels)
         note_end(jobs, record->id, command);
-    cse_status status =
-        kills ? signal_run(&place, record, SIGKILL) : send_command(&place, command, detail);
+    cse_status status = kills ? kill_run(&place, record) : send_command(&place, command, detail);
     if (kills)
         snprintf(detail, 256, "its processes are killed");
     if (cancels && status != CSE_OK && (record->pid > 0 || place.pid > 0)) {

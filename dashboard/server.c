@@ -61,6 +61,7 @@ static cse_status start(cse_server *server)
                                     .executable = server->executable,
                                     .cores = o->cores,
                                     .memory_bytes = o->memory_bytes,
+                                    .slurm = o->slurm,
                                     .readers = server->readers,
                                     .confinement = server->confinement,
                                     .on_state = post_state,

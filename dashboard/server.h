@@ -20,6 +20,7 @@ typedef struct cse_server_options {
     const char *token_file, *web_dir;
     const char *const *host_names;
     cse_job_limits limits;
+    bool slurm;             /* jobs may be batch jobs */
     const char *executable; /* NULL: this program */
     int64_t cores, memory_bytes;
     int connection_limit;

@@ -66,6 +66,8 @@ const char cse_shared_schemas[] =
     "  labels? Labels\n"
     "  priority? Priority\n"
     "  resources? Resources\n"
+    "  launcher? 'local'|'slurm'  # slurm: as a batch job, where the server's operator allowed it\n"
+    "  launcher_options? string 1..2000  # of sbatch: --nodes=4 --time=24:00:00\n"
     "  restart_policy? RestartPolicy\n"
     "  resume_from? ResumeFrom\n"
     "  compile_only? boolean  # compile and cache the step, run nothing\n"

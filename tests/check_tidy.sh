@@ -51,6 +51,7 @@ workers/arena: $traced passes execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
 workers/host_launchers: base workers/hosts workers/launchers
+workers/batch: base workers/host_launchers
 workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
 workers/control: $traced execute dataloader $links $launching
@@ -63,9 +64,10 @@ run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job run/job
-dashboard: base types config checkpoint dataloader store workers/control workers/messages run/job \
+dashboard: base types config checkpoint dataloader store workers/control workers/messages \
+    workers/batch run/job \
     run/measure
-cli: $plan $plugins $job workers/worker $tools run/loggers dashboard
+cli: $plan $plugins $job workers/batch workers/worker $tools run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
@@ -79,7 +81,8 @@ done
 written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
         ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c \
-        ! -name schema_text.c ! -name templates_text.c ! -name maps_text.c \
+        ! -name schema_text.c ! -name slurm_script_text.c ! -name templates_text.c \
+        ! -name maps_text.c \
         ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')

@@ -122,7 +122,11 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
                                            .output_roots = lists->output_roots,
                                            .libraries = lists->libraries,
                                            .programs = lists->programs } };
+    static const char *const launchers[] = { "slurm", NULL };
+    const char *launcher = NULL;
     CSE_TRY(read_numbers(line, o));
+    CSE_TRY(cse_option_word(line, "allow_launcher", launchers, &launcher));
+    o->slurm = launcher != NULL;
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
                                    "MODEL_DIR for one run");
@@ -196,6 +200,9 @@ static const cse_option options[] = {
       "none" },
     { "allow_program", "DIR", NULL,
       "folder whose executables may be submitted as jobs; repeatable; default: none" },
+    { "allow_launcher", "NAME", NULL,
+      "slurm: jobs may ask to be batch jobs, with the rights of this server's user; default: "
+      "none" },
     { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
     { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },

@@ -1,6 +1,7 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
+#include "cli/batch_run.h"
 #include "cli/confine.h"
 #include "cli/dashboard_child.h"
 #include "cli/detach.h"
@@ -55,11 +56,13 @@ static int run_started(const cse_command_line *line, cse_prepared_job *job)
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
+    bool batch = false;
     const char *listen = cse_option_value(line, "listen");
     cse_status status = listen != NULL ? cse_dashboard_child_check(listen) : CSE_OK;
-    if (status != CSE_OK)
-        return cse_report(status);
-    status = cse_confine_if_asked(line);
+    if (status == CSE_OK)
+        status = cse_batch_run_wanted(line, &batch);
+    if (status == CSE_OK)
+        status = cse_confine_if_asked(line);
     if (status != CSE_OK)
         return cse_report(status);
     status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
@@ -67,7 +70,9 @@ static int run(const cse_command_line *line)
     if (cse_confinement_view() != NULL)
         job.settings.session.model_dir =
             cse_confinement_folder(cse_confinement_view(), CSE_PATH_OUTPUT, 0);
-    int exit_code = status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
+    int exit_code = status != CSE_OK ? cse_job_report(line, &job, status)
+                    : batch          ? cse_batch_run(line, job.settings.session.model_dir)
+                                     : run_started(line, &job);
     cse_job_clear(&job);
     return exit_code;
 }
@@ -76,6 +81,7 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
     CSE_HOST_OPTIONS,
+    CSE_LAUNCHER_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "weights", "PATH", "fit.weights", NULL },
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
@@ -94,6 +100,8 @@ static const cse_command_note examples[] = {
       "the same with four replicas and another learning rate" },
     { "start gpt2.yaml --weights ./gpt2 --num_steps 50",
       "goes on training the weights of a folder of Hugging Face" },
+    { "start gpt2.yaml --launcher slurm --launcher_options '--nodes=4 --time=24:00:00'",
+      "as a batch job of Slurm, which goes on after its time limit" },
     { 0 },
 };
 
@@ -101,6 +109,7 @@ static const cse_command_note files[] = {
     { "MODEL_DIR/checkpoint_STEP.mdl", "checkpoints, as HDF5" },
     { "MODEL_DIR/run.db", "the run store: states, metrics, log lines, statistics" },
     { "MODEL_DIR/logs/output.log", "output of a run that was started with --detach" },
+    { "MODEL_DIR/logs/batch.log", "output of a run that was started with --launcher slurm" },
     { "COMPILE_DIR", "compiled steps; default MODEL_DIR/compiled" },
     { 0 },
 };
@@ -116,6 +125,7 @@ const cse_command cse_command_start = {
         "dashboard ends with the run; `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
     .letters = "q=quiet",
+    .values = "launcher=local|slurm",
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,

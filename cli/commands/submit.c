@@ -147,13 +147,15 @@ static cse_status add_count(const cse_command_line *line, const char *option, js
 static cse_status fill_spec(const cse_command_line *line, json_t *spec)
 {
     static const char *const switches[] = { "compile_only", "validate_only" };
-    static const char *const words[] = { "name", "priority" };
+    static const char *const words[] = { "name", "priority", "launcher", "launcher_options" };
     const bool program = is_program(line->arguments[0]);
     CSE_TRY(program ? add_program(line, spec) : add_config(line, spec));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         const char *word = cse_option_value(line, words[i]);
         if (word != NULL)
             json_object_set_new(spec, words[i], json_string(word));
+    }
+    for (int i = 0; i < 2; i++) {
         if (cse_option_is_on(line, switches[i]))
             json_object_set_new(spec, switches[i], json_true());
     }
@@ -270,6 +272,10 @@ static const cse_option options[] = {
       "starts from another job's checkpoint: the last one, or that of STEP" },
     { "cores", "N", NULL, "cores that the job uses; 0: as its configuration needs" },
     { "memory_bytes", "N", NULL, "memory limit of each process of the job; 0: none" },
+    { "launcher", "local|slurm", NULL,
+      "slurm: as a batch job, where the server was started with --allow_launcher slurm" },
+    { "launcher_options", "TEXT", NULL,
+      "options of sbatch, as in '--nodes=4 --time=24:00:00 --partition=long'" },
     { "max_num_restarts", "N", NULL, "most restarts after temporary failures" },
     { "num_csx", "N", "backend.cluster_config.num_csx", NULL },
     { "job_time_sec", "N", "backend.cluster_config.job_time_sec", NULL },
@@ -303,7 +309,7 @@ const cse_command cse_command_submit = {
     .letters = "f=follow l=label",
     .min_arguments = 1,
     .max_arguments = 65,
-    .values = "priority=p0|p1|p2|p3",
+    .values = "priority=p0|p1|p2|p3 launcher=local|slurm",
     .examples = examples,
     .run = run,
 };

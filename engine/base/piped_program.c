@@ -19,9 +19,12 @@ cse_status cse_piped_program_start(char *const words[], const char *errors, pid_
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-    const int failure = posix_spawn(child, words[0], &actions, NULL, words, environ);
+    if (errors == NULL)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors,
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const int failure = posix_spawnp(child, words[0], &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     *output = ends[0];

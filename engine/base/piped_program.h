@@ -6,8 +6,9 @@
 
 #include "csengine/status.h"
 
-/* Starts words[0] (a path) with these arguments, ended by NULL; what it writes to standard error is
- * the content of the file `errors`. `output` is to be closed, `child` to be waited for.
+/* Starts words[0] (a path, or a name that is searched in PATH) with these arguments, ended by NULL;
+ * what it writes to standard error is the content of the file `errors`, or with NULL goes to the
+ * same pipe. `output` is to be closed, `child` to be waited for.
  * CSE_TEMPORARY, CSE_UNAVAILABLE. */
 cse_status cse_piped_program_start(char *const words[], const char *errors, pid_t *child,
                                    int *output);

@@ -1,0 +1,50 @@
+/* What a specification may ask of another scheduler. */
+#include "dashboard/job_launcher.h"
+
+#include <string.h>
+
+#include "workers/batch/slurm_options.h"
+
+static bool refuse(json_t *diagnostics, const char *pointer, const char *message)
+{
+    json_array_append_new(diagnostics,
+                          json_pack("{s:s, s:s}", "pointer", pointer, "message", message));
+    return false;
+}
+
+bool cse_job_is_batch(const json_t *spec)
+{
+    const char *launcher = json_string_value(json_object_get(spec, "launcher"));
+    return launcher != NULL && strcmp(launcher, "slurm") == 0;
+}
+
+static bool options_are_accepted(const char *text)
+{
+    cse_words words = { 0 };
+    cse_arena *arena = cse_arena_new();
+    const cse_status status = cse_slurm_options_add(&words, arena, text);
+    cse_arena_destroy(&arena);
+    return status == CSE_OK;
+}
+
+bool cse_job_launcher_check(const json_t *spec, bool slurm, json_t *diagnostics)
+{
+    const char *options = json_string_value(json_object_get(spec, "launcher_options"));
+    const json_t *resources = json_object_get(spec, "resources");
+    if (!cse_job_is_batch(spec))
+        return options == NULL || refuse(diagnostics, "/launcher_options",
+                                         "are those of the launcher slurm, which is not given");
+    if (!slurm)
+        return refuse(diagnostics, "/launcher",
+                      "this server submits nothing to Slurm; its operator allows it with csengine "
+                      "serve --allow_launcher slurm");
+    if (json_object_get(spec, "program") != NULL)
+        return refuse(diagnostics, "/launcher", "a program is started on the server's host alone");
+    if (json_integer_value(json_object_get(resources, "cores")) > 0 ||
+        json_integer_value(json_object_get(resources, "memory_bytes")) > 0)
+        return refuse(diagnostics, "/resources",
+                      "are those of the server's host; ask Slurm by launcher_options: "
+                      "--cpus-per-task, --mem");
+    return options_are_accepted(options) ||
+           refuse(diagnostics, "/launcher_options", cse_error_message());
+}

@@ -159,6 +159,26 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "};"
 } | write_if_changed dashboard/templates_text.c
 
+# What only the program and its library have: kernels of oneDNN, which brings OpenMP, and HDF5. In
+# their place the client library has the files of client/.
+computing_files='
+dataloader/hdf5_table.c
+dataloader/prepare/text_pieces.c
+dataloader/prepare/token_writer.c
+dataloader/prepare/tokenize.c
+engine/base/library_code.c
+engine/checkpoint/earlier_file.c
+engine/checkpoint/hdf5_driver.c
+engine/checkpoint/hdf5_file.c
+engine/checkpoint/hdf5_library.c
+engine/kernels/conv2d.c
+engine/kernels/dnnl.c
+engine/kernels/matmul.c
+engine/kernels/own_kernels.c
+engine/weights/weight_formats/hdf5_datasets.c
+engine/weights/weight_formats/lz4_filter.c
+'
+
 list() { # variable files...
     name=$1
     shift
@@ -172,6 +192,10 @@ list() { # variable files...
     list library_sources $(sources_of engine dataloader store workers run) \
         $(LC_ALL=C find engine dataloader store workers run -name registry.c | LC_ALL=C sort)
     list library_headers $(headers_of engine dataloader store workers run)
+    list client_sources $(sources_of client) \
+        $(sources_of engine dataloader store workers run | grep -vxF "$computing_files") \
+        $(LC_ALL=C find engine dataloader store workers run -name registry.c | LC_ALL=C sort)
+    list client_headers $(headers_of client)
     list dashboard_sources $(sources_of dashboard) \
         $(LC_ALL=C find dashboard -name registry.c | LC_ALL=C sort)
     list dashboard_headers $(headers_of dashboard)
@@ -198,6 +222,14 @@ list() { # variable files...
     list outside_modules $(for f in $outside; do echo "${f%.c}.la"; done)
     for f in $tests; do
         v=$(echo "${f%.c}" | tr '/.-' '___')
+        # A client has the client library and nothing else of ours.
+        case $f in
+        tests/client/*)
+            printf '%s_SOURCES = %s\n' "$v" "$f"
+            printf '%s_LDADD = libcsengine_client.la $(CHECK_LIBS)\n' "$v"
+            continue
+            ;;
+        esac
         printf '%s_SOURCES = %s $(test_support)\n' "$v" "$f"
         case $f in
         tests/dashboard/* | tests/cli/*) more='libcsengine_dashboard.la ' ;;

@@ -39,12 +39,12 @@ def include_folder():
 
 
 def library_folder():
-    """Where libcsengine is: CSENGINE_LIBDIR, else the source tree's build directory."""
+    """Where libcsengine_client is: CSENGINE_LIBDIR, else the source tree's build directory."""
     return os.environ.get("CSENGINE_LIBDIR", str(HERE.parent / "build" / ".libs"))
 
 
 def library_name():
-    return os.environ.get("CSENGINE_LIBRARY", "csengine")
+    return os.environ.get("CSENGINE_LIBRARY", "csengine_client")
 
 
 def preprocessed():

@@ -9,7 +9,8 @@ case $("$clang_format" --version 2>/dev/null || :) in
 *) echo "clang-format 14 is not there: skipped"; exit 77 ;;
 esac
 folders=''
-for folder in engine dataloader store workers run cli dashboard mpi include tests bench examples; do
+for folder in engine dataloader store workers run client cli dashboard mpi include tests bench \
+    examples; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 find $folders -type f \( -name '*.c' -o -name '*.h' \) ! -name registry.c ! -name kinds.c \

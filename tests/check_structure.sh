@@ -9,7 +9,7 @@ LC_ALL=C
 export LC_ALL
 cd "${1:-${top_srcdir:-.}}"
 folders=''
-for folder in engine dataloader store workers run cli dashboard mpi; do
+for folder in engine dataloader store workers run client cli dashboard mpi; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 # Tarjan, "Depth-first search and linear graph algorithms", 1972: a strongly connected component of

@@ -64,6 +64,7 @@ run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job run/job
+client: base graph kernels checkpoint weights dataloader workers/control run/session
 dashboard: base types config checkpoint dataloader store workers/control workers/messages \
     workers/batch run/job \
     run/measure
@@ -74,7 +75,7 @@ cli: $plan $plugins $job workers/batch workers/worker $tools run/loggers dashboa
 fixed_signatures=' driver_read driver_write take_call note_header link_send h5z_decode '
 
 folders=''
-for folder in engine dataloader store workers run cli include tests bench examples scripts \
+for folder in engine dataloader store workers run client cli include tests bench examples scripts \
     dashboard mpi; do
     [ -d "$folder" ] && folders="$folders $folder"
 done

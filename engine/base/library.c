@@ -14,6 +14,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/library_code.h"
 #include "engine/base/path.h"
 #include "engine/base/plugin_kinds.h"
 #include "engine/base/registry.h"
@@ -163,10 +164,9 @@ static cse_status load_code(cse_library *l)
         snprintf(name, sizeof name, "/proc/self/fd/%d", l->descriptor);
     else /* a plain file name means the file here, not a search of the system's folders */
         snprintf(name, sizeof name, "%s%s", strchr(l->path, '/') ? "" : "./", l->path);
-    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    return handle != NULL
-               ? read_table(l, handle)
-               : cse_fail(CSE_DATA, "library %s cannot be loaded: %s", l->path, dlerror());
+    void *handle;
+    CSE_TRY(cse_library_code_load(l->path, name, &handle));
+    return read_table(l, handle);
 }
 
 static cse_status check_digest(const cse_library *l, const char *digest)

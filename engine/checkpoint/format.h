@@ -40,6 +40,9 @@ typedef struct cse_checkpoint_format {
 
 extern const cse_checkpoint_format *const cse_checkpoint_formats[];
 
+/* Writes to an empty file that is open, in the format of the path's extension. */
+cse_status cse_checkpoint_fill(const cse_checkpoint *checkpoint, const cse_format_target *to);
+
 /* A checkpoint that cse_checkpoint_destroy frees: a format's `read` fills it from `arena`. */
 typedef struct cse_checkpoint_owned {
     cse_checkpoint checkpoint; /* first: a pointer to it is a pointer to the whole */

@@ -164,6 +164,11 @@ cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const ch
     return status == CSE_OK ? sync_directory(&save) : status;
 }
 
+cse_status cse_checkpoint_fill(const cse_checkpoint *checkpoint, const cse_format_target *to)
+{
+    return format_of(to->path)->write(checkpoint, to);
+}
+
 cse_status cse_checkpoint_write(const cse_checkpoint *checkpoint, int descriptor, const char *path)
 {
     const cse_format_target to = { .descriptor = descriptor, .path = path };

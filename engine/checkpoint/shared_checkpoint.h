@@ -47,4 +47,7 @@ bool cse_shared_checkpoint_outcome(const cse_shared_checkpoint *shared,
  * zero where an outcome stands in the memory, good or bad. */
 int cse_shared_checkpoint_write(int descriptor);
 
+/* The same into a file that is open and empty, which whoever made the memory names and confirms. */
+int cse_shared_checkpoint_fill(int descriptor, int file);
+
 #endif

@@ -14,6 +14,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/file_bytes.h"
+#include "engine/checkpoint/format.h"
 #include "engine/checkpoint/shared_checkpoint.h"
 
 enum { NO_OUTCOME = 70 }; /* EX_SOFTWARE */
@@ -69,7 +70,7 @@ static bool take_facts(shared_view *v)
                            .samples_seen = h->samples_seen };
     return take_text(v, h->model_name, &c->model_name) && take_text(v, h->config, &c->config) &&
            take_text(v, h->kernels, &c->kernels) && take_text(v, h->links, &c->links) &&
-           take_text(v, h->data, &c->data);
+           take_text(v, h->values, &c->values) && take_text(v, h->data, &c->data);
 }
 
 static bool take_tensors(shared_view *v)
@@ -98,7 +99,16 @@ static int leave_outcome(int descriptor, cse_shared_ending *ending)
                                                                                        : NO_OUTCOME;
 }
 
-int cse_shared_checkpoint_write(int descriptor)
+static cse_status write_file(const shared_view *v, int file, char digest[65])
+{
+    const char *path = v->head->path;
+    if (file < 0)
+        return cse_checkpoint_save_digest(&v->checkpoint, path, digest);
+    return cse_checkpoint_fill(
+        &v->checkpoint, &(cse_format_target){ .descriptor = file, .path = path, .digest = digest });
+}
+
+int cse_shared_checkpoint_fill(int descriptor, int file)
 {
     shared_view v = { 0 };
     cse_shared_ending ending = { 0 };
@@ -107,11 +117,16 @@ int cse_shared_checkpoint_write(int descriptor)
         outcome->status = cse_fail(CSE_INTERNAL, "the checkpoint's memory is none of this program; "
                                                  "is CSENGINE_EXECUTABLE another version?");
     else
-        outcome->status = cse_checkpoint_save_digest(&v.checkpoint, v.head->path, outcome->digest);
+        outcome->status = write_file(&v, file, outcome->digest);
     if (outcome->status != CSE_OK)
         snprintf(outcome->message, sizeof outcome->message, "%s", cse_error_message());
     free(v.checkpoint.tensors);
     if (v.base != NULL)
         munmap((void *)(uintptr_t)v.base, v.bytes);
     return leave_outcome(descriptor, &ending);
+}
+
+int cse_shared_checkpoint_write(int descriptor)
+{
+    return cse_shared_checkpoint_fill(descriptor, -1);
 }

@@ -76,18 +76,19 @@ static void add_compiler(const cse_compilation *c, crypto_generichash_state *sta
 
 /* What kernels are chosen by: the instruction set, the order of sums of a product, and what the
  * environment wishes. */
-static void add_choices(const cse_graph *graph, crypto_generichash_state *state)
+static cse_status add_choices(const cse_graph *graph, crypto_generichash_state *state)
 {
     cse_text choices = { 0 };
     cse_text_add(&choices, "%s %s ", cse_isa_name(cse_isa_of_host()),
                  cse_product_order_name(cse_product_order_choose(graph->portable)));
-    cse_kernel_record_choices(&choices);
+    cse_status status = cse_kernel_record_choices(&choices);
     add_part(state, choices.data, choices.size);
     cse_text_clear(&choices);
+    return status;
 }
 
-static void make_key(const cse_compilation *c, const cse_graph *graph,
-                     const cse_passes_options *options, char key[KEY_BYTES * 2 + 1])
+static cse_status make_key(const cse_compilation *c, const cse_graph *graph,
+                           const cse_passes_options *options, char key[KEY_BYTES * 2 + 1])
 {
     crypto_generichash_state state;
     unsigned char hash[KEY_BYTES], build[CSE_BUILD_IDENTITY_BYTES];
@@ -99,12 +100,13 @@ static void make_key(const cse_compilation *c, const cse_graph *graph,
     add_part(&state, passes.data, passes.size);
     add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
     add_part(&state, (const char *)build, cse_build_identity(build));
-    add_choices(graph, &state);
+    cse_status status = add_choices(graph, &state);
     add_compiler(c, &state);
     crypto_generichash_final(&state, hash, sizeof hash);
     sodium_bin2hex(key, KEY_BYTES * 2 + 1, hash, sizeof hash);
     cse_text_clear(&packed);
     cse_text_clear(&passes);
+    return status;
 }
 
 static cse_status write_file(const char *directory, const char *name, const cse_text *text)
@@ -349,7 +351,9 @@ cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options 
         status = cse_compiler_find(&c->compiler, &c->compiler_present);
     if (status == CSE_OK) {
         c->calls = cse_calls_new(graph);
-        make_key(c, graph, options, key);
+        status = make_key(c, graph, options, key);
+    }
+    if (status == CSE_OK) {
         size_t needed =
             (size_t)snprintf(c->directory, sizeof c->directory, "%s/%s", compile_dir, key);
         if (needed >= sizeof c->directory)

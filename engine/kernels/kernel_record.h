@@ -14,8 +14,8 @@ void cse_kernel_record(const cse_graph *graph, cse_kernel *const kernels[], cse_
 /* The same for a graph whose kernels are not made: makes and destroys them. */
 cse_status cse_kernel_record_new(const cse_graph *graph, cse_text *record);
 
-/* What this process would choose kernels by that no graph holds: the environment's wishes, and the
- * version of oneDNN. Part of an artefact's key. */
-void cse_kernel_record_choices(cse_text *choices);
+/* What the program chooses kernels by that no graph holds: the environment's wishes, and the
+ * version of oneDNN. Part of an artefact's key. Fails in a client that cannot ask the program. */
+cse_status cse_kernel_record_choices(cse_text *choices);
 
 #endif

@@ -34,7 +34,8 @@ static uint64_t self_test(void)
         }
     const uint64_t products = cse_kernel_self_test();
     digest = add(digest, &products, sizeof products);
-    cse_kernel_record_choices(&choices);
+    if (cse_kernel_record_choices(&choices) != CSE_OK)
+        cse_text_add(&choices, "unknown");
     if (choices.data != NULL)
         digest = add(digest, choices.data, choices.size);
     cse_text_clear(&choices);

@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -45,6 +46,12 @@ def executable():
             "its path, or put it into PATH"
         )
     return found
+
+
+def main():
+    """The command `csengine` of an installed wheel: the program in it."""
+    program = executable()
+    os.execv(program, [program, *sys.argv[1:]])
 
 
 def call(*arguments, check=True, **options):

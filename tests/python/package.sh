@@ -20,10 +20,14 @@ python_with() { # modules
     return 1
 }
 
-make_package() { # python
+has_headers() { # python
     "$1" -c 'import sysconfig, os, sys
 sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' ||
         skip "the headers of $1 are missing"
+}
+
+make_package() { # python
+    has_headers "$1"
     cp -r "$tree/python/csengine" "$tree/python/cstorch" "$tree/python/build_client.py" "$work/"
     rm -rf "$work"/csengine/_client.* "$work"/*/__pycache__
     (

@@ -9,8 +9,9 @@
  * is kept, calls that get a NULL handle do nothing, and cse_run returns what was kept. So a program
  * may check each call (cse_error_message says why), or only cse_run.
  *
- * Ownership. Everything made here belongs to the session and lives until cse_finish. One thread
- * uses a session; there is one session in a process. */
+ * Ownership. Everything made here belongs to the session and lives until cse_finish. There is one
+ * session in a process, and the thread that opened it uses it: calls of other threads, and of
+ * processes that were forked while it was open, fail with CSE_USAGE and change nothing. */
 #ifndef CSENGINE_TRAIN_H
 #define CSENGINE_TRAIN_H
 

@@ -1,5 +1,7 @@
 """The tensor of a traced step: it has a shape and a type, and no value."""
 
+import threading
+
 import torch
 
 from cstorch import messages
@@ -73,6 +75,13 @@ class Traced(torch.Tensor):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         if active is None:
             return _outside(func, args, kwargs or {})
+        if active.thread != threading.get_ident():
+            name = getattr(func, "__name__", func)
+            raise messages.TraceError(
+                f"{messages.place_text()}{name} was called on a traced tensor in another thread: "
+                "a step is traced in one; compute there with tensors that have values, or do it "
+                "in the thread of the step"
+            )
         return active.function(func, args, kwargs or {})
 
     @classmethod

@@ -12,6 +12,7 @@ argument, its traced counterpart takes its place, which reads the state at first
 last assigned to it.
 """
 
+import threading
 import types
 
 import torch
@@ -56,11 +57,13 @@ class Tracer:
         step: the cse_step.
         session: the cstorch.session.Session.
         gradients: state name -> traced gradient, as `.grad` of its parameter gives it.
+        thread: the one that traces.
     """
 
     def __init__(self, session, step, microbatches):
         self.session = session
         self.step = step
+        self.thread = threading.get_ident()
         self.microbatches = microbatches
         self.traced_states = {}
         self.gradients = {}

@@ -16,6 +16,7 @@
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
 #include "run/session/background_save.h"
+#include "run/session/owner.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
 
@@ -23,6 +24,8 @@ static cse_session *the_session;
 
 cse_session *cse_session_open_view(const char *caller)
 {
+    if (cse_session_check_owner(caller) != CSE_OK)
+        return NULL;
     if (the_session == NULL)
         cse_fail(CSE_USAGE, "%s: no session is open; call cse_configure first", caller);
     return the_session;
@@ -40,7 +43,7 @@ cse_status cse_session_fail(cse_status status)
 
 cse_status cse_session_status(void)
 {
-    cse_session *session = cse_session_open_view("cse_session_status");
+    const cse_session *session = cse_session_open_view("cse_session_status");
     if (session == NULL)
         return CSE_USAGE;
     return session->error == CSE_OK ? CSE_OK : cse_fail_again(session->failure);
@@ -164,6 +167,7 @@ static cse_status set_directories(cse_session *session)
 /* A session whose cse_configure failed gives way to the next; any other must be finished first. */
 static cse_status check_free(void)
 {
+    CSE_TRY(cse_session_check_owner("cse_configure"));
     if (the_session != NULL && !the_session->refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
@@ -183,6 +187,7 @@ static void open_session(const cse_configuration *configuration)
     c->job_priority = cse_arena_string(session->arena, c->job_priority);
     session->started_ns = cse_clock_ns();
     the_session = session;
+    cse_session_take();
 }
 
 /* Fills in and checks the configuration. */
@@ -245,12 +250,13 @@ cse_status cse_session_configure(const cse_configuration *configuration,
 void cse_finish(void)
 {
     cse_session *session = the_session;
-    if (session == NULL)
+    if (session == NULL || cse_session_check_owner("cse_finish") != CSE_OK)
         return;
     cse_session_abandon_loop(session);
     if (session->recording.end != NULL)
         session->recording.end(session->recording.self, session);
     the_session = NULL;
+    cse_session_let_go();
     for (int i = 0; i < session->state_count; i++)
         cse_state_release_values(session->states[i]);
     cse_session_end_capture(session);

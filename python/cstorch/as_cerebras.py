@@ -4,15 +4,20 @@
     import cerebras_pytorch.experimental as cstorch
 
 Afterwards `cerebras_pytorch`, `cerebras_pytorch.experimental` and `cerebras.pytorch` are cstorch,
-with their submodules (`cerebras.pytorch.metrics`). `python -m cstorch run SCRIPT` does so for a
-program that is not changed at all.
+with their submodules (`cerebras.pytorch.metrics`), and the modules of `cerebras.appliance` that
+programs import are answered from the table of cstorch.reference_names. `python -m cstorch run
+SCRIPT` does so for a program that is not changed at all. Other packages below `cerebras`, as
+`cerebras.modelzoo`, are found where they are installed.
 """
 
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
+
+from cstorch import reference_names
 
 PREFIXES = (
     "cerebras_pytorch.experimental",
@@ -30,31 +35,75 @@ def meant(name):
     return None
 
 
+class Folders:
+    """The path of the package `cerebras`: its folders in the module path, as they are now."""
+
+    def __iter__(self):
+        found = (os.path.join(entry or os.getcwd(), "cerebras") for entry in sys.path)
+        return (folder for folder in found if os.path.isdir(folder))
+
+    def __getitem__(self, index):
+        return list(self)[index]
+
+    def __len__(self):
+        return len(list(self))
+
+    def append(self, _folder):
+        """Nothing: a folder is found by the module path."""
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a module of the reference as the one of cstorch in the same place."""
+    """Finds a module of the reference as the one of cstorch in the same place, or in the table."""
 
     def find_spec(self, name, path=None, target=None):
-        if name == "cerebras" or meant(name) is not None:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
+        answered = (
+            name in reference_names.MODULES
+            or meant(name) is not None
+            or name.startswith("cerebras.appliance.")
+        )
+        if name != "cerebras" and not answered:
+            return None
+        spec = importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if name == "cerebras":
+            spec.submodule_search_locations = Folders()
+        return spec
 
     def create_module(self, spec):
+        self.kept = None
         if spec.name == "cerebras":
             return types.ModuleType("cerebras")
-        try:
-            module = importlib.import_module(meant(spec.name))
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                f"{spec.name}: cstorch has no {meant(spec.name)}", name=spec.name
-            ) from error
+        parent, _, leaf = spec.name.rpartition(".")
+        if spec.name in reference_names.MODULES:
+            return reference_names.made(spec.name, getattr(sys.modules.get(parent), leaf, None))
+        module = self._own(spec.name)
+        if module is None:
+            # Not ModuleNotFoundError, which `from parent import leaf` would hide.
+            raise ImportError(
+                f"{spec.name} is not answered by cstorch: no {leaf} in {parent}; what is, lists "
+                "docs/python.md",
+                name=spec.name,
+            )
         # The import system is about to give these the reference's names.
         self.kept = (module.__spec__, module.__loader__)
         return module
 
+    def _own(self, name):
+        """The module of cstorch; None where there is none."""
+        own = meant(name)
+        if own is None:
+            return None
+        try:
+            return importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name is None or not own.startswith(error.name):
+                raise
+            return None
+
     def exec_module(self, module):
-        if module.__name__ != "cerebras":  # it is executed already
+        if self.kept is not None:  # it is executed already
             module.__spec__, module.__loader__ = self.kept
 
 
 if not any(isinstance(finder, Finder) for finder in sys.meta_path):
     sys.meta_path.insert(0, Finder())
+    reference_names.add_names()

@@ -97,6 +97,7 @@ class Session:
         self.models = []
         self.metrics = []
         self.declared = []
+        self.backend = None
         self.execution = None
         self.last_execution = None
         self._by_tensor = {}

@@ -4,6 +4,7 @@ import torch
 
 from csengine.library import check, lib
 from cstorch import session as session_module
+from cstorch import traced
 from cstorch.session import Model
 
 
@@ -19,18 +20,52 @@ def configure(**settings):
     session.configure(**settings)
 
 
+class Cluster:
+    """The cluster of a backend: this machine, or what the configuration names."""
+
+    workflow_id = None
+
+    def __init__(self, backend):
+        self.config = backend
+
+    def start_workflow(self, **_):
+        return True
+
+    def stop_workflow(self, **_):
+        pass
+
+    def check_storage_connectivity(self, *_, **__):
+        pass
+
+
 class Backend:
     """What cstorch.backend gives: a name, and where tensors are made."""
 
-    def __init__(self, name, **settings):
+    def __init__(self, name, artifact_dir=None, **settings):
         self.name = name
         self.device = torch.device("cpu")
         self.torch_device = torch.device("cpu")
-        self.is_csx = name.upper() == "CSX"
+        self.is_csx = name.upper() in ("CSX", "WSE_WS")
+        self.is_cpu = name.upper() == "CPU"
+        self.is_gpu = name.upper() == "GPU"
+        self.artifact_dir = artifact_dir
+        self.cluster = Cluster(self)
         cluster = settings.pop("cluster_config", None)
         if cluster is not None:
             settings = {**cluster.settings(), **settings}
         configure(**settings)
+        session_module.current.backend = self
+
+    @property
+    def is_tracing(self):
+        """Whether a step is being traced."""
+        return traced.active is not None
+
+    @property
+    def is_e2e_execution(self):
+        """Whether steps are run, and not compiled or checked alone."""
+        settings = session_module.current.settings
+        return not (settings.get("compile_only") or settings.get("validate_only"))
 
     def __repr__(self):
         return f"cstorch.backend({self.name!r})"
@@ -42,7 +77,17 @@ def backend(backend_type="CSX", *, artifact_dir=None, model_dir=None, **settings
     if backend_type.upper() not in ("CSX", "CPU", "GPU", "WSE_WS"):
         raise ValueError(f"no backend {backend_type!r}; accepted: CSX, CPU")
     where = model_dir or artifact_dir
-    return Backend(backend_type, **({"model_dir": str(where)} if where else {}), **settings)
+    return Backend(
+        backend_type, artifact_dir, **({"model_dir": str(where)} if where else {}), **settings
+    )
+
+
+def current_backend(raise_exception=True, raise_warning=True):
+    """The backend that was made last; None (or an error) where none was."""
+    found = session_module.current.backend
+    if found is None and raise_exception:
+        raise RuntimeError("no backend was made: call cstorch.backend(...) first")
+    return found
 
 
 def compile(model, backend=None):

@@ -14,12 +14,14 @@ from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch.execution import Execution
 from cstorch.traced import Traced
+from cstorch.utils.data.schedule import Schedule
 from cstorch.utils.data.source import BatchForm, SampleSource
 
 __all__ = [
     "DataExecutor",
     "DataLoader",
     "DistributedSampler",
+    "Schedule",
     "SyntheticDataset",
     "compute_num_steps",
 ]

@@ -1,5 +1,7 @@
 """configure, backend, compile: what is set up before the first step."""
 
+import contextlib
+
 import torch
 
 from csengine.library import check, lib
@@ -71,7 +73,7 @@ class Backend:
         return f"cstorch.backend({self.name!r})"
 
 
-def backend(backend_type="CSX", *, artifact_dir=None, model_dir=None, **settings):
+def backend(backend_type="CSX", artifact_dir=None, *, model_dir=None, **settings):
     """The backend by name; "CSX", "CPU" and "GPU" all mean this engine. `settings` as those of
     configure, or cluster_config=ClusterConfig(...)."""
     if backend_type.upper() not in ("CSX", "CPU", "GPU", "WSE_WS"):
@@ -110,6 +112,22 @@ def compile(model, backend=None):
 def use_cs():
     """True: steps are traced and run by the engine."""
     return True
+
+
+@contextlib.contextmanager
+def name_scope(name):
+    """A scope of the step: names of operations in the block begin with it."""
+    tracer = traced.active
+    if tracer is None:
+        yield name
+        return
+    tracer.scopes.append(name)
+    lib.cse_scope_enter(tracer.step, name.encode())
+    try:
+        yield name
+    finally:
+        lib.cse_scope_leave(tracer.step, name.encode())
+        tracer.scopes.pop()
 
 
 def current_torch_device():

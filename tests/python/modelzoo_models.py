@@ -265,7 +265,7 @@ def main():
     arguments.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
     arguments.add_argument("--steps", type=int, default=50)
     arguments.add_argument("--trainer", action="store_true")
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()
     source = os.path.join(given.checkout, "src")
     if not os.path.isdir(os.path.join(source, "cerebras", "modelzoo")):
         arguments.error(f"{given.checkout}: no src/cerebras/modelzoo in it")

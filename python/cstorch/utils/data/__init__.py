@@ -1,6 +1,7 @@
 """Data loaders of a run: an input function that each input worker calls."""
 
 import hashlib
+import itertools
 import os
 import pathlib
 import pickle
@@ -41,6 +42,8 @@ class DataLoader:
     """
 
     is_data_loader = True
+    is_restartable = False  # a sample is found by its number: there is nothing to save
+    _made = itertools.count()
 
     def __init__(
         self,
@@ -76,6 +79,7 @@ class DataLoader:
         self.activation_steps = activation_steps
         self.micro_batch_size = micro_batch_size
         self._source = None
+        self.id = next(self._made)
 
     # ---- what it holds ----
 
@@ -202,6 +206,8 @@ class DataExecutor:
         **_hints,
     ):
         self.dataloader = dataloader
+        if isinstance(checkpoint_steps, Schedule):
+            checkpoint_steps = checkpoint_steps.interval()
         self.num_steps = num_steps
         self.checkpoint_steps = checkpoint_steps
         self.activation_steps = activation_steps
@@ -220,6 +226,17 @@ class DataExecutor:
     def user_iteration(self):
         execution = session_module.current.execution
         return execution.number if execution is not None else 0
+
+    @property
+    def iteration(self):
+        """The pass of the loop, from 0."""
+        return max(self.user_iteration - 1, 0)
+
+    @property
+    def artifact_dir(self):
+        """Where the run's files are."""
+        settings = session_module.current.settings
+        return pathlib.Path(settings.get("model_dir") or session_module.MODEL_DIR)
 
     def __iter__(self):
         session = session_module.current

@@ -3,8 +3,11 @@
 import dataclasses
 
 
+@dataclasses.dataclass
 class Schedule:
     """Steps of a loop, counted from 0, as ranges."""
+
+    intervals: list
 
     @dataclasses.dataclass
     class Range:
@@ -34,14 +37,10 @@ class Schedule:
                 return self.start
             return self.start + -(-(step - self.start) // self.step) * self.step
 
-    def __init__(self, intervals):
-        self.intervals = list(intervals)
-
     def match(self, step):
         """Whether the step, from 0, is one of the schedule."""
         return any(interval.match(step) for interval in self.intervals)
 
     def interval(self):
-        """(first, every) of a schedule that the engine can follow: its steps from 1 on."""
-        first = self.intervals[0]
-        return first.start + 1, first.step
+        """The steps between two of it, as checkpoint_steps gives them."""
+        return self.intervals[0].step

@@ -35,6 +35,15 @@ def meant(name):
     return None
 
 
+def not_answered(name, found_as=None):
+    """The error of an import. Not ModuleNotFoundError, which `from parent import leaf` hides."""
+    parent, _, leaf = name.rpartition(".")
+    return ImportError(
+        f"{name} is not answered by cstorch: no {leaf} in {parent}; docs/python.md lists what is",
+        name=found_as or name,
+    )
+
+
 class Folders:
     """The path of the package `cerebras`: its folders in the module path, as they are now."""
 
@@ -46,7 +55,7 @@ class Folders:
         return list(self)[index]
 
     def __len__(self):
-        return len(list(self))
+        return sum(1 for _ in self)
 
     def append(self, _folder):
         """Nothing: a folder is found by the module path."""
@@ -77,12 +86,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return reference_names.made(spec.name, getattr(sys.modules.get(parent), leaf, None))
         module = self._own(spec.name)
         if module is None:
-            # Not ModuleNotFoundError, which `from parent import leaf` would hide.
-            raise ImportError(
-                f"{spec.name} is not answered by cstorch: no {leaf} in {parent}; what is, lists "
-                "docs/python.md",
-                name=spec.name,
-            )
+            raise not_answered(spec.name)
         # The import system is about to give these the reference's names.
         self.kept = (module.__spec__, module.__loader__)
         return module
@@ -90,12 +94,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _own(self, name):
         """The module of cstorch; None where there is none."""
         own = meant(name)
-        if own is None:
-            return None
         try:
-            return importlib.import_module(own)
-        except ModuleNotFoundError as error:
-            if error.name is None or not own.startswith(error.name):
+            return own and importlib.import_module(own)
+        except ImportError as error:
+            if error.name != own:
                 raise
             return None
 
@@ -104,6 +106,16 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__, module.__loader__ = self.kept
 
 
+class LastFinder(importlib.abc.MetaPathFinder):
+    """Says what is missing where a program imports a name from a module that is cstorch's own."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("cstorch."):
+            raise not_answered("cerebras.pytorch" + name.removeprefix("cstorch"), name)
+        return None
+
+
 if not any(isinstance(finder, Finder) for finder in sys.meta_path):
     sys.meta_path.insert(0, Finder())
+    sys.meta_path.append(LastFinder())
     reference_names.add_names()

@@ -342,9 +342,7 @@ MODULES = {
         "get_backend_args": get_backend_args,
         "use_cs": setup.use_cs,
     },
-    "cerebras.pytorch.backend.ltc_backend": {
-        "register_after_tensor_to_cpu": lambda *_: Inert(),
-    },
+    "cerebras.pytorch.backend.ltc_backend": {"register_after_tensor_to_cpu": lambda *_: Inert()},
     "cerebras.pytorch.backends": {"csx": CSX},
     "cerebras.pytorch.cirh": {
         "FusedTopK": refusal("cirh.FusedTopK", _INFERENCE),
@@ -356,15 +354,7 @@ MODULES = {
         "create_annotation": Annotation,
     },
     "cerebras.pytorch.distributed.cluster_resolver": {"ClusterSpec": Inert, "TaskSpec": Inert},
-    "cerebras.pytorch.experimental": {
-        "Compression": Inert,
-        "start_implicit_loop": refusal("experimental.start_implicit_loop", _INFERENCE),
-        "update_implicit_loop": refusal("experimental.update_implicit_loop", _INFERENCE),
-        "get_loop_iteration_slice": refusal("experimental.get_loop_iteration_slice", _INFERENCE),
-    },
-    "cerebras.pytorch.experimental.listener": {
-        "register_traced_tensor_hook": lambda *_: Inert(),
-    },
+    "cerebras.pytorch.experimental.listener": {"register_traced_tensor_hook": lambda *_: Inert()},
     "cerebras.pytorch.lib": {},
     "cerebras.pytorch.lib.cerebras_pytorch_lib": {"set_attribute": _nothing},
     "cerebras.pytorch.metrics.metric": {"Metric": metrics.Metric},
@@ -390,7 +380,7 @@ MODULES = {
         "cache_deferred_tensors": refusal("storage.cache_deferred_tensors", "no such cache"),
     },
     "cerebras.pytorch.utils.benchmark": {
-        "benchmark_dataloader": refusal("utils.benchmark", "use `csengine measure`"),
+        "benchmark_dataloader": refusal("utils.benchmark", "use `csengine measure`")
     },
     "cerebras.pytorch.utils.call_once": {"call_once": misc.call_once},
     "cerebras.pytorch.utils.data.data_executor": {
@@ -428,9 +418,14 @@ ADDED = {
         "add_debug_name": _nothing,
         "get_debug_name": lambda module: "",
         "current_backend": setup.current_backend,
+        # cerebras.pytorch.experimental is cstorch as well.
+        "Compression": Inert,
+        "start_implicit_loop": refusal("experimental.start_implicit_loop", _INFERENCE),
+        "update_implicit_loop": refusal("experimental.update_implicit_loop", _INFERENCE),
+        "get_loop_iteration_slice": refusal("experimental.get_loop_iteration_slice", _INFERENCE),
     },
     "cerebras.pytorch.nn": {
-        "SelectiveGrad": refusal("nn.SelectiveGrad", "cstorch has no such operation"),
+        "SelectiveGrad": refusal("nn.SelectiveGrad", "cstorch has no such operation")
     },
     "cerebras.pytorch.optim.optimizer": {"ParamsT": typing.Any},
     "cerebras.pytorch.sparse": {"Group": sparse.SparsityAlgorithm},

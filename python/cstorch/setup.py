@@ -64,6 +64,10 @@ class Backend:
         return traced.active is not None
 
     @property
+    def _impl(self):
+        return self
+
+    @property
     def is_e2e_execution(self):
         """Whether steps are run, and not compiled or checked alone."""
         settings = session_module.current.settings

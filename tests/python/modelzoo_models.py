@@ -21,6 +21,7 @@ import torch
 
 SAMPLES = 64
 BATCH = 8
+RATE = 1e-3
 SEQUENCE = 16
 TOLERANCE = 1e-5
 
@@ -110,9 +111,7 @@ def llama():
 
 
 def bert():
-    from cerebras.modelzoo.models.nlp.bert.bert_pretrain_models import (
-        BertForPreTrainingModelConfig,
-    )
+    from cerebras.modelzoo.models.nlp.bert.bert_pretrain_models import BertForPreTrainingModelConfig
     from cerebras.modelzoo.models.nlp.bert.model import BertForPreTrainingModel
 
     settings = dict(DECODER)
@@ -167,12 +166,13 @@ def make_loader(values):
 
 
 def torch_optimizer(model):
-    return torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    return torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
 
 
 def on_pytorch(model, values, steps):
     """Losses of PyTorch's loop on the CPU."""
     optimizer = torch_optimizer(model)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - 0.9 * step / steps)
     losses = []
     while len(losses) < steps:
         for batch in make_loader(values):
@@ -180,6 +180,7 @@ def on_pytorch(model, values, steps):
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
+            schedule.step()
             losses.append(loss.item())
             if len(losses) == steps:
                 break
@@ -193,6 +194,7 @@ def on_engine(model, values, steps, folder):
     cstorch.configure(model_dir=folder)
     cstorch.compile(model)
     optimizer = cstorch.optim.convert(torch_optimizer(model))
+    cstorch.optim.lr_scheduler.LinearLR(optimizer, RATE, RATE / 10, steps)
     losses = []
 
     @cstorch.trace
@@ -218,7 +220,15 @@ def on_trainer(model, values, steps, folder):
     """Losses of the ModelZoo's Trainer over the engine."""
     import cerebras.pytorch as cstorch
     from cerebras.modelzoo.trainer import Trainer
-    from cerebras.modelzoo.trainer.callbacks import Callback, Checkpoint, Logging, TrainingLoop
+    from cerebras.modelzoo.trainer.callbacks import (
+        Callback,
+        CheckLoss,
+        Checkpoint,
+        Logging,
+        ModelEvalMetrics,
+        TrainingLoop,
+    )
+    from cerebras.modelzoo.trainer.loggers import ProgressLogger
 
     losses = []
 
@@ -235,13 +245,16 @@ def on_trainer(model, values, steps, folder):
         model_dir=folder,
         model=lambda: model,
         optimizer=lambda made: cstorch.optim.convert(torch_optimizer(made)),
-        loop=TrainingLoop(max_steps=steps),
-        checkpoint=Checkpoint(steps=steps),
+        schedulers=[lambda made: cstorch.optim.lr_scheduler.LinearLR(made, RATE, RATE / 10, steps)],
+        loop=TrainingLoop(max_steps=steps, eval_frequency=max(steps // 2, 1), eval_steps=2),
+        checkpoint=Checkpoint(steps=max(steps // 2, 1)),
         logging=Logging(log_steps=10),
-        callbacks=[Losses()],
+        callbacks=[Losses(), CheckLoss(), ModelEvalMetrics()],
+        loggers=[ProgressLogger()],
         seed=1,
     )
-    trainer.fit(cstorch.utils.data.DataLoader(make_loader, values))
+    data = cstorch.utils.data.DataLoader(make_loader, values)
+    trainer.fit(data, cstorch.utils.data.DataLoader(make_loader, values))
     cstorch.finish()
     return losses
 
@@ -279,7 +292,9 @@ def main():
     sys.path.insert(0, source)
     warnings.simplefilter("ignore")
     worst = 0.0
-    print(f"{'model':10} {'steps':>5} {'first loss':>11} {'last loss':>11} {'largest difference':>19}")
+    print(
+        f"{'model':10} {'steps':>5} {'first loss':>11} {'last loss':>11} {'largest difference':>19}"
+    )
     for name in given.models or MODELS:
         torch.manual_seed(0)
         model, values = MODELS[name]()

@@ -25,15 +25,21 @@ __all__ = [
 ]
 
 
-class Metric:
+class Metric(torch.nn.Module):
     """A metric that a program writes: states in init_state, tensor operations in update.
 
     A subclass registers tensors (self.register_state("total", torch.zeros(()))), changes them in
     update(*args), and returns its value in compute(). What depends on the batch is summed over it
-    by cstorch.batch_sum where a step has several microbatches.
+    by cstorch.batch_sum where a step has several microbatches. As an attribute of a model it is one
+    of its modules, which has no parameters and no part in checkpoints of the model.
+
+    Attributes:
+        num_updates: how often traced steps have called it since it was reset.
     """
 
     def __init__(self, name=None, *_, **__):
+        super().__init__()
+        self.num_updates = 0
         self.name = name or type(self).__name__
         self._states = {}
         self._output = None
@@ -50,6 +56,7 @@ class Metric:
 
     def reset(self):
         """The states as they were at first."""
+        self.num_updates = 0
         with torch.no_grad():
             for name, first in self._states.items():
                 getattr(self, name).copy_(first)
@@ -71,6 +78,7 @@ class Metric:
                 f"{messages.place_text()}the metric {self.name} was called " "outside of a step",
                 [messages.place()],
             )
+        self.num_updates += 1
         with traced.active.again():
             self.update(*args, **kwargs)
             self._value = self.compute()
@@ -117,11 +125,14 @@ class EngineMetric(Metric):
                 session_module.current.check()
 
     def reset(self):
+        self.num_updates = 0
         if self.handle is not None:
             check(lib.cse_metric_reset(self.handle))
 
     def __call__(self, *args, **kwargs):
+        self.num_updates += 1
         given = list(args)
+        kwargs.pop("dtype", None)  # the engine's totals are exact
         for name in self.arguments[len(args) :]:
             if name in kwargs:
                 given.append(kwargs.pop(name))

@@ -465,13 +465,6 @@ def clone(x, memory_format=None):
     return wrap(operand(x), x.dtype)
 
 
-@primitive("detach", "detach_")
-def detach(x):
-    if not x.dtype.is_floating_point:
-        return clone(x)
-    return wrap(lib.cse_stop_gradient(operand(x)), x.dtype)
-
-
 @primitive("copy_")
 def copy_(target, source, non_blocking=False):
     return write(target, source)
@@ -547,6 +540,21 @@ def _view(result, base, read, write):
     """The result as a view of `base`."""
     result.viewed = View(base, read, write)
     return result
+
+
+@primitive("detach", "detach_")
+def detach(x):
+    """Without a gradient; written to as PyTorch's, which has the same elements."""
+
+    def read(base):
+        # After the gradients are taken there is nothing to stop.
+        if not base.dtype.is_floating_point or traced_module.active.gradients:
+            return wrap(operand(base), base.dtype)
+        return wrap(lib.cse_stop_gradient(operand(base)), base.dtype)
+
+    if calls.numel(x) == 0:
+        return calls.empty(x.shape, x.dtype)
+    return _view(read(x), x, read, lambda base, value: value)
 
 
 def _reshaped(x, sizes):

@@ -6,7 +6,7 @@ import numpy
 import torch
 
 from csengine.library import ffi, lib, text
-from cstorch import messages
+from cstorch import clock, messages
 from cstorch import traced as traced_module
 from cstorch.traced import Traced
 
@@ -96,6 +96,7 @@ def cast_handle(handle, dtype):
 
 def constant_number(value, dtype):
     """A scalar constant of the engine."""
+    clock.check_number(value)
     if dtype == torch.bool:
         return lib.cse_cast(lib.cse_constant_int(int(bool(value))), lib.CSE_BOOL)
     if not dtype.is_floating_point:

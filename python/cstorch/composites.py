@@ -11,7 +11,7 @@ from csengine.library import ffi, lib
 from cstorch import calls, convolutions, messages
 from cstorch import traced as traced_module
 from cstorch.aten import matmul as matrix_product
-from cstorch.aten import write
+from cstorch.aten import detach, write
 from cstorch.calls import handle_of, wrap
 from cstorch.convolutions import pair
 from cstorch.traced import Traced, is_traced, refuse_value
@@ -411,6 +411,13 @@ def cross_entropy(
     label_smoothing=0.0,
 ):
     how = _reduction(reduction, size_average, reduce)
+    if target.dtype.is_floating_point and target.shape != input.shape:
+        raise messages.TraceError(
+            f"{messages.place_text()}cross_entropy: targets {messages.describe(target)} of logits "
+            f"{messages.describe(input)}: classes are whole numbers (targets.long()), "
+            "probabilities have the logits' shape",
+            [messages.place()],
+        )
     if how is None or target.dtype.is_floating_point or input.dim() < 2:
         return NotImplemented
     logits, labels = handle_of(_classes_last(input)), handle_of(target)
@@ -631,11 +638,18 @@ def set_grad(tensor, value):
 
 @composite(torch.Tensor.data.__get__)
 def get_data(tensor):
-    return tensor
+    return detach(tensor)
 
 
 @composite(torch.Tensor.data.__set__)
 def set_data(tensor, value):
+    if value.dtype != tensor.dtype or tuple(value.shape) != tuple(tensor.shape):
+        raise messages.TraceError(
+            f"{messages.place_text()}.data of {tensor.label or 'a tensor'} "
+            f"{messages.describe(tensor)} cannot become {messages.describe(value)} in a step: "
+            "convert the model before cstorch.compile; types of a step are chosen by the precision",
+            [messages.place()],
+        )
     write(tensor, value)
 
 
@@ -697,8 +711,10 @@ for _name in (
     "nonzero",
     "unique",
     "__complex__",
+    "__round__",
     "data_ptr",
     "storage",
+    "untyped_storage",
 ):
     _function = getattr(torch.Tensor, _name, None)
     if _function is not None:
@@ -729,9 +745,30 @@ for _function, _name in (
 
 @composite(torch.Tensor.to)
 def to(tensor, *args, **kwargs):
-    if (args and args[0] == "cpu") or kwargs.get("device") == "cpu":
+    device = kwargs.get("device", args[0] if args else None)
+    if device == "cpu":
         refuse_value(tensor, '.to("cpu")')
+    if isinstance(device, (str, torch.device)) and torch.device(device).type != "cpu":
+        no_device(tensor, device)
     return NotImplemented
+
+
+@composite(torch.Tensor.cuda)
+def no_device(tensor, device="cuda", *_, **__):
+    raise messages.TraceError(
+        f"{messages.place_text()}a tensor of a step {messages.describe(tensor)} is not moved to "
+        f"{device}: the engine decides where it computes; leave it out",
+        [messages.place()],
+    )
+
+
+@composite(torch.Tensor.retain_grad)
+def retain_grad(tensor):
+    raise messages.TraceError(
+        f"{messages.place_text()}retain_grad: only parameters have gradients in a step; return "
+        "torch.autograd.grad(loss, parameter) or use p.grad",
+        [messages.place()],
+    )
 
 
 # ---- many tensors at once ----

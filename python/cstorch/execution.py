@@ -18,6 +18,7 @@ from cstorch import session as session_module
 from cstorch import traced as traced_module
 from cstorch.traced import Traced, is_traced
 from cstorch.tracer import Tracer
+from cstorch.watch import Watch
 
 WAIT_MS = 100  # between looks for signals
 
@@ -220,7 +221,9 @@ class Execution:
                     (args, kwargs),
                     is_leaf=lambda v: isinstance(v, Batch),
                 )
+                self.watch = Watch(self.function, args)
                 results = self.function(*args, **kwargs)
+                self.watch.after_trace()
                 tracer.raise_unsupported()
                 tracer.assign_states()
                 for metric in self.session.metrics:
@@ -336,6 +339,7 @@ def trace(function):
                 f"called, and {execution.function.__name__} was before; make one function of both",
                 [messages.place()],
             )
+        execution.watch.after_step()
         return execution.results
 
     step.__wrapped__ = function

@@ -6,6 +6,8 @@ import sys
 import torch
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_INSTALLED = os.path.join(_LIBRARY, "site-packages") + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 
 
@@ -17,13 +19,24 @@ class TraceError(RuntimeError):
         self.places = list(places)
 
 
+class ArgumentError(TraceError, TypeError):
+    """A call with wrong arguments."""
+
+
 class UnsupportedError(TraceError):
     """Operations without a counterpart in the engine: all of a step together."""
 
 
 def is_inner(filename):
-    """Whether a source file belongs to torch, this package or Python's import machinery."""
-    return filename.startswith((_OWN, _TORCH, "<frozen"))
+    """Whether a source file belongs to torch, this package or Python's own library."""
+    return filename.startswith((_OWN, _TORCH, "<frozen")) or (
+        filename.startswith(_LIBRARY) and not filename.startswith(_INSTALLED)
+    )
+
+
+def is_installed(filename):
+    """Whether a source file is no part of the user's program: a package that is installed, too."""
+    return is_inner(filename) or "site-packages" in filename or "dist-packages" in filename
 
 
 def user_frame():

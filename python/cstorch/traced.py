@@ -106,6 +106,9 @@ class Traced(torch.Tensor):
 
     __str__ = __repr__
 
+    def __round__(self, *_):
+        refuse_value(self, "round(x)")
+
     def __format__(self, spec):
         return format(repr(self), "")
 

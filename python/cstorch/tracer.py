@@ -20,7 +20,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from csengine.library import lib
-from cstorch import aten, calls, composites, messages
+from cstorch import aten, calls, clock, composites, messages, traps
 from cstorch import traced as traced_module
 from cstorch.traced import Traced
 
@@ -141,13 +141,31 @@ class Tracer:
     def function(self, func, args, kwargs):
         """A call as the program wrote it."""
         args, kwargs = self.map_in(tuple(args)), self.map_in(dict(kwargs))
+        for value in (*args, *kwargs.values()):
+            clock.check_number(value)
         rule = composites.RULES.get(func)
+        made = traps.CREATION.get(func)
+        if made is not None:
+            self.at()
+            result = made(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         has_traced = contains_traced(args) or contains_traced(kwargs)
         if rule is not None and has_traced:
             self.at()
-            result = rule(*args, **kwargs)
+            result = self._by_rule(func, rule, args, kwargs)
             if result is not NotImplemented:
                 return result
+        if func is torch.Tensor.backward and not has_traced:
+            traps.refuse(
+                "backward of a loss that is a constant of the step: it depends on no parameter and "
+                "on nothing of the batch"
+            )
+        if has_traced and torch.is_autocast_enabled("cpu"):
+            traps.refuse(
+                "torch.autocast has no effect on a step, whose types the engine's precision "
+                "chooses: leave it out, and use cstorch.amp.set_half_dtype or the setting precision"
+            )
         if has_traced and getattr(func, "__name__", "").startswith("_foreach_"):
             return composites.for_each(func.__name__, args, kwargs)
         body = self._body(func) if has_traced else None
@@ -160,15 +178,32 @@ class Tracer:
                 self._busy.discard(func)
         if body is not None:  # a method that calls the one of its base class
             func = getattr(torch._C.TensorBase, func.__name__, func)
-        with torch._C.DisableTorchFunctionSubclass():
-            return func(*args, **kwargs)
+        try:
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
+        except TypeError as error:
+            if has_traced:
+                raise self._argument_error(func, error) from error
+            raise
+
+    def _by_rule(self, func, rule, args, kwargs):
+        try:
+            return rule(*args, **kwargs)
+        except TypeError as error:
+            raise self._argument_error(func, error) from error
+
+    def _argument_error(self, func, error):
+        if isinstance(error, messages.TraceError):
+            return error
+        name = getattr(func, "__name__", str(func))
+        return messages.ArgumentError(f"{messages.place_text()}{name}: {error}", [messages.place()])
 
     def dispatch(self, func, args, kwargs):
         """A primitive operation."""
         rule = aten.rule_of(func)
         if rule is not None:
             self.at()
-            result = rule(*self.map_in(tuple(args)), **self.map_in(dict(kwargs)))
+            result = self._by_rule(func, rule, self.map_in(tuple(args)), self.map_in(dict(kwargs)))
             if result is not NotImplemented:
                 return result
         if func._schema.is_mutable:
@@ -237,6 +272,7 @@ class Tracer:
 
     def enter_module(self, module, _args=None):
         """A module's forward begins."""
+        self.refuse_module(module)
         name = self.session.module_name(module)
         inner = name
         for scope in reversed(self._open):
@@ -254,6 +290,20 @@ class Tracer:
         self._open.pop()
         if inner:
             lib.cse_scope_leave(self.step, inner.encode())
+
+    def refuse_module(self, module):
+        """What a module does beside its forward, and what no trace sees."""
+        kind = type(module).__name__
+        if kind == "OptimizedModule":
+            traps.refuse(
+                "a model of torch.compile cannot be traced, since the engine compiles the step: "
+                "give the model itself to cstorch.compile and call that"
+            )
+        if module._backward_hooks or module._backward_pre_hooks:
+            traps.refuse(
+                f"{kind} has a backward hook, which is not called: gradients are the engine's. "
+                "Change p.grad after backward, or write a torch.autograd.Function"
+            )
 
     def refuse_optimizer(self, optimizer, _args, _kwargs):
         """torch.optim keeps its step counter outside of the step: bias corrections would stay those
@@ -274,23 +324,32 @@ class Tracer:
         from torch.nn.modules import module as modules
 
         self._open = []
-        self._entered = [torch.no_grad(), FunctionMode(self), composites.Replaced(self)]
+        self._entered = [
+            torch.no_grad(),
+            traps.Traps(self),
+            FunctionMode(self),
+            composites.Replaced(self),
+        ]
         self._hooks = [
             modules.register_module_forward_pre_hook(self.enter_module),
             modules.register_module_forward_hook(self.leave_module, always_call=True),
             register_optimizer_step_pre_hook(self.refuse_optimizer),
         ]
         traced_module.active = self
+        self._grad_was = torch.is_grad_enabled()
         for context in self._entered:
             context.__enter__()
         return self
 
     def __exit__(self, *error):
-        for context in reversed(self._entered):
-            context.__exit__(*error)
         for hook in self._hooks:
             hook.remove()
-        traced_module.active = None
+        try:
+            for context in reversed(self._entered):
+                context.__exit__(*error)
+        finally:
+            torch.set_grad_enabled(self._grad_was)
+            traced_module.active = None
         return False
 
     def again(self):

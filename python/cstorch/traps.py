@@ -1,0 +1,188 @@
+"""What would pass in silence while a step is traced, and be wrong: numbers that chance or a clock
+gives, which would be the same in each step, and what Python changes, which would change once.
+
+Random numbers of torch by a shape become random numbers of the step. Numbers of `random` and
+`numpy.random` are refused, numbers of a clock (cstorch.clock) where they meet a tensor. Numbers of
+the model's modules that change are told about.
+"""
+
+import random
+import time
+import warnings
+
+import numpy
+import torch
+
+from csengine.library import lib
+from cstorch import calls, messages
+from cstorch import traced as traced_module
+from cstorch.clock import ClockNumber
+
+# ---- random numbers of torch ----
+
+
+def _sizes(args, kwargs):
+    size = kwargs.get("size", args)
+    if len(size) == 1 and isinstance(size[0], (list, tuple)):
+        size = size[0]
+    return tuple(int(s) for s in size)
+
+
+def _random(name, call, *more):
+    def rule(*args, generator=None, out=None, dtype=None, **kwargs):
+        tracer = traced_module.active
+        sizes = _sizes(args, kwargs)
+        if generator is not None or out is not None:
+            refuse(
+                f"torch.{name} with {'generator' if generator is not None else 'out'}= is not "
+                "supported: the random numbers of a step are the engine's, of the run's seed"
+            )
+        if not sizes:
+            warnings.warn(
+                f"{messages.place_text()}torch.{name}() of no axes was drawn once, while the step "
+                "was traced, and is the same in each step; torch.rand(1) is drawn in each",
+                stacklevel=2,
+            )
+            return NotImplemented
+        if tracer.microbatches > 1:
+            refuse(
+                f"torch.{name}({list(sizes)}) in a step of {tracer.microbatches} microbatches "
+                f"would be the same in each of them: use torch.{name}_like(x) of a tensor of "
+                "the batch"
+            )
+        made = call(calls.c_shape(sizes), tracer.stream(more[0]), *more[1:])
+        made = calls.wrap(made, torch.float32)
+        return made if dtype in (None, torch.float32) else made.to(dtype)
+
+    return rule
+
+
+def _not_random(name, instead):
+    def rule(*_, **__):
+        refuse(f"torch.{name} would be drawn once, while the step is traced: {instead}")
+
+    return rule
+
+
+def refuse(what):
+    """Raises the error of a line that cannot be traced."""
+    raise messages.TraceError(f"{messages.place_text()}{what}", [messages.place()])
+
+
+# Functions of torch that make tensors of nothing traced.
+CREATION = {
+    torch.rand: _random("rand", lib.cse_random_uniform, "uniform", 0.0, 1.0),
+    torch.randn: _random("randn", lib.cse_random_normal, "normal", 0.0, 1.0),
+    torch.randint: _not_random(
+        "randint", "use (torch.rand(size) * high).int(), or make it in the data set"
+    ),
+    torch.randperm: _not_random("randperm", "use torch.rand(n).argsort(), or the data set"),
+}
+
+# ---- what is watched while a step is traced ----
+
+
+class Traps:
+    """Around a trace: clocks give ClockNumber, and generators of Python are watched."""
+
+    CLOCKS = ("time", "perf_counter", "monotonic")
+    GENERATORS = {
+        random: (
+            "random",
+            "randint",
+            "uniform",
+            "gauss",
+            "choice",
+            "choices",
+            "randrange",
+            "sample",
+            "shuffle",
+            "normalvariate",
+        ),
+        numpy.random: (
+            "rand",
+            "randn",
+            "random",
+            "randint",
+            "uniform",
+            "normal",
+            "choice",
+            "permutation",
+            "shuffle",
+            "random_sample",
+        ),
+    }
+
+    def __init__(self, tracer):
+        self.tracer = tracer
+
+    def __enter__(self):
+        self.saved = []
+        self.drawn = {}
+        for name in self.CLOCKS:
+            self._replace(time, name, self._clock(getattr(time, name)))
+        for owner, names in self.GENERATORS.items():
+            for name in names:
+                self._replace(owner, name, self._generator(owner, getattr(owner, name)))
+        self._replace(
+            torch,
+            "manual_seed",
+            lambda *_: refuse(
+                "torch.manual_seed has no effect on a step, whose random numbers are the engine's: "
+                "set cstorch.configure(seed=...)"
+            ),
+        )
+        self.before = self._generators()
+        self.numbers = self._numbers()
+        return self
+
+    def _replace(self, owner, name, value):
+        self.saved.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+    def _clock(self, function):
+        return lambda: ClockNumber(function())
+
+    def _generator(self, owner, function):
+        def draw(*args, **kwargs):
+            self.drawn.setdefault(owner.__name__, messages.place_text())
+            return function(*args, **kwargs)
+
+        return draw
+
+    def _generators(self):
+        return {"random": random.getstate(), "numpy.random": repr(numpy.random.get_state()[1:3])}
+
+    def _numbers(self):
+        found = {}
+        for model in self.tracer.session.models:
+            for path, module in model.module.named_modules():
+                for name, value in vars(module).items():
+                    if type(value) in (int, float) and not name.startswith("_"):
+                        found[f"{path + '.' if path else ''}{name}"] = value
+        return found
+
+    def __exit__(self, kind, *_):
+        for owner, name, value in self.saved:
+            setattr(owner, name, value)
+        if kind is not None:
+            return False
+        after = self._generators()
+        for name, state in self.before.items():
+            if after[name] != state:
+                raise messages.TraceError(
+                    f"{self.drawn.get(name, '')}the step draws numbers of Python's `{name}`, which "
+                    "would be those of the trace in each step: use torch.rand (drawn in each step),"
+                    " or draw in the data set or before the loop",
+                    [messages.place()],
+                )
+        now = self._numbers()
+        changed = [n for n, v in self.numbers.items() if now.get(n, v) != v]
+        if changed:
+            warnings.warn(
+                f"{messages.place_text()}{', '.join(changed)} of the model changed while the step "
+                "was traced: the body runs once, so that it will not change again; make it a "
+                "buffer (register_buffer), which tensor operations change",
+                stacklevel=2,
+            )
+        return False

@@ -1,0 +1,106 @@
+"""Python's own values that a step reads: they are constants of the step, and what changes is told."""
+
+import inspect
+import types
+import warnings
+
+import torch
+
+from cstorch import messages
+
+PLAIN = (int, float, bool, str)
+MOST_ITEMS = 1000  # of a list or dictionary that is watched
+
+
+def _summary(value):
+    """What can be compared of a value that a step may read; None for others."""
+    if isinstance(value, PLAIN):
+        return (type(value), value)
+    if isinstance(value, (list, dict, set)) and len(value) <= MOST_ITEMS:
+        items = value.items() if isinstance(value, dict) else ((None, v) for v in value)
+        return (type(value), [(k, v if isinstance(v, PLAIN) else id(v)) for k, v in items])
+    return None
+
+
+class Watch:
+    """The numbers, texts, lists and dictionaries that a function, and those of the program that it
+    calls by a name, read by a name: global ones, those of the enclosing function, and attributes of
+    both."""
+
+    def __init__(self, function, args):
+        self.function = inspect.unwrap(function)
+        code = getattr(self.function, "__code__", None)
+        is_method = args and code is not None and code.co_varnames[:1] == ("self",)
+        self.owner = args[0] if is_method else None
+        self.told = set()
+        self.values = self._read()
+
+    def place(self):
+        code = self.function.__code__
+        return messages.place_text((code.co_filename, code.co_firstlineno, code.co_name))
+
+    def _objects(self, function, seen):
+        """(name, value, names of the function's lines) of what it and those that it calls read."""
+        if not isinstance(function, types.FunctionType) or function in seen or len(seen) > 50:
+            return
+        if messages.is_installed(function.__code__.co_filename):
+            return
+        seen.add(function)
+        code = function.__code__
+        found = [(n, function.__globals__[n]) for n in code.co_names if n in function.__globals__]
+        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+            try:
+                found.append((name, cell.cell_contents))
+            except ValueError:  # not assigned yet
+                pass
+        for name, value in found:
+            yield name, value, code.co_names
+            yield from self._objects(inspect.unwrap(value) if callable(value) else None, seen)
+
+    def _read(self):
+        found = {}
+        objects = list(self._objects(self.function, set()))
+        if self.owner is not None:
+            objects.append(("self", self.owner, self.function.__code__.co_names))
+        for name, value, names in objects:
+            summary = _summary(value)
+            if summary is not None:
+                found[name] = summary
+            elif not isinstance(value, (type, types.ModuleType, torch.Tensor)):
+                for attribute, inner in getattr(value, "__dict__", {}).items():
+                    summary = _summary(inner) if attribute in names else None
+                    if summary is not None:
+                        found[f"{name}.{attribute}"] = summary
+        return found
+
+    def changed(self):
+        """Names of what differs from the last look, each once."""
+        now = self._read()
+        found = [
+            n
+            for n, v in now.items()
+            if n in self.values and self.values[n] != v and n not in self.told
+        ]
+        self.told.update(found)
+        self.values = now
+        return found
+
+    def after_trace(self):
+        """Tells what the step itself changed."""
+        for name in self.changed():
+            warnings.warn(
+                f"{self.place()}the step changes `{name}`, which happens once, while it is traced:"
+                " change it in the loop's body or in a @cstorch.step_closure, or make it a tensor "
+                "that is a state of the run",
+                stacklevel=5,
+            )
+
+    def after_step(self):
+        """Tells what changed between steps."""
+        for name in self.changed():
+            warnings.warn(
+                f"{self.place()}the step reads `{name}`, which has changed since the step was "
+                "traced: its value is a constant of the step. Give what changes to the step in its "
+                "batch, or make it a tensor that is a state of the run",
+                stacklevel=4,
+            )

@@ -817,7 +817,9 @@ def index(x, indices):
         flat = term if flat is None else flat + term
         stride *= x.shape[dim]
     rows = calls.reshape(x, [stride, *x.shape[len(dims) :]])
-    return wrap(lib.cse_gather(operand(rows), operand(flat, torch.int32)), x.dtype)
+    kept = torch.int32 if x.dtype == torch.bool else x.dtype
+    found = lib.cse_gather(operand(rows, kept), operand(flat, torch.int32))
+    return wrap(calls.cast_handle(found, x.dtype), x.dtype)
 
 
 @primitive("scatter_add")

@@ -157,6 +157,7 @@ FUNCTIONS = {
     "none": lambda x: x[:, None],
     "index": lambda x: x[torch.tensor([2, 0, 2])],
     "index2": lambda x: x[torch.tensor([0, 1]), torch.tensor([2, 3])],
+    "index2_of_truths": lambda x: (x > 0)[torch.tensor([0, 1]), torch.tensor([2, 3])] * x[0, 0],
     "index_select": lambda x: x.index_select(1, torch.tensor([3, 0])),
     "gather": lambda x: x.gather(1, INDEX),
     "cat": lambda x: torch.cat([x, x * 2], 1),

@@ -76,7 +76,7 @@ CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *
     const cse_attention_options defaults = { .causal = false };
     options = options ? options : &defaults;
     const cse_decoding *decoding = cse_trace_decoding();
-    if (decoding != NULL && options->causal)
+    if (decoding != NULL)
         return decoding->attend(decoding->self, q, k, v, options);
     cse_tensor *const inputs[] = { q, cse_attention_repeat_heads(k, q),
                                    cse_attention_repeat_heads(v, q) };

@@ -14,8 +14,8 @@ typedef struct cse_decoding {
     void *self;
     /* int32 [batch]: tokens of each sequence before this pass; NULL: none, it is the first. */
     cse_tensor *past;
-    /* Computes an attention that is causal. q, k and v are of this pass alone: [batch, heads, time,
-     * channel]. */
+    /* Computes an attention, and refuses one that is not causal. q, k and v are of this pass alone:
+     * [batch, heads, time, channel]. */
     cse_tensor *(*attend)(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,
                           const cse_attention_options *options);
 } cse_decoding;

@@ -48,6 +48,11 @@ static cse_tensor *check_attention(const cse_token_decoder *decoder,
                                    const cse_tensor *const inputs[3],
                                    const cse_attention_options *options)
 {
+    if (!options->causal)
+        return cse_trace_fail(CSE_USAGE,
+                              "model %s sees the tokens after one, too: it is no language model "
+                              "that goes from token to token",
+                              decoder->model->descriptor->name);
     if (options->mask != NULL || options->key_lengths != NULL)
         return cse_trace_fail(CSE_SHAPE,
                               "model %s masks its attention by a tensor, which cannot be decoded "

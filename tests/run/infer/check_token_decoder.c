@@ -153,6 +153,15 @@ START_TEST(other_models_are_refused)
     ck_assert_int_ne(cse_token_decoder_new(model, 8, 8, &decoder), CSE_OK);
     ck_assert_ptr_null(decoder);
     cse_finish();
+
+    /* An encoder has logits for each token, but sees those after it. */
+    configure(NULL);
+    model = cse_compile(cse_model_new(
+        "bert", "{hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 32, "
+                "vocab_size: 20, max_position_embeddings: 8, disable_nsp: true}"));
+    ck_assert_int_eq(cse_token_decoder_new(model, 8, 8, &decoder), CSE_USAGE);
+    ck_assert_ptr_null(decoder);
+    cse_finish();
 }
 END_TEST
 

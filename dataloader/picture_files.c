@@ -33,11 +33,16 @@ static bool has_setting(const cse_setting *table, const char *name)
     return false;
 }
 
+bool cse_picture_files_fit(const cse_input_descriptor *descriptor)
+{
+    return descriptor != NULL && has_setting(descriptor->settings, "random_resized_crop");
+}
+
 cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
                                  const cse_settings *settings, cse_picture_files **result)
 {
     *result = NULL;
-    if (!has_setting(descriptor->settings, "random_resized_crop"))
+    if (!cse_picture_files_fit(descriptor))
         return cse_fail(CSE_USAGE,
                         "files are pictures for a data loader of pictures (image_folder, "
                         "tar_samples); that of the configuration is %s",

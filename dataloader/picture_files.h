@@ -7,6 +7,9 @@
 
 typedef struct cse_picture_files cse_picture_files;
 
+/* Whether the input function has pictures as its samples; NULL has none. */
+bool cse_picture_files_fit(const cse_input_descriptor *descriptor);
+
 /* `settings`: those of the input function `descriptor`. CSE_USAGE where it is none of pictures. */
 cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
                                  const cse_settings *settings, cse_picture_files **files);

@@ -1,15 +1,16 @@
 /* `csengine predict`: what a trained model says of samples, one line each. */
 #include <jansson.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/class_scores.h"
 #include "cli/job.h"
 #include "cli/json_values.h"
 #include "cli/npy_writer.h"
 #include "cli/option_values.h"
+#include "cli/predict_texts.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "dataloader/class_names.h"
@@ -21,11 +22,6 @@
 
 enum { MAX_TOP = 1000, PLACE_BYTES = 512, MOST_NAME_BYTES = 1100 };
 
-typedef struct class_score {
-    double probability;
-    int64_t number;
-} class_score;
-
 typedef struct predicting {
     const cse_command_line *line;
     cse_prediction_options options;
@@ -34,6 +30,7 @@ typedef struct predicting {
     cse_table *table;
     cse_npy_writer *npy;
     cse_picture_files *files; /* NULL: the samples are those of the data loader */
+    bool of_texts;            /* the files that are named are texts */
     cse_class_names names;
     int64_t samples, labelled, right, bad_files;
     cse_status first_bad;
@@ -41,30 +38,7 @@ typedef struct predicting {
 
 /* ---- classes ---- */
 
-static int most_likely_first(const void *left, const void *right)
-{
-    const class_score *a = left, *b = right;
-    if (a->probability != b->probability)
-        return a->probability > b->probability ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
-/* The softmax of the logits of one sample, most likely first. */
-static void classify(const float *logits, int64_t count, class_score *scores)
-{
-    double largest = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        largest = fmax(largest, (double)logits[i]);
-    for (int64_t i = 0; i < count; i++) {
-        scores[i] = (class_score){ exp((double)logits[i] - largest), i };
-        sum += scores[i].probability;
-    }
-    for (int64_t i = 0; i < count; i++)
-        scores[i].probability /= sum;
-    qsort(scores, (size_t)count, sizeof *scores, most_likely_first);
-}
-
-static json_t *class_json(const predicting *p, const class_score *score)
+static json_t *class_json(const predicting *p, const cse_class_score *score)
 {
     const char *name = cse_class_name(&p->names, score->number);
     json_t *entry = json_pack("{s:I}", "class", (json_int_t)score->number);
@@ -74,7 +48,7 @@ static json_t *class_json(const predicting *p, const class_score *score)
     return entry;
 }
 
-static void add_classes_json(const predicting *p, const class_score *scores, int64_t count,
+static void add_classes_json(const predicting *p, const cse_class_score *scores, int64_t count,
                              json_t *line)
 {
     json_t *list = json_array();
@@ -122,7 +96,7 @@ static json_t *file_json(const predicting *p, int64_t file)
 }
 
 static void show_json(const predicting *p, const cse_predicted *predicted, int64_t i,
-                      const class_score *scores)
+                      const cse_class_score *scores)
 {
     char place[PLACE_BYTES];
     const int64_t count = cse_shape_elements(predicted->shape);
@@ -167,7 +141,7 @@ static void add_row_head(const predicting *p, const cse_predicted *predicted, in
         cse_table_add(p->table, "%s", "");
 }
 
-static int class_words(const predicting *p, const class_score *score, char *text, size_t size)
+static int class_words(const predicting *p, const cse_class_score *score, char *text, size_t size)
 {
     const char *name = cse_class_name(&p->names, score->number);
     return name != NULL
@@ -176,7 +150,7 @@ static int class_words(const predicting *p, const class_score *score, char *text
 }
 
 static void add_row(const predicting *p, const cse_predicted *predicted, int64_t i,
-                    const class_score *scores)
+                    const cse_class_score *scores)
 {
     enum { SHOWN = 8 };
     const int64_t count = cse_shape_elements(predicted->shape);
@@ -203,12 +177,12 @@ static void add_row(const predicting *p, const cse_predicted *predicted, int64_t
 
 static cse_status show_sample(predicting *p, const cse_predicted *predicted, int64_t i)
 {
-    class_score *scores = NULL;
+    cse_class_score *scores = NULL;
     const int64_t count = cse_shape_elements(predicted->shape);
     p->samples++;
     if (is_classes(p, predicted)) {
         scores = cse_calloc((size_t)count, sizeof *scores);
-        classify((const float *)predicted->values + i * count, count, scores);
+        cse_class_scores((const float *)predicted->values + i * count, count, scores);
         if (predicted->labels != NULL) {
             p->labelled++;
             p->right += scores[0].number == predicted->labels[i];
@@ -278,19 +252,34 @@ static cse_status read_options(predicting *p)
     return CSE_OK;
 }
 
-static cse_status choose_loader(const cse_job_settings *settings, predicting *p)
+static const cse_config_plugin *loader_of(const cse_job_settings *settings)
 {
-    const cse_config_plugin *loader =
-        settings->val_dataloader != NULL ? settings->val_dataloader : settings->train_dataloader;
+    return settings->val_dataloader != NULL ? settings->val_dataloader : settings->train_dataloader;
+}
+
+static cse_status refuse_options_of_samples(const predicting *p)
+{
+    if (p->options.first > 0 || cse_option_value(p->line, "samples") != NULL)
+        return cse_fail(CSE_USAGE, "predict: --first and --samples are for samples of the data "
+                                   "loader; files are given by name");
+    return CSE_OK;
+}
+
+static cse_status choose_source(const cse_job_settings *settings, predicting *p)
+{
+    const cse_config_plugin *loader = loader_of(settings);
+    const bool has_files = p->line->argument_count > 1;
+    if (has_files)
+        CSE_TRY(refuse_options_of_samples(p));
+    p->of_texts = has_files && (loader == NULL || !cse_picture_files_fit(loader->descriptor));
+    if (p->of_texts)
+        return CSE_OK;
     if (loader == NULL)
         return cse_fail(CSE_CONFIG, "predict: the configuration has no data loader: neither "
                                     "validate.val_dataloader nor those of fit");
     p->options.loader = loader->settings;
-    if (p->line->argument_count == 1)
+    if (!has_files)
         return CSE_OK;
-    if (p->options.first > 0 || cse_option_value(p->line, "samples") != NULL)
-        return cse_fail(CSE_USAGE, "predict: --first and --samples are for samples of the data "
-                                   "loader; files are given by name");
     CSE_TRY(cse_picture_files_new(loader->descriptor, loader->settings, &p->files));
     for (int i = 1; i < p->line->argument_count; i++)
         CSE_TRY(cse_picture_files_add(p->files, p->line->arguments[i]));
@@ -308,8 +297,8 @@ static cse_status find_names(predicting *p, const cse_job_settings *settings,
 /* What was not printed to stdout. */
 static void summarize(const predicting *p, const cse_loaded_model *loaded)
 {
-    fprintf(stderr, "%lld samples; weights of step %lld: %s", (long long)p->samples,
-            (long long)loaded->step, loaded->path);
+    fprintf(stderr, "%lld %s; weights of step %lld: %s", (long long)p->samples,
+            p->of_texts ? "texts" : "samples", (long long)loaded->step, loaded->path);
     if (p->labelled > 0)
         fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
                 (long long)p->labelled, (double)p->right / (double)p->labelled);
@@ -318,14 +307,42 @@ static void summarize(const predicting *p, const cse_loaded_model *loaded)
     fputc('\n', stderr);
 }
 
+static cse_status predict_texts(predicting *p, const cse_job_settings *settings,
+                                const cse_loaded_model *loaded)
+{
+    static const char *const others[] = { "output", "classes", "file" };
+    cse_predict_texts_result result;
+    for (int i = 0; i < 3; i++)
+        if (cse_option_value(p->line, others[i]) != NULL)
+            return cse_fail(CSE_USAGE, "predict: --%s does not go with files of text", others[i]);
+    cse_status status = cse_predict_texts(
+        &(cse_predict_texts_options){ .paths = p->line->arguments + 1,
+                                      .path_count = p->line->argument_count - 1,
+                                      .tokenizer = cse_option_value(p->line, "tokenizer"),
+                                      .model_dir = settings->session.model_dir,
+                                      .top = p->top,
+                                      .json = strcmp(p->format, "json") == 0,
+                                      .model_name = settings->model->name,
+                                      .loader = loader_of(settings) },
+        loaded, &result);
+    p->samples = result.texts;
+    p->bad_files = result.bad_files;
+    p->first_bad = result.first_bad;
+    if (status == CSE_OK && !cse_option_is_on(p->line, "quiet"))
+        summarize(p, loaded);
+    return status;
+}
+
 static cse_status predict(predicting *p, const cse_job_settings *settings)
 {
     static const char *const heads[] = { "SAMPLE", "LABEL", "PREDICTION", NULL };
     static const char *const file_heads[] = { "FILE", "PREDICTION", NULL };
     cse_loaded_model loaded = { .model = NULL };
     CSE_TRY(read_options(p));
-    CSE_TRY(choose_loader(settings, p));
+    CSE_TRY(choose_source(settings, p));
     CSE_TRY(cse_loaded_model_open(settings, &loaded));
+    if (p->of_texts)
+        return predict_texts(p, settings, &loaded);
     CSE_TRY(find_names(p, settings, &loaded));
     p->options.model = loaded.model;
     p->options.seed = settings->session.seed;
@@ -367,7 +384,7 @@ static const cse_option options[] = {
     { "samples", "N", NULL,
       "so many samples, in the order of the data; 0, all; up to 20, or all to npy" },
     { "first", "N", NULL, "the first of them, counted from 0" },
-    { "top", "K", NULL, "shows the K most likely classes; 1" },
+    { "top", "K", NULL, "shows the K most likely classes, or tokens that follow a text; 1" },
     { "output", "SCOPE", NULL,
       "instead of the predictions the last value that is computed in this part of the model, as in "
       "model.fc_layers.0" },
@@ -377,6 +394,9 @@ static const cse_option options[] = {
     { "quiet", NULL, NULL, "prints no summary" },
     { "classes", "FILE", NULL,
       "the names of the classes, a line each; classes.txt beside the checkpoint or in model_dir" },
+    { "tokenizer", "PATH", NULL,
+      "of texts: tokenizer.json, or a folder that holds it; without it that of model_dir, or "
+      "bytes" },
     CSE_INFERENCE_OPTIONS,
     { 0 },
 };
@@ -386,6 +406,8 @@ static const cse_command_note examples[] = {
       "the three most likely classes of ten pictures" },
     { "predict pictures.yaml photo.jpg holidays --top 3",
       "the classes of pictures of your own: files, and all of a folder" },
+    { "predict configs/gpt2_bytes.yaml letter.txt --top 5",
+      "how likely a text is, and the five most likely ways in which it goes on" },
     { "predict configs/fc_mnist.yaml --output model.fc_layers.1 --format npy --file features.npy",
       "what a layer makes of every picture" },
     { 0 },
@@ -394,15 +416,18 @@ static const cse_command_note examples[] = {
 const cse_command cse_command_predict = {
     .name = "predict",
     .group = CSE_GROUP_RUN,
-    .summary = "shows what a trained model says of samples or of pictures",
-    .arguments = "CONFIG.yaml [PICTURE | FOLDER ...]",
-    .doc = "Takes the pictures that are named (JPEG, PNG, folders of them), decoded and resized as "
-           "the data loader of the configuration does it, without chance; the folder of the "
-           "training is not needed. Without names, reads the samples of the validation's data "
-           "loader, or else of the training's, in the "
-           "order of the data. Takes the weights of --checkpoint_path, or else of the newest "
-           "checkpoint of model_dir. A file that cannot be read is told, and the others are "
-           "predicted; the exit code is then 65, or what the first such file has.",
+    .summary = "shows what a trained model says of samples, pictures or texts",
+    .arguments = "CONFIG.yaml [PICTURE | FOLDER | TEXT ...]",
+    .doc =
+        "Takes the pictures that are named (JPEG, PNG, folders of them), decoded and resized as "
+        "the data loader of the configuration does it, without chance; the folder of the "
+        "training is not needed. With a language model the files that are named are texts: shown "
+        "are the tokens of each, its perplexity, and the most likely tokens after it. "
+        "Without names, reads the samples of the validation's data "
+        "loader, or else of the training's, in the "
+        "order of the data. Takes the weights of --checkpoint_path, or else of the newest "
+        "checkpoint of model_dir. A file that cannot be read is told, and the others are "
+        "predicted; the exit code is then 65, or what the first such file has.",
     .options = options,
     .letters = "q=quiet",
     .min_arguments = 1,

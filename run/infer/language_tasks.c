@@ -1,5 +1,4 @@
-/* A pass is compiled for the longest sequence that the model takes, and another one for each
- * shorter power of two that a line needs. */
+/* Lines of JSON, each of which is a text or a question. */
 #include "run/infer/language_tasks.h"
 
 #include <errno.h>
@@ -12,16 +11,13 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "run/infer/language_model.h"
-#include "run/infer/scorer.h"
+#include "run/infer/likelihood.h"
 
-enum { MAX_LINE_BYTES = 64 << 20, MAX_LENGTHS = 32, MAX_CHOICES = 1024, DEFAULT_LONGEST = 1024 };
+enum { MAX_LINE_BYTES = 64 << 20, MAX_CHOICES = 1024 };
 
 typedef struct measuring {
-    cse_model *model;
     cse_text_codec *codec;
-    int64_t longest;
-    cse_scorer *scorers[MAX_LENGTHS]; /* by length */
+    cse_likelihoods *likelihoods;
     cse_task_result *result;
     const char *path;
     int64_t line;
@@ -34,42 +30,6 @@ static cse_status wrong(const measuring *m, const char *what)
                     "\"choices\": [\"...\", \"...\"], \"answer\": N} with the number of the right "
                     "choice, counted from 0",
                     m->path, (long long)m->line, what);
-}
-
-/* The smallest pass for so many tokens. */
-static cse_status scorer_for(measuring *m, int64_t tokens, cse_scorer **scorer)
-{
-    const int64_t length = cse_compiled_length(tokens, m->longest);
-    int free_place = 0;
-    for (; m->scorers[free_place] != NULL; free_place++)
-        if (cse_scorer_longest(m->scorers[free_place]) == length) {
-            *scorer = m->scorers[free_place];
-            return CSE_OK;
-        }
-    CSE_TRY(cse_scorer_new(m->model, length, scorer));
-    m->scorers[free_place] = *scorer;
-    return CSE_OK;
-}
-
-/* The sum of the log probabilities of tokens from `from` on; of those that do not fit before it the
- * first are left out. */
-static cse_status log_likelihood_of(measuring *m, const int32_t *tokens, int64_t count,
-                                    int64_t from, double *sum)
-{
-    cse_scorer *scorer = NULL;
-    *sum = 0;
-    if (count > m->longest) {
-        tokens += count - m->longest;
-        from -= count - m->longest;
-        count = m->longest;
-    }
-    CSE_TRY(scorer_for(m, count, &scorer));
-    cse_token_score *scores = cse_calloc((size_t)count, sizeof *scores);
-    cse_status status = cse_scorer_run(scorer, tokens, count, scores);
-    for (int64_t i = from > 1 ? from : 1; status == CSE_OK && i < count; i++)
-        *sum += scores[i - 1].log_probability;
-    free(scores);
-    return status;
 }
 
 /* ---- texts ---- */
@@ -85,17 +45,12 @@ static cse_status bytes_of(const measuring *m, const int32_t *tokens, int64_t co
     return status;
 }
 
-/* Each part begins with the last token of the one before. */
 static cse_status measure_tokens(measuring *m, const int32_t *tokens, int64_t count)
 {
     int64_t bytes = 0;
-    for (int64_t first = 0; first + 1 < count; first += m->longest - 1) {
-        double sum;
-        const int64_t left = count - first;
-        CSE_TRY(
-            log_likelihood_of(m, tokens + first, left < m->longest ? left : m->longest, 1, &sum));
-        m->result->log_likelihood += sum;
-    }
+    double sum;
+    CSE_TRY(cse_log_likelihood_of_all(m->likelihoods, tokens, count, &sum));
+    m->result->log_likelihood += sum;
     CSE_TRY(bytes_of(m, tokens + 1, count - 1, &bytes));
     m->result->texts++;
     m->result->tokens += count - 1;
@@ -134,10 +89,10 @@ static cse_status score_choice(measuring *m, const char *context, const char *ch
         status = cse_text_codec_encode(m->codec, text.data, text.size, &whole, &count);
     if (status == CSE_OK && (before_count < 1 || count <= before_count))
         status = wrong(m, "the context, or a choice, has no token");
-    if (status == CSE_OK && count - before_count >= m->longest)
+    if (status == CSE_OK && count - before_count >= cse_likelihoods_longest(m->likelihoods))
         status = wrong(m, "a choice is longer than the model's sequences");
     if (status == CSE_OK)
-        status = log_likelihood_of(m, whole, count, before_count, sum);
+        status = cse_log_likelihood(m->likelihoods, whole, count, before_count, sum);
     free(before);
     free(whole);
     cse_text_clear(&text);
@@ -218,20 +173,15 @@ static cse_status measure_file(measuring *m, FILE *file, bool (*stop_requested)(
 cse_status cse_language_task_run(cse_model *model, cse_text_codec *codec, const char *path,
                                  bool (*stop_requested)(void), cse_task_result *result)
 {
-    const int64_t longest = cse_longest_sequence(model);
-    measuring m = { .model = model,
-                    .codec = codec,
-                    .longest = longest > 0 ? longest : DEFAULT_LONGEST,
-                    .result = result,
-                    .path = path };
+    measuring m = { .codec = codec, .result = result, .path = path };
     *result = (cse_task_result){ .texts = 0 };
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    m.likelihoods = cse_likelihoods_new(model);
     cse_status status = measure_file(&m, file, stop_requested);
     fclose(file);
-    for (int i = 0; i < MAX_LENGTHS; i++)
-        cse_scorer_destroy(&m.scorers[i]);
+    cse_likelihoods_destroy(&m.likelihoods);
     return status;
 }
 

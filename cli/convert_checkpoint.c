@@ -21,6 +21,9 @@
 #include "engine/weights/map.h"
 #include "engine/weights/open.h"
 #include "engine/weights/save.h"
+#include "run/infer/forward_pass.h"
+#include "run/job/job_settings.h"
+#include "run/job/kinds.h"
 
 typedef struct conversion {
     const cse_command_line *line;
@@ -29,6 +32,8 @@ typedef struct conversion {
     cse_weights_options read;
     cse_weights_save_options write;
     cse_confinement *confinement;
+    cse_forward_pass forward;
+    bool has_forward;
 } conversion;
 
 /* ---- paths ---- */
@@ -148,6 +153,56 @@ static cse_status read_options(conversion *c)
     return read_configuration(c, cse_option_value(line, "config"));
 }
 
+/* ---- the forward pass ---- */
+
+/* Of the caller's own configuration, whose data loader is opened for the inputs, or of what the
+ * weights say of their model: then neither data nor code that it names is touched. */
+static cse_status trace_forward(conversion *c, const cse_config_text *text, bool is_own)
+{
+    cse_config *config = NULL;
+    cse_job_settings settings;
+    CSE_TRY(cse_config_check(text, NULL, &config));
+    cse_status status = cse_job_settings_read(config, CSE_JOB_INFER, c->arena, &settings);
+    if (!is_own)
+        settings.val_dataloader = settings.train_dataloader = NULL;
+    if (status == CSE_OK && settings.model == NULL)
+        status = cse_fail(CSE_CONFIG, "configuration: %s: there is no section model", text->source);
+    if (status == CSE_OK && !is_own && cse_config_has_library(config))
+        status =
+            cse_fail(CSE_USAGE, "%s: its model is that of a library: give --config CONFIG.yaml",
+                     text->source);
+    if (status == CSE_OK)
+        status = cse_forward_pass_trace(&settings, c->arena, &c->forward);
+    cse_config_destroy(&config);
+    if (status == CSE_OK) {
+        c->has_forward = true;
+        c->write.forward = &c->forward;
+    }
+    return status;
+}
+
+static cse_status trace_own_forward(conversion *c)
+{
+    const char *path = cse_option_value(c->line, "config");
+    if (path == NULL || !cse_weights_save_wants_forward(c->line->arguments[2], &c->write))
+        return CSE_OK;
+    return trace_forward(c, &(cse_config_text){ .source = path, .kinds = cse_kinds }, true);
+}
+
+static cse_status trace_their_forward(conversion *c, const cse_weights *weights)
+{
+    if (c->has_forward || !cse_weights_save_wants_forward(c->line->arguments[2], &c->write))
+        return CSE_OK;
+    if (weights->config == NULL)
+        return cse_fail(CSE_DATA,
+                        "%s: does not say what model it belongs to; give --config CONFIG.yaml",
+                        weights->path);
+    const cse_config_text text = { .source = weights->path,
+                                   .yaml = weights->config,
+                                   .kinds = cse_kinds };
+    return trace_forward(c, &text, false);
+}
+
 /* ---- converting ---- */
 
 /* A checkpoint of ours that is to be another one, as a whole: one of an earlier csengine. */
@@ -194,13 +249,15 @@ static cse_status print_model(const conversion *c, const cse_weights *weights)
     return CSE_OK;
 }
 
-static cse_status convert_weights(const conversion *c)
+static cse_status convert_weights(conversion *c)
 {
     cse_weights *weights = NULL;
     const bool prints = cse_option_is_on(c->line, "print_model");
     CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
     cse_status status = prints ? print_model(c, weights) : CSE_OK;
-    const int count = weights->count;
+    if (status == CSE_OK)
+        status = trace_their_forward(c, weights);
+    const int count = c->has_forward ? c->forward.weight_count : weights->count;
     if (status == CSE_OK)
         status = cse_weights_save(&weights, c->to, &c->write);
     cse_weights_close(&weights);
@@ -213,6 +270,7 @@ static cse_status convert(conversion *c)
 {
     CSE_TRY(read_options(c));
     CSE_TRY(set_paths(c));
+    CSE_TRY(trace_own_forward(c));
     CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, c->confinement, NULL));
     if (!is_checkpoint(c))
         return convert_weights(c);
@@ -225,6 +283,7 @@ int cse_convert_checkpoint(const cse_command_line *line)
 {
     conversion c = { .line = line, .arena = cse_arena_new(), .confinement = cse_confinement_new() };
     cse_status status = convert(&c);
+    cse_text_clear(&c.forward.graph);
     cse_confinement_destroy(&c.confinement);
     cse_arena_destroy(&c.arena);
     return status != CSE_OK ? cse_report(status) : 0;

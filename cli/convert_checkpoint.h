@@ -15,7 +15,9 @@
         { "map", "FILE", NULL,                                                                    \
           "convert: how another program names the weights (docs/weights.md); none: names stay" }, \
         { "config", "CONFIG.yaml", NULL,                                                          \
-          "convert: whose section model OLD belongs to, where it does not say so itself" },       \
+          "convert: whose section model OLD belongs to, where it does not say so itself; its "    \
+          "data "                                                                                 \
+          "loader tells the inputs of an ONNX model" },                                           \
         { "shard_size", "BYTES", NULL,                                                            \
           "convert: the most elements of one file of a folder, as in 5GB" },                      \
         { "all", NULL, NULL,                                                                      \

@@ -36,6 +36,7 @@ codegen: $traced ops passes kernels
 execute: $traced ops passes kernels codegen
 checkpoint: base types
 weights: base types config checkpoint
+onnx: $traced weights
 optimizers: $traced
 schedules: $traced
 metrics: $traced
@@ -63,7 +64,7 @@ run/record: $plan config checkpoint store run/loggers run/session workers/contro
 run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
-run/infer: $plan $plugins $job run/job
+run/infer: $plan $plugins $job onnx run/job
 client: base graph kernels checkpoint weights dataloader workers/control run/session
 dashboard: base types config checkpoint dataloader store workers/control workers/messages \
     workers/batch run/job \

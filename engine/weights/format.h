@@ -3,6 +3,7 @@
 #ifndef CSE_WEIGHTS_FORMAT_H
 #define CSE_WEIGHTS_FORMAT_H
 
+#include "engine/weights/forward_pass.h"
 #include "engine/weights/weights.h"
 
 enum { CSE_FORMAT_START_BYTES = 128 };
@@ -14,6 +15,7 @@ typedef struct cse_weights_target {
     const char *model_name, *config; /* as in cse_weights; may be NULL */
     const json_t *facts;             /* of the model for another program; may be NULL */
     bool all;                        /* names are full ones */
+    const cse_forward_pass *forward; /* may be NULL */
 } cse_weights_target;
 
 typedef struct cse_weights_format {
@@ -27,6 +29,7 @@ typedef struct cse_weights_format {
     /* Writes all weights to an empty file, the same bytes for the same weights. NULL: the format is
      * only read. */
     cse_status (*write)(cse_weights *from, const cse_weights_target *to);
+    bool holds_forward; /* `write` needs the model's forward pass */
 } cse_weights_format;
 
 extern const cse_weights_format *const cse_weights_formats[];

@@ -48,6 +48,16 @@ static cse_status choose(cse_arena *arena, const char *path,
                           cse_weights_format_names(arena, true));
 }
 
+bool cse_weights_save_wants_forward(const char *path, const cse_weights_save_options *options)
+{
+    const cse_weights_format *format = NULL;
+    cse_arena *arena = cse_arena_new();
+    const bool wants =
+        choose(arena, path, options, &format) == CSE_OK && format != NULL && format->holds_forward;
+    cse_arena_destroy(&arena);
+    return wants;
+}
+
 /* Under the other program's names; `*facts` is what its files say of the model. */
 static cse_status to_theirs(cse_weights **weights, const char *kind,
                             const cse_weights_save_options *options, json_t **facts)
@@ -102,7 +112,8 @@ static cse_status save_file(cse_weights *from, const char *path, const json_t *f
                                     .model_name = from->model_name,
                                     .config = from->config,
                                     .facts = facts,
-                                    .all = options->all };
+                                    .all = options->all,
+                                    .forward = options->forward };
     return cse_new_file_close(&file, format->write(from, &to));
 }
 

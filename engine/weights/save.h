@@ -2,6 +2,7 @@
 #ifndef CSE_WEIGHTS_SAVE_H
 #define CSE_WEIGHTS_SAVE_H
 
+#include "engine/weights/forward_pass.h"
 #include "engine/weights/weights.h"
 
 typedef struct cse_weights_save_options {
@@ -12,7 +13,11 @@ typedef struct cse_weights_save_options {
     cse_element element; /* of floats; CSE_ELEMENT_COUNT: as they are */
     uint64_t file_bytes; /* of one file of a folder; 0: all in one */
     bool all;
+    const cse_forward_pass *forward; /* for formats that hold one; else NULL */
 } cse_weights_save_options;
+
+/* Whether what the path and the options name is a format that holds a forward pass, too. */
+bool cse_weights_save_wants_forward(const char *path, const cse_weights_save_options *options);
 
 /* Writes weights with our names, atomically; they are closed. CSE_USAGE, CSE_CANNOT_CREATE, ... */
 cse_status cse_weights_save(cse_weights **from, const char *path,

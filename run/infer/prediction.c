@@ -7,6 +7,7 @@
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
 #include "run/infer/inference.h"
+#include "run/infer/traced_predictions.h"
 #include "run/session/session.h"
 
 enum { MOST_SAMPLES = 64 };
@@ -70,26 +71,6 @@ static cse_tensor *no_such_output(const cse_graph *graph, const char *wanted)
     return poison;
 }
 
-static cse_tensor *predictions_of(cse_inference *inference, const predicting *p)
-{
-    cse_tensor *predictions = NULL;
-    cse_model *model = p->options->model;
-    const cse_input *input = p->input;
-    cse_tensor *only = NULL;
-    int others = 0;
-    for (int s = 0; s < input->stream_count; s++) {
-        const char *name = input->streams[s].name;
-        if (strcmp(name, "labels") != 0 && strcmp(name, "targets") != 0) {
-            only = cse_trace_graph()->inputs[p->streams[s]].node;
-            others++;
-        }
-    }
-    if (others == 1 && model->descriptor->loss == NULL)
-        return cse_forward(model, only);
-    cse_model_loss(model, cse_inference_step(inference), &predictions);
-    return predictions;
-}
-
 static void trace(cse_inference *inference, void *self)
 {
     predicting *p = self;
@@ -97,7 +78,7 @@ static void trace(cse_inference *inference, void *self)
         p->streams[s] = cse_trace_graph()->input_count;
         cse_inference_input(inference, &p->input->streams[s]);
     }
-    cse_tensor *values = predictions_of(inference, p);
+    cse_tensor *values = cse_trace_predictions(p->options->model, cse_inference_step(inference));
     if (p->options->output != NULL && !cse_trace_is_poison(values)) {
         values = last_of_scope(cse_trace_graph(), p->options->output);
         if (values == NULL)

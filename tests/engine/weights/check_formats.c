@@ -39,9 +39,16 @@ static cse_weights *sample(cse_element element)
 
 static const cse_weights_save_options as_they_are = { .element = CSE_ELEMENT_COUNT };
 
+/* A pass that takes all of them, for formats that hold one. */
 static cse_status save(cse_weights *weights, const char *to)
 {
-    return cse_weights_save(&weights, to, &as_they_are);
+    cse_weights_save_options options = as_they_are;
+    cse_forward_weight taken[8] = { { .name = NULL } };
+    const cse_forward_pass pass = { .weights = taken, .weight_count = weights->count };
+    for (int i = 0; i < weights->count; i++)
+        taken[i] = (cse_forward_weight){ weights->list[i].name, weights->list[i].shape };
+    options.forward = cse_weights_save_wants_forward(to, &options) ? &pass : NULL;
+    return cse_weights_save(&weights, to, &options);
 }
 
 static void comes_back(const cse_weights_format *format, cse_element element)
@@ -354,6 +361,65 @@ START_TEST(a_gguf_that_is_packed_or_cut_is_refused)
 }
 END_TEST
 
+/* ---- ONNX ---- */
+
+START_TEST(an_onnx_that_is_cut_or_lies_elsewhere_is_refused)
+{
+    static const unsigned char outside[] = { 8,    8, 0x12, 1, 'x', 0x3a, 11, 0x2a, 9,
+                                             0x10, 1, 0x42, 1, 'w', 0x70, 1,  8,    1 };
+    size_t size = 0;
+    cse_weights *weights = NULL;
+    snprintf(path, sizeof path, "%s/one.onnx", directory);
+    ck_assert_int_eq(save(sample(CSE_ELEMENT_BF16), path), CSE_OK);
+    unsigned char *bytes = read_bytes(path, &size);
+    for (size_t less = 1; less < size; less += size / 50) {
+        write_bytes(path, bytes, size - less);
+        ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    }
+    for (size_t at = 2; at < 600; at++) { /* any error, or other weights, but never more bytes */
+        bytes[at] ^= 0x81;
+        write_bytes(path, bytes, size);
+        if (cse_weights_open(path, NULL, &weights) == CSE_OK)
+            cse_weights_close(&weights);
+        bytes[at] ^= 0x81;
+    }
+    free(bytes);
+    write_bytes(path, outside, sizeof outside);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "without external data"));
+}
+END_TEST
+
+START_TEST(an_onnx_takes_the_weights_of_its_pass)
+{
+    cse_weights *weights = NULL;
+    const cse_forward_weight wanted[] = { { "alone", cse_shape_of(1) },
+                                          { "layers.0.bias", cse_shape_of(7) } };
+    cse_forward_pass pass = { .weights = (cse_forward_weight *)(uintptr_t)wanted,
+                              .weight_count = 2 };
+    cse_weights_save_options options = { .element = CSE_ELEMENT_COUNT, .forward = &pass };
+    snprintf(path, sizeof path, "%s/one.onnx", directory);
+    weights = sample(CSE_ELEMENT_F32);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &options), CSE_OK);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_OK);
+    ck_assert_int_eq(weights->count, 2);
+    cse_weights_close(&weights);
+    unlink(path);
+    pass.weights = (cse_forward_weight[]){ { "none", cse_shape_of(1) } };
+    pass.weight_count = 1;
+    weights = sample(CSE_ELEMENT_F32);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &options), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "'none' of the model is missing"));
+    pass.weights = (cse_forward_weight[]){ { "alone", cse_shape_of(2) } };
+    weights = sample(CSE_ELEMENT_F32);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &options), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "'alone' is [1]; the model has [2]"));
+    weights = sample(CSE_ELEMENT_F32);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &as_they_are), CSE_USAGE);
+    ck_assert_int_eq(files_in(directory), 0);
+}
+END_TEST
+
 /* ---- HDF5 ---- */
 
 /* A dataset of two numbers of 16 bits; `pieces`: compressed, in chunks. */
@@ -444,6 +510,8 @@ int main(void)
     tcase_add_test(test, a_pickle_without_end_is_refused);
     tcase_add_test(test, an_archive_that_was_cut_is_refused);
     tcase_add_test(test, a_gguf_that_is_packed_or_cut_is_refused);
+    tcase_add_test(test, an_onnx_that_is_cut_or_lies_elsewhere_is_refused);
+    tcase_add_test(test, an_onnx_takes_the_weights_of_its_pass);
     tcase_add_test(test, files_of_cstorch_are_read);
     tcase_add_test(test, blocks_of_lz4_are_decoded);
     suite_add_tcase(suite, test);

@@ -1,0 +1,130 @@
+#!/bin/sh
+# Models in ONNX: a reader that is not ours (onnx_model.py) computes from the file what `csengine
+# predict` says, for any number of samples; the same weights give the same bytes; what has no
+# counterpart is refused by its name. Skipped without python3.
+set -u
+csengine=${CSENGINE_EXECUTABLE:-./csengine}
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || { echo 'there is no python3: skipped'; exit 77; }
+tests=$(cd "${top_srcdir:-.}" && pwd)/tests
+reference=$tests/reference/weights
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cd "$work" || exit 1
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+must() { # ARGUMENTS...
+    "$csengine" "$@" >out 2>&1 || fail "$*: $(cat out)"
+}
+
+expect() { # EXIT_CODE WORDS ARGUMENTS...
+    expected=$1
+    words=$2
+    shift 2
+    "$csengine" "$@" >out 2>&1
+    code=$?
+    [ "$code" -eq "$expected" ] || fail "$*: exit code $code, not $expected: $(cat out)"
+    grep -q -e "$words" out || fail "$*: not told \"$words\": $(cat out)"
+}
+
+compare() { # ONNX INPUT NPY TOLERANCE
+    "$python" "$tests/cli/onnx_model.py" "$@" >compared 2>&1 || fail "$1: $(cat compared)"
+    cat compared
+}
+
+# A configuration: the section model, then the data.
+configuration() { # MODEL DATA
+    cat <<YAML
+trainer:
+  init:
+    model: {$1}
+    model_dir: ./run
+    backend: {backend_type: CPU, compile_dir: ./compiled}
+    optimizer: {SGD: {learning_rate: 0.01}}
+    loop: {num_steps: 2}
+    checkpoint: {steps: 2}
+    seed: 3
+  fit:
+    train_dataloader: {$2, batch_size: 4, shuffle: false}
+YAML
+}
+
+"$python" - <<'PYTHON'
+import os
+import random
+import struct
+
+random.seed(4)
+for size in (8, 28):
+    os.makedirs(f"images{size}")
+    with open(f"images{size}/train-images-idx3-ubyte", "wb") as file:
+        file.write(struct.pack(">IIII", 0x803, 12, size, size) + random.randbytes(12 * size**2))
+    with open(f"images{size}/train-labels-idx1-ubyte", "wb") as file:
+        file.write(struct.pack(">II", 0x801, 12) + bytes(i % 5 for i in range(12)))
+PYTHON
+
+# Weights of others, whose model the file says itself: without data, and with those of predict.
+for model in gpt2 llama bert vit; do
+    data="data_processor: text_bytes, path: $reference/text.txt, sequence_length: 16"
+    input=$reference/text.txt
+    if [ "$model" = vit ]; then
+        data='data_processor: idx_images, data_dir: ./images8, mean: 0.0, std: 1.0, flatten: false'
+        input=images8/train-images-idx3-ubyte
+    fi
+    must checkpoint convert "$reference/$model" "$model.onnx" --print_model
+    section=$(sed -n '/model:/,$p' out)
+    configuration '' "$data" | awk -v section="$section" '
+        /^    model:/ { print section; next } { print }' >"$model.yaml"
+    rm -f sized.onnx again.onnx
+    must checkpoint convert "$reference/$model" sized.onnx --config "$model.yaml"
+    must checkpoint convert "$reference/$model" again.onnx --config "$model.yaml"
+    cmp sized.onnx again.onnx || fail "$model: other bytes for the same weights"
+    [ "$model" = llama ] || cmp "$model.onnx" sized.onnx || fail "$model: another pass with data"
+    must predict "$model.yaml" --checkpoint_path "$reference/$model" --samples 3 --format npy \
+        --file "$model.npy"
+    compare sized.onnx "$input" "$model.npy" 2e-5
+    # The weights come back to the byte, by other names of a folder as well.
+    must checkpoint convert sized.onnx "${model}_back" --config "$model.yaml"
+    cmp "${model}_back/model.safetensors" "$reference/$model/model.safetensors" ||
+        fail "$model: other weights come back"
+done
+must checkpoint convert "$reference/gpt2" half.onnx --dtype bfloat16
+compare half.onnx "$reference/text.txt" gpt2.npy 0.08
+
+# Models that were trained here, of which the checkpoint says all; predictions are those of a batch
+# that is none of the traced ones.
+trained() { # NAME IMAGES MODEL
+    configuration "$3" "data_processor: idx_images, data_dir: ./images$2, mean: 0.0, std: 1.0,
+      flatten: false" >"$1.yaml"
+    must start "$1.yaml" --no_dashboard --model_dir "./run_$1"
+    must predict "$1.yaml" --model_dir "./run_$1" --samples 2 --format npy --file "$1.npy"
+    must checkpoint convert "run_$1/checkpoint_2.mdl" "$1.onnx" --config "$1.yaml"
+    compare "$1.onnx" "images$2/train-images-idx3-ubyte" "$1.npy" 2e-5
+}
+trained fc_mnist 8 'name: fc_mnist, input_size: 64, hidden_sizes: [9, 7], num_classes: 5'
+trained mlp 8 'name: mlp, input_size: 64, hidden_sizes: [9], num_classes: 5, activation: gelu'
+trained lenet 28 'name: lenet, num_classes: 5'
+trained resnet 8 'name: resnet, depth: 18, width: 2, small_images: true, image_size: [8, 8],
+      num_channels: 1, num_classes: 5'
+trained resnet50 8 'name: resnet, depth: 50, width: 1, image_size: [8, 8], num_channels: 1,
+      num_classes: 5'
+trained layers 8 'name: layers, input_shape: [1, 8, 8], layers: [conv2d: {out: 4, padding: 1},
+      batch_norm, silu, avg_pool2d, residual: {layers: [conv2d: {out: 4, padding: 1}, tanh]},
+      flatten, norm, linear: {out: 6}, sigmoid, linear: {out: 5}]'
+
+# A checkpoint says what model it is of; its data are not looked for.
+must checkpoint convert run_lenet/checkpoint_2.mdl alone.onnx --config lenet.yaml
+cmp alone.onnx lenet.onnx || fail 'lenet: other bytes'
+
+# What does not fit.
+expect 65 'does not say what model' checkpoint convert "$reference/torch.pt" x.onnx
+expect 64 'not for --all' checkpoint convert run_mlp/checkpoint_2.mdl x.onnx --all \
+    --config mlp.yaml
+expect 65 'is missing' checkpoint convert run_mlp/checkpoint_2.mdl x.onnx --config lenet.yaml
+[ ! -e x.onnx ] || fail 'a file is left'
+[ $failures -eq 0 ]

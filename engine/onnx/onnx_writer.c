@@ -214,19 +214,21 @@ static const char *samples_times(cse_onnx *o, const cse_node *node, int64_t each
 const char *cse_onnx_shape(cse_onnx *o, const cse_node *node, const bool kept[])
 {
     const char *parts[CSE_MAX_RANK + 1] = { NULL };
-    int64_t sizes[CSE_MAX_RANK] = { 0 };
+    cse_onnx_size sizes[CSE_MAX_RANK];
+    int64_t fixed[CSE_MAX_RANK] = { 0 };
     const int rank = node->shape.rank;
     bool is_fixed = true;
     for (int i = 0; i < rank; i++) {
-        const cse_onnx_size size = cse_onnx_axis(o, node, i);
-        const bool one = kept != NULL && kept[i];
-        sizes[i] = one ? 1 : size.size;
-        is_fixed = is_fixed && (one || !size.per_sample);
-        parts[i] = one || !size.per_sample ? cse_onnx_list(o, &sizes[i], 1)
-                                           : samples_times(o, node, size.size);
+        sizes[i] =
+            kept != NULL && kept[i] ? (cse_onnx_size){ 1, false } : cse_onnx_axis(o, node, i);
+        fixed[i] = sizes[i].size;
+        is_fixed = is_fixed && !sizes[i].per_sample;
     }
     if (is_fixed)
-        return cse_onnx_list(o, sizes, rank);
+        return cse_onnx_list(o, fixed, rank);
+    for (int i = 0; i < rank; i++)
+        parts[i] = sizes[i].per_sample ? samples_times(o, node, sizes[i].size)
+                                       : cse_onnx_list(o, &fixed[i], 1);
     cse_text attributes = { 0 };
     cse_onnx_integer(&attributes, "axis", 0);
     return cse_onnx_add(o, node, "Concat", parts, &attributes);

@@ -55,6 +55,7 @@ YAML
 }
 
 "$python" - <<'PYTHON'
+import json
 import os
 import random
 import struct
@@ -66,6 +67,24 @@ for size in (8, 28):
         file.write(struct.pack(">IIII", 0x803, 12, size, size) + random.randbytes(12 * size**2))
     with open(f"images{size}/train-labels-idx1-ubyte", "wb") as file:
         file.write(struct.pack(">II", 0x801, 12) + bytes(i % 5 for i in range(12)))
+
+# Sentences of which some words are hidden, with padding.
+rows = {
+    "input_ids": [[random.randrange(40) for _ in range(10)] for _ in range(12)],
+    "attention_mask": [[int(t < 5 + i % 6) for t in range(10)] for i in range(12)],
+    "token_type_ids": [[int(t > 3) for t in range(10)] for _ in range(12)],
+    "masked_lm_positions": [random.sample(range(5), 3) for _ in range(12)],
+    "labels": [[random.randrange(40) for _ in range(3)] for _ in range(12)],
+    "masked_lm_weights": [[1, 1, 0] for _ in range(12)],
+    "next_sentence_label": [random.randrange(2) for _ in range(12)],
+}
+os.makedirs("sentences")
+with open("rows.json", "w") as file:
+    json.dump(rows, file)
+with open("sentences/a.csv", "w") as file:
+    file.write(",".join(rows) + "\n")
+    for i in range(12):
+        file.write(",".join(f'"{rows[name][i]}"' for name in rows) + "\n")
 PYTHON
 
 # Weights of others, whose model the file says itself: without data, and with those of predict.
@@ -116,6 +135,15 @@ trained resnet50 8 'name: resnet, depth: 50, width: 1, image_size: [8, 8], num_c
 trained layers 8 'name: layers, input_shape: [1, 8, 8], layers: [conv2d: {out: 4, padding: 1},
       batch_norm, silu, avg_pool2d, residual: {layers: [conv2d: {out: 4, padding: 1}, tanh]},
       flatten, norm, linear: {out: 6}, sigmoid, linear: {out: 5}]'
+
+# Several inputs, of which predictions do not depend on all.
+configuration 'name: bert, vocab_size: 40, hidden_size: 12, num_heads: 3, num_hidden_layers: 2,
+      filter_size: 16, max_position_embeddings: 10, initializer_range: 0.5' \
+    'data_processor: bert_csv, data_dir: ./sentences' >bert.yaml
+must start bert.yaml --no_dashboard --model_dir ./run_bert
+must predict bert.yaml --model_dir ./run_bert --samples 2 --format npy --file masked.npy
+must checkpoint convert run_bert/checkpoint_2.mdl masked.onnx --config bert.yaml
+compare masked.onnx rows.json masked.npy 2e-5
 
 # A checkpoint says what model it is of; its data are not looked for.
 must checkpoint convert run_lenet/checkpoint_2.mdl alone.onnx --config lenet.yaml

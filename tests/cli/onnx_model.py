@@ -2,10 +2,12 @@
 what csengine writes. Values are (shape, flat list); all sums are in double precision.
 
 Run: python3 onnx_model.py MODEL.onnx INPUT PREDICTIONS.npy TOLERANCE
-INPUT is a text whose bytes are the tokens of samples that follow one another, or an IDX file of
-pictures. The values must be those of the .npy file, of as many samples as that has."""
+INPUT is a text whose bytes are the tokens of samples that follow one another, an IDX file of
+pictures, or JSON with a list of rows for each input. The values must be those of the .npy file, of as many samples as that has.
+"""
 
 import itertools
+import json
 import math
 import struct
 import sys
@@ -84,6 +86,15 @@ def read_attribute(data):
     return found[1][0].decode(), value
 
 
+def read_declaration(data):
+    """The name of an input and its fixed sizes; the first of all must be the free one."""
+    found = collect(data)
+    tensor = collect(collect(found[2][0])[1][0])
+    sizes = [collect(one) for one in collect(tensor[2][0])[1]]
+    assert sizes[0] == {2: [b"batch"]}, sizes[0]
+    return found[1][0].decode(), [one[1][0] for one in sizes[1:]]
+
+
 class Model:
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -94,7 +105,8 @@ class Model:
         graph = collect(model[7][0])
         self.tensors = dict(read_tensor(data) for data in graph.get(5, []))
         assert len(self.tensors) == len(graph.get(5, [])), "two tensors have one name"
-        self.inputs = [collect(data)[1][0].decode() for data in graph[11]]
+        self.sizes = dict(read_declaration(data) for data in graph[11])
+        self.inputs = list(self.sizes)
         self.outputs = [collect(data)[1][0].decode() for data in graph[12]]
         self.nodes = []
         known = set(self.tensors) | set(self.inputs)
@@ -421,39 +433,34 @@ def read_npy(path):
     return shape, list(struct.unpack(f"<{count(shape)}f", data[10 + size :]))
 
 
-def read_input(path, samples, shape):
+def read_inputs(path, samples, model):
+    """{name: (shape, values)}; of a JSON file those of its lists that the model takes."""
+    if path.endswith(".json"):
+        with open(path) as file:
+            rows = json.load(file)
+        return {
+            name: ([samples, len(rows[name][0])], sum(rows[name][:samples], []))
+            for name in model.inputs
+        }
+    (name,) = model.inputs
+    shape = [samples] + model.sizes[name]
     with open(path, "rb") as file:
         data = file.read()
-    length = count(shape)
     if struct.unpack(">I", data[:4])[0] == 0x803:
-        return [byte / 255 for byte in data[16 : 16 + samples * length]]
-    return list(data[: samples * length])
+        return {name: (shape, [byte / 255 for byte in data[16 : 16 + count(shape)]])}
+    return {name: (shape, list(data[: count(shape)]))}
 
 
 def main(path, source, predictions, tolerance):
     model = Model(path)
     expected = read_npy(predictions)
-    sizes = input_sizes(path)
-    shape = [expected[0][0]] + sizes
-    assert len(model.inputs) == 1, model.inputs
-    values = read_input(source, shape[0], sizes)
-    got = model.run({model.inputs[0]: (shape, values)})
+    got = model.run(read_inputs(source, expected[0][0], model))
     assert got[0] == expected[0], (got[0], expected[0])
     worst = max(abs(a - b) for a, b in zip(got[1], expected[1]))
     spreads = max(expected[1]) - min(expected[1])
     print(f"{path}: {len(model.nodes)} nodes, largest difference {worst:.3g} of {spreads:.3g}")
     assert worst <= float(tolerance), "other values"
     assert spreads > 50 * float(tolerance), "the values are all alike: that shows nothing"
-
-
-def input_sizes(path):
-    """The fixed sizes of the first input; the first of all must be the free one."""
-    with open(path, "rb") as file:
-        graph = collect(collect(file.read())[7][0])
-    tensor = collect(collect(collect(graph[11][0])[2][0])[1][0])
-    sizes = [collect(one) for one in collect(tensor[2][0])[1]]
-    assert sizes[0] == {2: [b"batch"]}, sizes[0]
-    return [one[1][0] for one in sizes[1:]]
 
 
 if __name__ == "__main__":

@@ -210,6 +210,9 @@ header = json.dumps({"__metadata__": {"format": "pt"},
                      "a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
                      "b": {"dtype": "F16", "shape": [], "data_offsets": [24, 26]}}).encode()
 write("weights", "safetensors", struct.pack("<Q", len(header)) + header + bytes(range(26)))
+onnx = bytes([8, 2, 16, 1, 66, 1, 119, 74, 8]) + bytes(8)  # a tensor "w" of two float32
+onnx = b"\x08\x08\x12\x01c" + b":" + bytes([len(onnx) + 2]) + b"*" + bytes([len(onnx)]) + onnx
+write("weights", "onnx", onnx)
 write("weights", "lz4", b"L\x1f\7\1\0\x20\x50\1\2\3\4\5")
 words("weights", ["dtype", "shape", "data_offsets", "F32", "BF16", "I64", "GGUF", "PK", "torch",
                   "general.architecture", "llama.block_count", "gpt2.block_count", "NUMPY",

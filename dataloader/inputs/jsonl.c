@@ -13,9 +13,8 @@
 
 #include "dataloader/bad_records.h"
 #include "dataloader/inputs/labelled.h"
-#include "dataloader/inputs/token_streams.h"
+#include "dataloader/inputs/text_tokens.h"
 #include "dataloader/line_index.h"
-#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/nesting.h"
 
@@ -26,12 +25,7 @@ typedef struct jsonl {
     cse_line_index index;
     char *line;
     cse_bad_records bad;
-    /* texts */
-    cse_tokenizer *tokenizer; /* NULL: numbers */
-    cse_encoder *encoder;
-    cse_token_ids ids;
-    int64_t time;
-    int32_t end; /* behind a text; -1: nothing */
+    cse_text_tokens texts;
     char *text_field, *prompt_field;
     /* numbers */
     char *features_field, *label_field, *features_name;
@@ -62,10 +56,7 @@ static const cse_setting settings_table[] = {
       .min = 1,
       .max = 1 << 24,
       .doc = "tokens of one sample" },
-    { .name = "end_of_text",
-      .type = CSE_SETTING_TEXT,
-      .default_value = "\"<|endoftext|>\"",
-      .doc = "token behind each text, and in filled places; none: nothing, and token 0" },
+    CSE_END_OF_TEXT_SETTING,
     { .name = "features",
       .type = CSE_SETTING_TEXT,
       .default_value = "features",
@@ -100,31 +91,17 @@ static cse_status encode_member(jsonl *self, const json_t *json, const char *fie
     const json_t *text = json_object_get(json, field);
     if (!json_is_string(text))
         return cse_fail(CSE_DATA, "it has no text in member \"%s\"", field);
-    return cse_encode(self->encoder, json_string_value(text), json_string_length(text), &self->ids);
-}
-
-/* Token t of the line, with the end behind it. */
-static int32_t token_at(const jsonl *self, int64_t t)
-{
-    return t < (int64_t)self->ids.count ? self->ids.ids[t] : self->end < 0 ? 0 : self->end;
+    return cse_text_tokens_add(&self->texts, json_string_value(text), json_string_length(text));
 }
 
 static cse_status take_text(jsonl *self, const json_t *json)
 {
-    self->ids.count = 0;
+    self->texts.ids.count = 0;
     if (self->prompt_field != NULL)
         CSE_TRY(encode_member(self, json, self->prompt_field));
-    const int64_t learned_from = (int64_t)self->ids.count;
+    const int64_t learned_from = (int64_t)self->texts.ids.count;
     CSE_TRY(encode_member(self, json, self->text_field));
-    const int64_t count = (int64_t)self->ids.count + (self->end >= 0);
-    int32_t *ids = (int32_t *)self->outputs[CSE_INPUT_IDS_STREAM] + self->place * self->time;
-    int32_t *labels = (int32_t *)self->outputs[CSE_LABELS_STREAM] + self->place * self->time;
-    int32_t *mask = (int32_t *)self->outputs[CSE_MASK_STREAM] + self->place * self->time;
-    for (int64_t t = 0; t < self->time; t++) {
-        ids[t] = token_at(self, t);
-        mask[t] = t + 1 >= learned_from && t + 1 < count;
-        labels[t] = mask[t] != 0 ? token_at(self, t + 1) : CSE_IGNORED_LABEL;
-    }
+    cse_text_tokens_put(&self->texts, learned_from, self->outputs, self->place);
     return CSE_OK;
 }
 
@@ -158,7 +135,7 @@ static cse_status read_line(void *argument, int64_t index)
     json_t *json = NULL;
     cse_status status = parse_line(self, index, &json);
     if (status == CSE_OK)
-        status = self->tokenizer != NULL ? take_text(self, json) : take_numbers(self, json);
+        status = self->texts.tokenizer != NULL ? take_text(self, json) : take_numbers(self, json);
     json_decref(json);
     return status == CSE_OK ? CSE_OK
                             : cse_fail_within(status, "%s: line %" PRId64 " that is not blank: ",
@@ -166,20 +143,6 @@ static cse_status read_line(void *argument, int64_t index)
 }
 
 /* ---- the input function ---- */
-
-static cse_status open_tokenizer(jsonl *self, const cse_settings *settings)
-{
-    const char *end = cse_settings_text(settings, "end_of_text");
-    CSE_TRY(cse_tokenizer_load(cse_settings_text(settings, "tokenizer"), &self->tokenizer));
-    self->encoder = cse_encoder_new(self->tokenizer);
-    self->end = strcmp(end, "none") == 0 ? -1 : cse_tokenizer_find(self->tokenizer, end);
-    if (self->end < 0 && strcmp(end, "none") != 0)
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: end_of_text: the tokenizer has no token \"%s\": accepted "
-                        "are its tokens and none",
-                        cse_settings_origin(settings, "end_of_text"), end);
-    return CSE_OK;
-}
 
 /* As many features as the first line has. */
 static cse_status count_features(jsonl *self)
@@ -208,7 +171,7 @@ static cse_status open_file(jsonl *self, const cse_settings *settings)
         if (self->index.lines[i].bytes > longest)
             longest = self->index.lines[i].bytes;
     self->line = cse_malloc((size_t)longest + 1);
-    return cse_settings_has(settings, "tokenizer") ? open_tokenizer(self, settings)
+    return cse_settings_has(settings, "tokenizer") ? cse_text_tokens_open(&self->texts, settings)
                                                    : count_features(self);
 }
 
@@ -217,9 +180,7 @@ static void jsonl_close(cse_input *input)
     jsonl *self = input->self;
     cse_file_pool_destroy(&self->pool);
     cse_line_index_clear(&self->index);
-    cse_encoder_close(&self->encoder);
-    cse_tokenizer_close(&self->tokenizer);
-    free(self->ids.ids);
+    cse_text_tokens_clear(&self->texts);
     free(self->line);
     free(self->text_field);
     free(self->prompt_field);
@@ -234,7 +195,6 @@ static cse_status jsonl_open(cse_input *input, const cse_settings *settings)
 {
     jsonl *self = input->self = cse_calloc(1, sizeof *self);
     self->pool = cse_file_pool_new(NULL, NULL);
-    self->time = cse_settings_integer(settings, "sequence_length");
     self->text_field = cse_strdup(cse_settings_text(settings, "text"));
     if (cse_settings_has(settings, "prompt"))
         self->prompt_field = cse_strdup(cse_settings_text(settings, "prompt"));
@@ -249,8 +209,8 @@ static cse_status jsonl_open(cse_input *input, const cse_settings *settings)
     }
     input->sample_count = self->index.count;
     snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
-    if (self->tokenizer != NULL)
-        cse_describe_tokens(input, self->time, true);
+    if (self->texts.tokenizer != NULL)
+        cse_describe_tokens(input, self->texts.time, true);
     else
         cse_describe_labelled(input, self->features_name, cse_shape_of(self->features), false);
     return CSE_OK;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, pictures, tokens in HDF5, weights, and manifests of compiled steps and
-# checkpoints with digests that fit.
+# hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights, and manifests of compiled
+# steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
 # input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
@@ -64,6 +64,7 @@ sources_of() { # harness
             dataloader/byte_source.c ;;
         image) ls dataloader/images/image_decode.c dataloader/images/image_resize.c ;;
         hdf5) ls dataloader/hdf5_table.c ;;
+        arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
@@ -74,7 +75,7 @@ sources_of() { # harness
 }
 
 harnesses='request configuration graph message host_message link dataset records image
-    hdf5 tokenizer manifest checkpoint weights'
+    hdf5 arrow tokenizer manifest checkpoint weights'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

@@ -206,6 +206,12 @@ for cipher in (5, 13):
         write("link", f"frames{cipher}.{what}", bytes([cipher, 4, 0, 0, 200, 0, 0, 8, what, 9, 1, 0, 0]))
 words("link", ["csehosts", "[::1]", ":65535"])
 
+samples = open(f"{tree}/dataloader/inputs/arrow_samples.h").read()
+for name, literal in re.findall(r"char (\w+)\[\] =\n(.*?);\n", samples, re.S):
+    quoted = re.findall(r'^ +"(.*)"$', literal, re.M)
+    write("arrow", name, eval("b'" + "".join(quoted).replace("'", "\\'") + "'"))
+words("arrow", ["ARROW1", "tokens", "ragged"])
+
 header = json.dumps({"__metadata__": {"format": "pt"},
                      "a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
                      "b": {"dtype": "F16", "shape": [], "data_offsets": [24, 26]}}).encode()

@@ -1,0 +1,625 @@
+/* Samples from tables of Apache Arrow, as the library datasets of Hugging Face saves them: a row is
+ * a sample, and each column of numbers a stream; or a column of texts, which a tokenizer turns into
+ * tokens.
+ *
+ * Files are the rows one after the other, in the order of state.json where a folder has one. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dataloader/arrow_file.h"
+#include "dataloader/bad_records.h"
+#include "dataloader/file_list.h"
+#include "dataloader/inputs/arrow_samples.h"
+#include "dataloader/inputs/text_tokens.h"
+#include "engine/config/settings.h"
+#include "engine/types/shape.h"
+
+enum { MOST_STATE = 1 << 20, MOST_TEXT = 1 << 28 };
+
+typedef struct arrow_column {
+    const char *stream, *column;
+    cse_dtype dtype;
+    bool is_list;
+    int64_t elements; /* of a sample */
+    int32_t filling;  /* of a list that is shorter */
+} arrow_column;
+
+typedef struct table {
+    cse_arrow_file file;
+    int64_t first;           /* its first row among all */
+    int at[CSE_MAX_STREAMS]; /* the position of each column */
+} table;
+
+typedef struct arrow {
+    cse_arena *arena;
+    cse_file_pool *pool;
+    table *tables; /* by the pool's numbers */
+    int count, capacity;
+    int64_t samples;
+    arrow_column columns[CSE_MAX_STREAMS];
+    int column_count;
+    int64_t time;         /* sequence_length; 0: as the lists are */
+    int next_token, mask; /* the column of input_ids, of attention_mask; -1: labels are as they
+                                stand, there is none */
+    cse_text_tokens texts;
+    char *text;
+    cse_bad_records bad;
+    /* of the sample that is being read */
+    void *const *outputs;
+    int64_t place;
+} arrow;
+
+static const cse_setting settings_table[] = {
+    { .name = "path",
+      .type = CSE_SETTING_PATHS,
+      .doc = "files, or folders of *.arrow files, as save_to_disk of datasets writes them" },
+    { .name = "columns",
+      .type = CSE_SETTING_ANY,
+      .default_value = "null",
+      .doc = "{stream: column}, as in {images: pixels, labels: label}; null: all columns of "
+             "numbers, by their names, and label as labels" },
+    { .name = "sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = 1 << 24,
+      .doc = "lists, and texts, are cut to it or filled up; null: all lists of a column are as "
+             "long as the first" },
+    { .name = "pad_id",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "0",
+      .min = INT32_MIN,
+      .max = INT32_MAX,
+      .doc = "in filled places, but for labels (-100) and attention_mask (0)" },
+    { .name = "next_token",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "labels are those of a language model: the token of input_ids that follows, where "
+             "attention_mask, if there is one, is not 0; transformers has them unshifted" },
+    { .name = "tokenizer",
+      .type = CSE_SETTING_PATH,
+      .default_value = "null",
+      .doc =
+          "a tokenizer.json, or a folder with it or with vocab.json and merges.txt, for a column "
+          "of texts; null: columns of numbers are read" },
+    { .name = "text",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "text",
+      .doc = "with a tokenizer: the column of texts" },
+    CSE_END_OF_TEXT_SETTING,
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+/* ---- files ---- */
+
+static cse_status add_file(arrow *self, const char *path)
+{
+    int file;
+    CSE_TRY(cse_file_pool_add(self->pool, path, &file));
+    CSE_GROW(self->tables, file, self->capacity);
+    self->tables[file] = (table){ .first = self->samples };
+    self->count = file + 1;
+    CSE_TRY(cse_arrow_open(self->pool, file, &self->tables[file].file));
+    self->samples += self->tables[file].file.rows;
+    return CSE_OK;
+}
+
+/* The names in state.json; *state is NULL where a folder has none. */
+static cse_status read_state(const char *path, json_t **state)
+{
+    size_t got = 0;
+    unsigned char *bytes = NULL;
+    cse_byte_source *source = NULL;
+    *state = NULL;
+    if (!cse_byte_source_exists(path))
+        return CSE_OK;
+    CSE_TRY(cse_byte_source_open(path, &source));
+    cse_status status = cse_byte_source_take(source, MOST_STATE, &bytes, &got);
+    cse_byte_source_close(&source);
+    if (status == CSE_OK)
+        *state = json_loadb((const char *)bytes, got, 0, NULL);
+    free(bytes);
+    if (status == CSE_OK && *state == NULL)
+        status = cse_fail(CSE_DATA, "%s: it is no JSON of at most 1 MiB", path);
+    return status;
+}
+
+static cse_status add_named(arrow *self, const char *folder, const json_t *state)
+{
+    size_t i;
+    const json_t *entry, *list = json_object_get(state, "_data_files");
+    if (!json_is_array(list))
+        return cse_fail(CSE_DATA, "%s/state.json: it has no list _data_files", folder);
+    json_array_foreach(list, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "filename"));
+        if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL)
+            return cse_fail(CSE_DATA, "%s/state.json: entry %zu of _data_files names no file",
+                            folder, i);
+        CSE_TRY(add_file(self, cse_arena_printf(self->arena, "%s/%s", folder, name)));
+    }
+    return CSE_OK;
+}
+
+static cse_status add_path(arrow *self, const char *path)
+{
+    struct stat info;
+    json_t *state = NULL;
+    cse_file_list list = { 0 };
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
+        return add_file(self, path);
+    cse_status status = read_state(cse_arena_printf(self->arena, "%s/state.json", path), &state);
+    if (state != NULL) {
+        status = add_named(self, path, state);
+        json_decref(state);
+        return status;
+    }
+    if (status == CSE_OK)
+        status = cse_file_list_read(&list, path, ".arrow");
+    if (status == CSE_OK && list.count == 0)
+        status =
+            cse_fail(CSE_NO_INPUT,
+                     "%s: no file ends in .arrow: give the folder of one split of a dataset", path);
+    for (int i = 0; i < list.count && status == CSE_OK; i++)
+        status = add_file(self, cse_arena_printf(self->arena, "%s/%s", path, list.names[i]));
+    cse_file_list_clear(&list);
+    return status;
+}
+
+/* ---- columns ---- */
+
+static cse_status no_column(const arrow *self, const char *name)
+{
+    const cse_arrow_file *file = &self->tables[0].file;
+    const char *names = "";
+    for (int i = 0; i < file->column_count; i++)
+        names = cse_arena_printf(self->arena, "%s%s%.100s", names, i > 0 ? ", " : "",
+                                 file->columns[i].name);
+    return cse_fail(CSE_DATA, "%s: there is no column %s that is read; its columns are: %.1000s",
+                    cse_file_pool_path_view(self->pool, 0), name, names);
+}
+
+static cse_status add_column(arrow *self, const char *stream, const char *name)
+{
+    const cse_arrow_file *file = &self->tables[0].file;
+    const int at = cse_arrow_find(file, name);
+    if (at < 0 ||
+        (file->columns[at].kind != CSE_ARROW_NUMBERS && file->columns[at].kind != CSE_ARROW_LIST))
+        return no_column(self, name);
+    if (self->column_count == CSE_MAX_STREAMS)
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s has more than %d columns of numbers: name "
+                        "those that are used with columns",
+                        cse_file_pool_path_view(self->pool, 0), CSE_MAX_STREAMS);
+    self->columns[self->column_count++] =
+        (arrow_column){ .stream = cse_arena_string(self->arena, stream),
+                        .column = cse_arena_string(self->arena, name),
+                        .dtype =
+                            file->columns[at].type == CSE_ARROW_FLOAT ? CSE_FLOAT32 : CSE_INT32,
+                        .is_list = file->columns[at].kind == CSE_ARROW_LIST };
+    return CSE_OK;
+}
+
+static cse_status add_named_columns(arrow *self, const cse_settings *settings)
+{
+    cse_yaml_node *map = cse_yaml_find(settings->node, "columns");
+    map->read = true;
+    for (int i = 0; i < map->count; i++) {
+        if (map->children[i]->kind != CSE_YAML_SCALAR || map->children[i]->text == NULL)
+            return cse_fail(CSE_CONFIG, "data loader: %s: columns: %s: accepted is a column's name",
+                            cse_settings_origin(settings, "columns"), map->keys[i].text);
+        map->children[i]->read = true;
+        CSE_TRY(add_column(self, map->keys[i].text, map->children[i]->text));
+    }
+    return CSE_OK;
+}
+
+static cse_status add_all_columns(arrow *self)
+{
+    const cse_arrow_file *file = &self->tables[0].file;
+    const bool has_labels = cse_arrow_find(file, "labels") >= 0;
+    for (int i = 0; i < file->column_count; i++) {
+        const cse_arrow_column *column = &file->columns[i];
+        const bool is_label = strcmp(column->name, "label") == 0 && !has_labels;
+        if (column->kind == CSE_ARROW_NUMBERS || column->kind == CSE_ARROW_LIST)
+            CSE_TRY(add_column(self, is_label ? "labels" : column->name, column->name));
+    }
+    return self->column_count > 0 ? CSE_OK : no_column(self, "of numbers");
+}
+
+static int find_stream(const arrow *self, const char *stream)
+{
+    for (int i = 0; i < self->column_count; i++)
+        if (strcmp(self->columns[i].stream, stream) == 0)
+            return i;
+    return -1;
+}
+
+/* Labels made of input_ids take the place of those of a column. */
+static cse_status add_next_token(arrow *self, const cse_settings *settings)
+{
+    const int ids = find_stream(self, "input_ids"), labels = find_stream(self, "labels");
+    if (ids < 0 || (labels < 0 && self->column_count == CSE_MAX_STREAMS))
+        return cse_fail(
+            CSE_CONFIG,
+            "data loader: %s: next_token needs a stream input_ids, and place for labels",
+            cse_settings_origin(settings, "next_token"));
+    arrow_column *made = &self->columns[labels < 0 ? self->column_count++ : labels];
+    *made = self->columns[ids];
+    made->stream = "labels";
+    self->next_token = labels < 0 ? self->column_count - 1 : labels;
+    self->mask = find_stream(self, "attention_mask");
+    return CSE_OK;
+}
+
+/* The same columns in all files, of one shape. */
+static cse_status find_columns(arrow *self, int number)
+{
+    table *t = &self->tables[number];
+    const char *path = cse_file_pool_path_view(self->pool, number);
+    for (int i = 0; i < self->column_count; i++) {
+        const arrow_column *column = &self->columns[i];
+        t->at[i] = cse_arrow_find(&t->file, column->column);
+        if (t->at[i] < 0)
+            return cse_fail(CSE_DATA, "%s: it has no column %s, as the first file has", path,
+                            column->column);
+        const cse_arrow_column *here = &t->file.columns[t->at[i]];
+        const cse_arrow_column *there = &self->tables[0].file.columns[self->tables[0].at[i]];
+        if (here->kind != there->kind || !cse_shape_equal(here->shape, there->shape) ||
+            (here->type == CSE_ARROW_FLOAT) != (there->type == CSE_ARROW_FLOAT))
+            return cse_fail(CSE_DATA, "%s: column %s is of another type than in the first file",
+                            path, column->column);
+    }
+    return CSE_OK;
+}
+
+static int32_t filling_of(const char *stream, int32_t pad_id)
+{
+    return strcmp(stream, "labels") == 0           ? CSE_IGNORED_LABEL
+           : strcmp(stream, "attention_mask") == 0 ? 0
+                                                   : pad_id;
+}
+
+static cse_status describe(cse_input *input, int32_t pad_id)
+{
+    arrow *self = input->self;
+    int first = 0;
+    while (self->tables[first].file.rows == 0)
+        first++;
+    const table *t = &self->tables[first];
+    for (int i = 0; i < self->column_count; i++) {
+        arrow_column *column = &self->columns[i];
+        cse_shape shape = t->file.columns[t->at[i]].shape;
+        if (column->is_list) {
+            shape = cse_shape_of(self->time);
+            if (self->time == 0)
+                CSE_TRY(
+                    cse_arrow_length(&t->file, (cse_arrow_cell){ t->at[i], 0 }, &shape.dims[0]));
+            if (shape.dims[0] < 1)
+                return cse_fail(CSE_DATA,
+                                "%s: row 0, column %s: the list is empty; set "
+                                "sequence_length",
+                                cse_file_pool_path_view(self->pool, first), column->column);
+        }
+        column->elements = cse_shape_elements(shape);
+        column->filling = filling_of(column->stream, pad_id);
+        input->streams[input->stream_count++] =
+            (cse_stream){ .name = column->stream, .shape = shape, .dtype = column->dtype };
+    }
+    return CSE_OK;
+}
+
+/* ---- a row ---- */
+
+static int find(const arrow *self, int64_t sample, int64_t *row)
+{
+    int low = 0, high = self->count;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (self->tables[middle].first <= sample)
+            low = middle;
+        else
+            high = middle;
+    }
+    *row = sample - self->tables[low].first;
+    return low;
+}
+
+static cse_status take_column(arrow *self, const table *t, int64_t row, int i)
+{
+    const arrow_column *column = &self->columns[i];
+    int32_t *to = (int32_t *)self->outputs[i] + self->place * column->elements;
+    const cse_arrow_cell cell = { t->at[i], row };
+    int64_t length;
+    CSE_TRY(cse_arrow_length(&t->file, cell, &length));
+    if (length != column->elements && self->time == 0)
+        return cse_fail(CSE_DATA,
+                        "column %s: the list has %" PRId64
+                        " numbers, that of the first row %" PRId64 "; set sequence_length",
+                        column->column, length, column->elements);
+    const int64_t taken = length < column->elements ? length : column->elements;
+    CSE_TRY(cse_arrow_read(&t->file, cell, taken, column->dtype, to));
+    for (int64_t k = taken; k < column->elements; k++) {
+        const float filling = (float)column->filling;
+        memcpy(to + k,
+               column->dtype == CSE_FLOAT32 ? (const void *)&filling
+                                            : (const void *)&column->filling,
+               4);
+    }
+    if (i == self->next_token) {
+        memmove(to, to + 1, (size_t)(column->elements - 1) * sizeof *to);
+        for (int64_t k = taken > 0 ? taken - 1 : 0; k < column->elements; k++)
+            to[k] = CSE_IGNORED_LABEL;
+    }
+    return CSE_OK;
+}
+
+/* No label where the token that follows is padding. */
+static void mask_labels(const arrow *self)
+{
+    const int64_t time = self->columns[self->next_token].elements;
+    int32_t *labels = (int32_t *)self->outputs[self->next_token] + self->place * time;
+    if (self->mask < 0 || self->columns[self->mask].elements != time ||
+        self->columns[self->mask].dtype != CSE_INT32)
+        return;
+    const int32_t *mask = (const int32_t *)self->outputs[self->mask] + self->place * time;
+    for (int64_t t = 0; t + 1 < time; t++)
+        if (mask[t + 1] == 0)
+            labels[t] = CSE_IGNORED_LABEL;
+}
+
+static cse_status take_text(arrow *self, const table *t, int64_t row)
+{
+    const cse_arrow_cell cell = { t->at[0], row };
+    int64_t bytes;
+    CSE_TRY(cse_arrow_length(&t->file, cell, &bytes));
+    if (bytes > MOST_TEXT)
+        return cse_fail(CSE_DATA, "the text has more than 256 MiB");
+    self->text = cse_realloc(self->text, (size_t)bytes + 1);
+    CSE_TRY(cse_arrow_read_text(&t->file, cell, bytes, self->text));
+    self->texts.ids.count = 0;
+    CSE_TRY(cse_text_tokens_add(&self->texts, self->text, (size_t)bytes));
+    cse_text_tokens_put(&self->texts, 0, self->outputs, self->place);
+    return CSE_OK;
+}
+
+static cse_status read_row(void *argument, int64_t index)
+{
+    int64_t row;
+    arrow *self = argument;
+    const int file = find(self, index, &row);
+    const table *t = &self->tables[file];
+    cse_status status = CSE_OK;
+    if (self->texts.tokenizer != NULL)
+        status = take_text(self, t, row);
+    for (int i = 0; i < self->column_count && status == CSE_OK && self->texts.tokenizer == NULL;
+         i++)
+        status = take_column(self, t, row, i);
+    if (status == CSE_OK && self->next_token >= 0)
+        mask_labels(self);
+    return status == CSE_OK ? CSE_OK
+                            : cse_fail_within(status, "%s: row %" PRId64 ": ",
+                                              cse_file_pool_path_view(self->pool, file), row);
+}
+
+/* ---- the input function ---- */
+
+static void arrow_close(cse_input *input)
+{
+    arrow *self = input->self;
+    for (int i = 0; i < self->count; i++)
+        cse_arrow_clear(&self->tables[i].file);
+    cse_text_tokens_clear(&self->texts);
+    cse_file_pool_destroy(&self->pool);
+    cse_arena_destroy(&self->arena);
+    free(self->tables);
+    free(self->text);
+    free(self);
+    input->self = NULL;
+}
+
+/* Of all files; only the text's column is used. */
+static cse_status open_texts(arrow *self, const cse_settings *settings)
+{
+    const char *name = cse_settings_text(settings, "text");
+    if (!cse_settings_has(settings, "sequence_length"))
+        return cse_fail(CSE_CONFIG, "data loader: %s: a tokenizer needs sequence_length",
+                        cse_settings_origin(settings, "tokenizer"));
+    CSE_TRY(cse_text_tokens_open(&self->texts, settings));
+    for (int i = 0; i < self->count; i++) {
+        table *t = &self->tables[i];
+        t->at[0] = cse_arrow_find(&t->file, name);
+        if (t->at[0] < 0 || t->file.columns[t->at[0]].kind != CSE_ARROW_TEXT)
+            return cse_fail(CSE_DATA, "%s: there is no column of texts \"%s\"",
+                            cse_file_pool_path_view(self->pool, i), name);
+    }
+    return CSE_OK;
+}
+
+static cse_status open_columns(arrow *self, const cse_settings *settings)
+{
+    const cse_yaml_node *map = cse_yaml_find(settings->node, "columns");
+    if (cse_settings_has(settings, "columns") && map != NULL && map->kind != CSE_YAML_MAPPING)
+        return cse_fail(CSE_CONFIG, "data loader: %s: columns: accepted is {stream: column}",
+                        cse_settings_origin(settings, "columns"));
+    CSE_TRY(cse_settings_has(settings, "columns") ? add_named_columns(self, settings)
+                                                  : add_all_columns(self));
+    if (cse_settings_bool(settings, "next_token"))
+        CSE_TRY(add_next_token(self, settings));
+    for (int i = 0; i < self->count; i++)
+        CSE_TRY(find_columns(self, i));
+    return CSE_OK;
+}
+
+static cse_status open_all(cse_input *input, const cse_settings *settings)
+{
+    arrow *self = input->self;
+    for (int i = 0; i < cse_settings_count(settings, "path"); i++)
+        CSE_TRY(add_path(self, cse_settings_text_at(settings, "path", i)));
+    if (self->samples == 0)
+        return cse_fail(CSE_DATA, "%s: it has no row", cse_settings_text_at(settings, "path", 0));
+    if (cse_settings_has(settings, "tokenizer")) {
+        CSE_TRY(open_texts(self, settings));
+        cse_describe_tokens(input, self->texts.time, true);
+        return CSE_OK;
+    }
+    CSE_TRY(open_columns(self, settings));
+    return describe(input, (int32_t)cse_settings_integer(settings, "pad_id"));
+}
+
+static cse_status arrow_open(cse_input *input, const cse_settings *settings)
+{
+    arrow *self = input->self = cse_calloc(1, sizeof *self);
+    self->arena = cse_arena_new();
+    self->pool = cse_file_pool_new(NULL, NULL);
+    self->next_token = self->mask = -1;
+    self->time = cse_settings_has(settings, "sequence_length")
+                     ? cse_settings_integer(settings, "sequence_length")
+                     : 0;
+    cse_bad_records_read(settings, &self->bad);
+    cse_status status = open_all(input, settings);
+    if (status != CSE_OK) {
+        arrow_close(input);
+        return status;
+    }
+    input->sample_count = self->samples;
+    snprintf(input->source, sizeof input->source, "%s", cse_file_pool_path_view(self->pool, 0));
+    return CSE_OK;
+}
+
+static cse_status arrow_read(cse_input *input, const int64_t *indices, int64_t count,
+                             void *const outputs[])
+{
+    arrow *self = input->self;
+    self->outputs = outputs;
+    for (self->place = 0; self->place < count; self->place++)
+        CSE_TRY(
+            cse_read_good_record(&self->bad, indices[self->place], self->samples, read_row, self));
+    return CSE_OK;
+}
+
+static void arrow_locate(const cse_input *input, const cse_element_place *place, char *text,
+                         size_t size)
+{
+    int64_t row;
+    const arrow *self = input->self;
+    const int file = find(self, place->sample, &row);
+    snprintf(text, size, "%s: row %" PRId64 ", element %" PRId64,
+             cse_file_pool_path_view(self->pool, file), row, place->element);
+}
+
+/* A vocabulary of three letters, and what they are merged to. */
+#define TOKENIZER                                                                               \
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \"ab\": 3}, "    \
+    "\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 4, \"content\": \"<|endoftext|>\"}], " \
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}}"
+#define FILE_OF(title, form)                                      \
+    {                                                             \
+        .name = (title), .text = (form), .size = sizeof(form) - 1 \
+    }
+
+static const cse_input_sample samples[] = {
+    { .settings = "path: [$folder/b.arrow, $folder/a.arrow], columns: {input_ids: tokens, x: "
+                  "grid, y: small, labels: label, z: flag}",
+      .source = "pyarrow (tests/reference/arrow.py)",
+      .files = { FILE_OF("b.arrow", stream_form), FILE_OF("a.arrow", file_form) },
+      .sample_count = 24,
+      .value_count = 10,
+      .values = { { 0, 0, 0, 0 },
+                  { 0, 11, 3, 113 },
+                  { 0, 17, 2, 52 },
+                  { 1, 7, 5, 4.25 },
+                  { 1, 23, 0, 2.75 },
+                  { 2, 9, 0, -9 },
+                  { 3, 5, 0, 2 },
+                  { 3, 22, 0, 1 },
+                  { 4, 3, 0, 1 },
+                  { 4, 16, 0, 0 } } },
+    { .settings = "path: $folder, columns: {input_ids: ragged, attention_mask: seen}, "
+                  "sequence_length: 4, pad_id: 7, next_token: true",
+      .source = "pyarrow (tests/reference/arrow.py)",
+      .files = { FILE_OF("a.arrow", stream_form) },
+      .sample_count = 12,
+      .value_count = 12,
+      .values = { { 0, 0, 0, 7 },
+                  { 0, 2, 1, 201 },
+                  { 0, 2, 2, 7 },
+                  { 0, 11, 3, 1103 },
+                  { 1, 2, 1, 1 },
+                  { 1, 2, 2, 0 },
+                  { 2, 0, 0, -100 },
+                  { 2, 2, 0, 201 },
+                  { 2, 2, 1, -100 },
+                  { 2, 4, 2, 403 },
+                  { 2, 5, 2, -100 },
+                  { 2, 5, 3, -100 } } },
+    { .settings = "path: $folder, tokenizer: $folder/tokenizer.json, sequence_length: 3",
+      .source = "by hand",
+      .files = { FILE_OF("a.arrow", stream_form), { .name = "tokenizer.json", .text = TOKENIZER } },
+      .sample_count = 12,
+      .value_count = 6,
+      .values = { { CSE_INPUT_IDS_STREAM, 0, 0, 3 },
+                  { CSE_INPUT_IDS_STREAM, 0, 1, 4 },
+                  { CSE_MASK_STREAM, 0, 0, 1 },
+                  { CSE_MASK_STREAM, 0, 1, 0 },
+                  { CSE_INPUT_IDS_STREAM, 4, 1, 2 },
+                  { CSE_LABELS_STREAM, 4, 0, 2 } } },
+    { .settings = "path: $folder, on_bad_record: skip",
+      .source = "pyarrow (tests/reference/arrow.py)",
+      .files = { FILE_OF("a.arrow", nulls_form) },
+      .sample_count = 12,
+      .value_count = 8,
+      .values = { { 0, 1, 0, 1 },
+                  { 0, 2, 0, 4 },
+                  { 0, 3, 0, 4 },
+                  { 1, 5, 0, 6 },
+                  { 1, 6, 1, 1 },
+                  { 2, 7, 0, 8 },
+                  { 3, 2, 0, 4 },
+                  { 3, 11, 0, 11 } } },
+    { .settings = "path: $folder/data, columns: {x: small}",
+      .source = "pyarrow (tests/reference/arrow.py)",
+      .files = { FILE_OF("data/one.bin", stream_form),
+                 { .name = "data/state.json",
+                   .text = "{\"_data_files\": [{\"filename\": \"one.bin\"}]}" } },
+      .sample_count = 12,
+      .value_count = 1,
+      .values = { { 0, 9, 0, -9 } } },
+    { .settings = "path: $folder/data, columns: {x: small}",
+      .refusal = "entry 0 of _data_files names no file",
+      .files = { { .name = "data/state.json",
+                   .text = "{\"_data_files\": [{\"filename\": \"../one.bin\"}]}" } } },
+    { .settings = "path: $folder, columns: {x: word}",
+      .refusal = "its columns are: tokens, grid, small, label, flag, ragged, seen, text, word",
+      .files = { FILE_OF("a.arrow", stream_form) } },
+    { .settings = "path: $folder, columns: {x: ragged}",
+      .refusal = "the list is empty; set sequence_length",
+      .files = { FILE_OF("a.arrow", stream_form) } },
+    { .settings = "path: $folder, columns: [tokens]",
+      .refusal = "accepted is {stream: column}",
+      .files = { FILE_OF("a.arrow", stream_form) } },
+    { .settings = "path: $folder, columns: {x: small}, next_token: true",
+      .refusal = "next_token needs a stream input_ids",
+      .files = { FILE_OF("a.arrow", stream_form) } },
+    { .settings = "path: $folder",
+      .refusal = "it is no stream of Arrow",
+      .files = { { .name = "a.arrow", .text = "no table at all" } } },
+    { .settings = "path: $folder", .refusal = "no file ends in .arrow" },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_arrow = {
+    .name = "arrow",
+    .summary = "tables of Apache Arrow, as the library datasets of Hugging Face saves them",
+    .settings = settings_table,
+    .open = arrow_open,
+    .read = arrow_read,
+    .locate = arrow_locate,
+    .close = arrow_close,
+    .samples = samples,
+};

@@ -63,6 +63,7 @@ struct cse_host_group {
     int64_t differs_since_ns; /* a record; 0: none does */
     /* Reports of other hosts, and the own one that the leader is to get; NULL: none. */
     char *reports[CSE_MAX_HOSTS], *report;
+    bool left_out; /* a report was too long, and the log has said so */
     int64_t reports_ns[CSE_MAX_HOSTS];
 };
 typedef struct cse_host_group group;
@@ -423,9 +424,18 @@ char *cse_host_group_reported(cse_host_group *g, int host, int64_t *age_ns)
 
 void cse_host_group_report(cse_host_group *g, const char *json)
 {
-    if (strlen(json) > CSE_HOST_REPORT_BYTES)
-        return;
+    const size_t bytes = strlen(json);
     lock(g);
+    if (bytes > CSE_HOST_REPORT_BYTES) {
+        if (!g->left_out)
+            cse_log_line(CSE_LOG_WARNING,
+                         "the report of this host's processes has %zu bytes, more than %d: the "
+                         "topology shows an older one, or none",
+                         bytes, CSE_HOST_REPORT_BYTES);
+        g->left_out = true;
+        unlock(g);
+        return;
+    }
     free(g->report);
     g->report = strdup(json);
     unlock(g);

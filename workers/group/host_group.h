@@ -78,7 +78,7 @@ bool cse_host_group_lacks_leader(cse_host_group *group, bool *is_next);
 void cse_host_group_stand_alone(cse_host_group *group);
 bool cse_host_group_stands_alone(const cse_host_group *group);
 /* The leader gets the newest report of this host (topology.h), when it is connected. Longer ones
- * than CSE_HOST_REPORT_BYTES are left out. */
+ * than CSE_HOST_REPORT_BYTES are left out, of which the log tells once. */
 enum { CSE_HOST_REPORT_BYTES = 256 << 10 };
 void cse_host_group_report(cse_host_group *group, const char *json);
 /* Tells the leader why this host cannot go on. */

@@ -1,0 +1,3 @@
+from cstorch.optim.scheduler import Scheduler
+
+class WeightDecayScheduler(Scheduler): ...

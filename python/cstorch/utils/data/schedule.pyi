@@ -1,0 +1,19 @@
+import builtins
+from dataclasses import dataclass
+
+@dataclass
+class Schedule:
+    intervals: list[Schedule.Range]
+    @dataclass
+    class Range:
+        start: int = 0
+        end: int | None = None
+        step: int = 1
+        include_last: bool = False
+        def range(self) -> builtins.range: ...
+        def __len__(self) -> int: ...
+        def match(self, step: int) -> bool: ...
+        def next_immediate_step(self, step: int) -> int: ...
+
+    def match(self, step: int) -> bool: ...
+    def interval(self) -> int: ...

@@ -3,7 +3,12 @@
  *     bench_inputs SECONDS WORKERS 'settings of a data loader, as in a configuration'
  *
  * Each worker is a process that reads its share of the microbatches of the steps in turn, as input
- * workers do. Prints one line of JSON. Without arguments: made-up samples. */
+ * workers do. Prints one line of JSON. Without arguments: made-up samples.
+ *
+ *     bench_inputs samples COUNT 'settings'
+ *
+ * prints the first samples of the data, for a comparison of values: a line of JSON with name, type
+ * and elements of a sample of each stream, then the bytes, stream after stream. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +19,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/types/shape.h"
 
 typedef struct rate {
     int64_t samples, bytes;
@@ -56,6 +62,39 @@ static int work(const cse_settings *settings, double seconds, const int share[2]
     return write(to, &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1;
 }
 
+static void print_samples(const cse_input *input, int64_t count, void *const outputs[])
+{
+    printf("[");
+    for (int s = 0; s < input->stream_count; s++)
+        printf("%s{\"name\": \"%s\", \"dtype\": \"%s\", \"elements\": %lld}", s > 0 ? ", " : "",
+               input->streams[s].name, cse_dtype_name(input->streams[s].dtype),
+               (long long)cse_shape_elements(input->streams[s].shape));
+    printf("]\n");
+    for (int s = 0; s < input->stream_count; s++)
+        fwrite(outputs[s], cse_dtype_size(input->streams[s].dtype),
+               (size_t)(count * cse_shape_elements(input->streams[s].shape)), stdout);
+}
+
+static cse_status show_samples(const cse_settings *settings, int64_t count)
+{
+    cse_dataloader *loader = NULL;
+    void *outputs[CSE_MAX_STREAMS] = { NULL };
+    CSE_TRY(cse_dataloader_open(settings, 1, &loader));
+    const cse_input *input = cse_dataloader_input_view(loader);
+    for (int s = 0; s < input->stream_count; s++)
+        outputs[s] = cse_calloc((size_t)(count * cse_shape_elements(input->streams[s].shape)),
+                                cse_dtype_size(input->streams[s].dtype));
+    cse_status status = count <= input->sample_count
+                            ? cse_dataloader_read_samples(loader, 0, count, outputs)
+                            : cse_fail(CSE_USAGE, "there are no %lld samples", (long long)count);
+    if (status == CSE_OK)
+        print_samples(input, count, outputs);
+    for (int s = 0; s < input->stream_count; s++)
+        free(outputs[s]);
+    cse_dataloader_close(&loader);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? atof(argv[1]) : 1;
@@ -72,6 +111,8 @@ int main(int argc, char **argv)
     if (cse_yaml_parse(arena, "arguments", text, strlen(text), &tree) != CSE_OK ||
         cse_dataloader_settings_read(arena, tree, &settings) != CSE_OK || pipe(results) != 0)
         return failed();
+    if (argc > 1 && strcmp(argv[1], "samples") == 0)
+        return show_samples(settings, workers) == CSE_OK ? 0 : failed();
     for (int w = 0; w < workers; w++)
         if (fork() == 0)
             _exit(work(settings, seconds, (const int[]){ w, workers }, results[1]));

@@ -5,10 +5,11 @@
 
 Fashion-MNIST of Debian's dataset-fashion-mnist is written out as a folder for each class, 60,000
 pictures to train and 10,000 to test. configs/NAME_fashion_mnist.yaml is trained as it stands but
-for its data loaders, which read the folders by image_folder. One line of JSON for each: the accuracy
-on the test pictures, and the seconds from the start of the command to its end, with compilation and
-validation. --epochs takes fewer epochs than the configuration (a whole schedule is not gone through
-then). Needs numpy and pillow; ends with 77 where one or the data set is missing.
+for its data loaders, which read the folders by image_folder. One line of JSON for each: the
+accuracy on the test pictures, and the seconds from the start of the command to its end, with
+compilation and validation. --epochs takes fewer epochs than the configuration (a whole schedule is
+not gone through then). Needs numpy, torch, pillow and safetensors; ends with 77 where one or the
+data set is missing.
 """
 
 import argparse

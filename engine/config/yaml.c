@@ -17,9 +17,11 @@
 #include "engine/base/beneath.h"
 #include "engine/base/confinement.h"
 #include "engine/base/nesting.h"
+#include "engine/config/yaml_bare_items.h"
 
-/* Each bracket that may be open takes memory of the parser before it tells of the first one. */
-enum { MAX_OPEN = 16384 };
+/* Each bracket that may be open takes memory of the parser before it tells of the first one. With
+ * bare items a text is parsed again for each of them, but no more than so many bytes in all. */
+enum { MAX_OPEN = 16384, MAX_PARSED_AGAIN = 16 << 20 };
 
 typedef struct anchor {
     const char *name;
@@ -34,6 +36,7 @@ typedef struct reader {
     anchor *anchors;
     int anchor_count, anchor_capacity;
     int node_count;
+    bool refused; /* by libfyaml, not by a rule of ours */
 } reader;
 
 static cse_place place_of(const reader *r, struct fy_event *event)
@@ -58,6 +61,7 @@ static cse_status fail_with_diagnostics(reader *r)
     void *iterator = NULL;
     struct fy_diag_error *error = fy_diag_errors_iterate(r->diagnostics, &iterator);
     cse_place place = { r->source, 1, 1 };
+    r->refused = true;
     if (error == NULL)
         return fail_at(place, "this is not YAML; check brackets, quotes and indentation");
     if (error->line > 0) {
@@ -301,6 +305,31 @@ static cse_status parse_checked(reader *r, const char *text, size_t size, cse_ya
     return status;
 }
 
+/* Again and again, while it is a bare item that was refused. */
+static cse_status parse_bare_items(reader *r, const char *text, size_t size, cse_yaml_node **root)
+{
+    cse_text now = { 0 }, next = { 0 };
+    int line = 0;
+    size_t parsed = 0;
+    cse_status status = parse_checked(r, text, size, root);
+    while (status != CSE_OK && r->refused && cse_error_last()->place.line > line &&
+           parsed < MAX_PARSED_AGAIN) {
+        line = cse_error_last()->place.line;
+        if (!cse_yaml_fill_bare_item(now.size > 0 ? now.data : text, now.size > 0 ? now.size : size,
+                                     line, &next))
+            break;
+        cse_text_clear(&now);
+        now = next;
+        next = (cse_text){ 0 };
+        parsed += now.size;
+        *root = NULL;
+        *r = (reader){ .arena = r->arena, .source = r->source };
+        status = parse_checked(r, now.data, now.size, root);
+    }
+    cse_text_clear(&now);
+    return status;
+}
+
 cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text, size_t size,
                           cse_yaml_node **root)
 {
@@ -317,7 +346,7 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
         (*root)->text = "";
         return CSE_OK;
     }
-    return parse_checked(&r, text, size, root);
+    return parse_bare_items(&r, text, size, root);
 }
 
 static cse_status read_file(const char *path, cse_text *content)

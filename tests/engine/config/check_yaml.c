@@ -141,6 +141,58 @@ static const char *const not_encoded[] = {
     "{\"version\":1,\"root\":{\"text\":\"a\"}} x",
 };
 
+/* A dash alone is a null, however the list is indented; the trees are those of PyYAML. */
+START_TEST(bare_items_are_null)
+{
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
+        { "a:\n- 1\n-\nb: 2\n", "{a: [1, null], b: 2}" },
+        { "a:\n  - 1\n  -\nb: 2\n", "{a: [1, null], b: 2}" },
+        { "a:\n-\n- 2\nb: 2\n", "{a: [null, 2], b: 2}" },
+        { "a:\n-\n", "{a: [null]}" },
+        { "a:\n-", "{a: [null]}" },
+        { "a:\n-\n-\n- \n", "{a: [null, null, null]}" },
+        { "a:\n- # why\n\n  # more\n\nb: 2\n", "{a: [null], b: 2}" },
+        { "a:\r\n- 1\r\n-\r\nb: 2\r\n", "{a: [1, null], b: 2}" },
+        { "a:\n  c:\n  - 1\n  -\n  d: 3\nb: 2\n", "{a: {c: [1, null], d: 3}, b: 2}" },
+        { "k:\n- a:\n  -\n  c: 1\n- b: 2\n", "{k: [{a: [null], c: 1}, {b: 2}]}" },
+        { "a:\n- x:\n-\nb: 2\n", "{a: [{x: null}, null], b: 2}" },
+        { "a:\n- - 1\n  -\n-\nb: 2\n", "{a: [[1, null], null], b: 2}" },
+        { "a:\n- |\n  -\n  x\n-\nb: 2\n", "{a: [\"-\\nx\\n\", null], b: 2}" },
+        { "a:\n- -1\n- --\nb: 2\n", "{a: [-1, --], b: 2}" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cse_text printed = { 0 };
+        cse_yaml_node *root = NULL;
+        cse_arena *arena = cse_arena_new();
+        ck_assert_msg(cse_yaml_parse(arena, "x.yaml", rows[i].text, strlen(rows[i].text), &root) ==
+                          CSE_OK,
+                      "%s: %s", rows[i].text, cse_error_message());
+        cse_yaml_print(root, &printed);
+        ck_assert_str_eq(printed.data, rows[i].printed);
+        cse_text_clear(&printed);
+        cse_arena_destroy(&arena);
+    }
+}
+END_TEST
+
+/* An error elsewhere stays what it is, and texts of many bare items are bounded. */
+START_TEST(bare_items_hide_no_error)
+{
+    static const char *const texts[] = { "a:\n-\n- ]\n", "a: \"\n-\nb: 2\n", "a:\n-\n  b: [\n",
+                                         "-\na: 1\n", "a:\n-\nb: 2\n c: 3\n" };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        ck_assert_int_eq(parse(texts[i], strlen(texts[i])), CSE_CONFIG);
+    cse_text many = { 0 };
+    cse_text_add(&many, "a:\n");
+    for (int i = 0; i < 20000; i++)
+        cse_text_add(&many, "-\n");
+    (void)parse(many.data, many.size);
+    cse_text_clear(&many);
+}
+END_TEST
+
 START_TEST(what_is_not_encoded_is_refused)
 {
     cse_arena *arena = cse_arena_new();
@@ -210,6 +262,8 @@ int main(void)
     tcase_add_test(cases, mutations_of_a_real_text_are_survived);
     tcase_add_loop_test(cases, what_is_not_encoded_is_refused, 0,
                         sizeof not_encoded / sizeof not_encoded[0]);
+    tcase_add_test(cases, bare_items_are_null);
+    tcase_add_test(cases, bare_items_hide_no_error);
     tcase_add_test(cases, encoded_trees_are_bounded);
     tcase_add_test(cases, mutations_of_an_encoded_tree_are_survived);
     suite_add_tcase(suite, cases);

@@ -1,6 +1,7 @@
 /* A hash of what a graph computes, the same on every machine and for every run. Every part is
  * written as numbers of a length that they tell themselves, so that no two graphs give the same
- * bytes. */
+ * bytes. How states begin is no part of it: a step is the same function of them, whether an
+ * initializer, a checkpoint or a program gave their first values. */
 #include <sodium.h>
 #include <string.h>
 
@@ -54,9 +55,6 @@ static void add_tables(const cse_graph *graph, cse_text *text)
         cse_pack_text(text, state->name);
         cse_pack_count(text, state->dtype);
         cse_pack_number(text, cse_shape_elements(state->shape));
-        cse_pack_count(text, state->initializer.kind);
-        cse_pack_double(text, state->initializer.a);
-        cse_pack_double(text, state->initializer.b);
         cse_pack_number(text, state->next ? state->next->scratch : -1);
     }
     cse_pack_number(text, graph->input_count);

@@ -315,7 +315,7 @@ void cse_graph_to_json(const cse_graph *graph, cse_text *out);
 cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph);
 
 /* 128-bit hash (32 hexadecimal digits) of what the graph computes: structure, attributes, states,
- * inputs, batch split; not source locations. */
+ * inputs, batch split; not source locations, nor the states' first values. */
 void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
 
 /* Values a group reads that other groups (or the engine) provide, in the order of their first use.

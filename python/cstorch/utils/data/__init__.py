@@ -120,7 +120,7 @@ class DataLoader:
             "streams": [
                 " ".join(
                     [
-                        str(index),
+                        source.form.streams[index],
                         "float32" if leaf.dtype.is_floating_point else "int32",
                         *map(str, leaf.shape),
                     ]
@@ -156,7 +156,7 @@ class DataLoader:
             if not isinstance(leaf, BatchForm.Leaf):
                 leaves.append(leaf)
                 continue
-            handle = lib.cse_step_input(step, str(index).encode())
+            handle = lib.cse_step_input(step, form.streams[index].encode())
             made = calls.wrap(handle)
             if made.shape[0] != size:
                 raise messages.TraceError(

@@ -3,12 +3,14 @@
 import collections
 import dataclasses
 import random
+import re
 
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils.data import BatchSampler, IterableDataset, RandomSampler, SequentialSampler
 from torch.utils.data import DataLoader as TorchDataLoader
 
+STREAM = "[A-Za-z_][A-Za-z0-9_]{0,60}"  # a key that may be the name of an input
 UNKNOWN_BATCHES = 1 << 20  # of an iterable without a length
 
 
@@ -18,6 +20,7 @@ class BatchForm:
     Attributes:
         leaves: a Leaf for each tensor; other values as they are, constants of the step.
         names: of the leaves, as "1" or "images".
+        streams: what the engine calls them: the keys of a dictionary; the leaves' numbers of others.
         spec: of torch's pytree.
     """
 
@@ -38,6 +41,10 @@ class BatchForm:
                 self.leaves.append(self.Leaf(dtype, tuple(value.shape[1:])))
             else:
                 self.leaves.append(value)
+        by_name = len(set(self.names)) == len(self.names) and all(
+            re.fullmatch(STREAM, name) for name in self.names
+        )
+        self.streams = self.names if by_name else [str(i) for i in range(len(self.names))]
         if not any(isinstance(leaf, self.Leaf) for leaf in self.leaves):
             raise TypeError("a batch has no tensor with a batch axis")
 
@@ -140,7 +147,7 @@ class SampleSource:
                     f"sample and {list(value.shape[1:])} in samples {samples[0]} to {samples[-1]}: "
                     "samples must have one shape; pad them"
                 )
-            values.append((str(index), value))
+            values.append((self.form.streams[index], value))
         return values
 
     def _collated(self, samples, epochs):

@@ -426,18 +426,16 @@ void cse_host_group_report(cse_host_group *g, const char *json)
 {
     const size_t bytes = strlen(json);
     lock(g);
-    if (bytes > CSE_HOST_REPORT_BYTES) {
-        if (!g->left_out)
-            cse_log_line(CSE_LOG_WARNING,
-                         "the report of this host's processes has %zu bytes, more than %d: the "
-                         "topology shows an older one, or none",
-                         bytes, CSE_HOST_REPORT_BYTES);
+    if (bytes <= CSE_HOST_REPORT_BYTES) {
+        free(g->report);
+        g->report = strdup(json);
+    } else if (!g->left_out) {
         g->left_out = true;
-        unlock(g);
-        return;
+        cse_log_line(CSE_LOG_WARNING,
+                     "the report of this host's processes has %zu bytes, more than %d: the "
+                     "topology shows an older one, or none",
+                     bytes, CSE_HOST_REPORT_BYTES);
     }
-    free(g->report);
-    g->report = strdup(json);
     unlock(g);
 }
 

@@ -53,7 +53,8 @@ void cse_text_add_number(cse_text *text, int64_t number)
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size)
 {
     cse_text_reserve(text, size);
-    memcpy(text->data + text->size, bytes, size);
+    if (size > 0) /* an empty text has no bytes */
+        memcpy(text->data + text->size, bytes, size);
     text->size += size;
     text->data[text->size] = '\0';
 }

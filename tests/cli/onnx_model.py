@@ -1,14 +1,16 @@
 """Reads a model in ONNX and computes it, with the standard library alone: an independent reader of
 what csengine writes. Values are (shape, flat list); all sums are in double precision.
 
-Run: python3 onnx_model.py MODEL.onnx INPUT PREDICTIONS.npy TOLERANCE
+Run: python3 onnx_model.py MODEL.onnx INPUT PREDICTIONS.npy TOLERANCE, or with a folder of samples.
 INPUT is a text whose bytes are the tokens of samples that follow one another, an IDX file of
 pictures, or JSON with a list of rows for each input. The values must be those of the .npy file, of as many samples as that has.
 """
 
+import glob
 import itertools
 import json
 import math
+import os
 import struct
 import sys
 
@@ -87,12 +89,12 @@ def read_attribute(data):
 
 
 def read_declaration(data):
-    """The name of an input and its fixed sizes; the first of all must be the free one."""
+    """The name of an input, its type, and its sizes, None where it is the free one."""
     found = collect(data)
     tensor = collect(collect(found[2][0])[1][0])
-    sizes = [collect(one) for one in collect(tensor[2][0])[1]]
-    assert sizes[0] == {2: [b"batch"]}, sizes[0]
-    return found[1][0].decode(), [one[1][0] for one in sizes[1:]]
+    sizes = [collect(one) for one in collect(tensor[2][0]).get(1, [])]
+    assert all(2 not in one or one[2] == [b"batch"] for one in sizes), sizes
+    return found[1][0].decode(), (tensor[1][0], [one.get(1, [None])[0] for one in sizes])
 
 
 class Model:
@@ -105,12 +107,13 @@ class Model:
         graph = collect(model[7][0])
         self.tensors = dict(read_tensor(data) for data in graph.get(5, []))
         assert len(self.tensors) == len(graph.get(5, [])), "two tensors have one name"
-        self.sizes = dict(read_declaration(data) for data in graph[11])
-        self.inputs = list(self.sizes)
-        self.outputs = [collect(data)[1][0].decode() for data in graph[12]]
+        self.declared = dict(read_declaration(data) for data in graph.get(11, []))
+        self.inputs = list(self.declared)
+        self.results = dict(read_declaration(data) for data in graph[12])
+        self.outputs = list(self.results)
         self.nodes = []
         known = set(self.tensors) | set(self.inputs)
-        for data in graph[1]:
+        for data in graph.get(1, []):
             node = collect(data)
             inputs = [name.decode() for name in node.get(1, [])]
             output = node[2][0].decode()
@@ -363,6 +366,41 @@ def cast(x, to):
     return x[0], [function(value) for value in x[1]]
 
 
+def pad(x, pads, value):
+    rank = len(x[0])
+    shape = [size + pads[1][i] + pads[1][rank + i] for i, size in enumerate(x[0])]
+    result, steps = [value[1][0]] * count(shape), strides(shape)
+    for place, element in zip(places(x[0]), x[1]):
+        result[sum((i + before) * s for i, before, s in zip(place, pads[1], steps))] = element
+    return shape, result
+
+
+def cumsum(x, axis, reverse):
+    axis, step = axis[1][0], strides(x[0])[axis[1][0]]
+    result = list(x[1])
+    order = [place for place in places(x[0]) if place[axis] > 0]
+    last = x[0][axis] - 1
+    for place in order:
+        at = sum(i * s for i, s in zip(place, strides(x[0])))
+        if reverse:
+            at += (last - 2 * place[axis]) * step
+        result[at] += result[at + step if reverse else at - step]
+    return x[0], result
+
+
+def argmax(x, axis, keepdims):
+    assert keepdims == 0
+    shape = x[0][:axis] + x[0][axis + 1 :]
+    steps = strides(x[0])
+    others = steps[:axis] + steps[axis + 1 :]
+    result = []
+    for place in places(shape):
+        start = sum(i * s for i, s in zip(place, others))
+        row = [x[1][start + k * steps[axis]] for k in range(x[0][axis])]
+        result.append(row.index(max(row)))
+    return shape, result
+
+
 OPERATORS = {
     "Identity": lambda x: x,
     "Add": each(lambda a, b: a + b),
@@ -398,6 +436,14 @@ OPERATORS = {
     "Not": each(lambda a: not a),
     "Where": each(lambda condition, a, b: a if condition else b),
     "Cast": cast,
+    "Floor": each(math.floor),
+    "Ceil": each(math.ceil),
+    "Round": each(round),
+    "Sign": each(lambda x: (x > 0) - (x < 0)),
+    "Mod": each(lambda a, b: a % b),
+    "Pad": pad,
+    "CumSum": cumsum,
+    "ArgMax": argmax,
     "Reshape": reshape,
     "Expand": expand,
     "Transpose": transpose,
@@ -443,12 +489,46 @@ def read_inputs(path, samples, model):
             for name in model.inputs
         }
     (name,) = model.inputs
-    shape = [samples] + model.sizes[name]
+    free, *sizes = model.declared[name][1]
+    assert free is None, "the number of samples is fixed"
+    shape = [samples] + sizes
     with open(path, "rb") as file:
         data = file.read()
     if struct.unpack(">I", data[:4])[0] == 0x803:
         return {name: (shape, [byte / 255 for byte in data[16 : 16 + count(shape)]])}
     return {name: (shape, list(data[: count(shape)]))}
+
+
+def read_values(path, kind, shape):
+    code, _ = FORMATS[kind]
+    with open(path, "rb") as file:
+        return shape, list(struct.unpack(f"<{count(shape)}{code}", file.read()))
+
+
+def near(a, b):
+    return a == b or a != a and b != b or abs(a - b) <= 2e-5 * max(1, abs(b))
+
+
+def check_samples(folder):
+    """Of each NAME.onnx NAME.out is the value of the inputs NAME.in0, NAME.in1, ..."""
+    wrong = 0
+    for path in sorted(glob.glob(os.path.join(folder, "*.onnx"))):
+        model, stem = Model(path), path[: -len(".onnx")]
+        inputs = {
+            name: read_values(f"{stem}.in{name}", kind, shape)
+            for name, (kind, shape) in model.declared.items()
+        }
+        try:
+            shape, got = model.run(inputs)
+            assert model.results[model.outputs[0]][1] == list(shape), "another shape"
+            kind = model.results[model.outputs[0]][0]
+            expected = read_values(f"{stem}.out", kind, shape)[1]
+            bad = [place for place, pair in enumerate(zip(got, expected)) if not near(*pair)]
+            assert not bad, f"element {bad[0]} is {got[bad[0]]}, not {expected[bad[0]]}"
+        except (AssertionError, ArithmeticError, KeyError, TypeError) as error:
+            print(f"{os.path.basename(stem)}: {type(error).__name__}: {error}")
+            wrong += 1
+    sys.exit(wrong > 0)
 
 
 def main(path, source, predictions, tolerance):
@@ -464,4 +544,4 @@ def main(path, source, predictions, tolerance):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    check_samples(*sys.argv[1:]) if len(sys.argv) == 2 else main(*sys.argv[1:])

@@ -127,8 +127,9 @@ static cse_status tell_bad(predicting *p, const char *path, cse_status status)
     if (p->result->bad_files++ == 0)
         p->result->first_bad = status;
     if (p->options->json) {
-        json_t *line =
-            json_pack("{s:o, s:s}", "file", path_json(path), "error", cse_error_message());
+        const char *message = cse_error_message();
+        json_t *line = json_pack("{s:o, s:o}", "file", path_json(path), "error",
+                                 cse_bytes_json(message, strlen(message)));
         cse_json_print(line);
         json_decref(line);
     }

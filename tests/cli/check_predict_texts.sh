@@ -89,6 +89,14 @@ for part in 'empty.txt: holds no text' 'nothing.txt: .*No such file'; do
 done
 grep -q '"file":"short.txt","tokens":9' json || fail "the good one: $(cat json)"
 
+# Names of files need not be UTF-8, which JSON is.
+odd=$(printf 'odd\377.txt')
+cp empty.txt "$odd"
+predict "$odd" short.txt --json >json 2>err
+[ "$(grep -c '"file"' json)" -eq 2 ] && grep -q '"error":"odd.*holds no text' json &&
+    python3 -c 'import json; [json.loads(line) for line in open("json", encoding="utf-8")]' ||
+    fail "a name that is no UTF-8: $(cat json err)"
+
 refused() { # exit code, part of the message, configuration, arguments...
     code=$1 part=$2
     shift 2

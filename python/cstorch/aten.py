@@ -70,10 +70,13 @@ def _functional(func):
 
 def write(target, value):
     """Gives a traced tensor another value, as an in-place operation does."""
+    constant = target
+    if not is_traced(target):
+        target = traced_module.active.written(target)
     if not is_traced(target):
         raise messages.TraceError(
             f"{messages.place_text()}a traced value is written into a tensor "
-            f"{messages.describe(target)} that is no part of the step: compute a new tensor, or "
+            f"{messages.describe(constant)} that is no part of the step: compute a new tensor, or "
             "make it with torch.zeros_like of a traced one",
             [messages.place()],
         )

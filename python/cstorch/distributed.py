@@ -51,7 +51,7 @@ def hit_worker_cache_limit(*_, **__):
     return False
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)  # programs use it as a key
 class ClusterConfig:
     """Settings of the cluster, as cstorch.backend takes them."""
 

@@ -7,6 +7,7 @@ body, in the order of their calls, on activation steps (checkpoint closures: on 
 
 import functools
 import json
+import pathlib
 
 import torch
 from torch.utils import _pytree as pytree
@@ -73,6 +74,13 @@ class Execution:
         self.event = None
         self.step = 0
         self.keep = []
+
+    @property
+    def artifact_dir(self):
+        """Where the run's files are."""
+        folder = pathlib.Path(self.session.settings.get("model_dir") or session_module.MODEL_DIR)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     # ---- the loop ----
 
@@ -255,6 +263,8 @@ class Execution:
 
     def output_of(self, tracer, value):
         """The same value as one that closures can read."""
+        if isinstance(value, torch.Tensor) and id(value) in tracer.replaced:
+            value = tracer.replaced[id(value)][1]
         if not is_traced(value):
             if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
                 value = tracer.traced_state(self.session.state_of(value))

@@ -122,6 +122,12 @@ class Inert:
     def __init__(self, *_, **__):
         pass
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -199,19 +205,23 @@ class Annotation:
         return False
 
 
+def _leaves(value):
+    """(keys, leaf) of each leaf in nested values."""
+    for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+        yield [getattr(k, "key", getattr(k, "idx", getattr(k, "name", k))) for k in path], leaf
+
+
 def visit_torch_tensors(value, scope=None, **_):
     """(path, tensor) of each tensor in nested values; `scope` begins each path."""
-    for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+    for keys, leaf in _leaves(value):
         if isinstance(leaf, torch.Tensor):
-            keys = [getattr(k, "key", getattr(k, "idx", getattr(k, "name", k))) for k in path]
             yield [*(scope or []), *keys], leaf
 
 
-def recurse_spec(value, scope=None):
-    """(path, leaf) of nested values."""
-    for path, leaf in pytree.tree_flatten_with_path(value)[0]:
-        keys = [getattr(k, "key", getattr(k, "idx", getattr(k, "name", k))) for k in path]
-        yield [*(scope or []), *keys], leaf
+def recurse_spec(spec, scope=None):
+    """The path of each leaf of what torch's pytree says of nested values, as texts."""
+    for keys, _ in _leaves(pytree.tree_unflatten(range(spec.num_leaves), spec)):
+        yield [*(scope or []), *map(str, keys)]
 
 
 def infer_batch_size(batch):
@@ -247,8 +257,7 @@ def default_sparse_param_filter(name, parameter):
     )
 
 
-def pad_index(index, *_, **__):
-    return index
+PAD_INDEX = -1  # of a sample that fills a batch: none does here
 
 
 class BackendType(enum.Enum):
@@ -278,6 +287,15 @@ def get_backend_args(*_, **__):
 
 def one_hot(tensor, num_classes=-1, dtype=torch.float32):
     return torch.nn.functional.one_hot(tensor, num_classes).to(dtype)
+
+
+def summary_writer(*args, base_step=None, **kwargs):
+    """PyTorch's writer of TensorBoard's files."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(*args, **kwargs)
+    writer.cs_events_dir = writer.log_dir  # events of the reference's own kinds: none here
+    return writer
 
 
 def refusal(name, why):
@@ -389,7 +407,7 @@ MODULES = {
     },
     "cerebras.pytorch.utils.data.sampler": {
         "DistributedSampler": data.DistributedSampler,
-        "pad_index": pad_index,
+        "pad_index": PAD_INDEX,
     },
     "cerebras.pytorch.utils.data.utils": {
         "Schedule": Schedule,
@@ -401,7 +419,7 @@ MODULES = {
         "visit_torch_tensors": visit_torch_tensors,
     },
     "cerebras.pytorch.utils.num_kv_groups": {"groups_annotater": Annotation},
-    "cerebras.pytorch.utils.tensorboard": {"SummaryWriter": Inert},
+    "cerebras.pytorch.utils.tensorboard": {"SummaryWriter": summary_writer},
     "cerebras.pytorch.utils.tracker": {"RateTracker": misc.RateTracker},
     "cerebras.pytorch.utils.utils": {
         "FilterCallable": object,

@@ -26,6 +26,7 @@ class Cluster:
     """The cluster of a backend: this machine, or what the configuration names."""
 
     workflow_id = None
+    client = None
 
     def __init__(self, backend):
         self.config = backend
@@ -43,6 +44,8 @@ class Cluster:
 class Backend:
     """What cstorch.backend gives: a name, and where tensors are made."""
 
+    appliance = None  # of the reference: none
+
     def __init__(self, name, artifact_dir=None, **settings):
         self.name = name
         self.device = torch.device("cpu")
@@ -50,13 +53,25 @@ class Backend:
         self.is_csx = name.upper() in ("CSX", "WSE_WS")
         self.is_cpu = name.upper() == "CPU"
         self.is_gpu = name.upper() == "GPU"
-        self.artifact_dir = artifact_dir
+        self._artifact_dir = artifact_dir
         self.cluster = Cluster(self)
         cluster = settings.pop("cluster_config", None)
         if cluster is not None:
             settings = {**cluster.settings(), **settings}
         configure(**settings)
         session_module.current.backend = self
+
+    @property
+    def artifact_dir(self):
+        """Where the run's files are: its model_dir, where none is configured."""
+        return self._artifact_dir
+
+    @artifact_dir.setter
+    def artifact_dir(self, path):
+        self._artifact_dir = path
+        session = session_module.current
+        if path is not None and not session.is_open and "model_dir" not in session.settings:
+            session.settings["model_dir"] = str(path)
 
     @property
     def is_tracing(self):
@@ -80,6 +95,7 @@ class Backend:
 def backend(backend_type="CSX", artifact_dir=None, *, model_dir=None, **settings):
     """The backend by name; "CSX", "CPU" and "GPU" all mean this engine. `settings` as those of
     configure, or cluster_config=ClusterConfig(...)."""
+    backend_type = getattr(backend_type, "name", backend_type)
     if backend_type.upper() not in ("CSX", "CPU", "GPU", "WSE_WS"):
         raise ValueError(f"no backend {backend_type!r}; accepted: CSX, CPU")
     where = model_dir or artifact_dir
@@ -106,6 +122,8 @@ def compile(model, backend=None):
     if isinstance(model, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
         model = model.module
     session = session_module.current
+    if not hasattr(model, "device"):
+        model.device = torch.device("cpu")  # where a program finds its tensors
     known = [m for m in session.models if m.module is model]
     if not known:
         count = len(session.models)

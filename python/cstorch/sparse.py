@@ -31,6 +31,16 @@ class SparsityAlgorithm:
             lib.cse_configure_sparsity(self.optimizer.handle, json.dumps(self.settings).encode())
 
 
+def _algorithm(name):
+    def __init__(self, sparsity=None, **settings):
+        SparsityAlgorithm.__init__(self, name.lower(), sparsity=sparsity, **settings)
+
+    return type(name, (SparsityAlgorithm,), {"__init__": __init__})
+
+
+Static, GMP, SET, RigL = (_algorithm(name) for name in ("Static", "GMP", "SET", "RigL"))
+
+
 def configure(settings):
     """A SparsityAlgorithm of a number or a dictionary."""
     if isinstance(settings, (int, float)):

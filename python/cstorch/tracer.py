@@ -14,6 +14,7 @@ last assigned to it.
 
 import threading
 import types
+import weakref
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -75,6 +76,8 @@ class Tracer:
         self._busy = set()
         self._decomposed = None  # the operation of the program that is taken apart
         self._names = {}
+        self.made = {}  # id -> weak reference, of constants that the step itself has made
+        self.replaced = {}  # id -> (such a constant, the traced value that was written to it)
 
     # ---- what takes the place of the program's tensors ----
 
@@ -94,6 +97,8 @@ class Tracer:
         if isinstance(value, torch.Tensor):
             if isinstance(value, Traced):
                 return value
+            if id(value) in self.replaced:
+                return self.replaced[id(value)][1]
             state = self.session.state_of(value)
             if state is not None:
                 return self.traced_state(state)
@@ -114,6 +119,16 @@ class Tracer:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*[self.map_in(v) for v in value])
         return value
+
+    def written(self, constant):
+        """The traced value that takes the place of a constant which the step has made, and to
+        which something is written; None for tensors from outside."""
+        made = self.made.get(id(constant))
+        if made is None or made() is not constant or constant._is_view():
+            return None
+        traced = calls.wrap(calls.operand(constant), constant.dtype)
+        self.replaced[id(constant)] = (constant, traced)
+        return traced
 
     # ---- calls ----
 
@@ -180,7 +195,10 @@ class Tracer:
             func = getattr(torch._C.TensorBase, func.__name__, func)
         try:
             with torch._C.DisableTorchFunctionSubclass():
-                return func(*args, **kwargs)
+                result = func(*args, **kwargs)
+            if not has_traced and type(result) is torch.Tensor:
+                self.made[id(result)] = weakref.ref(result)
+            return result
         except TypeError as error:
             if has_traced:
                 raise self._argument_error(func, error) from error

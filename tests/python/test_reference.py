@@ -2,9 +2,11 @@
 user's below `cerebras` is found, and a model and a trainer in the style of the ModelZoo."""
 
 import importlib
+import inspect
 import math
 import os
 import sys
+import typing
 import unittest
 from contextlib import ExitStack
 from unittest import mock
@@ -119,6 +121,34 @@ class Names(unittest.TestCase):
         )
         kinds = set(names.retrieve_all_subclasses(cstorch.optim.lr_scheduler.LRScheduler))
         self.assertTrue(all(issubclass(k, cstorch.optim.lr_scheduler.LRScheduler) for k in kinds))
+
+    def test_signatures_name_settings_and_parts(self):
+        lr = cstorch.optim.lr_scheduler
+        found = inspect.signature(cstorch.optim.AdamW.__init__).parameters
+        self.assertTrue({"params", "lr", "betas", "weight_decay"} <= set(found))
+        self.assertIsNone(found["lr"].default)
+        found = inspect.signature(lr.SequentialLR.__init__).parameters
+        self.assertEqual(found["optimizer"].annotation, torch.optim.Optimizer)
+        self.assertEqual(found["schedulers"].annotation, typing.List[lr.LRScheduler])
+        self.assertTrue(issubclass(lr.LinearLR, lr.LRScheduler))
+        self.assertTrue(issubclass(lr.SequentialLR, cstorch.optim.scheduler.SequentialScheduler))
+        decay = cstorch.optim.weight_decay_scheduler
+        with self.assertRaisesRegex(NotImplementedError, "CosineDecayWD: the weight decay of SGD"):
+            decay.CosineDecayWD(mock.Mock(engine_name="SGD"), 0.1, 0.0, 10)
+
+    def test_a_batch_sampler_chooses_whole_batches(self):
+        from cstorch.utils.data.source import SampleSource
+
+        rows = torch.arange(10.0)[:, None]
+        for shuffle in (False, True):
+            sampler = cstorch.utils.data.DistributedSampler(rows, shuffle=shuffle, batch_size=4)
+            self.assertEqual(list(sampler), [[0, 1, 2, 3], [4, 5, 6, 7]])
+            self.assertEqual(len(sampler), 2)
+            loader = torch.utils.data.DataLoader(rows, batch_sampler=sampler)
+            source = SampleSource(lambda loader=loader: loader)
+            self.assertTrue(source.by_index)
+            self.assertEqual((source.batch_size, source.shuffles), (4, shuffle))
+            self.assertEqual(source.read([9, 0], [0, 0])[0][1].flatten().tolist(), [9.0, 0.0])
 
     def test_schedules(self):
         every = cstorch.utils.data.Schedule.Range(start=3, end=10, step=4, include_last=True)

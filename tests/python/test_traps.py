@@ -102,7 +102,6 @@ LINES = [
         lambda x, y, m: (setattr(m, "bias", torch.nn.Parameter(torch.ones(4))), m(x)),
         r"belongs to no compiled model",
     ),
-    ("torch_compile", lambda x, y, m: torch.compile(m)(x), r"torch\.compile cannot be traced"),
     (
         "backward_hook",
         lambda x, y, m: (m.register_full_backward_hook(lambda *_: None), m(x)),
@@ -176,6 +175,10 @@ class Traps(Base):
                 (lambda: m(x))()
 
         self.refuse(body, r"torch\.autocast has no effect on a step.*cstorch\.amp")
+
+    def test_a_model_of_torch_compile(self):
+        compiled = torch.compile(self.model)
+        self.refuse(lambda x, y, m: compiled(x), r"torch\.compile cannot be traced")
 
     def test_random_numbers_of_a_step_in_parts(self):
         data = loader(torch.randn(16, 16), torch.randint(0, 4, (16,)))
@@ -316,6 +319,23 @@ class Running(Base):
         self.assertTrue(0 <= uniform.min() and uniform.max() < 1)
         self.assertLess(abs(normal.mean()), 0.15)
         self.assertLess(abs(normal.std() - 1), 0.1)
+
+    def test_sums_that_begin_with_a_constant(self):
+        @cstorch.trace
+        def step(batch):
+            total, kept, parts = torch.tensor(0.0), torch.zeros(4), {"a": torch.tensor(1.0)}
+            same = total
+            for row in range(3):
+                total += batch[0][row].sum()
+            kept.add_(batch[0][0, :4])
+            parts["a"] += total
+            return total, same, kept, parts["a"]
+
+        total, same, kept, part = self.run_step(step, self.data, steps=1)[0]
+        self.assertAlmostEqual(float(total), float(self.inputs[:3].sum()), places=4)
+        self.assertEqual(float(total), float(same))
+        self.assertTrue(torch.equal(kept, self.inputs[0, :4]))
+        self.assertAlmostEqual(float(part), float(total) + 1, places=5)
 
     def test_data_and_detach_share_elements_and_have_no_gradient(self):
         @cstorch.trace

@@ -1,6 +1,7 @@
 """The engine's optimizers. Their rule and states are the engine's; here are names and settings."""
 
 import json
+import typing
 
 import torch
 
@@ -9,6 +10,7 @@ from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.checkpoint import Part
+from cstorch.optim import signatures
 from cstorch.optim.optimizer import Optimizer
 
 # Settings of PyTorch's constructors that change nothing in what is computed.
@@ -37,6 +39,7 @@ class EngineOptimizer(Optimizer):
     def __init__(self, params, **settings):
         self.handle = None
         settings = {k: v for k, v in settings.items() if k not in _IGNORED and v is not None}
+        settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
 
     def _settings(self, group):
@@ -143,38 +146,43 @@ class EngineOptimizer(Optimizer):
         state_dict.load_into("optimizer")
 
 
-def _optimizer(name, **defaults):
+def _optimizer(name, names):
     def __init__(self, params, lr=None, **settings):
-        EngineOptimizer.__init__(self, params, **{**defaults, "lr": lr, **settings})
+        EngineOptimizer.__init__(self, params, **{"lr": lr, **settings})
 
-    kind = type(
+    signatures.give(
+        __init__,
+        signatures.parameter("params", typing.Any),
+        signatures.parameter("lr", typing.Optional[float], None),
+        *signatures.settings(names),
+    )
+    return type(
         name,
         (EngineOptimizer,),
         {"engine_name": name, "__init__": __init__, "__doc__": EngineOptimizer.__doc__},
     )
-    return kind
 
 
-OPTIMIZERS = {
-    name: _optimizer(name)
-    for name in (
-        "Adadelta",
-        "Adafactor",
-        "Adagrad",
-        "Adam",
-        "Adamax",
-        "AdamW",
-        "ASGD",
-        "Lamb",
-        "Lion",
-        "NAdam",
-        "RAdam",
-        "RMSprop",
-        "Rprop",
-        "SGD",
-        "SM3",
-    )
+# Names of each one's settings; `csengine list optimizers NAME` says what they are.
+SETTINGS = {
+    "Adadelta": "rho eps weight_decay maximize",
+    "Adafactor": "eps clip_threshold decay_rate beta1 weight_decay scale_parameter relative_step "
+    "warmup_init",
+    "Adagrad": "lr_decay weight_decay initial_accumulator_value eps maximize",
+    "Adam": "betas eps eps_added_to weight_decay amsgrad correct_bias",
+    "Adamax": "betas eps weight_decay maximize",
+    "AdamW": "betas eps eps_added_to weight_decay amsgrad correct_bias",
+    "ASGD": "lambd alpha t0 weight_decay maximize",
+    "Lamb": "betas eps weight_decay adam",
+    "Lion": "betas weight_decay",
+    "NAdam": "betas eps weight_decay momentum_decay",
+    "RAdam": "betas eps weight_decay",
+    "RMSprop": "alpha eps weight_decay momentum centered",
+    "Rprop": "etas step_sizes",
+    "SGD": "momentum dampening weight_decay nesterov maximize",
+    "SM3": "momentum beta eps",
 }
+OPTIMIZERS = {name: _optimizer(name, names.split()) for name, names in SETTINGS.items()}
 (
     Adadelta,
     Adafactor,

@@ -1,6 +1,13 @@
 """Schedules of the learning rate."""
 
-from cstorch.optim.scheduler import EngineScheduler, Scheduler, engine_scheduler
+from cstorch.optim.scheduler import ChainedScheduler as _Chained
+from cstorch.optim.scheduler import (
+    EngineScheduler,
+    PiecewiseConstantScheduler,
+    Scheduler,
+    SequentialScheduler,
+    engine_scheduler,
+)
 
 
 class LRScheduler(Scheduler):
@@ -50,8 +57,13 @@ _POSITIONAL = {
     ),
     "ScalePerParamLR": ("scheduler",),
 }
+_BASES = {
+    "SequentialLR": (SequentialScheduler,),
+    "PiecewiseConstantLR": (PiecewiseConstantScheduler,),
+    "ChainedScheduler": (_Chained,),
+}
 for _name, _arguments in _POSITIONAL.items():
-    globals()[_name] = engine_scheduler(_name, _arguments)
+    globals()[_name] = engine_scheduler(_name, _arguments, LRScheduler, *_BASES.get(_name, ()))
 
 
 class _Configured(EngineScheduler):

@@ -1,6 +1,7 @@
 """Schedules of an optimizer's settings: the engine's by name, and a base class for own ones."""
 
 import json
+import typing
 
 import torch
 
@@ -9,6 +10,7 @@ from cstorch import calls
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.checkpoint import Part
+from cstorch.optim import signatures
 
 
 class Scheduler:
@@ -122,7 +124,7 @@ class EngineScheduler(Scheduler):
         settings = {
             k: list(v) if isinstance(v, tuple) else v
             for k, v in settings.items()
-            if v is not None and k not in ("last_epoch",)
+            if v is not None and k not in ("last_epoch", "param_group_tags")
         }
         children = settings.get("schedulers")
         if children is not None:
@@ -145,7 +147,19 @@ def _engine_settings(part):
     return part.engine_settings
 
 
-def engine_scheduler(name, positional):
+class SequentialScheduler(Scheduler):
+    """Base class of schedules that follow each other."""
+
+
+class PiecewiseConstantScheduler(SequentialScheduler):
+    """Base class of schedules of constant pieces."""
+
+
+class ChainedScheduler(Scheduler):
+    """Base class of products of schedules."""
+
+
+def engine_scheduler(name, positional, *bases):
     """A class for one schedule of the engine; `positional` names the arguments after optimizer."""
 
     def __init__(self, optimizer, *args, **settings):
@@ -153,8 +167,15 @@ def engine_scheduler(name, positional):
             raise TypeError(f"{name}() takes at most {len(positional) + 1} positional arguments")
         EngineScheduler.__init__(self, optimizer, **dict(zip(positional, args)), **settings)
 
+    children = {"schedulers": typing.List[bases[0]], "scheduler": bases[0]} if bases else {}
+    signatures.give(
+        __init__,
+        signatures.parameter("optimizer", torch.optim.Optimizer),
+        *[signatures.parameter(n, children.get(n, typing.Any), None) for n in positional],
+        signatures.parameter("param_group_tags", typing.Any, None),
+    )
     return type(
         name,
-        (EngineScheduler,),
+        (EngineScheduler, *reversed(bases)),
         {"engine_name": name, "__init__": __init__, "__doc__": EngineScheduler.__doc__},
     )

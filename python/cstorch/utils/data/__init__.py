@@ -90,6 +90,18 @@ class DataLoader:
             self._source = SampleSource(self.input_fn, self.args, self.kwargs)
         return self._source
 
+    def state_dict(self):
+        """How many samples the run has trained on: where it goes on is the engine's business."""
+        return {"samples_streamed": lib.cse_global_step() * self.batch_size}
+
+    def load_state_dict(self, state, strict=True):
+        """Nothing: samples are found by the step's number."""
+
+    @property
+    def dataloader(self):
+        """What the input function made in this process."""
+        return self.source.loader
+
     @property
     def batch_size(self):
         return self.source.batch_size
@@ -133,7 +145,11 @@ class DataLoader:
 
     def _pickled(self, session):
         """A file that input workers make their data of; its name is that of its content."""
-        content = pickle.dumps([os.path.abspath(path) for path in sys.path]) + pickled(
+        begins = (
+            [os.path.abspath(path) for path in sys.path],
+            "cstorch.as_cerebras" in sys.modules,
+        )
+        content = pickle.dumps(begins) + pickled(
             (self.input_fn, self.args, self.kwargs, session.settings.get("seed", 0))
         )
         folder = (
@@ -236,7 +252,9 @@ class DataExecutor:
     def artifact_dir(self):
         """Where the run's files are."""
         settings = session_module.current.settings
-        return pathlib.Path(settings.get("model_dir") or session_module.MODEL_DIR)
+        folder = pathlib.Path(settings.get("model_dir") or session_module.MODEL_DIR)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def __iter__(self):
         session = session_module.current
@@ -309,7 +327,9 @@ def pickled(value):
 
 
 class DistributedSampler(torch.utils.data.Sampler):
-    """All samples in order: which worker reads which is decided by the engine."""
+    """All samples in order: which worker reads which, and how they are shuffled, is decided by the
+    engine. With a batch_size it gives lists of that many, as the batch_sampler of a loader; those
+    at the end that make no whole batch are left out."""
 
     is_in_order = True
 
@@ -322,15 +342,21 @@ class DistributedSampler(torch.utils.data.Sampler):
         batch_size=None,
         drop_last=False,
         num_samples=None,
+        pad_last=False,
     ):
         self.data_source = data_source
         self.shuffle = shuffle
+        self.batch_size = batch_size
 
     def __iter__(self):
-        return iter(range(len(self.data_source)))
+        count = len(self.data_source)
+        size = self.batch_size
+        if size is None:
+            return iter(range(count))
+        return (list(range(i, i + size)) for i in range(0, count - size + 1, size))
 
     def __len__(self):
-        return len(self.data_source)
+        return len(self.data_source) // (self.batch_size or 1)
 
 
 class SyntheticDataset(torch.utils.data.Dataset):

@@ -87,10 +87,11 @@ class SampleSource:
         self._iterator = None
         self._batches = collections.OrderedDict()
         if self.by_index:
-            self.batch_size = self.loader.batch_size
-            self.shuffles = isinstance(self.loader.sampler, RandomSampler) or getattr(
-                self.loader.sampler, "shuffle", False
-            )
+            sampler = self.loader.sampler
+            if self.loader.batch_size is None:
+                sampler = self.loader.batch_sampler
+            self.batch_size = self.loader.batch_size or sampler.batch_size
+            self.shuffles = isinstance(sampler, RandomSampler) or getattr(sampler, "shuffle", False)
             self.form = BatchForm(self._collated([0], [0]))
         else:
             first = self._batch(0, 0)
@@ -105,6 +106,8 @@ class SampleSource:
     def _is_by_index(loader):
         if not isinstance(loader, TorchDataLoader) or isinstance(loader.dataset, IterableDataset):
             return False
+        if getattr(loader.batch_sampler, "is_in_order", False):
+            return bool(loader.batch_sampler.batch_size) and hasattr(loader.dataset, "__len__")
         return (
             loader.batch_size is not None
             and hasattr(loader.dataset, "__len__")

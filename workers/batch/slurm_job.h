@@ -10,7 +10,7 @@
 
 #include "csengine/status.h"
 
-enum { CSE_SLURM_NUMBER_BYTES = 24, CSE_SLURM_WORDS_BYTES = 96 };
+enum { CSE_SLURM_NUMBER_BYTES = 24, CSE_SLURM_WORDS_BYTES = 112 };
 
 typedef struct cse_slurm_request {
     const char *config, *model_dir; /* absolute, on a file system that the nodes see */

@@ -1,3 +1,16 @@
+from typing import Any
+
+import torch
+
 from cstorch.optim.scheduler import Scheduler
 
 class WeightDecayScheduler(Scheduler): ...
+
+class _EngineDecay(WeightDecayScheduler):
+    def __init__(
+        self, optimizer: torch.optim.Optimizer | None, *args: Any, **settings: Any
+    ) -> None: ...
+
+class ConstantWD(_EngineDecay): ...
+class LinearWD(_EngineDecay): ...
+class CosineDecayWD(_EngineDecay): ...

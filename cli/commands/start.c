@@ -100,8 +100,8 @@ static const cse_command_note examples[] = {
       "the same with four replicas and another learning rate" },
     { "start gpt2.yaml --weights ./gpt2 --num_steps 50",
       "goes on training the weights of a folder of Hugging Face" },
-    { "start gpt2.yaml --launcher slurm --launcher_options '--nodes=4 --time=24:00:00'",
-      "as a batch job of Slurm, which goes on after its time limit" },
+    { "start gpt2.yaml --launcher slurm --launcher_options=--nodes=4",
+      "as a batch job of Slurm on four nodes, which goes on after its time limit" },
     { 0 },
 };
 

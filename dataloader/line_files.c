@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataloader/file_list.h"
+#include "dataloader/part_of.h"
 #include "engine/base/arena.h"
 
 cse_status cse_line_files_add(cse_line_files *files, const char *path)
@@ -73,16 +74,10 @@ static cse_status read_line(cse_line_files *files, int file, int64_t number, cha
 
 static int find(const cse_line_files *files, int64_t sample, int64_t *line)
 {
-    int low = 0, high = files->count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (files->files[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *line = sample - files->files[low].first + files->headers;
-    return low;
+    const int file =
+        (int)cse_part_of(&files->files[0].first, sizeof files->files[0], files->count, sample);
+    *line = sample - files->files[file].first + files->headers;
+    return file;
 }
 
 cse_status cse_line_files_read(cse_line_files *files, int64_t sample, char **line, int *file)

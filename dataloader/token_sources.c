@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "dataloader/file_list.h"
+#include "dataloader/part_of.h"
 #include "engine/base/arena.h"
 
 static const char dataset[] = "data";
@@ -143,16 +144,11 @@ int cse_token_sources_find(const cse_token_sources *sources, cse_mixture_place p
 {
     const cse_token_source *source = &sources->sources[place.source];
     const int64_t sample = source->begin + place.sample;
-    int low = source->first_file, high = low + source->file_count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (sources->files[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *row = sample - sources->files[low].first;
-    return low;
+    const cse_token_file *files = &sources->files[source->first_file];
+    const int file = source->first_file +
+                     (int)cse_part_of(&files->first, sizeof *files, source->file_count, sample);
+    *row = sample - sources->files[file].first;
+    return file;
 }
 
 cse_status cse_token_sources_read(cse_token_sources *sources, int file, int64_t row,

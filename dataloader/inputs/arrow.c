@@ -15,6 +15,7 @@
 #include "dataloader/file_list.h"
 #include "dataloader/inputs/arrow_samples.h"
 #include "dataloader/inputs/text_tokens.h"
+#include "dataloader/part_of.h"
 #include "engine/config/settings.h"
 #include "engine/types/shape.h"
 
@@ -318,16 +319,10 @@ static cse_status describe(cse_input *input, int32_t pad_id)
 
 static int find(const arrow *self, int64_t sample, int64_t *row)
 {
-    int low = 0, high = self->count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (self->tables[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *row = sample - self->tables[low].first;
-    return low;
+    const int file =
+        (int)cse_part_of(&self->tables[0].first, sizeof self->tables[0], self->count, sample);
+    *row = sample - self->tables[file].first;
+    return file;
 }
 
 static cse_status take_column(arrow *self, const table *t, int64_t row, int i)

@@ -14,6 +14,7 @@
 #include "dataloader/file_list.h"
 #include "dataloader/input.h"
 #include "dataloader/line_index.h"
+#include "dataloader/part_of.h"
 #include "engine/base/arena.h"
 
 enum { FEATURES = 7, REQUIRED = 3, MOST_COLUMNS = 64, MOST_LIST = 1 << 20 };
@@ -161,16 +162,10 @@ static cse_status take_line(bert_csv *self, const table *t)
 
 static int find(const bert_csv *self, int64_t sample, int64_t *line)
 {
-    int low = 0, high = self->table_count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (self->tables[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *line = sample - self->tables[low].first + 1;
-    return low;
+    const int file =
+        (int)cse_part_of(&self->tables[0].first, sizeof self->tables[0], self->table_count, sample);
+    *line = sample - self->tables[file].first + 1;
+    return file;
 }
 
 static cse_status read_sample(void *argument, int64_t index)

@@ -11,6 +11,7 @@
 #include "dataloader/file_pool.h"
 #include "dataloader/hdf5_table.h"
 #include "dataloader/inputs/masked_tokens_samples.h"
+#include "dataloader/part_of.h"
 #include "engine/config/settings.h"
 
 enum { DATA, LABELS, TABLES };
@@ -256,16 +257,10 @@ cse_status cse_masked_tokens_describe(cse_input *input, const cse_settings *sett
 
 static int find(const masked_tokens *self, int64_t sample, int64_t *row)
 {
-    int low = 0, high = self->count;
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (self->files[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *row = sample - self->files[low].first;
-    return low;
+    const int file =
+        (int)cse_part_of(&self->files[0].first, sizeof self->files[0], self->count, sample);
+    *row = sample - self->files[file].first;
+    return file;
 }
 
 static int feature_of(const cse_stream *stream, int t)

@@ -12,6 +12,7 @@
 #include "csengine/modules.h"
 #include "dataloader/input.h"
 #include "dataloader/line_files.h"
+#include "dataloader/part_of.h"
 #include "dataloader/word_file.h"
 #include "engine/base/random.h"
 #include "engine/config/settings.h"
@@ -229,15 +230,7 @@ static void put_sample(t5_dynamic *self, int64_t count, int64_t place, void *con
 
 static int64_t line_of(const t5_dynamic *self, int64_t sample)
 {
-    int64_t low = 0, high = self->files.samples;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (self->first[middle] <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return cse_part_of(self->first, sizeof *self->first, self->files.samples, sample);
 }
 
 /* The word at `*at`, which moves behind it; NULL behind the last one. */

@@ -12,6 +12,7 @@
 #include "dataloader/file_list.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/npy_file.h"
+#include "dataloader/part_of.h"
 #include "engine/base/arena.h"
 
 typedef struct shard {
@@ -149,16 +150,10 @@ static cse_status token_shards_open(cse_input *input, const cse_settings *settin
 /* The file and the first token of a sample. */
 static int find(const token_shards *self, int64_t sample, int64_t *token)
 {
-    int low = 0, high = cse_file_pool_count(self->pool);
-    while (high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        if (self->shards[middle].first <= sample)
-            low = middle;
-        else
-            high = middle;
-    }
-    *token = (sample - self->shards[low].first) * self->time;
-    return low;
+    const int file = (int)cse_part_of(&self->shards[0].first, sizeof self->shards[0],
+                                      cse_file_pool_count(self->pool), sample);
+    *token = (sample - self->shards[file].first) * self->time;
+    return file;
 }
 
 static cse_status token_shards_read(cse_input *input, const int64_t *indices, int64_t count,

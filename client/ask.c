@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/piped_program.h"
 #include "engine/checkpoint/file_bytes.h"
 #include "run/session/session.h"
 #include "workers/control/process.h"
@@ -24,7 +25,7 @@
 #define PACKAGE_VERSION "0"
 #endif
 
-enum { MOST_WORDS = 8, ERROR_BYTES = 4096, BLOCK_BYTES = 4096 };
+enum { MOST_WORDS = 8, ERROR_BYTES = 4096 };
 
 extern char **environ;
 
@@ -69,18 +70,6 @@ static cse_status start(const char *program, char *const words[], const int ends
     return cse_fail(CSE_UNAVAILABLE,
                     "%s cannot be started: %s; give the path of csengine in CSENGINE_EXECUTABLE",
                     program, strerror(failure));
-}
-
-static void read_all(int descriptor, cse_text *text)
-{
-    char block[BLOCK_BYTES];
-    for (;;) {
-        const ssize_t got = read(descriptor, block, sizeof block);
-        if (got > 0)
-            cse_text_add_bytes(text, block, (size_t)got);
-        else if (got == 0 || errno != EINTR)
-            return;
-    }
 }
 
 /* "STATUS MESSAGE" is the last line of a program that failed (cli/commands/answer.c). */
@@ -149,7 +138,7 @@ static cse_status run(const char *const words[], int input, int output, int pipe
         if (output < 0) {
             close(pipe_ends[1]);
             pipe_ends[1] = -1;
-            read_all(pipe_ends[0], answer);
+            cse_piped_program_read(pipe_ends[0], SIZE_MAX, answer);
         }
         status = wait_for(program, words[0], child, errors);
     }

@@ -1,10 +1,11 @@
-/* Starting it. */
+/* Starting it, and reading what it says. */
 #include "engine/base/piped_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -32,4 +33,30 @@ cse_status cse_piped_program_start(char *const words[], const char *errors, pid_
         return CSE_OK;
     close(ends[0]);
     return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", words[0], strerror(failure));
+}
+
+void cse_piped_program_read(int output, size_t most, cse_text *text)
+{
+    char block[4096];
+    for (;;) {
+        const ssize_t got = read(output, block, sizeof block);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return;
+        const size_t size = got > 0 ? (size_t)got : 0;
+        cse_text_add_bytes(text, block, size < most ? size : most);
+        most -= size < most ? size : most;
+    }
+}
+
+cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code)
+{
+    pid_t child;
+    int output, how = 0;
+    CSE_TRY(cse_piped_program_start(words, NULL, &child, &output));
+    cse_piped_program_read(output, most, text);
+    close(output);
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        continue;
+    *exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    return CSE_OK;
 }

@@ -1,10 +1,10 @@
-/* A program whose standard output is read, and which reads nothing. */
+/* A program whose output is read, and which reads nothing. */
 #ifndef CSE_BASE_PIPED_PROGRAM_H
 #define CSE_BASE_PIPED_PROGRAM_H
 
 #include <sys/types.h>
 
-#include "csengine/status.h"
+#include "engine/base/text.h"
 
 /* Starts words[0] (a path, or a name that is searched in PATH) with these arguments, ended by NULL;
  * what it writes to standard error is the content of the file `errors`, or with NULL goes to the
@@ -12,5 +12,13 @@
  * CSE_TEMPORARY, CSE_UNAVAILABLE. */
 cse_status cse_piped_program_start(char *const words[], const char *errors, pid_t *child,
                                    int *output);
+
+/* Adds what comes from a pipe until its end to `text`, which gets at most `most` bytes by it; what
+ * is behind them is read and left out. */
+void cse_piped_program_read(int output, size_t most, cse_text *text);
+
+/* Runs a program to its end; what it writes to both outputs is added to `text`, as above.
+ * *exit_code is 128 + N where signal N ended it. Fails where it cannot be started, only. */
+cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code);
 
 #endif

@@ -6,19 +6,14 @@
  * code that sets the process's floating-point mode. */
 #include "engine/codegen/compiler.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-
-extern char **environ;
+#include "engine/base/piped_program.h"
 
 enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000 };
 
@@ -38,39 +33,13 @@ void cse_compiler_flags(cse_isa isa, cse_text *flags)
                  vectors[level], level);
 }
 
-/* Reads the child's output to its end; keeps only the beginning. */
-static void read_output(int descriptor, cse_text *output)
-{
-    char block[1024];
-    ssize_t size;
-    while ((size = read(descriptor, block, sizeof block)) > 0 || (size < 0 && errno == EINTR))
-        if (size > 0 && output->size + (size_t)size < MOST_OUTPUT_BYTES)
-            cse_text_add_bytes(output, block, (size_t)size);
-}
-
-/* Runs a program and keeps its stdout and stderr in `output`; -1 when it could not start. */
+/* Runs a program and keeps the beginning of its output; -1 when it could not start. */
 static int run_program(char *const arguments[], cse_text *output)
 {
-    int ends[2], state = -1;
-    pid_t child;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    int error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (error == 0) {
-        read_output(ends[0], output);
-        while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-            ;
-        state = WIFEXITED(state) ? WEXITSTATUS(state) : 128;
-    }
-    close(ends[0]);
-    return error == 0 ? state : -1;
+    int exit_code;
+    return cse_piped_program_run(arguments, MOST_OUTPUT_BYTES, output, &exit_code) == CSE_OK
+               ? exit_code
+               : -1;
 }
 
 static bool answers(cse_compiler *compiler)

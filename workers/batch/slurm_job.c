@@ -1,13 +1,11 @@
 /* Commands of Slurm: sbatch, scontrol, scancel. */
 #include "workers/batch/slurm_job.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/piped_program.h"
@@ -17,27 +15,12 @@
 
 enum { MOST_PRINTED_BYTES = 256 << 10, MOST_SAID_BYTES = 400 };
 
-/* Runs the command to its end; `said` gets what it printed on both outputs, cut. The status is that
- * of starting it. */
+/* Runs the command to its end. The status is that of starting it; `said` is a text in any case. */
 static cse_status ask(const char *const *words, int *exit_code, cse_text *said)
 {
-    pid_t child;
-    int output, how = 0;
-    char buffer[4096];
-    CSE_TRY(cse_piped_program_start((char *const *)(uintptr_t)words, NULL, &child, &output));
-    for (;;) {
-        const ssize_t size = read(output, buffer, sizeof buffer);
-        if (size == 0 || (size < 0 && errno != EINTR))
-            break;
-        if (size > 0 && said->size < MOST_PRINTED_BYTES)
-            cse_text_add_bytes(said, buffer, (size_t)size);
-    }
-    close(output);
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
-        continue;
-    *exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
     cse_text_add(said, "%s", "");
-    return CSE_OK;
+    return cse_piped_program_run((char *const *)(uintptr_t)words, MOST_PRINTED_BYTES, said,
+                                 exit_code);
 }
 
 static cse_status refused(const char *command, int exit_code, const cse_text *said)
@@ -215,21 +198,26 @@ cse_status cse_slurm_look(const char *number, cse_slurm_state *state)
 
 /* ---- end ---- */
 
-/* The script hands SIGTERM on to the run; a job that waits has no script yet. */
+static cse_status cancel(const char *const *words)
+{
+    cse_text said = { 0 };
+    int exit_code = 0;
+    cse_status status = ask(words, &exit_code, &said);
+    if (status == CSE_OK && exit_code != 0)
+        status = refused("scancel", exit_code, &said);
+    cse_text_clear(&said);
+    return status;
+}
+
+/* The script hands SIGTERM on to the run; a job that waits has no script yet. Only one of both
+ * commands meets the job: it is enough that one succeeds. */
 cse_status cse_slurm_end(const char *number, bool at_once)
 {
     const char *const whole[] = { "scancel", number, NULL };
     const char *const waiting[] = { "scancel", "--state=PENDING", number, NULL };
     const char *const script[] = { "scancel", "--batch", "--signal=TERM", number, NULL };
-    cse_text said = { 0 };
-    int exit_code = 0;
-    cse_status status = ask(at_once ? whole : waiting, &exit_code, &said);
-    if (status == CSE_OK && !at_once) {
-        cse_text_clear(&said);
-        status = ask(script, &exit_code, &said);
-    }
-    if (status == CSE_OK && exit_code != 0 && at_once)
-        status = refused("scancel", exit_code, &said);
-    cse_text_clear(&said);
-    return status;
+    if (at_once)
+        return cancel(whole);
+    const cse_status waited = cancel(waiting), ran = cancel(script);
+    return waited == CSE_OK ? waited : ran;
 }

@@ -3,14 +3,8 @@
 
 #include <string.h>
 
+#include "dashboard/spec_fault.h"
 #include "workers/batch/slurm_options.h"
-
-static bool refuse(json_t *diagnostics, const char *pointer, const char *message)
-{
-    json_array_append_new(diagnostics,
-                          json_pack("{s:s, s:s}", "pointer", pointer, "message", message));
-    return false;
-}
 
 bool cse_job_is_batch(const json_t *spec)
 {
@@ -32,19 +26,22 @@ bool cse_job_launcher_check(const json_t *spec, bool slurm, json_t *diagnostics)
     const char *options = json_string_value(json_object_get(spec, "launcher_options"));
     const json_t *resources = json_object_get(spec, "resources");
     if (!cse_job_is_batch(spec))
-        return options == NULL || refuse(diagnostics, "/launcher_options",
-                                         "are those of the launcher slurm, which is not given");
+        return options == NULL ||
+               cse_spec_fault(diagnostics, "/launcher_options",
+                              "are those of the launcher slurm, which is not given");
     if (!slurm)
-        return refuse(diagnostics, "/launcher",
-                      "this server submits nothing to Slurm; its operator allows it with csengine "
-                      "serve --allow_launcher slurm");
+        return cse_spec_fault(
+            diagnostics, "/launcher",
+            "this server submits nothing to Slurm; its operator allows it with csengine "
+            "serve --allow_launcher slurm");
     if (json_object_get(spec, "program") != NULL)
-        return refuse(diagnostics, "/launcher", "a program is started on the server's host alone");
+        return cse_spec_fault(diagnostics, "/launcher",
+                              "a program is started on the server's host alone");
     if (json_integer_value(json_object_get(resources, "cores")) > 0 ||
         json_integer_value(json_object_get(resources, "memory_bytes")) > 0)
-        return refuse(diagnostics, "/resources",
-                      "are those of the server's host; ask Slurm by launcher_options: "
-                      "--cpus-per-task, --mem");
+        return cse_spec_fault(diagnostics, "/resources",
+                              "are those of the server's host; ask Slurm by launcher_options: "
+                              "--cpus-per-task, --mem");
     return options_are_accepted(options) ||
-           refuse(diagnostics, "/launcher_options", cse_error_message());
+           cse_spec_fault(diagnostics, "/launcher_options", cse_error_message());
 }

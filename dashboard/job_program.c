@@ -4,14 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "dashboard/spec_fault.h"
 #include "engine/base/text.h"
-
-static bool refuse(json_t *diagnostics, const char *pointer, const char *message)
-{
-    json_array_append_new(diagnostics,
-                          json_pack("{s:s, s:s}", "pointer", pointer, "message", message));
-    return false;
-}
 
 bool cse_job_program_check(const json_t *spec, const cse_confinement *confinement,
                            json_t *diagnostics)
@@ -21,23 +15,26 @@ bool cse_job_program_check(const json_t *spec, const cse_confinement *confinemen
                                           "resume_from" };
     const char *program = json_string_value(json_object_get(spec, "program"));
     if (program == NULL)
-        return refuse(diagnostics, "/config", "give config, a configuration's text, or program");
+        return cse_spec_fault(diagnostics, "/config",
+                              "give config, a configuration's text, or program");
     if (json_object_get(spec, "config") != NULL)
-        return refuse(diagnostics, "/program",
-                      "a job is a configuration or a program: give config or program");
+        return cse_spec_fault(diagnostics, "/program",
+                              "a job is a configuration or a program: give config or program");
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char pointer[32];
         snprintf(pointer, sizeof pointer, "/%s", others[i]);
         if (json_object_get(spec, others[i]) != NULL)
-            return refuse(diagnostics, pointer,
-                          "has no effect on a program, whose own arguments say what it does");
+            return cse_spec_fault(
+                diagnostics, pointer,
+                "has no effect on a program, whose own arguments say what it does");
     }
     if (program[0] != '/')
-        return refuse(diagnostics, "/program", "accepted is an absolute path");
+        return cse_spec_fault(diagnostics, "/program", "accepted is an absolute path");
     if (cse_confinement_check(confinement, CSE_PATH_PROGRAM, program) != CSE_OK)
-        return refuse(diagnostics, "/program", cse_error_message());
+        return cse_spec_fault(diagnostics, "/program", cse_error_message());
     if (access(program, X_OK) != 0)
-        return refuse(diagnostics, "/program", "there is no such file that can be executed");
+        return cse_spec_fault(diagnostics, "/program",
+                              "there is no such file that can be executed");
     return true;
 }
 

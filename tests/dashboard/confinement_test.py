@@ -49,7 +49,8 @@ class Place:
         self.write(f"{self.outside}/secret", SECRET + "\n")
         self.write(f"{self.root}/victim/checkpoint_4.mdl", SECRET + "\n")
         os.symlink(f"{self.outside}/secret", f"{self.root}/shared/link.csv")
-        os.symlink("/proc/self/root/etc/shadow", f"{self.root}/shared/magic.csv")
+        # A link of the kernel's, which is not resolved by its text: to the root folder.
+        os.symlink("/proc/self/root" + "/etc/shadow", f"{self.root}/shared/magic.csv")
         self.before = self.digest()
         self.server = Server("--root", self.root, *[a.format(place=self) for a in arguments])
         self.write(f"{self.root}/own-secret", SECRET + "\n")

@@ -10,28 +10,9 @@ import unittest
 import numpy
 
 import csengine
+from small_run import configuration
 
-CONFIG = {
-    "trainer": {
-        "init": {
-            "model": {"name": "fc_mnist", "input_size": 8, "hidden_sizes": [16], "num_classes": 3},
-            "optimizer": {"SGD": {"lr": 0.1}},
-            "loop": {"num_steps": 60},
-            "checkpoint": {"steps": 30},
-            "seed": 1,
-        },
-        "fit": {
-            "train_dataloader": {
-                "data_processor": "synthetic",
-                "samples": 300,
-                "features": [8],
-                "classes": 3,
-                "batch_size": 30,
-                "micro_batch_size": 10,
-            }
-        },
-    }
-}
+CONFIG = configuration(num_steps=60, checkpoint_steps=30)
 
 
 class Runs(unittest.TestCase):

@@ -10,31 +10,12 @@ import tempfile
 import unittest
 
 import csengine
+from small_run import configuration
 
 PACKAGES = pathlib.Path(sys.argv.pop())
 HAS_COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
 HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "cloudpickle"))
-CONFIG = {
-    "trainer": {
-        "init": {
-            "model": {"name": "fc_mnist", "input_size": 8, "hidden_sizes": [16], "num_classes": 3},
-            "optimizer": {"SGD": {"lr": 0.1}},
-            "loop": {"num_steps": 20},
-            "checkpoint": {"steps": 20},
-            "seed": 1,
-        },
-        "fit": {
-            "train_dataloader": {
-                "data_processor": "synthetic",
-                "samples": 300,
-                "features": [8],
-                "classes": 3,
-                "batch_size": 30,
-                "micro_batch_size": 10,
-            }
-        },
-    }
-}
+CONFIG = configuration(num_steps=20, checkpoint_steps=20)
 
 
 class Wheel(unittest.TestCase):

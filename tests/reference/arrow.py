@@ -10,22 +10,9 @@ Usage: arrow.py >dataloader/inputs/arrow_samples.h (package pyarrow)"""
 import io
 
 import pyarrow as pa
+from bytes_as_c import literal
 
 ROWS = range(12)
-
-
-def literal(content):
-    lines, line = [], ""
-    for n, byte in enumerate(content):
-        following = content[n + 1] if n + 1 < len(content) else 0
-        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
-        if 32 <= byte < 127 and chr(byte) not in '"\\?':
-            part = chr(byte)
-        if len(line) + len(part) > 84:
-            lines.append(line)
-            line = ""
-        line += part
-    return "\n    ".join(f'"{one}"' for one in lines + [line])
 
 
 def column(values, kind):

@@ -7,6 +7,7 @@ import io
 
 import h5py
 import numpy as np
+from bytes_as_c import literal
 
 i, t = np.arange(6)[:, None], np.arange(4)[None]
 ids = 100 * i + t
@@ -20,20 +21,6 @@ def text_of(values, **storage):
         f.attrs["n_examples"] = len(values)
         f.create_dataset("data", data=values, track_times=False, **storage)
     return memory.getvalue()
-
-
-def literal(content):
-    lines, line = [], ""
-    for n, byte in enumerate(content):
-        following = content[n + 1] if n + 1 < len(content) else 0
-        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
-        if 32 <= byte < 127 and chr(byte) not in '"\\?':
-            part = chr(byte)
-        if len(line) + len(part) > 84:
-            lines.append(line)
-            line = ""
-        line += part
-    return "\n    ".join(f'"{one}"' for one in lines + [line])
 
 
 print('/* Written by tests/reference/hdf5_lm.py: HDF5 files for the contract test. */\n'

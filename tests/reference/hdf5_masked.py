@@ -9,22 +9,9 @@ import io
 
 import h5py
 import numpy as np
+from bytes_as_c import literal
 
 TIME = 5
-
-
-def literal(content):
-    lines, line = [], ""
-    for n, byte in enumerate(content):
-        following = content[n + 1] if n + 1 < len(content) else 0
-        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
-        if 32 <= byte < 127 and chr(byte) not in '"\\?':
-            part = chr(byte)
-        if len(line) + len(part) > 84:
-            lines.append(line)
-            line = ""
-        line += part
-    return "\n    ".join(f'"{one}"' for one in lines + [line])
 
 
 def file_of(data, labels, **storage):

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 from PIL import Image
+from bytes_as_c import literal
 
 random = np.random.default_rng(5)
 
@@ -24,20 +25,6 @@ def stored(image, **options):
 png = stored(smooth(6, 7), format="PNG")
 jpeg = stored(smooth(20, 14), format="JPEG", quality=80)
 pictures = [Image.open(io.BytesIO(content)).convert("RGB") for content in (png, jpeg)]
-
-
-def literal(content):
-    lines, line = [], ""
-    for n, byte in enumerate(content):
-        following = content[n + 1] if n + 1 < len(content) else 0
-        part = f"\\{byte:o}" if not 48 <= following <= 57 else f"\\{byte:03o}"
-        if 32 <= byte < 127 and chr(byte) not in '"\\?':
-            part = chr(byte)
-        if len(line) + len(part) > 84:
-            lines.append(line)
-            line = ""
-        line += part
-    return "\n    ".join(f'"{one}"' for one in lines + [line])
 
 
 def values(transform, elements):

@@ -81,6 +81,14 @@ slurm_idle() { # how many nodes
     [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" -ge "$1" ]
 }
 
+slurm_run_began() { # model_dir: whether its run takes steps, or has taken some
+    python3 - "$1/run.db" 2>/dev/null <<'STATE'
+import sqlite3, sys
+with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as db:
+    sys.exit("'RUNNING'" not in str(db.execute("SELECT * FROM transitions").fetchall()))
+STATE
+}
+
 slurm_wait() { # seconds, what to say, command...
     slurm_until=$(($(date +%s) + $1))
     slurm_what=$2

@@ -48,13 +48,6 @@ begin() { # likewise, for the background: the command takes the shell's place
     starter="exec"
     start "$@"
 }
-is_running() {
-    python3 - "$hosts_folder/$1/run.db" 2>/dev/null <<'STATE'
-import sqlite3, sys
-with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as db:
-    sys.exit("'RUNNING'" not in str(db.execute("SELECT * FROM transitions").fetchall()))
-STATE
-}
 job_of() { cat "$hosts_folder/$1/logs/batch_job"; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 digest_in() { grep 'Weights digest' "$1" | tail -n 1; }
@@ -76,7 +69,7 @@ expect 'Training completed' "$hosts_folder/whole.out"
 set_steps 100000000
 begin cut >"$hosts_folder/cut1.out" 2>&1 &
 waiting=$!
-slurm_wait 60 'the run does not begin' is_running cut
+slurm_wait 60 'the run does not begin' slurm_run_began "$hosts_folder/cut"
 job=$(job_of cut)
 kill -KILL $waiting
 wait $waiting 2>/dev/null
@@ -112,7 +105,7 @@ set_steps 100000000
 begin array --launcher_options '--nodes=2 --array=1-3%1 --no-requeue' \
     >"$hosts_folder/array.out" 2>&1 &
 waiting=$!
-slurm_wait 60 'the first task does not begin' is_running array
+slurm_wait 60 'the first task does not begin' slurm_run_began "$hosts_folder/array"
 sleep 2
 saved_of() { ls "$hosts_folder/$1" | sed -n 's/^checkpoint_\([0-9]*\).mdl$/\1/p'; }
 set_steps 1 # the next task has nothing left to do

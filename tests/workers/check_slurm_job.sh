@@ -38,17 +38,10 @@ set_steps 100000000
 job=$(sbatch --parsable -N 2 --output "$hosts_folder/job.out" \
     "$source/deploy/several_hosts.sbatch" "$hosts_folder/run.yaml" "$hosts_folder/run" $flags \
     --set backend.cluster_config.lease_s=5)
-is_running() {
-    python3 - "$hosts_folder/run/run.db" 2>/dev/null <<'STATE'
-import sqlite3, sys
-with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as db:
-    sys.exit("'RUNNING'" not in str(db.execute("SELECT * FROM transitions").fetchall()))
-STATE
-}
 shows() { scontrol show job "$job" 2>/dev/null | grep -Eq "$1"; } # a pattern of what Slurm says
 is_pending() { shows 'JobState=PENDING'; }
 is_over() { shows 'Restarts=1' && shows 'JobState=(COMPLETED|FAILED|TIMEOUT|CANCELLED)'; }
-slurm_wait 60 'the run does not begin' is_running
+slurm_wait 60 'the run does not begin' slurm_run_began "$hosts_folder/run"
 scancel --batch --signal=USR1 "$job"
 slurm_wait 60 'the job is not queued again' is_pending
 grep -q 'SIGUSR1 asked for its place' "$hosts_folder/job.out" || complain 'not ended by the signal'

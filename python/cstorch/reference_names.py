@@ -308,7 +308,9 @@ def refusal(name, why):
     return refuse
 
 
-_INFERENCE = "not possible in a step of cstorch; `csengine infer` makes texts with a trained model"
+_INFERENCE = (
+    "not possible in a step of cstorch; `csengine generate` writes text with a trained model"
+)
 
 _VERSION = "2.10.0"
 
@@ -384,8 +386,12 @@ MODULES = {
         ),
     },
     "cerebras.pytorch.profiler": {
-        "profile": refusal("profiler.profile", "use `csengine stats` and the dashboard"),
-        "schedule": refusal("profiler.schedule", "use `csengine stats` and the dashboard"),
+        "profile": refusal(
+            "profiler.profile", "the times of a run are in its dashboard (`csengine open`)"
+        ),
+        "schedule": refusal(
+            "profiler.schedule", "the times of a run are in its dashboard (`csengine open`)"
+        ),
     },
     "cerebras.pytorch.sparse.configure": {
         "configure": sparse.configure,
@@ -398,7 +404,10 @@ MODULES = {
         "cache_deferred_tensors": refusal("storage.cache_deferred_tensors", "no such cache"),
     },
     "cerebras.pytorch.utils.benchmark": {
-        "benchmark_dataloader": refusal("utils.benchmark", "use `csengine measure`")
+        "benchmark_dataloader": refusal(
+            "utils.benchmark",
+            "how long a run waits for its data is in its dashboard (`csengine open`)",
+        )
     },
     "cerebras.pytorch.utils.call_once": {"call_once": misc.call_once},
     "cerebras.pytorch.utils.data.data_executor": {

@@ -29,7 +29,7 @@ def _decay(name, positional):
         if getattr(optimizer, "engine_name", None) is not None:
             raise NotImplementedError(
                 f"{name}: the weight decay of {optimizer.engine_name} follows a schedule in a "
-                "configuration (docs/configuration.md); in a program, derive an optimizer from "
+                "configuration (docs/pytorch.md); in a program, derive an optimizer from "
                 "cstorch.optim.Optimizer"
             )
         renamed = {

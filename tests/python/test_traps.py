@@ -287,6 +287,21 @@ class Running(Base):
         self.assertEqual(len(said), 1)
         self.assertRegex(said[0], r"in step: the step reads `settings`, which has changed since")
 
+    def test_a_value_that_changes_late(self):
+        settings["scale"] = 1.0
+        steps = 0
+
+        def step(batch):
+            return self.model(batch[0]).sum() * settings["scale"]
+
+        def change_after_twenty():
+            nonlocal steps
+            steps += 1
+            if steps == 20:
+                settings["scale"] = 0.5
+
+        self.assertEqual(len(self.told(step, change_after_twenty, steps=33)), 1)
+
     def test_an_attribute_that_changes_between_steps(self):
         self.rate = 1.0
 

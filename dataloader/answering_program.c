@@ -1,4 +1,4 @@
-/* Pipes, posix_spawn, and poll with a limit. */
+/* A socket, memory, posix_spawn, and poll with a limit. */
 #include "dataloader/answering_program.h"
 
 #include <errno.h>
@@ -14,18 +14,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dataloader/answer_memory.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 
 extern char **environ;
 
-enum { LENGTH_BYTES = 8, GRACE_MS = 1000 };
+enum { LENGTH_BYTES = 8, GRACE_MS = 1000, MEMORY_DESCRIPTOR = 3 };
+
+/* Of a length: the answer lies in the memory. */
+static const uint64_t in_memory = (uint64_t)1 << 63;
+static char memory_variable[] = "CSENGINE_ANSWER_MEMORY=3";
 
 struct cse_answering_program {
     const char *const *arguments;
     int timeout_seconds;
     pid_t process; /* 0: it does not run */
     int socket;    /* its standard input and output */
+    cse_answer_memory memory;
     unsigned char *answer;
     size_t capacity;
     char end[80]; /* how it ended */
@@ -37,6 +43,7 @@ cse_answering_program *cse_answering_program_new(const char *const *arguments, i
     program->arguments = arguments;
     program->timeout_seconds = timeout_seconds;
     program->socket = -1;
+    program->memory.file = -1;
     return program;
 }
 
@@ -54,8 +61,10 @@ static void stop(cse_answering_program *p, bool at_once)
     if (p->socket >= 0)
         close(p->socket);
     p->socket = -1;
-    if (p->process == 0)
+    if (p->process == 0) {
+        cse_answer_memory_clear(&p->memory);
         return;
+    }
     pid_t ended = 0;
     for (int waited = 0; waited < GRACE_MS && !at_once && ended == 0; waited += 10) {
         ended = waitpid(p->process, &status, WNOHANG);
@@ -69,6 +78,24 @@ static void stop(cse_answering_program *p, bool at_once)
     if (ended == p->process)
         note_end(p, status);
     p->process = 0;
+    cse_answer_memory_clear(&p->memory);
+}
+
+/* The variables of this process, and the one that says which descriptor the memory is. The caller
+ * frees the list alone. */
+static char **make_environment(const cse_answer_memory *memory)
+{
+    const size_t name = strcspn(memory_variable, "=") + 1;
+    size_t count = 0, kept = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **list = cse_calloc(count + 2, sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], memory_variable, name) != 0)
+            list[kept++] = environ[i];
+    if (memory->file >= 0)
+        list[kept] = memory_variable;
+    return list;
 }
 
 void cse_answering_program_close(cse_answering_program **program)
@@ -94,6 +121,10 @@ static cse_status start(cse_answering_program *p)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, pair[1], STDOUT_FILENO);
+    cse_answer_memory_make(&p->memory);
+    if (p->memory.file >= 0)
+        posix_spawn_file_actions_adddup2(&actions, p->memory.file, MEMORY_DESCRIPTOR);
+    char **environment = make_environment(&p->memory);
     posix_spawnattr_init(&attributes);
     sigemptyset(&none);
     sigfillset(&usual);
@@ -101,7 +132,8 @@ static cse_status start(cse_answering_program *p)
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const int error = posix_spawnp(&p->process, p->arguments[0], &actions, &attributes,
-                                   (char *const *)(uintptr_t)p->arguments, environ);
+                                   (char *const *)(uintptr_t)p->arguments, environment);
+    free(environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     close(pair[1]);
@@ -160,7 +192,8 @@ static cse_status too_long(const cse_answering_program *p, uint64_t length)
 }
 
 /* CSE_UNAVAILABLE: no answer came. */
-static cse_status ask_once(cse_answering_program *p, const char *line, size_t *size)
+static cse_status ask_once(cse_answering_program *p, const char *line, const unsigned char **answer,
+                           size_t *size)
 {
     uint64_t length = 0;
     const int64_t end_ns = cse_clock_ns() + p->timeout_seconds * INT64_C(1000000000);
@@ -172,8 +205,19 @@ static cse_status ask_once(cse_answering_program *p, const char *line, size_t *s
     send_all(p, line);
     if (!receive_all(p, (unsigned char *)&length, LENGTH_BYTES, end_ns))
         return CSE_UNAVAILABLE;
+    const bool is_in_memory = (length & in_memory) != 0;
+    length &= ~in_memory;
     if (length == 0 || length > CSE_ANSWER_MOST_BYTES)
         return too_long(p, length);
+    *size = (size_t)length;
+    if (is_in_memory) {
+        *answer = cse_answer_memory_read(&p->memory, *size);
+        return *answer != NULL
+                   ? CSE_OK
+                   : cse_fail(CSE_DATA,
+                              "%s: an answer of %" PRIu64 " bytes in memory that is smaller",
+                              p->arguments[0], length);
+    }
     if (length > p->capacity) {
         p->capacity = length;
         free(p->answer);
@@ -184,7 +228,7 @@ static cse_status ask_once(cse_answering_program *p, const char *line, size_t *s
                             p->arguments[0], length);
         }
     }
-    *size = (size_t)length;
+    *answer = p->answer;
     return receive_all(p, p->answer, *size, end_ns) ? CSE_OK : CSE_UNAVAILABLE;
 }
 
@@ -192,8 +236,7 @@ cse_status cse_answering_program_ask(cse_answering_program *p, const char *line,
                                      const unsigned char **answer, size_t *size)
 {
     for (int tries = 0; tries < 2; tries++) {
-        cse_status status = ask_once(p, line, size);
-        *answer = p->answer;
+        cse_status status = ask_once(p, line, answer, size);
         if (status == CSE_OK)
             return CSE_OK;
         const bool was_silent = p->end[0] != '\0';

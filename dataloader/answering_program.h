@@ -1,5 +1,10 @@
 /* A program that answers requests: a line of JSON on its standard input, and on its standard output
- * 8 bytes with the length of the answer, then the answer. It ends when its input ends. */
+ * 8 bytes with the length of the answer (little-endian), then the answer. It ends when its input
+ * ends.
+ *
+ * An answer may also stand at the beginning of a memory file, which the program gets as the
+ * descriptor that the variable CSENGINE_ANSWER_MEMORY names, and makes as large as it needs: the 8
+ * bytes then have the highest bit set, too, and nothing follows them. */
 #ifndef CSE_DATALOADER_ANSWERING_PROGRAM_H
 #define CSE_DATALOADER_ANSWERING_PROGRAM_H
 

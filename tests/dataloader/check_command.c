@@ -56,6 +56,40 @@ START_TEST(a_killed_program_is_started_again)
 }
 END_TEST
 
+/* Answers in the memory file; the third request ends with a length that the file has not. */
+static const char memory_script[] =
+    "file=/proc/self/fd/$CSENGINE_ANSWER_MEMORY\n"
+    "for answer in first 2nd gone; do\n"
+    "    read -r line || exit\n"
+    "    [ $answer = first ] || ! truncate -s 0 $file 2>/dev/null || exit 9\n"
+    "    printf %s $answer 1<>$file\n"
+    "    [ $answer = gone ] && size='\\0\\7' || size='\\3\\0'\n"
+    "    printf \"$size\\0\\0\\0\\0\\0\\200\"\n"
+    "done\n";
+
+START_TEST(an_answer_may_be_in_memory)
+{
+    const unsigned char *answer;
+    size_t size;
+    char path[512];
+    fixture_write_text("memory.sh", memory_script);
+    snprintf(path, sizeof path, "%s", fixture_path("memory.sh"));
+    const char *const arguments[] = { "sh", path, NULL };
+    cse_answering_program *program = cse_answering_program_new(arguments, 60);
+    for (int i = 0; i < 2; i++) {
+        fixture_expect(cse_answering_program_ask(program, "{}\n", &answer, &size), CSE_OK, NULL);
+        ck_assert_uint_eq(size, 3);
+        ck_assert_mem_eq(answer, i == 0 ? "fir" : "2nd", 3);
+    }
+    fixture_expect(cse_answering_program_ask(program, "{}\n", &answer, &size), CSE_DATA,
+                   "an answer of 1792 bytes in memory that is smaller");
+    /* It starts again with memory of its own. */
+    fixture_expect(cse_answering_program_ask(program, "{}\n", &answer, &size), CSE_OK, NULL);
+    ck_assert_mem_eq(answer, "fir", 3);
+    cse_answering_program_close(&program);
+}
+END_TEST
+
 START_TEST(silence_ends)
 {
     const unsigned char *answer;
@@ -122,6 +156,7 @@ int main(void)
     tcase_add_checked_fixture(tests, fixture_make_folder, fixture_remove_folder);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_killed_program_is_started_again);
+    tcase_add_test(tests, an_answer_may_be_in_memory);
     tcase_add_test(tests, silence_ends);
     tcase_add_test(tests, answers_are_checked);
     return fixture_run(tests);

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 import cstorch
+from cstorch.utils.data.source import SampleSource
 from programs import Case, loader
 
 torch.manual_seed(0)
@@ -646,6 +647,52 @@ class Loop(Case):
         for batch in self.loop(6):
             self.after(self.step(batch))
         self.assertEqual(self.seen, wanted)
+
+    def test_samples_are_read_in_the_ways_that_a_data_set_has(self):
+        """Values are those of the items one by one; a data set that draws is seeded by sample."""
+        asked = []
+
+        class Drawing(torch.utils.data.Dataset):
+            def __len__(self):
+                return 100
+
+            def __getitem__(self, i):
+                asked.append(i)
+                return X[i] + torch.rand(()), i
+
+        class AtOnce(Drawing):
+            def __getitems__(self, numbers):
+                asked.append(len(numbers))
+                return [(X[i], i) for i in numbers]
+
+        class Plain(torch.utils.data.TensorDataset):
+            """Not taken for a TensorDataset, whose rows are found by one index."""
+
+        def read(dataset, samples, epochs=None, **options):
+            source = SampleSource(lambda: loader_of(dataset, batch_size=4, **options))
+            asked.clear()
+            return [value for _, value in source.read(samples, epochs or [0] * len(samples))]
+
+        loader_of = torch.utils.data.DataLoader
+        samples = [7, 3, 90, 3]
+        whole = torch.utils.data.TensorDataset(X, Y)
+        wanted = read(Plain(X, Y), samples)
+        for dataset in whole, torch.utils.data.Subset(whole, range(100)):
+            for collate in None, lambda items: torch.utils.data.default_collate(items):
+                found = read(dataset, samples, collate_fn=collate)
+                self.assertTrue(all(map(torch.equal, found, wanted)))
+                self.assertEqual([v.dtype for v in found], [v.dtype for v in wanted])
+        self.assertTrue(torch.equal(read(AtOnce(), samples)[0], X[samples]))
+        self.assertEqual(asked, [4])
+        at_once = torch.utils.data.Subset(AtOnce(), range(50, 100))
+        self.assertTrue(torch.equal(read(at_once, [7, 3])[0], X[[57, 53]]))
+        self.assertEqual(asked, [2])
+        for dataset in Drawing(), torch.utils.data.Subset(Drawing(), range(100)):
+            values = read(dataset, samples)[0]
+            self.assertEqual(asked, samples)
+            self.assertTrue(torch.equal(values[1], values[3]))
+            self.assertTrue(torch.equal(values[2], read(dataset, [90])[0][0]))
+            self.assertFalse(torch.equal(values[1], read(dataset, [3], [1])[0][0]))
 
     def test_no_denormals_are_lost_in_the_program(self):
         for batch in self.loop(1):

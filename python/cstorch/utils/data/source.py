@@ -12,7 +12,9 @@ from torch.utils.data import (
     IterableDataset,
     RandomSampler,
     SequentialSampler,
+    Subset,
     TensorDataset,
+    default_collate,
 )
 from torch.utils.data import DataLoader as TorchDataLoader
 
@@ -160,16 +162,26 @@ class SampleSource:
         return values
 
     def _collated(self, samples, epochs):
-        kept = []
-        dataset = self.loader.dataset
-        # Samples of a TensorDataset draw no random numbers, and seeding takes longer than reading
-        # one. The last is seeded in any case, for what collate_fn draws.
-        draws = type(dataset) is not TensorDataset
-        for place, (index, epoch) in enumerate(zip(samples, epochs), 1):
-            if draws or place == len(samples):
-                seed_sample(self.seed, epoch, index)
-            kept.append(dataset[index])
-        return self.loader.collate_fn(kept)
+        dataset, collate = self.loader.dataset, self.loader.collate_fn
+        places = samples
+        while type(dataset) is Subset:
+            places = [dataset.indices[place] for place in places]
+            dataset = dataset.dataset
+        if type(dataset) is TensorDataset:
+            # Its samples draw no random numbers; what collate_fn draws is a function of the last.
+            seed_sample(self.seed, epochs[-1], samples[-1])
+            if collate is default_collate:
+                places = torch.as_tensor(places)
+                return [tensor[places] for tensor in dataset.tensors]
+            return collate([dataset[place] for place in places])
+        if callable(getattr(dataset, "__getitems__", None)):
+            seed_sample(self.seed, epochs[0], samples[0])
+            return collate(dataset.__getitems__(places))
+        items = []
+        for place, index, epoch in zip(places, samples, epochs):
+            seed_sample(self.seed, epoch, index)
+            items.append(dataset[place])
+        return collate(items)
 
     def _batch(self, epoch, number):
         """A batch of an iterable by its number: read from the beginning, and kept for the next

@@ -38,9 +38,10 @@ typedef struct cse_cluster_layout {
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     int ring_microbatches;    /* D: microbatches prefetched, at least M; 0: 2 to 8 steps */
     /* Of a run on several hosts (arena_hosts.h): its own number, how many places there are, which
-     * of them have no host, and the first cut. A host_count of 0 or 1: this host alone. */
+     * of them have no host, which have the data (none: all), and the first cut. A host_count of 0
+     * or 1: this host alone. A host without data has no input workers: its mover fills the ring. */
     int host, host_count;
-    cse_host_set lost_hosts;
+    cse_host_set lost_hosts, data_hosts;
     const cse_host_cut *cut;
 } cse_cluster_layout;
 

@@ -31,7 +31,10 @@
     X(CSE_FAILPOINT_PIECE_CLAIMED, "another host's piece begins to arrive")                 \
     X(CSE_FAILPOINT_PIECE_UNPUBLISHED, "another host's piece is there, its word not yet")   \
     X(CSE_FAILPOINT_PIECE_PUBLISHED, "another host's piece is there and published")         \
-    X(CSE_FAILPOINT_PIECES_SENT, "all other hosts have this one's pieces")
+    X(CSE_FAILPOINT_PIECES_SENT, "all other hosts have this one's pieces")                  \
+    X(CSE_FAILPOINT_INPUT_ASKED, "another host was asked for a microbatch")                 \
+    X(CSE_FAILPOINT_INPUT_SENT, "a part of a microbatch was sent to another host")          \
+    X(CSE_FAILPOINT_INPUT_UNPUBLISHED, "another host's microbatch is there, its word not yet")
 
 typedef enum cse_failpoint {
 #define CSE_FAILPOINT_ENUM(point, meaning) point,

@@ -20,6 +20,7 @@
  *     ring          words of prefetched microbatches                      claimer
  *     hosts         the cut, lost hosts                                   coordinator
  *                   word of the sums that were sent, counts of bytes      mover
+ *     asked         positions that hosts without data have asked for      mover
  *     segments      which values of a gradient are rounded (constant)     creator
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
@@ -50,7 +51,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 11,
+    CSE_ARENA_VERSION = 12,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -132,6 +133,8 @@ typedef struct cse_arena_hosts {
     _Atomic uint64_t lost[CSE_HOST_SET_WORDS];
     _Atomic int32_t newest;     /* index in `cuts`; the other one counts before its first step */
     _Atomic int64_t exposed_ns; /* own sums complete, others' awaited; written by the mover */
+    _Atomic int64_t asks;       /* how often a position was added to `asked` */
+    cse_host_set data_hosts;    /* that have the data (constant) */
     cse_host_cut cuts[2];
     cse_arena_host hosts[CSE_MAX_HOSTS];
 } cse_arena_hosts;
@@ -167,7 +170,7 @@ typedef struct cse_arena_head {
     int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
-        hosts_offset, records_offset, statistics_offset, kernels_offset, weights_offset,
+        hosts_offset, asked_offset, records_offset, statistics_offset, kernels_offset, weights_offset,
         reduced_offset, states_offset, input_offset, partial_sums_offset;
 } cse_arena_head;
 
@@ -180,6 +183,8 @@ struct cse_cluster {
     _Atomic uint32_t *doorbell;
     cse_control *control;
     cse_arena_hosts *hosts; /* NULL: this host alone */
+    /* Of each place of the ring: 1 + the position that another host has asked for, 0: none. */
+    _Atomic int64_t *asked;
     cse_slot *slots;
     cse_segments segments;
     const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */
@@ -219,6 +224,20 @@ static inline bool cse_arena_is_lost(const cse_cluster *cluster, int host)
 {
     return cluster->hosts != NULL &&
            (atomic_load(&cluster->hosts->lost[host / 64]) >> (host % 64) & 1) != 0;
+}
+
+/* Whether this host gets its microbatches from others. */
+static inline bool cse_arena_lacks_data(const cse_cluster *cluster)
+{
+    return cluster->hosts != NULL &&
+           !cse_hosts_have(&cluster->hosts->data_hosts, cluster->head->host);
+}
+
+/* Whether another host has asked for the microbatch at position q. */
+static inline bool cse_arena_is_asked(const cse_cluster *cluster, int64_t q)
+{
+    return cluster->hosts != NULL &&
+           atomic_load(&cluster->asked[q % cluster->head->ring_count]) == q + 1;
 }
 
 /* Place of the partial sum whose first microbatch is `microbatch`. */

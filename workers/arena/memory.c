@@ -99,6 +99,11 @@ void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layou
     fill_words(&hosts->sent, 1, layout->first_step);
     for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
         atomic_init(&hosts->lost[i], layout->lost_hosts.words[i]);
+    hosts->data_hosts = layout->data_hosts;
+    if (cse_hosts_count(&layout->data_hosts) == 0)
+        hosts->data_hosts = cse_hosts_first(layout->host_count);
+    for (int i = 0; i < cluster->head->ring_count; i++)
+        atomic_init(&cluster->asked[i], 0);
     atomic_init(&hosts->newest, 0);
     hosts->cuts[0] = hosts->cuts[1] = *layout->cut;
     hosts->cuts[0].first_step = hosts->cuts[1].first_step = layout->first_step;

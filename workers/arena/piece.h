@@ -10,7 +10,9 @@
  *     STATISTICS  the tensor statistics of the node's microbatches, in steps that take them
  *     HAVE        the sender has all pieces of the receiver for steps below `step`
  *     JOINED      elements of the root, from the owner of their shard (shards.h)
- *     AGAIN       the sender lacks what it was sent for the step: all is to be sent again */
+ *     AGAIN       the sender lacks what it was sent for the step: all is to be sent again
+ *     ASK         the sender, which has no data, wants microbatch `node` of the step, `count` bytes
+ *     INPUT       `count` bytes of that microbatch, from byte `first` on */
 #ifndef CSE_WORKERS_ARENA_PIECE_H
 #define CSE_WORKERS_ARENA_PIECE_H
 
@@ -24,6 +26,8 @@ typedef enum cse_piece_kind {
     CSE_PIECE_HAVE = 3,
     CSE_PIECE_JOINED = 4,
     CSE_PIECE_AGAIN = 5,
+    CSE_PIECE_ASK = 6,
+    CSE_PIECE_INPUT = 7,
 } cse_piece_kind;
 
 typedef struct cse_piece_frame {

@@ -7,7 +7,7 @@ static cse_word *word_of(cse_cluster *cluster, int64_t q)
     return &cluster->ring[q % cluster->head->ring_count];
 }
 
-/* Whether this host needs the microbatch at position q. */
+/* Whether this host needs the microbatch at position q, or is to give it to another one. */
 static bool needed(const cse_cluster *cluster, int64_t q)
 {
     const int microbatch = (int)(q % cluster->head->microbatches);
@@ -15,18 +15,21 @@ static bool needed(const cse_cluster *cluster, int64_t q)
         return true;
     const cse_host_cut *cut = cse_arena_cut(cluster, q / cluster->head->microbatches);
     const int host = cse_host_cut_of(cut, microbatch);
-    return host == cluster->head->host || cse_arena_is_lost(cluster, host);
+    return host == cluster->head->host || cse_arena_is_lost(cluster, host) ||
+           cse_arena_is_asked(cluster, q);
 }
 
-/* Looks at all positions again where another cut or a loss has changed which are needed. */
+/* Looks at all positions again where another cut, a loss or another host's wish has changed which
+ * are needed. */
 static void follow_hosts(const cse_cluster *cluster, cse_ring_view *view)
 {
     if (cluster->hosts == NULL)
         return;
     const cse_host_set lost = cse_arena_lost(cluster);
     const int64_t cut_step = cse_arena_cut(cluster, INT64_MAX)->first_step;
-    if (!cse_hosts_equal(&view->lost, &lost) || view->cut_step != cut_step)
-        *view = (cse_ring_view){ .lost = lost, .cut_step = cut_step };
+    const int64_t asks = atomic_load(&cluster->hosts->asks);
+    if (!cse_hosts_equal(&view->lost, &lost) || view->cut_step != cut_step || view->asks != asks)
+        *view = (cse_ring_view){ .lost = lost, .cut_step = cut_step, .asks = asks };
 }
 
 int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_claim *claim)
@@ -51,6 +54,14 @@ int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_
                 return q;
         }
     return -1;
+}
+
+void cse_ring_ask(cse_cluster *cluster, int64_t q)
+{
+    if (cse_arena_is_asked(cluster, q))
+        return;
+    atomic_store(&cluster->asked[q % cluster->head->ring_count], q + 1);
+    atomic_fetch_add(&cluster->hosts->asks, 1);
 }
 
 void cse_ring_publish(cse_cluster *cluster, int64_t q)

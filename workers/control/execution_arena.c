@@ -32,15 +32,24 @@ static int record_count(const cse_execution *e)
                                         : count);
 }
 
+/* Whether other hosts have the data, and this one has none. */
+static bool lacks_data(const cse_execution *e)
+{
+    return e->hosts != NULL && cse_hosts_count(&e->hosts->data_hosts) > 0 &&
+           !cse_hosts_have(&e->hosts->data_hosts, e->hosts->host);
+}
+
 static cse_cluster_layout layout_of(const cse_execution *e)
 {
     const int replicas = replica_count(e);
+    const cse_host_set none = { { 0 } };
     return (cse_cluster_layout){ .graph = e->graph,
                                  .artefact_digest = e->artefact_digest,
                                  .data_identity = e->data_identity,
                                  .replica_count = replicas,
                                  .weight_server_count = e->cluster.max_wgt_servers,
-                                 .input_worker_count = replicas * e->cluster.num_workers_per_csx,
+                                 .input_worker_count =
+                                     lacks_data(e) ? 0 : replicas * e->cluster.num_workers_per_csx,
                                  .weight_grad_reduce = e->cluster.weight_grad_reduce,
                                  .seed = e->seed,
                                  .first_step = e->first_step,
@@ -49,8 +58,8 @@ static cse_cluster_layout layout_of(const cse_execution *e)
                                  .statistics_every = e->statistics_every,
                                  .host = e->hosts != NULL ? e->hosts->host : 0,
                                  .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
-                                 .lost_hosts =
-                                     e->hosts != NULL ? e->hosts->lost : (cse_host_set){ { 0 } },
+                                 .lost_hosts = e->hosts != NULL ? e->hosts->lost : none,
+                                 .data_hosts = e->hosts != NULL ? e->hosts->data_hosts : none,
                                  .cut = e->hosts != NULL ? e->hosts->cut : NULL };
 }
 

@@ -29,6 +29,7 @@ typedef struct cse_execution_hosts {
     int host, host_count; /* its own number, and how many places there are; at least 2 */
     const cse_host_cut *cut;
     cse_host_set lost;                          /* places without a host */
+    cse_host_set data_hosts;                    /* that have the data; none: all have */
     const char *link;                           /* name in its registry; NULL: the default */
     const char *const *addresses;               /* of the movers, by host; see link.h */
     unsigned char key[CSE_HOST_LINK_KEY_BYTES]; /* of the movers' link */

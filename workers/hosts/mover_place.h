@@ -12,7 +12,8 @@ typedef struct cse_mover_place {
     unsigned char key[CSE_HOST_LINK_KEY_BYTES];
     uint64_t session;
     bool plain;
-    int64_t frame_elements; /* most of one frame; 0: the default. Not told. */
+    /* Most of one frame, of a piece and of a microbatch; 0: the default. Not told. */
+    int64_t frame_elements, frame_input_bytes;
 } cse_mover_place;
 
 void cse_mover_place_encode(const cse_mover_place *place, cse_text *out);

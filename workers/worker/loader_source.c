@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "workers/worker/index_check.h"
 
 typedef struct stream_copy {
     int64_t from, to, bytes;
@@ -45,31 +46,15 @@ static cse_status reject_index(const loader_source *source, const stream_copy *c
                     input->index_count, (int64_t)value + 1);
 }
 
-/* Checks values that the step takes as indices. The sum of faults is free of branches, so that the
- * search for the first one costs nothing where there is none. */
-static cse_status check_indices(const loader_source *source, const stream_copy *copy,
-                                const unsigned char *bytes)
-{
-    const cse_input_entry *input = copy->input;
-    const int32_t *values = (const int32_t *)(const void *)(bytes + copy->to);
-    const int64_t count = copy->bytes / (int64_t)sizeof *values;
-    const int32_t most = input->index_count > INT32_MAX ? INT32_MAX : (int32_t)input->index_count;
-    const int32_t least = input->index_not_negative ? 0 : INT32_MIN;
-    int64_t faults = 0, at = 0;
-    for (int64_t i = 0; i < count; i++)
-        faults += (values[i] >= most) | (values[i] < least);
-    if (faults == 0)
-        return CSE_OK;
-    while (values[at] < most && values[at] >= least)
-        at++;
-    return reject_index(source, copy, at, values[at]);
-}
-
 static cse_status check_all_indices(const loader_source *source, const unsigned char *bytes)
 {
-    for (int i = 0; i < source->copy_count; i++)
-        if (source->copies[i].input->index_count > 0)
-            CSE_TRY(check_indices(source, &source->copies[i], bytes));
+    for (int i = 0; i < source->copy_count; i++) {
+        const stream_copy *copy = &source->copies[i];
+        const int64_t at = cse_input_wrong_index(copy->input, bytes);
+        if (at >= 0)
+            return reject_index(source, copy, at,
+                                ((const int32_t *)(const void *)(bytes + copy->to))[at]);
+    }
     return CSE_OK;
 }
 

@@ -82,6 +82,7 @@ static void forget_peers(cse_mover *mover)
         if (mover->work != NULL)
             cse_mover_give_back(mover, h);
         free(peer->early);
+        free(peer->wants);
         *peer = (cse_mover_peer){ .have = peer->have, .told = -1 };
         if (mover->step >= 0 && h < mover->cluster->head->host_count)
             expect(mover, h);
@@ -111,6 +112,7 @@ static cse_status prepare(cse_mover *mover, int slot, const cse_mover_place *pla
     if (mover->link == NULL)
         CSE_TRY(cse_host_link_select(place->link[0] != '\0' ? place->link : NULL, &mover->link));
     forget_peers(mover);
+    cse_mover_prepare_inputs(mover, place);
     CSE_TRY(open_link(mover, place));
     mover->watched = pthread_create(&mover->watcher, NULL, watch, mover) == 0;
     return mover->watched ? CSE_OK : cse_fail(CSE_TEMPORARY, "no thread for a mover");
@@ -145,6 +147,7 @@ void cse_mover_destroy(cse_mover **mover)
         m->link->close(&m->state);
     for (int h = 0; h < CSE_MAX_HOSTS; h++)
         free(m->peers[h].early);
+    cse_mover_destroy_inputs(m);
     free(m->taken);
     if (m->wake >= 0)
         close(m->wake);
@@ -156,6 +159,11 @@ void cse_mover_destroy(cse_mover **mover)
     cse_work_destroy(&m->work);
     free(m);
     *mover = NULL;
+}
+
+void cse_mover_check_inputs(cse_mover *mover, const cse_graph *graph)
+{
+    mover->graph = graph;
 }
 
 /* ---- one turn ---- */
@@ -202,6 +210,7 @@ static void enter_step(cse_mover *mover, int64_t step)
     mover->owners = cse_shard_owners(mover->cut);
     mover->own_count = cse_mover_pieces(mover, head->host, mover->own);
     begin_exchange(mover, cse_step_is_sharded(mover->cluster, step));
+    cse_mover_enter_inputs(mover);
     for (int h = 0; h < head->host_count; h++) {
         cse_mover_peer *peer = &mover->peers[h];
         if (peer->early == NULL)
@@ -296,10 +305,13 @@ static void serve(cse_mover *mover)
             continue;
         if (cse_hosts_have(&lost, h)) {
             cse_mover_give_back(mover, h);
+            cse_mover_forget_inputs(mover, h);
             continue;
         }
-        if (mover->step < head->end_step)
+        if (mover->step < head->end_step) {
             cse_mover_send(mover, h);
+            cse_mover_send_inputs(mover, h);
+        }
         cse_mover_confirm(mover, h);
     }
 }
@@ -314,6 +326,7 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
         peer->connected = true;
         peer->connections++;
         peer->told = -1;
+        cse_mover_forget_inputs(mover, event->host);
         expect(mover, event->host);
         free(peer->early);
         peer->early = NULL;
@@ -321,6 +334,7 @@ static void take_event(cse_mover *mover, const cse_host_link_event *event)
         break;
     case CSE_HOST_LINK_LOST:
         peer->connected = false;
+        cse_mover_forget_inputs(mover, event->host);
         break;
     case CSE_HOST_LINK_FRAME:
         cse_mover_receive(mover, event->host, event->bytes, event->size);
@@ -338,6 +352,7 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
     enter_step(mover, cse_step_number(step));
     look_for_losses(mover);
     cse_mover_join(mover);
+    cse_mover_ask(mover);
     serve(mover);
     if (ends)
         return CSE_WORK_ENDED;
@@ -352,6 +367,8 @@ static cse_work_result turn(cse_mover *mover, int64_t deadline_ns)
     /* A few at a time: what arrives must not keep the own pieces from being sent. */
     for (int i = 0; mover->status == CSE_OK && event.kind != CSE_HOST_LINK_NOTHING; i++) {
         take_event(mover, &event);
+        if (mover->status != CSE_OK)
+            break;
         if (i >= MOST_EVENTS || cse_step_number(cse_word_load(cluster->step)) != mover->step)
             return CSE_WORK_DONE;
         mover->status = mover->link->next(mover->state, 0, &event);

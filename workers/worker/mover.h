@@ -9,7 +9,10 @@
  * A host confirms that it has all pieces of another one for the steps below s (HAVE). Only then may
  * the other one overwrite them, so that hosts are at most one step apart. A frame of the next step
  * that comes early stays where it is, and stops all later ones of that host, until this host is
- * there. */
+ * there.
+ *
+ * On a host without data the mover fills the input ring, with what it gets from hosts that have
+ * them; see mover_input.c. */
 #ifndef CSE_WORKERS_WORKER_MOVER_H
 #define CSE_WORKERS_WORKER_MOVER_H
 
@@ -24,6 +27,8 @@ cse_status cse_mover_new(cse_cluster *cluster, int slot, const cse_host_link *li
                          const cse_mover_place *place, cse_mover **mover);
 /* Sends and receives what there is, then waits for more, at most until the deadline. */
 cse_work_result cse_mover_once(cse_mover *mover, int64_t deadline_ns);
+/* On a host without data: what it gets is checked as `graph` (borrowed) asks for. */
+void cse_mover_check_inputs(cse_mover *mover, const cse_graph *graph);
 cse_status cse_mover_status(const cse_mover *mover);
 void cse_mover_destroy(cse_mover **mover);
 

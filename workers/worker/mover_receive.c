@@ -151,7 +151,13 @@ void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, s
 {
     cse_mover_peer *peer = &mover->peers[host];
     cse_piece_frame frame;
-    if (!cse_piece_decode(bytes, size, &frame) || frame.step > mover->step + 1) {
+    const bool decoded = cse_piece_decode(bytes, size, &frame);
+    if (decoded && (frame.kind == CSE_PIECE_ASK || frame.kind == CSE_PIECE_INPUT)) {
+        if (cse_arena_is_lost(mover->cluster, host) || !cse_mover_take_input(mover, host, &frame))
+            refuse(mover, host);
+        return;
+    }
+    if (!decoded || frame.step > mover->step + 1) {
         refuse(mover, host);
         return;
     }

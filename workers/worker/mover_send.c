@@ -163,11 +163,15 @@ bool cse_mover_has_root(const cse_mover *mover)
                             mover->step + 1);
 }
 
+/* A host without data has all of another one when it has all sums of the step: until then it may
+ * need input of that step, which hosts with data keep until it says so. */
 static bool has_all_of(cse_mover *mover, int host)
 {
+    const cse_tree_node root = cse_tree_root(mover->cluster->head->microbatches);
     if (cse_mover_has_root(mover))
         return true;
-    if (mover->sharded)
+    if (mover->sharded ||
+        (mover->lacks_data && !cse_mover_covered(mover->cluster, root, mover->step + 1)))
         return false;
     const int count = cse_mover_pieces(mover, host, mover->theirs);
     for (int i = 0; i < count; i++)

@@ -6,6 +6,7 @@
 
 #include "workers/arena/piece.h"
 #include "workers/arena/shards.h"
+#include "workers/hosts/mover_place.h"
 #include "workers/links/link.h"
 #include "workers/worker/work_state.h"
 
@@ -19,7 +20,15 @@ typedef struct cse_mover_peer {
     size_t early_bytes;
     cse_host_link_counts counted; /* that the arena was told */
     int64_t connections;          /* since then */
+    int asked;                    /* microbatches that it was asked for */
+    /* Positions that it asks for, at most as many as the ring has places, and how much of which
+     * was sent. */
+    int64_t *wants;
+    int want_count, want_at;
+    int64_t want_sent;
 } cse_mover_peer;
+
+typedef struct cse_mover_input cse_mover_input; /* of mover_input.c */
 
 typedef struct cse_mover {
     cse_work *work;
@@ -40,13 +49,22 @@ typedef struct cse_mover {
     int64_t complete_ns; /* when they were complete; 0: they are not */
     int64_t counts_ns;   /* the arena is told what was exchanged from then on */
 
-    int64_t frame_elements;
+    int64_t frame_elements, frame_input_bytes;
     unsigned char *wire; /* payload of a frame, and what it is of */
     int64_t wire_step;   /* -1: of nothing */
     cse_piece_cursor wire_cursor;
     size_t wire_bytes;
     float *values;             /* joined elements of one frame */
     unsigned char *statistics; /* of a piece */
+
+    /* Of a host without data: the place in the ring of each microbatch that it gets. */
+    bool lacks_data;
+    cse_mover_input *inputs;
+    int unasked;            /* of them, whom nobody was asked for yet */
+    const cse_graph *graph; /* by which indices are checked; NULL: they are not */
+    /* When the ring was last looked at. */
+    int64_t looked_step, looked_cut;
+    cse_host_set looked_lost;
 
     /* A thread turns the doorbell into a descriptor, for which the link can wait. */
     pthread_t watcher;
@@ -83,6 +101,20 @@ void cse_mover_confirm(cse_mover *mover, int host);
 void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, size_t size);
 /* Gives back what is claimed for it. */
 void cse_mover_give_back(cse_mover *mover, int host);
+
+/* Microbatches of hosts without data: see mover_input.c. */
+void cse_mover_prepare_inputs(cse_mover *mover, const cse_mover_place *place);
+void cse_mover_destroy_inputs(cse_mover *mover);
+/* Another step has begun. */
+void cse_mover_enter_inputs(cse_mover *mover);
+/* A host without data: asks for what it has places for. */
+void cse_mover_ask(cse_mover *mover);
+/* A host with data: sends the host what it has asked for, as far as it is there. */
+void cse_mover_send_inputs(cse_mover *mover, int host);
+/* A frame ASK or INPUT; false: one that this host may not be sent, or has not asked for. */
+bool cse_mover_take_input(cse_mover *mover, int host, const cse_piece_frame *frame);
+/* The connection to the host, or the host, is lost: nothing comes of it any more. */
+void cse_mover_forget_inputs(cse_mover *mover, int host);
 
 /* Joins the own shard when all of it is there, and completes the root when all shards are. */
 void cse_mover_join(cse_mover *mover);

@@ -32,6 +32,7 @@ bool cse_work_fill(cse_work *work, uint64_t step)
     }
     CSE_FAILPOINT(FILL_UNPUBLISHED);
     cse_ring_publish(cluster, q);
-    cse_doorbell_ring(cluster, CSE_DOORBELL_FILLED);
+    cse_doorbell_ring(cluster, CSE_DOORBELL_FILLED |
+                                   (cse_arena_is_asked(cluster, q) ? CSE_DOORBELL_MOVE : 0));
     return true;
 }

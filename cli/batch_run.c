@@ -43,7 +43,7 @@ typedef struct batch {
 cse_status cse_batch_run_wanted(const cse_command_line *line, bool *wanted)
 {
     static const char *const launchers[] = { "local", "slurm", NULL };
-    static const char *const others[] = { "hosts", "host_launcher", "listen" };
+    static const char *const others[] = { "hosts", "data_hosts", "host_launcher", "listen" };
     const char *launcher = launchers[0];
     CSE_TRY(cse_option_word(line, "launcher", launchers, &launcher));
     *wanted = strcmp(launcher, "slurm") == 0;

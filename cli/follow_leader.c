@@ -121,6 +121,7 @@ static cse_status open_group(follower *f)
     cse_host_group_options options = { .host = p->host,
                                        .host_count = p->host_count,
                                        .leader = p->leader,
+                                       .data_hosts = p->data_hosts,
                                        .epoch = p->epoch,
                                        .lease_ns = p->lease_ns,
                                        .names = p->names,
@@ -159,8 +160,13 @@ static cse_status run_job(follower *f)
     if (chdir(job->job.directory) != 0)
         cse_log_line(CSE_LOG_WARNING, "%s: %s; relative paths of the data are looked for in %s",
                      job->job.directory, strerror(errno), "the home directory");
+    /* A host without data needs none of the folders in which they are looked for. */
+    const cse_config_override no_folders = { "backend.cluster_config.mount_dirs", "[]",
+                                             "hosts without data", false };
     const cse_config_text text = { .source = "configuration of the leading host",
                                    .yaml = job->job.configuration,
+                                   .overrides = &no_folders,
+                                   .override_count = !cse_host_group_has_data(f->group),
                                    .kinds = cse_kinds };
     CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
     cse_status status =

@@ -26,10 +26,11 @@
     }
 
 /* Of a run on several hosts. */
-#define CSE_HOST_OPTIONS                                                      \
-    { "hosts", "HOST,HOST", "backend.cluster_config.hosts", NULL },           \
-    {                                                                         \
-        "host_launcher", "NAME", "backend.cluster_config.host_launcher", NULL \
+#define CSE_HOST_OPTIONS                                                          \
+    { "hosts", "HOST,HOST", "backend.cluster_config.hosts", NULL },               \
+        { "data_hosts", "HOST,HOST", "backend.cluster_config.data_hosts", NULL }, \
+    {                                                                             \
+        "host_launcher", "NAME", "backend.cluster_config.host_launcher", NULL     \
     }
 
 /* Of a run that takes steps. */

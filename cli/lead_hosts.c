@@ -100,6 +100,31 @@ static cse_status find_hosts(led *l, const cse_job_host_settings *s)
     return cse_host_list_own(&l->list, &l->place.leader);
 }
 
+/* A run that goes on may have lost some of them. */
+static cse_status find_data_hosts(led *l, const cse_job_host_settings *s)
+{
+    static const char source[] = "backend.cluster_config.data_hosts";
+    cse_host_list data = { .count = 0 };
+    const bool goes_on = l->taken != NULL || s->may_lack;
+    if (*s->data_hosts == '\0')
+        return CSE_OK;
+    CSE_TRY(cse_host_list_parse(s->data_hosts, source, &data));
+    for (int i = 0; i < data.count; i++) {
+        const int h = cse_host_list_find(&l->list, data.hosts[i].name);
+        if (h >= 0)
+            cse_hosts_add(&l->place.data_hosts, h);
+        else if (!goes_on)
+            return cse_fail(CSE_CONFIG,
+                            "%s: %s is none of the hosts of the run; accepted are those of "
+                            "backend.cluster_config.hosts",
+                            source, data.hosts[i].name);
+    }
+    return cse_hosts_count(&l->place.data_hosts) > 0
+               ? CSE_OK
+               : cse_fail(CSE_UNAVAILABLE, "%s: none of the hosts that have the data is left",
+                          source);
+}
+
 static const char *address_of(const led *l, int host, int port)
 {
     const char *name = is_local(l) ? "127.0.0.1" : l->list.hosts[host].name;
@@ -213,6 +238,7 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
     cse_host_group_options options = { .host = l->place.leader,
                                        .host_count = l->place.host_count,
                                        .leader = l->place.leader,
+                                       .data_hosts = l->place.data_hosts,
                                        .epoch = l->place.epoch,
                                        .lease_ns = l->place.lease_ns,
                                        .names = l->place.names,
@@ -283,6 +309,7 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
                         "backend.cluster_config.hosts: a confined job starts nothing "
                         "on other hosts");
     CSE_TRY(find_hosts(l, s));
+    CSE_TRY(find_data_hosts(l, s));
     if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
         return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
     CSE_TRY(take_lock(l, settings));

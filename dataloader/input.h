@@ -40,6 +40,10 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
  * are missing. Nothing can be read from it. CSE_USAGE where the input function needs its data. */
 cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,
                                    const cse_unseen_data *known, cse_dataloader **loader);
+/* A data loader whose samples another host has, as `known` says (copied): sample_count, streams,
+ * source and class names. Nothing can be read from it. CSE_CONFIG as for cse_dataloader_open. */
+cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t default_seed,
+                                   const cse_input *known, cse_dataloader **loader);
 void cse_dataloader_close(cse_dataloader **loader);
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);

@@ -26,7 +26,8 @@ struct cse_dataloader {
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;
-    bool is_unseen; /* there is no source behind it */
+    bool is_unseen;   /* there is no source behind it */
+    cse_arena *arena; /* of its names, where another host has the source; else NULL */
 };
 
 static int64_t aligned(int64_t bytes)
@@ -121,12 +122,51 @@ cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t defaul
     return status;
 }
 
+/* Copies what another host says of its source. */
+static void copy_input(cse_arena *arena, const cse_input *known, cse_input *input)
+{
+    const char **names = cse_arena_alloc(arena, ((size_t)known->class_count + 1) * sizeof *names);
+    input->sample_count = known->sample_count;
+    input->stream_count = known->stream_count;
+    memcpy(input->source, known->source, sizeof input->source);
+    for (int s = 0; s < known->stream_count; s++) {
+        input->streams[s] = known->streams[s];
+        input->streams[s].name = cse_arena_string(arena, known->streams[s].name);
+    }
+    for (int c = 0; c < known->class_count; c++)
+        names[c] = cse_arena_string(arena, known->class_names[c]);
+    input->class_names = known->class_names != NULL ? names : NULL;
+    input->class_count = known->class_count;
+}
+
+cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t default_seed,
+                                   const cse_input *known, cse_dataloader **loader)
+{
+    cse_dataloader_section section;
+    *loader = NULL;
+    CSE_TRY(cse_dataloader_section_read(settings, default_seed, &section));
+    CSE_TRY(cse_dataloader_section_check_samples(&section, known->sample_count));
+    cse_dataloader *other = cse_calloc(1, sizeof *other);
+    other->batching = section.batching;
+    other->input.descriptor = section.descriptor;
+    other->is_unseen = true;
+    other->arena = cse_arena_new();
+    copy_input(other->arena, known, &other->input);
+    *loader = other;
+    cse_status status = lay_out(other);
+    if (status != CSE_OK)
+        cse_dataloader_close(loader);
+    return status;
+}
+
 void cse_dataloader_close(cse_dataloader **loader)
 {
     if (*loader == NULL)
         return;
     if (!(*loader)->is_unseen)
         (*loader)->input.descriptor->close(&(*loader)->input);
+    if ((*loader)->arena != NULL)
+        cse_arena_destroy(&(*loader)->arena);
     free((*loader)->samples);
     free((*loader)->epochs);
     free(*loader);

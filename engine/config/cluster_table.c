@@ -117,6 +117,10 @@ static const cse_setting cluster_config_table[] = {
       "hosts that share a step, this one among them, as names, name:port or n[1-4]; auto: those of "
       "the batch system's job; the result does not depend on them",
       NULL },
+    { "data_hosts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "those of the hosts that have the data: they read the samples of the others as well, and send "
+      "them; none: each host has the data",
+      NULL },
     { "host_launcher", CSE_SETTING_TEXT, "null", 0, 0, NULL,
       "how the agents of the other hosts are started; null: slurm within its jobs, else ssh",
       NULL },

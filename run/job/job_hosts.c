@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/log.h"
 #include "run/job/host_reports.h"
 #include "run/session/configured.h"
 
@@ -46,6 +47,29 @@ static cse_status meet(void *self, const cse_execution *execution,
     h->execution.describe = describe;
     h->execution.describer = self;
     return CSE_OK;
+}
+
+/* All hosts count the job's data loaders alike: that of training first. */
+static int loader_number(const job *j, const cse_settings *input)
+{
+    const cse_job_settings *s = j->settings;
+    for (int v = 0; s->val_dataloader != NULL && v < s->val_count; v++)
+        if (s->val_dataloader[v].settings == input)
+            return 1 + v;
+    return 0;
+}
+
+static cse_status ask_data(void *self, const cse_settings *input, char **description)
+{
+    const job *j = self;
+    return cse_host_group_ask_data(j->settings->hosts->group, loader_number(j, input), stops, self,
+                                   description);
+}
+
+static void tell_data(void *self, const cse_settings *input, const char *description)
+{
+    const job *j = self;
+    cse_host_group_tell_data(j->settings->hosts->group, loader_number(j, input), description);
 }
 
 static void on_start(void *self, const cse_step *step, const cse_session_report *report)
@@ -91,6 +115,12 @@ void cse_job_hosts_attach(cse_job *j)
     last->next = &h->observer;
     last->events.next = &h->observer.events;
     j->session->hooks.meet_hosts = meet;
+    if (cse_host_group_has_data(h->group))
+        j->session->hooks.tell_data = tell_data;
+    else
+        j->session->hooks.ask_data = ask_data;
+    if (!cse_job_follows(j) && !cse_host_group_has_data(h->group))
+        cse_log_line(CSE_LOG_INFO, "this host has no data: the pages show no samples of them");
 }
 
 const char *cse_job_checkpoint_directory(const cse_job *j)

@@ -54,6 +54,11 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
         cse_text_add(&list, "%s%s", i > 0 ? "," : "", cse_settings_text_at(cluster, "hosts", i));
     *hosts =
         (cse_job_host_settings){ .hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "" };
+    list.size = 0;
+    for (int i = 0; i < cse_settings_count(cluster, "data_hosts"); i++)
+        cse_text_add(&list, "%s%s", i > 0 ? "," : "",
+                     cse_settings_text_at(cluster, "data_hosts", i));
+    hosts->data_hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "";
     cse_text_clear(&list);
     /* Without hosts, too: the run may get some while it goes on. */
     hosts->launcher = cse_settings_text(cluster, "host_launcher");

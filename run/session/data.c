@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataloader/class_names.h"
+#include "dataloader/data_description.h"
 #include "engine/base/log.h"
 #include "engine/config/settings.h"
 #include "run/session/session.h"
@@ -39,15 +40,44 @@ static cse_status describe(const cse_session *session, const cse_settings *input
     return CSE_OK;
 }
 
+/* The files of another host are taken for those of the run. */
+static cse_status open_elsewhere(cse_session *session, const cse_settings *input,
+                                 cse_dataloader **loader)
+{
+    const cse_session_hooks *hooks = &session->hooks;
+    char *text = NULL;
+    CSE_TRY(hooks->ask_data(hooks->self, input, &text));
+    cse_status status = cse_data_description_open(text, input, session->configuration.seed,
+                                                  &session->data, loader);
+    free(text);
+    return status;
+}
+
+static void tell(const cse_session *session, const cse_settings *input,
+                 const cse_dataloader *loader)
+{
+    const cse_session_hooks *hooks = &session->hooks;
+    cse_text text = { 0 };
+    if (hooks->tell_data == NULL)
+        return;
+    cse_data_description_print(loader, &session->data, &text);
+    hooks->tell_data(hooks->self, input, text.data);
+    cse_text_clear(&text);
+}
+
 cse_status cse_session_open_data(cse_session *session, const cse_settings *input,
                                  cse_dataloader **loader)
 {
     const cse_configuration *c = &session->configuration;
     char *cache = NULL;
+    if (session->hooks.ask_data != NULL)
+        return open_elsewhere(session, input, loader);
     if (session->observer.run_directory != NULL)
         cache = cse_arena_printf(session->arena, "%s/data_identity.txt", c->model_dir);
     const cse_data_watch watch = { .identity = &session->data, .cache = cache };
     cse_status status = cse_data_open(input, c->seed, &watch, loader);
+    if (status == CSE_OK)
+        tell(session, input, *loader);
     return status == CSE_NO_INPUT && c->validate_only ? describe(session, input, loader) : status;
 }
 

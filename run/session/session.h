@@ -31,6 +31,11 @@ typedef struct cse_session_hooks {
      * and gives what it needs of them, borrowed to its end. NULL: there are none. */
     cse_status (*meet_hosts)(void *self, const cse_execution *execution,
                              const cse_execution_hosts **hosts);
+    /* Where some of the hosts have no data: what those say of the data of `input` who have them, to
+     * be freed. NULL: this host has them. */
+    cse_status (*ask_data)(void *self, const cse_settings *input, char **description);
+    /* Keeps what others may ask for (data_description.h); may be NULL. */
+    void (*tell_data)(void *self, const cse_settings *input, const char *description);
     /* Keeps the arena of training for another coordinator, or has that of the one before; may be
      * NULL. */
     struct cse_kept_arena *kept_arena;

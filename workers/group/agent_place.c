@@ -9,7 +9,7 @@
 
 enum { MOST_BYTES = 1 << 16, LINE_BYTES = 512 };
 #define FIRST_LINE "csengine-agent"
-#define FORM 1
+#define FORM 2
 
 void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
 {
@@ -21,8 +21,8 @@ void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
         cse_text_add(out, "%02x", p->key[i]);
     cse_text_add(out, "\nlink %s\nlog_level %s\nrun %s\n", p->link, p->log_level, p->run);
     for (int h = 0; h < p->host_count; h++)
-        cse_text_add(out, "name %s\naddress %s\nmover %s\n", p->names[h], p->addresses[h],
-                     p->movers[h]);
+        cse_text_add(out, "name %s\naddress %s\nmover %s\ndata %d\n", p->names[h],
+                     p->addresses[h], p->movers[h], cse_hosts_have(&p->data_hosts, h));
     cse_text_add(out, "end\n");
 }
 
@@ -101,6 +101,8 @@ cse_status cse_agent_place_decode(const char *text, cse_arena *arena, cse_agent_
         p->names[h] = next(&in, "name");
         p->addresses[h] = next(&in, "address");
         p->movers[h] = next(&in, "mover");
+        if (number(&in, "data", 0, 1) != 0)
+            cse_hosts_add(&p->data_hosts, h);
     }
     CSE_TRY(in.status);
     if (strcmp(in.at, "end\n") != 0)

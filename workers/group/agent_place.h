@@ -7,7 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "workers/links/link.h"
+#include "workers/hosts/host_set.h"
 
 typedef struct cse_agent_place {
     int host, host_count, leader;
@@ -19,6 +19,7 @@ typedef struct cse_agent_place {
     const char *names[CSE_MAX_HOSTS]; /* of the hosts */
     /* "host:port" where the agents, and where the movers, are reached. */
     const char *addresses[CSE_MAX_HOSTS], *movers[CSE_MAX_HOSTS];
+    cse_host_set data_hosts; /* that have the data; none: all */
 } cse_agent_place;
 
 void cse_agent_place_encode(const cse_agent_place *place, cse_text *out);

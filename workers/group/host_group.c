@@ -1,11 +1,10 @@
 /* One lock around members.h: the thread holds it while it handles what arrived, the job's thread
  * while it asks or tells. */
-#include "workers/group/host_group.h"
+#include "workers/group/host_group_state.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,43 +30,6 @@
 #define LEADER_LEFT "the leading host"
 #define CONTROL_SESSION (INT64_MAX)
 
-struct cse_host_group {
-    cse_host_group_options options;
-    cse_arena *arena;
-    const cse_host_link *link;
-    cse_host_link_state *state; /* of the thread alone */
-    cse_members_io io;
-    cse_members *members;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    int wake;
-    bool ends;
-    cse_text sent;                     /* of the thread */
-    const char *movers[CSE_MAX_HOSTS]; /* as its own mover is linked */
-    /* The job. */
-    cse_host_message job; /* its texts in `arena`; kind 0: none */
-    int file;             /* descriptor of its checkpoint, or -1 */
-    char directory[4096], file_path[4200];
-    int64_t file_bytes; /* that arrived */
-    int64_t generation;
-    bool left_alone;
-    int job_from;
-    cse_host_message leaves; /* to the leader; kind 0: nothing */
-    char leaves_reason[512];
-    /* The execution. */
-    cse_host_cut cut;
-    bool has_begun, started;
-    cse_host_set lost_told;
-    bool stands_alone;
-    int64_t steps_done;
-    int64_t differs_since_ns; /* a record; 0: none does */
-    /* Reports of other hosts, and the own one that the leader is to get; NULL: none. */
-    char *reports[CSE_MAX_HOSTS], *report;
-    bool left_out; /* a report was too long, and the log has said so */
-    int64_t reports_ns[CSE_MAX_HOSTS];
-};
-typedef struct cse_host_group group;
-
 static void lock(group *g)
 {
     pthread_mutex_lock(&g->lock);
@@ -80,19 +42,15 @@ static void unlock(group *g)
 
 static void wake(group *g)
 {
-    const uint64_t one = 1;
-    (void)!write(g->wake, &one, sizeof one);
+    cse_host_group_wake(g);
 }
-
-/* ---- the thread ---- */
 
 static cse_status send_message(void *self, int host, const cse_host_message *message)
 {
-    group *g = self;
-    g->sent.size = 0;
-    CSE_TRY(cse_host_message_encode(message, &g->sent));
-    return g->link->send(g->state, host, g->sent.data, g->sent.size, NULL, 0);
+    return cse_host_group_send(self, host, message);
 }
+
+/* ---- the thread ---- */
 
 static int64_t read_file(void *self, int64_t offset, unsigned char *bytes, size_t size)
 {
@@ -141,16 +99,6 @@ static void take_file(group *g, const cse_host_message *message)
         cse_log_line(CSE_LOG_ERROR, "%s: cannot be written: %s", g->file_path, strerror(errno));
 }
 
-static void take_report(group *g, int host, const cse_host_message *message)
-{
-    if (cse_members_leader(g->members) != g->options.host ||
-        strlen(message->report.json) > CSE_HOST_REPORT_BYTES)
-        return;
-    free(g->reports[host]);
-    g->reports[host] = strdup(message->report.json);
-    g->reports_ns[host] = cse_clock_ns();
-}
-
 static void take_frame(group *g, const cse_host_link_event *event)
 {
     cse_host_message message;
@@ -165,9 +113,11 @@ static void take_frame(group *g, const cse_host_link_event *event)
         return;
     }
     if (status == CSE_OK && message.kind == CSE_HOST_REPORT) {
-        take_report(g, event->host, &message);
+        cse_host_group_take_report(g, event->host, &message);
         return;
     }
+    if (status == CSE_OK && cse_host_group_take_data(g, event->host, &message))
+        return;
     if (status == CSE_OK && message.kind == CSE_HOST_LOG) {
         cse_log_line(message.log.level <= CSE_LOG_ERROR ? (cse_log_level)message.log.level
                                                         : CSE_LOG_INFO,
@@ -199,19 +149,6 @@ static void tell_leaving(group *g)
         g->leaves.kind = 0;
 }
 
-static void tell_report(group *g)
-{
-    const int leader = cse_members_leader(g->members);
-    cse_host_message message = { .kind = CSE_HOST_REPORT };
-    message.report.json = g->report;
-    if (g->report == NULL || leader == g->options.host ||
-        !cse_members_are_connected(g->members, leader) ||
-        send_message(g, leader, &message) != CSE_OK)
-        return;
-    free(g->report);
-    g->report = NULL;
-}
-
 static void drain_wake(const group *g)
 {
     uint64_t count;
@@ -241,7 +178,8 @@ static void *run_thread(void *self)
         lock(g);
         cse_members_tick(g->members, cse_clock_ns());
         tell_leaving(g);
-        tell_report(g);
+        cse_host_group_tell_report(g);
+        cse_host_group_ask_again(g);
         ends = g->ends;
         unlock(g);
         if (g->options.turn != NULL)
@@ -318,6 +256,7 @@ cse_status cse_host_group_open(const cse_host_group_options *options, cse_host_g
     g->options.addresses = copy_texts(g, options->addresses);
     g->options.movers = copy_texts(g, options->movers);
     g->file = -1;
+    g->data_asked = -1;
     g->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&g->lock, NULL);
     make_members(g);
@@ -353,6 +292,7 @@ void cse_host_group_close(cse_host_group **closed)
     for (int h = 0; h < CSE_MAX_HOSTS; h++)
         free(g->reports[h]);
     free(g->report);
+    cse_host_group_free_data(g);
     cse_arena_destroy(&g->arena);
     free(g);
     *closed = NULL;
@@ -398,45 +338,6 @@ const char *cse_host_group_name(const cse_host_group *g, int host)
 int cse_host_group_size(const cse_host_group *g)
 {
     return g->options.host_count;
-}
-
-void cse_host_group_look(cse_host_group *g, int host, cse_host_view *view)
-{
-    lock(g);
-    *view = (cse_host_view){ .name = g->options.names[host],
-                             .state = cse_members_state(g->members, host),
-                             .connected = cse_members_are_connected(g->members, host),
-                             .steps_done = host == g->options.host
-                                               ? g->steps_done
-                                               : cse_members_steps_of(g->members, host) };
-    snprintf(view->why, sizeof view->why, "%s", cse_members_why(g->members, host));
-    unlock(g);
-}
-
-char *cse_host_group_reported(cse_host_group *g, int host, int64_t *age_ns)
-{
-    lock(g);
-    char *report = g->reports[host] != NULL ? strdup(g->reports[host]) : NULL;
-    *age_ns = cse_clock_ns() - g->reports_ns[host];
-    unlock(g);
-    return report;
-}
-
-void cse_host_group_report(cse_host_group *g, const char *json)
-{
-    const size_t bytes = strlen(json);
-    lock(g);
-    if (bytes <= CSE_HOST_REPORT_BYTES) {
-        free(g->report);
-        g->report = strdup(json);
-    } else if (!g->left_out) {
-        g->left_out = true;
-        cse_log_line(CSE_LOG_WARNING,
-                     "the report of this host's processes has %zu bytes, more than %d: the "
-                     "topology shows an older one, or none",
-                     bytes, CSE_HOST_REPORT_BYTES);
-    }
-    unlock(g);
 }
 
 /* A line for each host. */
@@ -638,9 +539,10 @@ static cse_status check_hosts(group *g)
 {
     int host;
     int64_t step;
+    const cse_host_set lost = cse_members_lost(g->members);
+    CSE_TRY(cse_host_group_check_data(g, &g->lost_told));
     if (!cse_host_group_leads(g))
         return CSE_OK;
-    const cse_host_set lost = cse_members_lost(g->members);
     const int left = g->options.host_count - cse_hosts_count(&lost);
     if (cse_members_differ(g->members, &host, &step))
         CSE_TRY(tell_difference(g, host, step, left));
@@ -701,8 +603,10 @@ static int64_t most_released(void *self)
 }
 
 /* A run starts with all hosts that were asked for; one that is missing is a mistake to be told. */
-static cse_status check_start(group *g, int64_t waited_ns)
+cse_status cse_host_group_check_start(group *g, int64_t waited_ns)
 {
+    if (!cse_host_group_leads(g) || g->has_begun)
+        return CSE_OK;
     for (int h = 0; h < g->options.host_count; h++) {
         const cse_member_state state = cse_members_state(g->members, h);
         if (state == CSE_MEMBER_LOST && !g->options.may_lack_hosts)
@@ -727,6 +631,7 @@ static void fill(group *g, const cse_members_execution *execution, cse_execution
                                     .host_count = o->host_count,
                                     .cut = &g->cut,
                                     .lost = g->lost_told,
+                                    .data_hosts = o->data_hosts,
                                     .link = o->link,
                                     .addresses = g->movers,
                                     .session = (uint64_t)(g->generation << 32) +
@@ -755,8 +660,8 @@ cse_status cse_host_group_begin(cse_host_group *g, const cse_members_execution *
             return cse_fail(CSE_INTERRUPTED, "stopped on request before the first step");
         lock(g);
         status = cse_host_group_leads(g) ? CSE_OK : why_over(g);
-        if (cse_host_group_leads(g) && !g->has_begun)
-            status = check_start(g, cse_clock_ns() - begun_ns);
+        if (status == CSE_OK)
+            status = cse_host_group_check_start(g, cse_clock_ns() - begun_ns);
         may = status == CSE_OK && cse_members_may_begin(g->members, &g->cut);
         if (may)
             fill(g, execution, hosts);

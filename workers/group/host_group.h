@@ -18,7 +18,8 @@ typedef struct cse_host_group cse_host_group;
 /* Texts are copied, but for those of the identity and the names. */
 typedef struct cse_host_group_options {
     int host, host_count, leader;
-    cse_host_set absent; /* places without a host */
+    cse_host_set absent;     /* places without a host */
+    cse_host_set data_hosts; /* that have the data; none: all */
     int64_t epoch, lease_ns;
     cse_host_identity identity;
     const char *const *names, *const *addresses, *const *movers; /* [host_count] */
@@ -98,6 +99,16 @@ bool cse_host_group_ends_here(cse_host_group *group);
 bool cse_host_group_differs(cse_host_group *group);
 void cse_host_group_note_record(cse_host_group *group, int64_t step, uint64_t digest);
 void cse_host_group_note_steps(cse_host_group *group, int64_t steps_done);
+
+/* ---- both: data ---- */
+
+bool cse_host_group_has_data(const cse_host_group *group);
+/* What hosts without data are to know of data loader `number` of the job; copied. */
+void cse_host_group_tell_data(cse_host_group *group, int number, const char *text);
+/* Waits for that text of a host that has the data, to be freed. CSE_UNAVAILABLE: none of them is
+ * left; CSE_INTERRUPTED: `stops` says so; CSE_DATA: it is too long. */
+cse_status cse_host_group_ask_data(cse_host_group *group, int number, int (*stops)(void *self),
+                                   void *self, char **text);
 
 /* For reports. */
 typedef struct cse_host_view {

@@ -13,7 +13,7 @@
 #include "workers/messages/message_codec.h"
 
 enum {
-    CSE_HOST_MESSAGE_VERSION = 2,
+    CSE_HOST_MESSAGE_VERSION = 3,
     CSE_HOST_MESSAGE_MAX_BYTES = CSE_HOST_LINK_MAX_BYTES,
     CSE_HOST_MESSAGE_CHUNK_BYTES = 1 << 20, /* of FILE */
 };
@@ -64,7 +64,11 @@ enum {
     /* follower: one line for the log, level as cse_log_level */                                   \
     MESSAGE(11, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                 \
     /* follower, twice a second: what its processes do, as the JSON of a topology report */        \
-    MESSAGE(12, REPORT, report, FIELD(TEXT, json))
+    MESSAGE(12, REPORT, report, FIELD(TEXT, json))                                                 \
+    /* a host without data: what is there to know of that data loader of the job? */               \
+    MESSAGE(13, DATA_WANTED, data_wanted, FIELD(INTEGER, number))                                  \
+    /* a host with data, when it has opened it: that (dataloader/data_description.h) */            \
+    MESSAGE(14, DATA, data, FIELD(INTEGER, number) FIELD(TEXT, text))
 
 #define CSE_HOST_MESSAGE_NO_FIELD(type, name)
 

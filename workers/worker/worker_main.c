@@ -49,7 +49,7 @@ typedef struct worker {
     cse_respondent *respondent;
     cse_cluster *cluster;
     cse_executable *executable;
-    cse_graph *graph; /* of an input worker, which has no executable */
+    cse_graph *graph; /* of one that fills the ring, which has no executable */
     cse_dataloader *loader;
     cse_microbatch_source *source;
     cse_work *work;
@@ -229,10 +229,15 @@ static cse_status open_data(worker *w, const cse_settings *settings)
     return status;
 }
 
+static cse_status read_graph(worker *w)
+{
+    return cse_executable_read_graph(w->welcome.welcome.artefact_directory,
+                                     cse_cluster_artefact_digest(w->cluster), &w->graph);
+}
+
 static cse_status open_input(worker *w)
 {
-    CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory,
-                                      cse_cluster_artefact_digest(w->cluster), &w->graph));
+    CSE_TRY(read_graph(w));
     cse_settings *settings = NULL;
     CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings));
     cse_status status = open_data(w, settings);
@@ -245,7 +250,11 @@ static cse_status open_mover(worker *w)
 {
     cse_mover_place place;
     CSE_TRY(cse_mover_place_decode(w->welcome.welcome.mover_place, &place));
-    return cse_mover_new(w->cluster, w->given.slot, NULL, &place, &w->mover);
+    if (cse_arena_lacks_data(w->cluster))
+        CSE_TRY(read_graph(w));
+    CSE_TRY(cse_mover_new(w->cluster, w->given.slot, NULL, &place, &w->mover));
+    cse_mover_check_inputs(w->mover, w->graph);
+    return CSE_OK;
 }
 
 static cse_status open_all(worker *w)

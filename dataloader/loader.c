@@ -12,6 +12,7 @@
 #include "dataloader/position.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"
+#include "engine/config/settings.h"
 
 enum { STREAM_ALIGNMENT = 64 };
 
@@ -149,6 +150,7 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
     cse_dataloader *other = cse_calloc(1, sizeof *other);
     other->batching = section.batching;
     other->input.descriptor = section.descriptor;
+    cse_settings_leave(settings); /* what samples hold is the other host's to read */
     other->is_unseen = true;
     other->arena = cse_arena_new();
     copy_input(other->arena, known, &other->input);

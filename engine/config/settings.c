@@ -183,6 +183,16 @@ cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name)
     return find(settings, name, &type)->node;
 }
 
+void cse_settings_leave(const cse_settings *settings)
+{
+    for (int i = 0; i < settings->count; i++) {
+        if (settings->values[i].node != NULL)
+            settings->values[i].node->read = true;
+        if (settings->values[i].nested != NULL)
+            cse_settings_leave(settings->values[i].nested);
+    }
+}
+
 /* ---- places ---- */
 
 bool cse_setting_table_has(const cse_setting *table, const char *name)

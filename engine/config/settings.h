@@ -64,6 +64,8 @@ cse_place cse_settings_place(const cse_settings *settings, const char *name);
 cse_place cse_settings_place_at(const cse_settings *settings, const char *name, int index);
 /* The tree that a value was read from, to be checked against another table; never NULL. */
 cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name);
+/* Marks all values as read: another process reads them. */
+void cse_settings_leave(const cse_settings *settings);
 
 /* For cse_fail_at: an error at a place; `where` ("optimizer SGD: ") begins the message. */
 #define CSE_ERROR_AT(where, place_) \

@@ -523,7 +523,7 @@ static cse_status keep_last_step(job *j, cse_status status)
 {
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
-        cse_job_follows(j) || j->settings->no_checkpoints || j->cannot_save ||
+        cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints || j->cannot_save ||
         j->session->states_lost || step == j->saved_step || cse_job_doubts_states(j))
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());

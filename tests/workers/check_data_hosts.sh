@@ -27,10 +27,8 @@ complain() {
 
 # ---- a, b and c, and what each of them sees at "$work/data" ----
 
-a=127.0.0.1
-b=127.0.0.2
-c=127.0.0.3
-mkdir "$work/data" "$work/$a" "$work/$b" "$work/$c"
+printf '127.0.0.1 localhost a\n127.0.0.2 b\n127.0.0.3 c\n' >"$work/hosts"
+mkdir "$work/data" "$work/a" "$work/b" "$work/c"
 table() { # rows, factor
     awk -v rows="$1" -v factor="$2" 'BEGIN {
         print "label,x1,x2,x3,x4"
@@ -43,7 +41,7 @@ table() { # rows, factor
 table 512 53 >"$work/train.csv"
 table 128 71 >"$work/val.csv"
 give() { # hosts...
-    for host in $a $b $c; do
+    for host in a b c; do
         rm -f "$work/$host/"*
     done
     for host in "$@"; do
@@ -52,13 +50,13 @@ give() { # hosts...
 }
 cat >"$work/on" <<'END'
 #!/bin/sh
-# on HOST COMMAND...: runs it where the data are those of the host
+# on HOST COMMAND...: runs it where the name and the data are those of the host
 work=$(dirname "$0")
 CSE_TEST_HOST=$1
 export CSE_TEST_HOST
 shift
-exec unshare -m sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh \
-    "$work/$CSE_TEST_HOST" "$work/data" "$@"
+exec unshare -mu sh -c 'hostname "$CSE_TEST_HOST" && mount --bind "$1/hosts" /etc/hosts &&
+    mount --bind "$1/$CSE_TEST_HOST" "$1/data" && shift && exec "$@"' sh "$work" "$@"
 END
 chmod +x "$work/on"
 cat >"$work/config.yaml" <<END
@@ -85,7 +83,7 @@ END
 start() { # name, arguments...
     name=$1
     shift
-    exec "$work/on" $a "$csengine" start "$work/config.yaml" --model_dir "$work/$name" \
+    exec "$work/on" a "$csengine" start "$work/config.yaml" --model_dir "$work/$name" \
         --compile_dir "$work/compiled" --set \
         "backend.cluster_config.host_launcher_options=$work/on {host} {command}" "$@" \
         >"$work/$name.out" 2>"$work/$name.err"
@@ -120,16 +118,16 @@ child() { # parent, word of its arguments
 # ---- who has the data ----
 
 validated='--set loop.eval_frequency=20'
-give $a
+give a
 run one $validated
-give $a
-run leader_has $validated --hosts "$a,$b,$c" --data_hosts $a
+give a
+run leader_has $validated --hosts a,b,c --data_hosts a
 same leader_has one
-give $b
-run follower_has $validated --hosts "$a,$b,$c" --data_hosts $b
+give b
+run follower_has $validated --hosts a,b,c --data_hosts b
 same follower_has one
-give $b $c
-run two_have $validated --hosts "$a,$b,$c" --data_hosts "$b,$c" --num_csx 2
+give b c
+run two_have $validated --hosts a,b,c --data_hosts b,c --num_csx 2
 same two_have one
 
 # What a validation gives, and the identity of the data, are those of one host.
@@ -144,6 +142,9 @@ done
 "$csengine" compare "$work/one" "$work/follower_has" >"$work/compared" 2>&1
 grep -q 'all equal, bit for bit' "$work/compared" || complain "$(cat "$work/compared")"
 
+# A host without data has no settings that nobody reads.
+grep 'is not used' "$work"/*_ha*.err && complain 'settings are called unused'
+
 # ---- what is told ----
 
 refuse() { # name, words, arguments...
@@ -153,16 +154,16 @@ refuse() { # name, words, arguments...
     (start "$name" "$@") && complain "$name: it was not refused"
     grep -q "$words" "$work/$name.err" || complain "$name: $(cat "$work/$name.err")"
 }
-give $a
-refuse unknown 'data_hosts: n9 is none of the hosts of the run' --hosts "$a,$b" --data_hosts n9
+give a
+refuse unknown 'data_hosts: n9 is none of the hosts of the run' --hosts a,b --data_hosts n9
 give
-refuse nowhere 'train.csv' --hosts "$a,$b" --data_hosts $b
+refuse nowhere 'train.csv' --hosts a,b --data_hosts b
 
 # ---- losses ----
 
 # A step takes long enough that something can be killed in it.
 steps=1500
-give $a
+give a
 run undisturbed --num_steps $steps
 
 begun() {
@@ -171,7 +172,7 @@ begun() {
 
 disturb() { # name, hosts with data, agent whose process is to be killed
     name=$1
-    start "$name" --num_steps $steps --hosts "$a,$b,$c" --data_hosts "$2" --num_csx 1 &
+    start "$name" --num_steps $steps --hosts a,b,c --data_hosts "$2" --num_csx 1 &
     process=$!
     wait_for begun "$name"
     grep -qs 'Step=300,' "$work/$name.out" || complain "$name: it did not begin"
@@ -189,23 +190,23 @@ ended() { # name, words of its log
     [ -z "$2" ] || grep -q "$2" "$work/$1.err" || complain "$1: $(cat "$work/$1.err")"
 }
 
-give $b $c
+give b c
 for victim in input mover; do
-    disturb "of_data_$victim" "$b" $b
+    disturb "of_data_$victim" b b
     kill -9 "$(child "$agent" "role=$victim")" || complain "$victim: nothing to kill"
     ended "of_data_$victim" "$victim.* killed by signal 9"
 done
-disturb without_data_mover "$b" $c
+disturb without_data_mover b c
 kill -9 "$(child "$agent" role=mover)" || complain 'mover: nothing to kill'
 [ -z "$(child "$agent" role=input)" ] || complain 'a host without data has an input worker'
 ended without_data_mover 'mover.* killed by signal 9'
 
-disturb one_of_two "$b,$c" $b
+disturb one_of_two b,c b
 kill -9 "$agent"
-ended one_of_two "host $b is lost"
+ended one_of_two "host b is lost"
 
 # The last one that has them: what was done is saved.
-disturb last_one "$b" $b
+disturb last_one b b
 kill -9 "$agent"
 wait $process
 code=$?
@@ -213,9 +214,38 @@ code=$?
 grep -q 'no host that has the data is left' "$work/last_one.err" ||
     complain "last_one: $(cat "$work/last_one.err")"
 ls "$work"/last_one/checkpoint_*.mdl >/dev/null 2>&1 || complain 'last_one: nothing is saved'
-give $a
-run last_one
+give a
+run last_one --max_steps $steps
 same last_one undisturbed
+
+# The leading host: one that has data takes its place, though one without has a lower number.
+agents() {
+    ps -eo pid=,args= | awk -v p="$csengine" '$2 == p && $3 == "agent" { print $1 }' |
+        while read -r pid; do
+            grep -qzs "^TMPDIR=$TMPDIR\$" "/proc/$pid/environ" && echo "$pid"
+        done
+}
+none_left() { [ -z "$(agents)" ]; }
+same_file() { # name
+    "$csengine" checkpoint digest "$work/$1/checkpoint_$steps.mdl" >"$work/$1.digest"
+    [ "$(cat "$work/$1.digest")" = "$(digest undisturbed)" ] ||
+        complain "$1: the weights are not those of undisturbed"
+}
+give a c
+disturb lead a,c b
+kill -9 $process "$leader"
+wait_for test -f "$work/lead/checkpoint_$steps.mdl" || complain 'nobody took the lead'
+wait_for none_left || complain 'agents are left'
+same_file lead
+
+# It alone had data: the last step that was done is saved, and the others end.
+give a
+disturb lead_alone a b
+kill -9 $process "$leader"
+wait_for none_left || complain 'agents are left'
+ls "$work"/lead_alone/checkpoint_*.mdl >/dev/null 2>&1 || complain 'lead_alone: nothing is saved'
+run lead_alone --max_steps $steps
+same_file lead_alone
 
 rm -rf "${work:?}"
 exit $failed

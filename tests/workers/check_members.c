@@ -61,6 +61,8 @@ typedef struct host {
     letters held; /* that arrived while it was frozen */
 } host;
 
+static cse_host_set data_hosts; /* of the worlds that are made; none: all */
+
 typedef struct world {
     uint64_t random;
     int64_t now_ns, tick, tick_ns;
@@ -255,6 +257,7 @@ static void start(int index)
     h->members = cse_members_new(&(cse_members_options){ .io = &h->io,
                                                          .host = index,
                                                          .host_count = w->count,
+                                                         .data_hosts = data_hosts,
                                                          .epoch = 1,
                                                          .lease_ns = LEASE_NS,
                                                          .process = (int64_t)draw(1 << 30),
@@ -613,8 +616,8 @@ START_TEST(a_record_that_differs_is_found)
 }
 END_TEST
 
-/* Without a leader the lowest of those that are left is next. */
-START_TEST(followers_agree_who_is_next)
+/* Without a leader the lowest of those that are left is next, of those that have data first. */
+static void check_who_is_next(int next)
 {
     make_world(7, 4);
     for (int i = 0; i < 400; i++)
@@ -627,9 +630,21 @@ START_TEST(followers_agree_who_is_next)
     for (int h = 1; h < 4; h++) {
         int successor = -1;
         ck_assert(cse_members_lack_leader(w->hosts[h].members, &successor));
-        ck_assert_int_eq(successor, 1);
+        ck_assert_int_eq(successor, next);
     }
     destroy_world();
+}
+
+START_TEST(followers_agree_who_is_next)
+{
+    check_who_is_next(1);
+    cse_hosts_add(&data_hosts, 0);
+    check_who_is_next(1);
+    cse_hosts_add(&data_hosts, 3);
+    check_who_is_next(3);
+    cse_hosts_add(&data_hosts, 2);
+    check_who_is_next(2);
+    data_hosts = (cse_host_set){ { 0 } };
 }
 END_TEST
 

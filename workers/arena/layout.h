@@ -134,7 +134,7 @@ typedef struct cse_arena_hosts {
     _Atomic int32_t newest;     /* index in `cuts`; the other one counts before its first step */
     _Atomic int64_t exposed_ns; /* own sums complete, others' awaited; written by the mover */
     _Atomic int64_t asks;       /* how often a position was added to `asked` */
-    cse_host_set data_hosts;    /* that have the data (constant) */
+    cse_host_set data_hosts;    /* that have the data; none: all (constant) */
     cse_host_cut cuts[2];
     cse_arena_host hosts[CSE_MAX_HOSTS];
 } cse_arena_hosts;
@@ -230,7 +230,7 @@ static inline bool cse_arena_is_lost(const cse_cluster *cluster, int host)
 static inline bool cse_arena_lacks_data(const cse_cluster *cluster)
 {
     return cluster->hosts != NULL &&
-           !cse_hosts_have(&cluster->hosts->data_hosts, cluster->head->host);
+           !cse_hosts_have_data(&cluster->hosts->data_hosts, cluster->head->host);
 }
 
 /* Whether another host has asked for the microbatch at position q. */

@@ -100,8 +100,6 @@ void cse_arena_place_hosts(cse_cluster *cluster, const cse_cluster_layout *layou
     for (int i = 0; i < CSE_HOST_SET_WORDS; i++)
         atomic_init(&hosts->lost[i], layout->lost_hosts.words[i]);
     hosts->data_hosts = layout->data_hosts;
-    if (cse_hosts_count(&layout->data_hosts) == 0)
-        hosts->data_hosts = cse_hosts_first(layout->host_count);
     for (int i = 0; i < cluster->head->ring_count; i++)
         atomic_init(&cluster->asked[i], 0);
     atomic_init(&hosts->newest, 0);

@@ -35,8 +35,7 @@ static int record_count(const cse_execution *e)
 /* Whether other hosts have the data, and this one has none. */
 static bool lacks_data(const cse_execution *e)
 {
-    return e->hosts != NULL && cse_hosts_count(&e->hosts->data_hosts) > 0 &&
-           !cse_hosts_have(&e->hosts->data_hosts, e->hosts->host);
+    return e->hosts != NULL && !cse_hosts_have_data(&e->hosts->data_hosts, e->hosts->host);
 }
 
 static cse_cluster_layout layout_of(const cse_execution *e)

@@ -1,7 +1,8 @@
 /* A place of the ring belongs to the input worker that prefers its position and to the replica in
  * whose share its microbatch is: what a worker has filled and what a replica finds filled are
- * counts of the same places. Streams begin and end at the ring, at the reduction tree and at the
- * weights, not at each other: there are as many as processes, not as pairs of them. */
+ * counts of the same places. On a host without data the mover fills all of them. Streams begin and
+ * end at the ring, at the reduction tree and at the weights, not at each other: there are as many
+ * as processes, not as pairs of them. */
 #include "workers/control/topology_streams.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ typedef struct view {
     double steps_per_second;
     json_t *streams;
     places *by_worker, *by_replica;
-    bool *feeds; /* [replicas][input_workers] */
+    int feeders; /* processes that fill the ring */
+    bool *feeds; /* [replicas][feeders] */
 } view;
 
 static json_t *count_or_null(int64_t count)
@@ -77,7 +79,7 @@ static json_t *count_places(view *v)
     const int64_t from = cse_step_number(v->step) * head->microbatches;
     int64_t filled = 0, filling = 0;
     for (int64_t q = from; q < from + head->ring_count; q++) {
-        int worker = (int)(q % head->input_workers);
+        int worker = (int)(q % v->feeders);
         int replica = owner_of(v, q / head->microbatches, (int)(q % head->microbatches));
         if (replica < 0)
             continue;
@@ -89,7 +91,7 @@ static json_t *count_places(view *v)
         v->by_worker[worker].filled += ready;
         v->by_replica[replica].all++;
         v->by_replica[replica].filled += ready;
-        v->feeds[replica * head->input_workers + worker] = true;
+        v->feeds[replica * v->feeders + worker] = true;
     }
     return json_pack("{s:i, s:I, s:I}", "capacity", (int)head->ring_count, "filled",
                      (json_int_t)filled, "filling", (json_int_t)filling);
@@ -109,12 +111,13 @@ static void add_ring(view *v)
     const cse_arena_head *head = v->head;
     const double bytes = v->steps_per_second * head->microbatches * (double)head->input_bytes /
                          (double)head->ring_count; /* a second, for each place */
+    const cse_role feeder = cse_arena_lacks_data(v->cluster) ? CSE_ROLE_MOVER : CSE_ROLE_INPUT;
     char name[32];
     cse_text payload = { 0 };
     describe_input(v->cluster->graph, &payload);
-    for (int w = 0; w < head->input_workers; w++)
+    for (int w = 0; w < v->feeders; w++)
         add(v, &(stream){ .name = "input ring",
-                          .from = name_of(CSE_ROLE_INPUT, w, name),
+                          .from = name_of(feeder, w, name),
                           .to = "input ring",
                           .payload = payload.data,
                           .depth = v->by_worker[w].filled,
@@ -246,12 +249,14 @@ void cse_topology_add_streams(json_t *report, const cse_cluster *cluster, uint64
                .replicas = cse_step_replicas(step),
                .steps_per_second = steps_per_second,
                .streams = json_array() };
-    v.by_worker = cse_calloc((size_t)head->input_workers + 1, sizeof *v.by_worker);
+    v.feeders = cse_arena_lacks_data(cluster) ? head->movers : head->input_workers;
+    v.by_worker = cse_calloc((size_t)v.feeders + 1, sizeof *v.by_worker);
     v.by_replica = cse_calloc((size_t)v.replicas + 1, sizeof *v.by_replica);
-    v.feeds = cse_calloc((size_t)head->input_workers * (size_t)v.replicas + 1, sizeof *v.feeds);
-    if (head->input_workers > 0 && v.replicas > 0) {
+    v.feeds = cse_calloc((size_t)v.feeders * (size_t)v.replicas + 1, sizeof *v.feeds);
+    if (v.feeders > 0 && v.replicas > 0) {
         json_object_set_new(report, "ring", count_places(&v));
-        add_feeders(&v, json_object_get(report, "processes"));
+        if (head->input_workers > 0)
+            add_feeders(&v, json_object_get(report, "processes"));
         add_ring(&v);
         add_sums(&v);
     }

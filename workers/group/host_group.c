@@ -237,6 +237,7 @@ static void make_members(group *g)
                                                          .host_count = o->host_count,
                                                          .leader = o->leader,
                                                          .absent = o->absent,
+                                                         .data_hosts = o->data_hosts,
                                                          .epoch = o->epoch,
                                                          .lease_ns = o->lease_ns,
                                                          .replicas = o->replicas,

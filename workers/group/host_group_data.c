@@ -26,15 +26,9 @@ void cse_host_group_wake(group *g)
     eventfd_write(g->wake, 1);
 }
 
-static bool has_data(const group *g, int host)
-{
-    return cse_hosts_count(&g->options.data_hosts) == 0 ||
-           cse_hosts_have(&g->options.data_hosts, host);
-}
-
 bool cse_host_group_has_data(const group *g)
 {
-    return has_data(g, g->options.host);
+    return cse_hosts_have_data(&g->options.data_hosts, g->options.host);
 }
 
 cse_status cse_host_group_check_data(const group *g, const cse_host_set *lost)
@@ -42,7 +36,7 @@ cse_status cse_host_group_check_data(const group *g, const cse_host_set *lost)
     if (cse_host_group_has_data(g))
         return CSE_OK;
     for (int h = 0; h < g->options.host_count; h++)
-        if (has_data(g, h) && !cse_hosts_have(lost, h))
+        if (cse_hosts_have_data(&g->options.data_hosts, h) && !cse_hosts_have(lost, h))
             return CSE_OK;
     return cse_fail(CSE_UNAVAILABLE, "no host that has the data is left; "
                                      "backend.cluster_config.data_hosts says which have them");
@@ -87,7 +81,8 @@ void cse_host_group_ask_again(group *g)
     g->data_asked_ns = now_ns;
     message.data_wanted.number = g->data_asked;
     for (int h = 0; h < g->options.host_count; h++)
-        if (h != g->options.host && has_data(g, h) && cse_members_are_connected(g->members, h))
+        if (h != g->options.host && cse_hosts_have_data(&g->options.data_hosts, h) &&
+            cse_members_are_connected(g->members, h))
             cse_host_group_send(g, h, &message);
 }
 
@@ -99,7 +94,8 @@ bool cse_host_group_take_data(group *g, int host, const cse_host_message *messag
     }
     if (message->kind != CSE_HOST_DATA)
         return false;
-    if (has_data(g, host) && message->data.number == g->data_asked && g->data_answer == NULL)
+    if (cse_hosts_have_data(&g->options.data_hosts, host) &&
+        message->data.number == g->data_asked && g->data_answer == NULL)
         g->data_answer = cse_strdup(message->data.text);
     return true;
 }
@@ -140,8 +136,9 @@ cse_status cse_host_group_ask_data(group *g, int number, int (*stops)(void *self
     if (status == CSE_OK && **text == '\0') {
         free(*text);
         *text = NULL;
-        status = cse_fail(CSE_DATA, "what a host with data has to say of them fits into no message "
-                                    "of %d bytes: give fewer, larger files",
+        status = cse_fail(CSE_DATA,
+                          "what a host with data has to say of them fits into no message "
+                          "of %d bytes: give fewer, larger files",
                           CSE_HOST_MESSAGE_MAX_BYTES);
     }
     return status;

@@ -47,7 +47,8 @@ typedef struct cse_members_io {
 typedef struct cse_members_options {
     const cse_members_io *io;
     int host, host_count, leader;
-    cse_host_set absent; /* places without a host */
+    cse_host_set absent;     /* places without a host */
+    cse_host_set data_hosts; /* that have the data; none: all */
     int64_t epoch;
     int64_t lease_ns;
     int replicas;     /* of each host */
@@ -135,7 +136,8 @@ int cse_members_accused(const cse_members *members, int *told);
  * as long as this). */
 const cse_host_message *cse_members_told_to_end(const cse_members *members);
 /* Of a follower: nothing was heard from the leader for longer than a lease; the host with the
- * lowest number among those that are heard of is the first to take its place. */
+ * lowest number among those that are heard of is the first to take its place, and one that has data
+ * before those that have none. */
 bool cse_members_lack_leader(const cse_members *members, int *successor);
 
 #endif

@@ -643,6 +643,14 @@ const cse_host_message *cse_members_told_to_end(const cse_members *m)
     return !cse_members_leads(m) && m->end.kind != 0 ? &m->end : NULL;
 }
 
+/* One without data could not end the step in flight by itself. */
+static bool comes_before(const cse_members *m, int a, int b)
+{
+    const bool a_has = cse_hosts_have_data(&m->options.data_hosts, a);
+    const bool b_has = cse_hosts_have_data(&m->options.data_hosts, b);
+    return a_has != b_has ? a_has : a < b;
+}
+
 bool cse_members_lack_leader(const cse_members *m, int *successor)
 {
     const cse_member *leader = &m->members[m->leader];
@@ -651,9 +659,11 @@ bool cse_members_lack_leader(const cse_members *m, int *successor)
     if (cse_members_leads(m) || m->ticked_ns - m->members[m->leader].heard_ns <= patience_ns)
         return false;
     *successor = m->options.host;
-    for (int h = m->options.host - 1; h >= 0; h--)
-        if (h != m->leader && cse_members_counts(m, h) && m->members[h].connected &&
-            m->ticked_ns - m->members[h].heard_ns <= m->options.lease_ns)
+    for (int h = 0; h < m->options.host_count; h++)
+        if (h != m->options.host && h != m->leader && cse_members_counts(m, h) &&
+            m->members[h].connected &&
+            m->ticked_ns - m->members[h].heard_ns <= m->options.lease_ns &&
+            comes_before(m, h, *successor))
             *successor = h;
     return true;
 }

@@ -38,6 +38,11 @@ bool cse_hosts_equal(const cse_host_set *a, const cse_host_set *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+bool cse_hosts_have_data(const cse_host_set *data_hosts, int host)
+{
+    return cse_hosts_count(data_hosts) == 0 || cse_hosts_have(data_hosts, host);
+}
+
 bool cse_hosts_meet(const cse_host_set *a, const cse_host_set *b)
 {
     for (int i = 0; i < CSE_HOST_SET_WORDS; i++)

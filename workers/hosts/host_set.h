@@ -23,6 +23,8 @@ int cse_hosts_count(const cse_host_set *set);
 /* Members with a lower number than `host`. */
 int cse_hosts_before(const cse_host_set *set, int host);
 bool cse_hosts_equal(const cse_host_set *a, const cse_host_set *b);
+/* Whether the host is one of those that have the data; of an empty set: all hosts have them. */
+bool cse_hosts_have_data(const cse_host_set *data_hosts, int host);
 bool cse_hosts_meet(const cse_host_set *a, const cse_host_set *b);
 
 /* On the wire: bit h % 8 of byte h / 8 is host h. */

@@ -61,10 +61,10 @@ void cse_mover_prepare_inputs(cse_mover *mover, const cse_mover_place *place)
     if (mover->lacks_data)
         mover->inputs = cse_calloc((size_t)cluster->head->ring_count, sizeof *mover->inputs);
     mover->looked_step = -1;
-    mover->frame_input_bytes = place->frame_input_bytes > 0 &&
-                                       place->frame_input_bytes < MOST_FRAME_BYTES
-                                   ? place->frame_input_bytes
-                                   : MOST_FRAME_BYTES;
+    mover->frame_input_bytes =
+        place->frame_input_bytes > 0 && place->frame_input_bytes < MOST_FRAME_BYTES
+            ? place->frame_input_bytes
+            : MOST_FRAME_BYTES;
 }
 
 void cse_mover_destroy_inputs(cse_mover *mover)
@@ -105,8 +105,8 @@ static int find_servers(const cse_mover *mover, int servers[CSE_MAX_HOSTS])
     const cse_host_set lost = cse_arena_lost(mover->cluster);
     int count = 0;
     for (int h = 0; h < mover->cluster->head->host_count; h++)
-        if (cse_hosts_have(&mover->cluster->hosts->data_hosts, h) && !cse_hosts_have(&lost, h) &&
-            mover->peers[h].connected)
+        if (cse_hosts_have_data(&mover->cluster->hosts->data_hosts, h) &&
+            !cse_hosts_have(&lost, h) && mover->peers[h].connected)
             servers[count++] = h;
     return count;
 }
@@ -222,9 +222,8 @@ static bool take_ask(cse_mover *mover, int host, const cse_piece_frame *frame)
 {
     const cse_arena_head *head = mover->cluster->head;
     cse_mover_peer *peer = &mover->peers[host];
-    if (mover->lacks_data || cse_hosts_have(&mover->cluster->hosts->data_hosts, host) ||
-        !is_possible(mover, frame) || frame->count != head->input_bytes ||
-        frame->payload_bytes > 0)
+    if (mover->lacks_data || cse_hosts_have_data(&mover->cluster->hosts->data_hosts, host) ||
+        !is_possible(mover, frame) || frame->count != head->input_bytes || frame->payload_bytes > 0)
         return false;
     if (frame->step < mover->step)
         return true; /* it has all sums of that step by now */

@@ -123,12 +123,10 @@ static bool ask(const cse_mover *mover, int host, int64_t q)
     return mover->link->send(mover->state, host, bytes, sizeof bytes, NULL, 0) == CSE_OK;
 }
 
-void cse_mover_ask(cse_mover *mover)
+static void ask_for_all(cse_mover *mover)
 {
     const cse_arena_head *head = mover->cluster->head;
     int servers[CSE_MAX_HOSTS], count;
-    if (!mover->lacks_data || mover->step >= head->end_step)
-        return;
     take_places(mover);
     if (mover->unasked == 0 || (count = find_servers(mover, servers)) == 0)
         return;
@@ -208,14 +206,21 @@ static bool take_input(cse_mover *mover, int host, const cse_piece_frame *frame)
 
 /* ---- a host with data ---- */
 
-/* Has the input workers read what can be read at this step. */
+/* Has the input workers read what can be read at this step. They are woken once a turn. */
 static void want_now(cse_mover *mover, int64_t q)
 {
     const cse_arena_head *head = mover->cluster->head;
     if (q < first_position(mover) || q >= first_position(mover) + head->ring_count)
         return;
     cse_ring_ask(mover->cluster, q);
-    cse_doorbell_ring(mover->cluster, CSE_DOORBELL_FREED);
+    mover->wants_read = true;
+}
+
+static void wake_readers(cse_mover *mover)
+{
+    if (mover->wants_read)
+        cse_doorbell_ring(mover->cluster, CSE_DOORBELL_FREED);
+    mover->wants_read = false;
 }
 
 static bool take_ask(cse_mover *mover, int host, const cse_piece_frame *frame)
@@ -292,6 +297,13 @@ bool cse_mover_take_input(cse_mover *mover, int host, const cse_piece_frame *fra
 {
     return frame->kind == CSE_PIECE_ASK ? take_ask(mover, host, frame)
                                         : take_input(mover, host, frame);
+}
+
+void cse_mover_ask(cse_mover *mover)
+{
+    if (mover->lacks_data && mover->step < mover->cluster->head->end_step)
+        ask_for_all(mover);
+    wake_readers(mover);
 }
 
 void cse_mover_enter_inputs(cse_mover *mover)

@@ -62,6 +62,7 @@ typedef struct cse_mover {
     cse_mover_input *inputs;
     int unasked;            /* of them, whom nobody was asked for yet */
     const cse_graph *graph; /* by which indices are checked; NULL: they are not */
+    bool wants_read;        /* of a host with data: its input workers are to be woken */
     /* When the ring was last looked at. */
     int64_t looked_step, looked_cut;
     cse_host_set looked_lost;
@@ -107,7 +108,8 @@ void cse_mover_prepare_inputs(cse_mover *mover, const cse_mover_place *place);
 void cse_mover_destroy_inputs(cse_mover *mover);
 /* Another step has begun. */
 void cse_mover_enter_inputs(cse_mover *mover);
-/* A host without data: asks for what it has places for. */
+/* A host without data asks for what it has places for, one with data its input workers for what
+ * others have asked. */
 void cse_mover_ask(cse_mover *mover);
 /* A host with data: sends the host what it has asked for, as far as it is there. */
 void cse_mover_send_inputs(cse_mover *mover, int host);

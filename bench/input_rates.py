@@ -5,7 +5,8 @@
 
 BENCH_INPUTS is build/bench/bench_inputs. Data is made in a temporary folder from Fashion-MNIST
 (Debian's dataset-fashion-mnist) and the licences of Debian. The Dataset of the other side reads
-the same files as one would write it: Pillow, h5py, numpy.memmap, json, csv.
+the same files as one would write it: Pillow, h5py, numpy.memmap, json, csv; tables of Arrow by
+Hugging Face's datasets, whose Dataset answers a batch at a time.
 
 Values are compared before times are: the first 64 samples must be equal, pixels of JPEG and of
 smaller pictures within one of 255 (synthetic samples are other random numbers of the same kind).
@@ -14,7 +15,7 @@ by theirs of the same round. `input_wait` is what a replica of a training with o
 waits for these samples, as a share of the time of its steps, with the opening of the data: of
 --steps steps of two small layers (784-500-300-10), or of a tenth as many of a small transformer.
 One line of JSON for each input function and number of workers; ends with 1 where values differ.
-Needs torch, numpy, pillow, h5py.
+Needs torch, numpy, pillow, h5py, datasets.
 """
 
 import argparse
@@ -32,6 +33,7 @@ import tempfile
 import time
 
 try:
+    import datasets
     import h5py
     import numpy
     import torch
@@ -110,6 +112,11 @@ def hdf5_row(file, i):
     return tuple(sample[k] for k in range(len(sample)))
 
 
+def bert_hdf5_row(file, i):
+    """A row of both datasets, as the ModelZoo's processor reads it."""
+    return (*file["data"][i], file["labels"][i][0])
+
+
 def jsonl_row(opened, i):
     (lines,) = opened
     line = json.loads(lines[i])
@@ -168,12 +175,19 @@ def write_tables(work, images, labels):
             file.write(",".join(map(str, images[i, 14])) + f",{labels[i]}\n")
     os.makedirs(f"{work}/bert")
     draw = numpy.random.default_rng(1)
+    ids = draw.integers(0, 30000, (PICTURES, TIME), dtype=numpy.int32)
+    masked = numpy.where(numpy.arange(TIME) % 7 == 0, ids, -100)
+    ones = numpy.ones_like(ids)
     with open(f"{work}/bert/part.csv", "w") as file:
         file.write("input_ids,attention_mask,labels\n")
-        for _ in range(PICTURES):
-            ids = draw.integers(0, 30000, TIME).tolist()
-            masked = [token if k % 7 == 0 else -100 for k, token in enumerate(ids)]
-            file.write(f'"{ids}","{[1] * TIME}","{masked}"\n')
+        for i in range(PICTURES):
+            file.write(f'"{ids[i].tolist()}","{[1] * TIME}","{masked[i].tolist()}"\n')
+    with h5py.File(f"{work}/bert.h5", "w") as file:
+        file["data"] = numpy.stack([ids, ones], axis=1)
+        file["labels"] = masked[:, None]
+    columns = {"input_ids": ids, "attention_mask": ones, "labels": masked}
+    table = datasets.Dataset.from_dict({k: v.tolist() for k, v in columns.items()})
+    table.save_to_disk(f"{work}/arrow", num_shards=2)
     with open(f"{work}/program.py", "w") as file:
         file.write(PROGRAM)
 
@@ -289,6 +303,14 @@ def inputs(work, csengine):
             f"data_processor: bert_csv, data_dir: {work}/bert",
             Rows(lines_of(f"{work}/bert/part.csv"), PICTURES, bert_row),
         ),
+        "bert_hdf5": (
+            f"data_processor: bert_hdf5, data_dir: {work}/bert.h5",
+            Rows(lambda: h5py.File(f"{work}/bert.h5", "r"), PICTURES, bert_hdf5_row),
+        ),
+        "arrow, 3 lists": (
+            f"data_processor: arrow, path: {work}/arrow",
+            datasets.load_from_disk(f"{work}/arrow").with_format("numpy"),
+        ),
         "jsonl, numbers": (
             f"data_processor: jsonl, path: {work}/rows.jsonl, features: features, " "label: label",
             Rows(lines_of(f"{work}/rows.jsonl"), PICTURES, jsonl_row),
@@ -316,11 +338,15 @@ def our_samples(arguments, settings):
     return streams
 
 
+def parts_of(sample):
+    return tuple(sample.values()) if isinstance(sample, dict) else sample
+
+
 def difference(arguments, name, settings, dataset):
     """Between the values of both sides: a text; empty: there is none."""
     ours, taken = our_samples(arguments, settings), set()
     dataset = copy.copy(dataset)  # files that it opens here are none of the workers'
-    parts = list(zip(*(dataset[i] for i in range(BATCH))))
+    parts = list(zip(*(parts_of(dataset[i]) for i in range(BATCH))))
     if len(parts) != len(ours):
         return f"{len(ours)} streams beside {len(parts)}"
     if name == "synthetic":
@@ -380,7 +406,7 @@ def theirs(arguments, dataset, workers):
 
 
 def model_for(settings, streams):
-    if "input_ids" in streams and "bert" in settings:
+    if "input_ids" in streams and ("bert" in settings or "arrow" in settings):
         return (
             f"{{name: bert, hidden_size: 64, num_hidden_layers: 2, num_heads: 2, "
             f"filter_size: 128, vocab_size: 30000, max_position_embeddings: {TIME}, "

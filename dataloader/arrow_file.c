@@ -364,6 +364,11 @@ cse_status cse_arrow_open(cse_file_pool *pool, int file, cse_arrow_file *table)
                   .bytes = (uint64_t)cse_file_pool_bytes(pool, file) };
     if (r.bytes >= sizeof start)
         CSE_TRY(cse_file_pool_read(pool, file, 0, start, sizeof start));
+    if (memcmp(start, "PAR1", 4) == 0)
+        return cse_fail(CSE_DATA,
+                        "%s: it is Parquet, which is not read; in Python: "
+                        "datasets.Dataset.from_parquet(FILE).save_to_disk(FOLDER)",
+                        r.path);
     if (memcmp(start, magic, sizeof start) == 0)
         r.next = sizeof start;
     return read_stream(&r);
@@ -411,8 +416,8 @@ static cse_status read_block(const cse_arrow_file *table, const cse_arrow_block 
     if (size > block->bytes || offset > block->bytes - size)
         return cse_fail(CSE_DATA, "%s: a column is too short",
                         cse_file_pool_path_view(table->pool, table->file));
-    return cse_file_pool_read(table->pool, table->file, (int64_t)(block->at + offset), bytes,
-                              (size_t)size);
+    return cse_file_pool_read_more(table->pool, table->file, (int64_t)(block->at + offset), bytes,
+                                   (size_t)size);
 }
 
 /* Whether elements [first, first + count) of a level are all there. */

@@ -75,7 +75,10 @@ typedef struct cse_arrow_cell {
     int64_t row;
 } cse_arrow_cell;
 
-/* How many numbers, or bytes of a text, a cell has. CSE_DATA: it is null, or damaged. */
+/* Reading cells does not look at whether the file was changed: who reads rows asks the pool for the
+ * file's descriptor before each.
+ *
+ * How many numbers, or bytes of a text, a cell has. CSE_DATA: it is null, or damaged. */
 cse_status cse_arrow_length(const cse_arrow_file *table, cse_arrow_cell cell, int64_t *length);
 /* The first `count` numbers of a cell, at most its length, as int32 or float32. CSE_DATA: one is
  * null, does not fit, or is damaged. */

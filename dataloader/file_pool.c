@@ -164,25 +164,39 @@ cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descript
     return CSE_OK;
 }
 
-cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, void *bytes,
-                              size_t size)
+static cse_status read_all(const pool_file *file, int descriptor, int64_t offset, void *bytes,
+                           size_t size)
 {
-    int descriptor;
-    CSE_TRY(cse_file_pool_descriptor(pool, file, &descriptor));
     for (size_t done = 0; done < size;) {
         const ssize_t got =
             pread(descriptor, (char *)bytes + done, size - done, (off_t)offset + (off_t)done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cse_fail(CSE_IO, "%s: reading failed: %s", pool->files[file].path,
-                            strerror(errno));
+            return cse_fail(CSE_IO, "%s: reading failed: %s", file->path, strerror(errno));
         if (got == 0)
             return cse_fail(CSE_DATA,
                             "%s: offset %" PRId64 ": the file ends here, expected %zu "
                             "bytes more",
-                            pool->files[file].path, offset + (int64_t)done, size - done);
+                            file->path, offset + (int64_t)done, size - done);
         done += (size_t)got;
     }
     return CSE_OK;
+}
+
+cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, void *bytes,
+                              size_t size)
+{
+    int descriptor;
+    CSE_TRY(cse_file_pool_descriptor(pool, file, &descriptor));
+    return read_all(&pool->files[file], descriptor, offset, bytes, size);
+}
+
+cse_status cse_file_pool_read_more(cse_file_pool *pool, int file, int64_t offset, void *bytes,
+                                   size_t size)
+{
+    const pool_file *known = &pool->files[file];
+    if (known->place < 0)
+        return cse_file_pool_read(pool, file, offset, bytes, size);
+    return read_all(known, pool->open[known->place].descriptor, offset, bytes, size);
 }

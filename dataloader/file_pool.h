@@ -27,5 +27,9 @@ cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descript
 /* Reads `size` bytes at `offset`, all of them. */
 cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, void *bytes,
                               size_t size);
+/* The same for further parts of a sample, where the file's descriptor was asked for at the first:
+ * whether the file was changed is not looked at again. */
+cse_status cse_file_pool_read_more(cse_file_pool *pool, int file, int64_t offset, void *bytes,
+                                   size_t size);
 
 #endif

@@ -1,25 +1,21 @@
 /* Samples from tables of Apache Arrow, as the library datasets of Hugging Face saves them: a row is
  * a sample, and each column of numbers a stream; or a column of texts, which a tokenizer turns into
- * tokens.
- *
- * Files are the rows one after the other, in the order of state.json where a folder has one. */
+ * tokens. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "dataloader/arrow_file.h"
+#include "dataloader/arrow_folder.h"
 #include "dataloader/bad_records.h"
-#include "dataloader/file_list.h"
 #include "dataloader/inputs/arrow_samples.h"
 #include "dataloader/inputs/text_tokens.h"
 #include "dataloader/part_of.h"
 #include "engine/config/settings.h"
 #include "engine/types/shape.h"
 
-enum { MOST_STATE = 1 << 20, MOST_TEXT = 1 << 28 };
+enum { MOST_TEXT = 1 << 28 };
 
 typedef struct arrow_column {
     const char *stream, *column;
@@ -41,6 +37,8 @@ typedef struct arrow {
     table *tables; /* by the pool's numbers */
     int count, capacity;
     int64_t samples;
+    const char **visible; /* the columns that set_format left; NULL: all */
+    int visible_count;
     arrow_column columns[CSE_MAX_STREAMS];
     int column_count;
     int64_t time;         /* sequence_length; 0: as the lists are */
@@ -62,7 +60,7 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_ANY,
       .default_value = "null",
       .doc = "{stream: column}, as in {images: pixels, labels: label}; null: all columns of "
-             "numbers, by their names, and label as labels" },
+             "numbers that set_format left visible, by their names, and label as labels" },
     { .name = "sequence_length",
       .type = CSE_SETTING_INTEGER,
       .default_value = "null",
@@ -110,66 +108,17 @@ static cse_status add_file(arrow *self, const char *path)
     return CSE_OK;
 }
 
-/* The names in state.json; *state is NULL where a folder has none. */
-static cse_status read_state(const char *path, json_t **state)
-{
-    size_t got = 0;
-    unsigned char *bytes = NULL;
-    cse_byte_source *source = NULL;
-    *state = NULL;
-    if (!cse_byte_source_exists(path))
-        return CSE_OK;
-    CSE_TRY(cse_byte_source_open(path, &source));
-    cse_status status = cse_byte_source_take(source, MOST_STATE, &bytes, &got);
-    cse_byte_source_close(&source);
-    if (status == CSE_OK)
-        *state = json_loadb((const char *)bytes, got, 0, NULL);
-    free(bytes);
-    if (status == CSE_OK && *state == NULL)
-        status = cse_fail(CSE_DATA, "%s: it is no JSON of at most 1 MiB", path);
-    return status;
-}
-
-static cse_status add_named(arrow *self, const char *folder, const json_t *state)
-{
-    size_t i;
-    const json_t *entry, *list = json_object_get(state, "_data_files");
-    if (!json_is_array(list))
-        return cse_fail(CSE_DATA, "%s/state.json: it has no list _data_files", folder);
-    json_array_foreach(list, i, entry)
-    {
-        const char *name = json_string_value(json_object_get(entry, "filename"));
-        if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL)
-            return cse_fail(CSE_DATA, "%s/state.json: entry %zu of _data_files names no file",
-                            folder, i);
-        CSE_TRY(add_file(self, cse_arena_printf(self->arena, "%s/%s", folder, name)));
-    }
-    return CSE_OK;
-}
-
 static cse_status add_path(arrow *self, const char *path)
 {
-    struct stat info;
-    json_t *state = NULL;
-    cse_file_list list = { 0 };
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
-        return add_file(self, path);
-    cse_status status = read_state(cse_arena_printf(self->arena, "%s/state.json", path), &state);
-    if (state != NULL) {
-        status = add_named(self, path, state);
-        json_decref(state);
-        return status;
+    cse_arrow_folder folder;
+    CSE_TRY(cse_arrow_folder_read(self->arena, path, &folder));
+    if (self->visible == NULL) {
+        self->visible = folder.columns;
+        self->visible_count = folder.column_count;
     }
-    if (status == CSE_OK)
-        status = cse_file_list_read(&list, path, ".arrow");
-    if (status == CSE_OK && list.count == 0)
-        status =
-            cse_fail(CSE_NO_INPUT,
-                     "%s: no file ends in .arrow: give the folder of one split of a dataset", path);
-    for (int i = 0; i < list.count && status == CSE_OK; i++)
-        status = add_file(self, cse_arena_printf(self->arena, "%s/%s", path, list.names[i]));
-    cse_file_list_clear(&list);
-    return status;
+    for (int i = 0; i < folder.count; i++)
+        CSE_TRY(add_file(self, folder.paths[i]));
+    return CSE_OK;
 }
 
 /* ---- columns ---- */
@@ -220,6 +169,14 @@ static cse_status add_named_columns(arrow *self, const cse_settings *settings)
     return CSE_OK;
 }
 
+static bool is_visible(const arrow *self, const char *name)
+{
+    for (int i = 0; i < self->visible_count; i++)
+        if (strcmp(self->visible[i], name) == 0)
+            return true;
+    return self->visible == NULL;
+}
+
 static cse_status add_all_columns(arrow *self)
 {
     const cse_arrow_file *file = &self->tables[0].file;
@@ -227,7 +184,8 @@ static cse_status add_all_columns(arrow *self)
     for (int i = 0; i < file->column_count; i++) {
         const cse_arrow_column *column = &file->columns[i];
         const bool is_label = strcmp(column->name, "label") == 0 && !has_labels;
-        if (column->kind == CSE_ARROW_NUMBERS || column->kind == CSE_ARROW_LIST)
+        if ((column->kind == CSE_ARROW_NUMBERS || column->kind == CSE_ARROW_LIST) &&
+            is_visible(self, column->name))
             CSE_TRY(add_column(self, is_label ? "labels" : column->name, column->name));
     }
     return self->column_count > 0 ? CSE_OK : no_column(self, "of numbers");
@@ -386,10 +344,13 @@ static cse_status take_text(arrow *self, const table *t, int64_t row)
 static cse_status read_row(void *argument, int64_t index)
 {
     int64_t row;
+    int descriptor;
     arrow *self = argument;
     const int file = find(self, index, &row);
     const table *t = &self->tables[file];
-    cse_status status = CSE_OK;
+    cse_status status = cse_file_pool_descriptor(self->pool, file, &descriptor);
+    if (status != CSE_OK)
+        return status;
     if (self->texts.tokenizer != NULL)
         status = take_text(self, t, row);
     for (int i = 0; i < self->column_count && status == CSE_OK && self->texts.tokenizer == NULL;
@@ -589,6 +550,31 @@ static const cse_input_sample samples[] = {
       .refusal = "entry 0 of _data_files names no file",
       .files = { { .name = "data/state.json",
                    .text = "{\"_data_files\": [{\"filename\": \"../one.bin\"}]}" } } },
+    { .settings = "path: $folder/data",
+      .source = "pyarrow (tests/reference/arrow.py)",
+      .files = { FILE_OF("data/one.arrow", stream_form),
+                 { .name = "data/state.json",
+                   .text = "{\"_data_files\": [{\"filename\": \"one.arrow\"}], "
+                           "\"_indices_data_files\": null, \"_output_all_columns\": false, "
+                           "\"_format_columns\": [\"small\", \"word\"]}" } },
+      .sample_count = 12,
+      .value_count = 1,
+      .values = { { 0, 9, 0, -9 } } },
+    { .settings = "path: $folder/data",
+      .refusal = "it has a table of indices",
+      .files = { FILE_OF("data/one.arrow", stream_form),
+                 { .name = "data/state.json",
+                   .text = "{\"_data_files\": [{\"filename\": \"one.arrow\"}], "
+                           "\"_indices_data_files\": [{\"filename\": \"indices.arrow\"}]}" } } },
+    { .settings = "path: $folder",
+      .refusal = "several splits: give the folder of one: train, test",
+      .files = { { .name = "dataset_dict.json", .text = "{\"splits\": [\"train\", \"test\"]}" } } },
+    { .settings = "path: $folder",
+      .refusal = "cache-1f.arrow: it is a cache of datasets",
+      .files = { FILE_OF("cache-1f.arrow", stream_form), FILE_OF("x-train.arrow", stream_form) } },
+    { .settings = "path: $folder/a.arrow",
+      .refusal = "it is Parquet",
+      .files = { { .name = "a.arrow", .text = "PAR1 and rows of another form" } } },
     { .settings = "path: $folder, columns: {x: word}",
       .refusal = "its columns are: tokens, grid, small, label, flag, ragged, seen, text, word",
       .files = { FILE_OF("a.arrow", stream_form) } },

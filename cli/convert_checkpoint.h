@@ -19,7 +19,8 @@
           "data "                                                                                 \
           "loader tells the inputs of an ONNX model" },                                           \
         { "shard_size", "BYTES", NULL,                                                            \
-          "convert: the most elements of one file of a folder, as in 5GB" },                      \
+          "convert: the most elements of one file of a folder, as in 5GB; for ONNX, of a model "  \
+          "whose weights are in the same file" },                                                 \
         { "all", NULL, NULL,                                                                      \
           "convert: all tensors of a checkpoint by their full names, the optimizer's as well" },  \
     {                                                                                             \

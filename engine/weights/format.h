@@ -4,6 +4,7 @@
 #define CSE_WEIGHTS_FORMAT_H
 
 #include "engine/weights/forward_pass.h"
+#include "engine/weights/new_file.h"
 #include "engine/weights/weights.h"
 
 enum { CSE_FORMAT_START_BYTES = 128 };
@@ -16,6 +17,10 @@ typedef struct cse_weights_target {
     const json_t *facts;             /* of the model for another program; may be NULL */
     bool all;                        /* names are full ones */
     const cse_forward_pass *forward; /* may be NULL */
+    uint64_t file_bytes;             /* of a file that may have another one beside it; 0: as many
+                                        as the format allows */
+    cse_new_file *beside;            /* opened by a format that needs a second file, which gets its
+                                        name by the caller; NULL: there can be none */
 } cse_weights_target;
 
 typedef struct cse_weights_format {

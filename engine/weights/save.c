@@ -99,11 +99,25 @@ static cse_status save_folder(cse_weights *from, const char *path, const json_t 
     return status;
 }
 
+/* Both files get their names, or neither. */
+static cse_status close_both(cse_new_file *file, cse_new_file *beside, cse_status status)
+{
+    bool is_there = false;
+    if (beside->path != NULL) {
+        status = cse_new_file_close(beside, status);
+        is_there = status == CSE_OK;
+    }
+    status = cse_new_file_close(file, status);
+    if (status != CSE_OK && is_there)
+        unlink(beside->path);
+    return status;
+}
+
 static cse_status save_file(cse_weights *from, const char *path, const json_t *facts,
                             const cse_weights_format *format,
                             const cse_weights_save_options *options)
 {
-    cse_new_file file;
+    cse_new_file file, beside = { .path = NULL };
     if (access(path, F_OK) == 0)
         return cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", path);
     CSE_TRY(cse_new_file_open(&file, path));
@@ -113,8 +127,10 @@ static cse_status save_file(cse_weights *from, const char *path, const json_t *f
                                     .config = from->config,
                                     .facts = facts,
                                     .all = options->all,
-                                    .forward = options->forward };
-    return cse_new_file_close(&file, format->write(from, &to));
+                                    .forward = options->forward,
+                                    .file_bytes = options->file_bytes,
+                                    .beside = &beside };
+    return close_both(&file, &beside, format->write(from, &to));
 }
 
 /* What the names of this format are: those of a kind of maps, or ours (NULL). */

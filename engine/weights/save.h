@@ -11,7 +11,8 @@ typedef struct cse_weights_save_options {
     const char *map;     /* as above */
     const char *config;  /* a configuration with the model, as text; NULL: as the weights say */
     cse_element element; /* of floats; CSE_ELEMENT_COUNT: as they are */
-    uint64_t file_bytes; /* of one file of a folder; 0: all in one */
+    uint64_t file_bytes; /* of one file of a folder, or of ONNX, whose weights are in a file beside
+                            it where it would be larger; 0: as many as the format allows */
     bool all;
     const cse_forward_pass *forward; /* for formats that hold one; else NULL */
 } cse_weights_save_options;

@@ -63,11 +63,24 @@ def count(shape):
     return math.prod(shape)
 
 
-def read_tensor(data):
+def read_outside(found, folder):
+    """The elements that are in another file, on a page of their own."""
+    pairs = [collect(one) for one in found[13]]
+    facts = {pair[1][0].decode(): pair[2][0].decode() for pair in pairs}
+    offset, length = int(facts["offset"]), int(facts["length"])
+    assert offset % 4096 == 0 and length >= 1024, facts
+    with open(os.path.join(folder, facts["location"]), "rb") as file:
+        file.seek(offset)
+        return file.read(length)
+
+
+def read_tensor(data, folder):
     found = collect(data)
     shape = [signed(size) for size in found.get(1, [])]
     kind = found[2][0]
     raw = found[9][0] if 9 in found else b""
+    if found.get(14) == [1]:
+        raw = read_outside(found, folder)
     if kind == 16:
         words = struct.unpack(f"<{len(raw) // 2}H", raw)
         values = [struct.unpack("<f", struct.pack("<I", word << 16))[0] for word in words]
@@ -105,7 +118,7 @@ class Model:
         operators = collect(model[8][0])
         assert operators[2] == [17]
         graph = collect(model[7][0])
-        self.tensors = dict(read_tensor(data) for data in graph.get(5, []))
+        self.tensors = dict(read_tensor(data, os.path.dirname(path)) for data in graph.get(5, []))
         assert len(self.tensors) == len(graph.get(5, [])), "two tensors have one name"
         self.declared = dict(read_declaration(data) for data in graph.get(11, []))
         self.inputs = list(self.declared)

@@ -2,11 +2,14 @@
  * described elsewhere (forward_pass.h); here it gets its weights. Weights are read from such files,
  * passes are not.
  *
- * A file is one message of protocol buffers. Weights in 16 bits are cast to float32, in which the
- * pass is computed. Constants of the pass, "constant/...", are no weights. */
+ * A file is one message of protocol buffers, which has 2 GiB at most. Where it would be larger, its
+ * weights are in NAME.onnx.data beside it, at multiples of a page, so that runtimes can map them.
+ * Weights in 16 bits are cast to float32, in which the pass is computed. Constants of the pass,
+ * "constant/...", are no weights. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/protobuf.h"
 #include "engine/checkpoint/file_bytes.h"
@@ -19,8 +22,11 @@ enum { IR_VERSION = 8, OPERATOR_SET = 17 };
 enum { MODEL_VERSION = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPERATORS = 8 };
 enum { OPERATORS_VERSION = 2, GRAPH_NODE = 1, GRAPH_TENSOR = 5 };
 enum { TENSOR_SIZE = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_BYTES = 9, TENSOR_DOC = 12 };
+enum { TENSOR_OUTSIDE = 13, TENSOR_LOCATION = 14, PAIR_KEY = 1, PAIR_VALUE = 2 };
 enum { VARINT = 0, EIGHT_BYTES = 1, BYTES = 2, FOUR_BYTES = 5 };
-enum { MOST_NAME = 1024 };
+enum { MOST_NAME = 1024, MOST_PAIR = 255 };
+/* Of weights in a file beside: smaller ones stay in the message, as runtimes prefer it. */
+enum { PAGE_BYTES = 4096, SMALL_WEIGHT = 1024 };
 
 static const char stored[] = ".stored", constant[] = "constant/";
 
@@ -150,9 +156,72 @@ static cse_status take_name(const message *m, const field *f, cse_weight *weight
     return CSE_OK;
 }
 
+/* Where a weight's elements are that are in another file. */
+typedef struct outside {
+    bool is_set;
+    char location[MOST_PAIR + 1];
+    uint64_t offset, length;
+    bool has_length;
+} outside;
+
+static cse_status take_text(const message *m, const field *f, char text[MOST_PAIR + 1])
+{
+    if (f->type != BYTES || f->value > MOST_PAIR ||
+        cse_read_at(m->weights->files[m->file].descriptor, text, (size_t)f->value, f->at) !=
+            (int64_t)f->value)
+        return refuse(m, "a fact of external data has more than 255 bytes");
+    text[f->value] = '\0';
+    return CSE_OK;
+}
+
+static bool take_whole(const char *text, uint64_t *number)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 18)
+        return false;
+    *number = strtoull(text, &end, 10);
+    return *end == '\0';
+}
+
+/* An entry of external_data; others than these three are hints. */
+static cse_status take_outside(message pair, outside *place)
+{
+    char key[MOST_PAIR + 1] = "", value[MOST_PAIR + 1] = "";
+    bool good = true;
+    field f;
+    while (pair.next < pair.end) {
+        CSE_TRY(take_field(&pair, &f));
+        if (f.number == PAIR_KEY || f.number == PAIR_VALUE)
+            CSE_TRY(take_text(&pair, &f, f.number == PAIR_KEY ? key : value));
+    }
+    if (strcmp(key, "location") == 0)
+        memcpy(place->location, value, sizeof value);
+    else if (strcmp(key, "offset") == 0)
+        good = take_whole(value, &place->offset);
+    else if (strcmp(key, "length") == 0)
+        good = place->has_length = take_whole(value, &place->length);
+    return good ? CSE_OK : refuse(&pair, "the place of external data is no number");
+}
+
+/* Opens the file of external data beside the model, unless it is open. */
+static cse_status open_outside(const message *m, const char *location, int *file)
+{
+    cse_weights *weights = m->weights;
+    const char *model = weights->files[m->file].path, *slash = strrchr(model, '/');
+    if (location[0] == '\0' || location[0] == '.' || strchr(location, '/') != NULL)
+        return refuse(m, "external data is not in a file of the same folder, by its plain name");
+    const char *path = cse_arena_printf(
+        weights->arena, "%.*s%s", slash != NULL ? (int)(slash - model) + 1 : 0, model, location);
+    for (*file = 0; *file < weights->file_count; ++*file)
+        if (strcmp(weights->files[*file].path, path) == 0)
+            return CSE_OK;
+    return cse_weights_add_file(weights, path, file);
+}
+
 static cse_status take_tensor(message *m)
 {
     cse_weight weight = { .name = "", .element = CSE_ELEMENT_COUNT, .file = m->file };
+    outside place = { .is_set = false };
     uint64_t bytes = 0;
     field f;
     while (m->next < m->end) {
@@ -164,19 +233,28 @@ static cse_status take_tensor(message *m)
         else if (f.number == TENSOR_BYTES && f.type == BYTES) {
             weight.offset = f.at;
             bytes = f.value;
+        } else if (f.number == TENSOR_OUTSIDE && f.type == BYTES) {
+            CSE_TRY(take_outside(inside(m, &f), &place));
+        } else if (f.number == TENSOR_LOCATION && f.type == VARINT) {
+            place.is_set = f.value == 1;
         } else if (f.number == TENSOR_TYPE) {
             for (int i = 0; i < TYPES; i++)
                 if ((uint64_t)types[i].type == f.value)
                     weight.element = types[i].element;
         } else if (f.number != TENSOR_DOC)
-            return refuse(m, "a weight's elements are not bytes in this file (raw_data); save it "
-                             "in one file, without external data");
+            return refuse(m, "a weight's elements are not bytes (raw_data, or external data)");
     }
     if (strncmp(weight.name, constant, sizeof constant - 1) == 0)
         return CSE_OK;
     if (weight.element == CSE_ELEMENT_COUNT)
         return refuse(m, "a weight has a type that is not read; accepted: floats, integers, bool");
+    if (place.is_set) {
+        CSE_TRY(open_outside(m, place.location, &weight.file));
+        weight.offset = place.offset;
+    }
     CSE_TRY(cse_weights_add(m->weights, &weight));
+    if (place.is_set)
+        bytes = place.has_length ? place.length : cse_weight_bytes(&weight);
     return cse_weight_bytes(&weight) == bytes
                ? CSE_OK
                : refuse(m, "a weight's shape does not fit its bytes");
@@ -210,11 +288,33 @@ static cse_status open_onnx(cse_weights *weights, int file, const cse_weights_op
 
 /* ---- writing ---- */
 
-/* What is written of a weight before its elements; its message has `bytes` more. */
-static void put_tensor_head(const cse_weight *weight, cse_text *graph)
+static bool is_outside(const cse_weight *weight, const char *location)
 {
+    return location != NULL && cse_weight_bytes(weight) >= SMALL_WEIGHT;
+}
+
+static uint64_t next_page(uint64_t at)
+{
+    return (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static void put_pair(cse_text *tensor, const char *key, const char *value)
+{
+    cse_text pair = { 0 };
+    cse_protobuf_add_text(&pair, PAIR_KEY, key);
+    cse_protobuf_add_text(&pair, PAIR_VALUE, value);
+    cse_protobuf_take(tensor, TENSOR_OUTSIDE, &pair);
+}
+
+/* What is written of a weight before its elements, of which its message has `bytes` more: none of
+ * one that is outside, at `offset` of the file `location`; that is NULL where all are inside. */
+static uint64_t put_tensor_head(const cse_weight *weight, const char *location, uint64_t offset,
+                                cse_text *graph)
+{
+    char number[32];
     cse_text tensor = { 0 };
-    const uint64_t bytes = cse_weight_bytes(weight);
+    const bool out = is_outside(weight, location);
+    const uint64_t bytes = cse_weight_bytes(weight), inner = out ? 0 : bytes;
     const bool is_cast = weight->element != CSE_ELEMENT_F32;
     for (int i = 0; i < weight->shape.rank; i++)
         cse_protobuf_add_integer(&tensor, TENSOR_SIZE, weight->shape.dims[i]);
@@ -222,10 +322,20 @@ static void put_tensor_head(const cse_weight *weight, cse_text *graph)
     cse_protobuf_add_head(&tensor, TENSOR_NAME,
                           strlen(weight->name) + (is_cast ? sizeof stored - 1 : 0));
     cse_text_add(&tensor, "%s%s", weight->name, is_cast ? stored : "");
-    cse_protobuf_add_head(&tensor, TENSOR_BYTES, bytes);
-    cse_protobuf_add_head(graph, GRAPH_TENSOR, tensor.size + bytes);
+    if (out) {
+        put_pair(&tensor, "location", location);
+        snprintf(number, sizeof number, "%" PRIu64, offset);
+        put_pair(&tensor, "offset", number);
+        snprintf(number, sizeof number, "%" PRIu64, bytes);
+        put_pair(&tensor, "length", number);
+        cse_protobuf_add_integer(&tensor, TENSOR_LOCATION, 1);
+    } else {
+        cse_protobuf_add_head(&tensor, TENSOR_BYTES, bytes);
+    }
+    cse_protobuf_add_head(graph, GRAPH_TENSOR, tensor.size + inner);
     cse_text_add_bytes(graph, tensor.data, tensor.size);
     cse_text_clear(&tensor);
+    return inner;
 }
 
 static void put_cast(const cse_weight *weight, cse_text *graph)
@@ -273,48 +383,120 @@ static cse_status choose(const cse_weights *from, const cse_weights_target *to, 
     return status;
 }
 
-static cse_status write_model(cse_weights *from, const cse_weights_target *to, const int *chosen)
+/* What is written, and how. */
+typedef struct writing {
+    cse_weights *from;
+    const cse_weights_target *to;
+    const int *chosen; /* weights of `from`, as many as the pass takes */
+    int count;
+    const char *location; /* of the weights' file; NULL: they are in the message */
+} writing;
+
+static const cse_weight *weight_at(const writing *w, int i)
 {
-    const int count = to->forward->weight_count;
-    cse_text model = { 0 }, operators = { 0 }, nodes = { 0 }, head = { 0 };
-    cse_protobuf_add_integer(&model, MODEL_VERSION, IR_VERSION);
-    cse_protobuf_add_text(&model, MODEL_PRODUCER, "csengine");
+    return &w->from->list[w->chosen[i]];
+}
+
+/* The message up to its weights. Returns the bytes of all of it. */
+static uint64_t put_model_head(const writing *w, cse_text *model)
+{
+    cse_text operators = { 0 }, nodes = { 0 }, head = { 0 };
+    uint64_t offset = 0;
+    cse_protobuf_add_integer(model, MODEL_VERSION, IR_VERSION);
+    cse_protobuf_add_text(model, MODEL_PRODUCER, "csengine");
     cse_protobuf_add_text(&operators, 1, "");
     cse_protobuf_add_integer(&operators, OPERATORS_VERSION, OPERATOR_SET);
-    cse_protobuf_take(&model, MODEL_OPERATORS, &operators);
-    for (int i = 0; i < count; i++)
-        if (from->list[chosen[i]].element != CSE_ELEMENT_F32)
-            put_cast(&from->list[chosen[i]], &nodes);
-    cse_text_add_bytes(&nodes, to->forward->graph.data, to->forward->graph.size);
+    cse_protobuf_take(model, MODEL_OPERATORS, &operators);
+    for (int i = 0; i < w->count; i++)
+        if (weight_at(w, i)->element != CSE_ELEMENT_F32)
+            put_cast(weight_at(w, i), &nodes);
+    cse_text_add_bytes(&nodes, w->to->forward->graph.data, w->to->forward->graph.size);
     uint64_t bytes = nodes.size;
-    for (int i = 0; i < count; i++) {
-        put_tensor_head(&from->list[chosen[i]], &head);
-        bytes += head.size + cse_weight_bytes(&from->list[chosen[i]]);
+    for (int i = 0; i < w->count; i++) {
+        bytes += put_tensor_head(weight_at(w, i), w->location, offset, &head);
+        bytes += head.size;
+        if (is_outside(weight_at(w, i), w->location))
+            offset = next_page(offset + cse_weight_bytes(weight_at(w, i)));
         cse_text_clear(&head);
     }
-    cse_protobuf_add_head(&model, MODEL_GRAPH, bytes);
-    cse_text_add_bytes(&model, nodes.data, nodes.size);
-    uint64_t at = 0;
-    cse_status status = CSE_OK;
-    if (model.size + bytes > INT32_MAX)
-        status = cse_fail(CSE_SHAPE,
-                          "%s: %" PRIu64 " bytes are more than the 2 GiB that a file of ONNX may "
-                          "have; give --dtype float16, or another format",
-                          to->path, bytes);
-    for (int i = 0; i < count && status == CSE_OK; i++) {
-        const cse_weight *weight = &from->list[chosen[i]];
-        put_tensor_head(weight, &model);
-        status = cse_weights_put_bytes(to, model.data, model.size, at);
-        at += model.size;
-        if (status == CSE_OK)
-            status = cse_weights_put(from, chosen[i], to, at, NULL);
-        at += cse_weight_bytes(weight);
-        cse_text_clear(&model);
-    }
-    if (status == CSE_OK && model.size > 0)
-        status = cse_weights_put_bytes(to, model.data, model.size, at);
-    cse_text_clear(&model);
+    cse_protobuf_add_head(model, MODEL_GRAPH, bytes);
+    const uint64_t all = model->size + bytes;
+    cse_text_add_bytes(model, nodes.data, nodes.size);
     cse_text_clear(&nodes);
+    return all;
+}
+
+static cse_status write_model(const writing *w, cse_text *model)
+{
+    uint64_t at = 0, offset = 0;
+    cse_status status = CSE_OK;
+    for (int i = 0; i < w->count && status == CSE_OK; i++) {
+        const cse_weight *weight = weight_at(w, i);
+        const uint64_t inner = put_tensor_head(weight, w->location, offset, model);
+        status = cse_weights_put_bytes(w->to, model->data, model->size, at);
+        at += model->size;
+        if (is_outside(weight, w->location))
+            offset = next_page(offset + cse_weight_bytes(weight));
+        else if (status == CSE_OK)
+            status = cse_weights_put(w->from, w->chosen[i], w->to, at, NULL);
+        at += inner;
+        cse_text_clear(model);
+    }
+    if (status == CSE_OK && model->size > 0)
+        status = cse_weights_put_bytes(w->to, model->data, model->size, at);
+    return status;
+}
+
+static cse_status write_beside(const writing *w)
+{
+    uint64_t offset = 0;
+    const cse_weights_target beside = { .descriptor = w->to->beside->descriptor,
+                                        .path = w->to->beside->path };
+    for (int i = 0; i < w->count; i++)
+        if (is_outside(weight_at(w, i), w->location)) {
+            CSE_TRY(cse_weights_put(w->from, w->chosen[i], &beside, offset, NULL));
+            offset = next_page(offset + cse_weight_bytes(weight_at(w, i)));
+        }
+    return CSE_OK;
+}
+
+/* Chooses the file of the weights, and writes it. */
+static cse_status move_weights(writing *w)
+{
+    cse_arena *arena = w->from->arena;
+    const char *path = cse_arena_printf(arena, "%s.data", w->to->path);
+    const char *slash = strrchr(path, '/');
+    w->location = slash != NULL ? slash + 1 : path;
+    if (strlen(w->location) > MOST_PAIR)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: the name is too long", path);
+    if (access(path, F_OK) == 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", path);
+    CSE_TRY(cse_new_file_open(w->to->beside, path));
+    return write_beside(w);
+}
+
+static cse_status write_all(cse_weights *from, const cse_weights_target *to, const int *chosen)
+{
+    writing w = { from, to, chosen, to->forward->weight_count, NULL };
+    const uint64_t most =
+        to->file_bytes > 0 && to->file_bytes < INT32_MAX ? to->file_bytes : INT32_MAX;
+    cse_text model = { 0 };
+    cse_status status = CSE_OK;
+    uint64_t bytes = put_model_head(&w, &model);
+    if (bytes > most && to->beside != NULL) {
+        status = move_weights(&w);
+        cse_text_clear(&model);
+        bytes = put_model_head(&w, &model);
+    }
+    if (status == CSE_OK && bytes > INT32_MAX)
+        status =
+            cse_fail(CSE_SHAPE,
+                     "%s: %" PRIu64 " bytes, without the weights, are more than the 2 GiB that "
+                     "a file of ONNX may have; give another format",
+                     to->path, bytes);
+    if (status == CSE_OK)
+        status = write_model(&w, &model);
+    cse_text_clear(&model);
     return status;
 }
 
@@ -335,7 +517,7 @@ static cse_status write_onnx(cse_weights *from, const cse_weights_target *to)
         if (type_of(from->list[chosen[i]].element) == 0)
             status = cse_weights_accept(from, to, accepted);
     if (status == CSE_OK)
-        status = write_model(from, to, chosen);
+        status = write_all(from, to, chosen);
     free(chosen);
     return status;
 }

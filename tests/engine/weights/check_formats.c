@@ -2,6 +2,7 @@
  * what it cannot hold is refused by name and leaves nothing behind. */
 #include <hdf5.h>
 
+#include "engine/base/protobuf.h"
 #include "engine/weights/format.h"
 #include "engine/weights/weight_formats/lz4_filter.h"
 #include "engine/weights/weight_formats/zip.h"
@@ -386,7 +387,104 @@ START_TEST(an_onnx_that_is_cut_or_lies_elsewhere_is_refused)
     free(bytes);
     write_bytes(path, outside, sizeof outside);
     ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_DATA);
-    ck_assert_ptr_nonnull(strstr(cse_error_message(), "without external data"));
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "not in a file of the same folder"));
+}
+END_TEST
+
+/* A model with one weight [256] of float32 whose elements are said to be in another file. */
+static size_t outside_model(const char *facts[][2], unsigned char *bytes)
+{
+    cse_text model = { 0 }, graph = { 0 }, tensor = { 0 };
+    cse_protobuf_add_integer(&model, 1, 8);
+    cse_protobuf_add_text(&model, 2, "x");
+    cse_protobuf_add_integer(&tensor, 1, 256);
+    cse_protobuf_add_integer(&tensor, 2, 1);
+    cse_protobuf_add_text(&tensor, 8, "w");
+    for (int i = 0; facts[i][0] != NULL; i++) {
+        cse_text pair = { 0 };
+        cse_protobuf_add_text(&pair, 1, facts[i][0]);
+        cse_protobuf_add_text(&pair, 2, facts[i][1]);
+        cse_protobuf_take(&tensor, 13, &pair);
+    }
+    cse_protobuf_add_integer(&tensor, 14, 1);
+    cse_protobuf_take(&graph, 5, &tensor);
+    cse_protobuf_take(&model, 7, &graph);
+    const size_t size = model.size;
+    memcpy(bytes, model.data, size);
+    cse_text_clear(&model);
+    return size;
+}
+
+START_TEST(an_onnx_finds_weights_beside_it_alone)
+{
+    static const struct {
+        const char *facts[4][2], *refusal; /* NULL: it is read */
+    } cases[] = {
+        { { { "location", "data" } }, NULL },
+        { { { "location", "data" }, { "offset", "976" }, { "checksum", "any" } }, NULL },
+        { { { "location", "data" }, { "offset", "976" }, { "length", "1024" } }, NULL },
+        { { { "location", "data" }, { "offset", "977" } }, "beyond" },
+        { { { "location", "data" }, { "offset", "999999999999999999" } }, "beyond" },
+        { { { "location", "data" }, { "offset", "9999999999999999999" } }, "is no number" },
+        { { { "location", "data" }, { "offset", "-4" } }, "is no number" },
+        { { { "location", "data" }, { "length", "1020" } }, "does not fit its bytes" },
+        { { { "location", "../data" } }, "not in a file of the same folder" },
+        { { { "location", "/etc/passwd" } }, "not in a file of the same folder" },
+        { { { "location", "." } }, "not in a file of the same folder" },
+        { { { "location", "" } }, "not in a file of the same folder" },
+        { { { "location", "none" } }, "none: cannot be opened" },
+    };
+    unsigned char bytes[1024];
+    char data[2000] = "", beside[PATH_MAX + 64];
+    cse_weights *weights = NULL;
+    data[976] = 0x40;
+    snprintf(beside, sizeof beside, "%s/data", directory);
+    write_bytes(beside, (const unsigned char *)data, sizeof data);
+    snprintf(path, sizeof path, "%s/one.onnx", directory);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_bytes(path, bytes,
+                    outside_model((const char *(*)[2])(uintptr_t)cases[i].facts, bytes));
+        const cse_status status = cse_weights_open(path, NULL, &weights);
+        if (cases[i].refusal != NULL) {
+            ck_assert_int_ne(status, CSE_OK);
+            ck_assert_msg(strstr(cse_error_message(), cases[i].refusal) != NULL, "%zu: %s", i,
+                          cse_error_message());
+            continue;
+        }
+        ck_assert_int_eq(status, CSE_OK);
+        unsigned char first = 0;
+        ck_assert_int_eq(cse_weights_read(weights, 0, 0, 1, &first), CSE_OK);
+        ck_assert_int_eq(first, i == 0 ? 0 : 0x40);
+        cse_weights_close(&weights);
+    }
+    unlink(beside);
+}
+END_TEST
+
+/* The file of the weights is taken away again where the other one cannot get its name. */
+START_TEST(an_onnx_of_two_files_is_whole_or_not_there)
+{
+    cse_weights *weights = sample(CSE_ELEMENT_F32);
+    const cse_weight *large = &weights->list[0];
+    for (int i = 1; i < weights->count; i++)
+        if (cse_weight_bytes(&weights->list[i]) > cse_weight_bytes(large))
+            large = &weights->list[i];
+    cse_forward_weight wanted = { large->name, large->shape };
+    cse_forward_pass pass = { .weights = &wanted, .weight_count = 1 };
+    cse_weights_save_options options = { .element = CSE_ELEMENT_COUNT,
+                                         .forward = &pass,
+                                         .file_bytes = 1 };
+    snprintf(path, sizeof path, "%s/two.onnx", directory);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &options), CSE_OK);
+    ck_assert_int_eq(cse_weights_open(path, NULL, &weights), CSE_OK);
+    ck_assert_int_eq(weights->count, 1);
+    cse_weights_close(&weights);
+    ck_assert_int_eq(files_in(directory), 2);
+    unlink(path);
+    weights = sample(CSE_ELEMENT_F32);
+    ck_assert_int_eq(cse_weights_save(&weights, path, &options), CSE_CANNOT_CREATE);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "two.onnx.data: is there already"));
+    ck_assert_int_eq(files_in(directory), 1);
 }
 END_TEST
 
@@ -511,6 +609,8 @@ int main(void)
     tcase_add_test(test, an_archive_that_was_cut_is_refused);
     tcase_add_test(test, a_gguf_that_is_packed_or_cut_is_refused);
     tcase_add_test(test, an_onnx_that_is_cut_or_lies_elsewhere_is_refused);
+    tcase_add_test(test, an_onnx_finds_weights_beside_it_alone);
+    tcase_add_test(test, an_onnx_of_two_files_is_whole_or_not_there);
     tcase_add_test(test, an_onnx_takes_the_weights_of_its_pass);
     tcase_add_test(test, files_of_cstorch_are_read);
     tcase_add_test(test, blocks_of_lz4_are_decoded);

@@ -11,7 +11,10 @@ tests=$(cd "${top_srcdir:-.}" && pwd)/tests
 reference=$tests/reference/weights
 runtime=
 for one in "${CSE_TORCH_PYTHON:-}" "$python"; do
-    [ -z "$one" ] || ! "$one" -c 'import numpy, onnxruntime' 2>/dev/null || { runtime=$one && break; }
+    if [ -n "$one" ] && "$one" -c 'import numpy, onnxruntime' 2>/dev/null; then
+        runtime=$one
+        break
+    fi
 done
 [ -n "$runtime" ] || echo 'no Python has ONNX Runtime (CSE_TORCH_PYTHON names one): read without it'
 work=$(mktemp -d)

@@ -63,6 +63,26 @@ void cse_lower_text(char *text)
 
 /* ---- the list ---- */
 
+static cse_status add_word(cse_word_file *list, const char *text, const char *path, bool lowers)
+{
+    if (list->count == MOST_WORDS)
+        return cse_fail(CSE_DATA, "%s: it has more than %d words", path, MOST_WORDS);
+    CSE_GROW(list->words, list->count, list->capacity);
+    char *word = cse_arena_string(list->arena, text);
+    if (lowers)
+        cse_lower_text(word);
+    list->words[list->count++] = word;
+    return CSE_OK;
+}
+
+/* Of equal words the last one counts. */
+static void make_index(cse_word_file *list)
+{
+    for (int i = list->count - 1; i >= 0; i--)
+        if (cse_name_index_find(&list->index, list->words[i]) < 0)
+            cse_name_index_add(&list->index, list->words[i], i);
+}
+
 static cse_status split(cse_word_file *list, char *text, const char *path, bool lowers)
 {
     while (*text != '\0') {
@@ -72,13 +92,7 @@ static cse_status split(cse_word_file *list, char *text, const char *path, bool 
         text += strspn(text, " \t");
         while (end > text && strchr(" \t\r", end[-1]) != NULL)
             *--end = '\0';
-        if (list->count == MOST_WORDS)
-            return cse_fail(CSE_DATA, "%s: it has more than %d words", path, MOST_WORDS);
-        CSE_GROW(list->words, list->count, list->capacity);
-        char *word = cse_arena_string(list->arena, text);
-        if (lowers)
-            cse_lower_text(word);
-        list->words[list->count++] = word;
+        CSE_TRY(add_word(list, text, path, lowers));
         text = next;
     }
     return list->count > 0 ? CSE_OK : cse_fail(CSE_DATA, "%s: it has no words", path);
@@ -97,11 +111,20 @@ cse_status cse_word_file_read(cse_word_file *list, const char *path, bool lowers
         status = split(list, text, path, lowers);
         free(text);
     }
-    for (int i = list->count - 1; status == CSE_OK && i >= 0; i--)
-        if (cse_name_index_find(&list->index, list->words[i]) < 0)
-            cse_name_index_add(&list->index, list->words[i], i);
+    if (status == CSE_OK)
+        make_index(list);
     cse_whole_file_clear(&file);
     return status;
+}
+
+cse_status cse_word_file_take(cse_word_file *list, const char *path, const char *const *words,
+                              int count)
+{
+    list->arena = cse_arena_new();
+    for (int i = 0; i < count; i++)
+        CSE_TRY(add_word(list, words[i], path, false));
+    make_index(list);
+    return CSE_OK;
 }
 
 void cse_word_file_clear(cse_word_file *list)

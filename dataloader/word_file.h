@@ -15,6 +15,9 @@ typedef struct cse_word_file {
 
 /* With `lowers` all words are in lower case; of equal ones the last counts. */
 cse_status cse_word_file_read(cse_word_file *list, const char *path, bool lowers);
+/* The same of words from elsewhere, which are copied as they are; `path` is for messages. */
+cse_status cse_word_file_take(cse_word_file *list, const char *path, const char *const *words,
+                              int count);
 void cse_word_file_clear(cse_word_file *list);
 
 /* -1: it is not there. */

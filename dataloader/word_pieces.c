@@ -63,9 +63,9 @@ static bool is_ideograph(uint32_t c)
 
 static bool is_blank(uint32_t c)
 {
-    static const range ranges[] = { { ' ', ' ' },       { 0xA0, 0xA0 },     { 0x1680, 0x1680 },
-                                    { 0x2000, 0x200A }, { 0x202F, 0x202F }, { 0x205F, 0x205F },
-                                    { 0x3000, 0x3000 } };
+    static const range ranges[] = { { '\t', '\n' },     { '\r', '\r' },     { ' ', ' ' },
+                                    { 0xA0, 0xA0 },     { 0x1680, 0x1680 }, { 0x2000, 0x200A },
+                                    { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 } };
     return IS_IN(ranges, c);
 }
 
@@ -78,7 +78,8 @@ static bool is_control(uint32_t c)
 }
 
 /* The next word's bytes, without accents and control characters; 0 at the end of the text. */
-static size_t take_word(const unsigned char **at, char word[MOST_BYTES + 8], int *characters)
+static size_t take_word(const cse_word_pieces *p, const unsigned char **at,
+                        char word[MOST_BYTES + 8], int *characters)
 {
     size_t size = 0;
     *characters = 0;
@@ -92,7 +93,7 @@ static size_t take_word(const unsigned char **at, char word[MOST_BYTES + 8], int
         if (is_blank(c) || is_control(c))
             continue;
         ++*characters;
-        if (c >= 0xC0 && c < 0x180 && bare[c - 0xC0] != '.') {
+        if (!p->keeps_accents && c >= 0xC0 && c < 0x180 && bare[c - 0xC0] != '.') {
             if (size < MOST_BYTES)
                 word[size++] = bare[c - 0xC0];
         } else if (size + (size_t)bytes <= MOST_BYTES) {
@@ -157,7 +158,7 @@ int cse_word_pieces_split(const cse_word_pieces *p, char *text, int32_t *to, int
     if (p->lowers)
         cse_lower_text(text);
     const unsigned char *at = (const unsigned char *)text;
-    while (n.count < most && (size = take_word(&at, word, &characters)) > 0) {
+    while (n.count < most && (size = take_word(p, &at, word, &characters)) > 0) {
         word[size] = '\0';
         if (characters > MOST_CHARACTERS)
             put(&n, p->unknown);

@@ -9,8 +9,9 @@
 #include "dataloader/word_file.h"
 
 typedef struct cse_word_pieces {
-    const cse_word_file *words; /* in lower case with `lowers` */
-    bool lowers;
+    const cse_word_file *words;
+    bool lowers; /* texts */
+    bool keeps_accents;
     int unknown; /* the number of a word that has no pieces */
 } cse_word_pieces;
 

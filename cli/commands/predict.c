@@ -14,9 +14,11 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "dataloader/class_names.h"
+#include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/config/settings.h"
 #include "run/infer/loaded_model.h"
 #include "run/infer/prediction.h"
 
@@ -30,7 +32,8 @@ typedef struct predicting {
     cse_table *table;
     cse_npy_writer *npy;
     cse_picture_files *files; /* NULL: the samples are those of the data loader */
-    bool of_texts;            /* the files that are named are texts */
+    bool of_texts;            /* the files that are named are texts of a language model */
+    bool shows_places;        /* samples are told by where they are, not by their numbers */
     cse_class_names names;
     int64_t samples, labelled, right, bad_files;
     cse_status first_bad;
@@ -65,6 +68,14 @@ static void place_of(const cse_predicted *predicted, int64_t i, char place[PLACE
     place[0] = '\0';
     if (predicted->input != NULL && predicted->input->descriptor->locate != NULL)
         predicted->input->descriptor->locate(predicted->input, &where, place, PLACE_BYTES);
+}
+
+/* The label of a sample; NULL: it has none. */
+static const int32_t *label_of(const cse_predicted *predicted, int64_t i)
+{
+    return predicted->labels != NULL && predicted->labels[i] != CSE_IGNORED_LABEL
+               ? &predicted->labels[i]
+               : NULL;
 }
 
 static json_t *values_json(const cse_predicted *predicted, int64_t i, int64_t count)
@@ -106,8 +117,8 @@ static void show_json(const predicting *p, const cse_predicted *predicted, int64
                        : json_pack("{s:I}", "sample", (json_int_t)(predicted->first + i));
     if (place[0] != '\0')
         json_object_set_new(line, "place", json_string(place));
-    if (predicted->labels != NULL)
-        json_object_set_new(line, "label", json_integer(predicted->labels[i]));
+    if (label_of(predicted, i) != NULL)
+        json_object_set_new(line, "label", json_integer(*label_of(predicted, i)));
     if (scores != NULL)
         add_classes_json(p, scores, p->top < count ? p->top : count, line);
     else
@@ -134,9 +145,14 @@ static void add_row_head(const predicting *p, const cse_predicted *predicted, in
         cse_table_add(p->table, "%s", printable);
         return;
     }
-    cse_table_add(p->table, "%lld", (long long)(predicted->first + i));
-    if (predicted->labels != NULL)
-        add_class_cell(p, predicted->labels[i]);
+    if (p->shows_places) {
+        place_of(predicted, i, printable);
+        cse_table_add(p->table, "%s", printable);
+    } else {
+        cse_table_add(p->table, "%lld", (long long)(predicted->first + i));
+    }
+    if (label_of(predicted, i) != NULL)
+        add_class_cell(p, *label_of(predicted, i));
     else
         cse_table_add(p->table, "%s", "");
 }
@@ -183,9 +199,9 @@ static cse_status show_sample(predicting *p, const cse_predicted *predicted, int
     if (is_classes(p, predicted)) {
         scores = cse_calloc((size_t)count, sizeof *scores);
         cse_class_scores((const float *)predicted->values + i * count, count, scores);
-        if (predicted->labels != NULL) {
+        if (label_of(predicted, i) != NULL) {
             p->labelled++;
-            p->right += scores[0].number == predicted->labels[i];
+            p->right += scores[0].number == *label_of(predicted, i);
         }
     }
     if (p->npy == NULL && strcmp(p->format, "json") == 0)
@@ -265,12 +281,43 @@ static cse_status refuse_options_of_samples(const predicting *p)
     return CSE_OK;
 }
 
+static bool is_of_texts(const cse_input_descriptor *descriptor)
+{
+    return cse_setting_table_has(descriptor->settings, "vocabulary");
+}
+
+/* A data loader of texts reads the files that are named in place of its own, a batch of one. */
+static cse_status name_texts(predicting *p, const cse_settings *loader)
+{
+    static const cse_place place = { "arguments", 0, 0 };
+    cse_arena *arena = loader->arena;
+    cse_settings *changed = NULL;
+    const cse_yaml_node *own = loader->node;
+    cse_yaml_node *node = cse_yaml_mapping_new(arena, own->place);
+    cse_yaml_node *paths = cse_yaml_sequence_new(arena, place);
+    for (int i = 0; i < own->count; i++)
+        if (strcmp(own->keys[i].text, "micro_batch_size") != 0)
+            cse_yaml_put(arena, node, own->keys[i], own->children[i]);
+    for (int i = 1; i < p->line->argument_count; i++)
+        cse_yaml_append(arena, paths, cse_yaml_scalar_new(arena, place, p->line->arguments[i]));
+    cse_yaml_put(arena, node, (cse_yaml_key){ "path", place }, paths);
+    cse_yaml_put(arena, node, (cse_yaml_key){ "batch_size", place },
+                 cse_yaml_scalar_new(arena, place, "1"));
+    CSE_TRY(cse_dataloader_settings_read(arena, node, &changed));
+    p->options.loader = changed;
+    p->options.count = 0;
+    p->shows_places = true;
+    return CSE_OK;
+}
+
 static cse_status choose_source(const cse_job_settings *settings, predicting *p)
 {
     const cse_config_plugin *loader = loader_of(settings);
     const bool has_files = p->line->argument_count > 1;
     if (has_files)
         CSE_TRY(refuse_options_of_samples(p));
+    if (has_files && loader != NULL && is_of_texts(loader->descriptor))
+        return name_texts(p, loader->settings);
     p->of_texts = has_files && (loader == NULL || !cse_picture_files_fit(loader->descriptor));
     if (p->of_texts)
         return CSE_OK;

@@ -7,20 +7,14 @@
 
 #include "dataloader/bad_records.h"
 #include "dataloader/line_files.h"
-#include "dataloader/word_pieces.h"
 
-enum { MOST_TIME = 1 << 16, MOST_COLUMNS = 64, COLUMNS = 3 };
+enum { MOST_COLUMNS = 64, COLUMNS = 3 };
 
 typedef struct glue {
     const cse_glue_task *task;
     cse_line_files files;
     int *columns; /* [files, COLUMNS]: the sentences and the label */
-    cse_word_file words;
-    cse_word_pieces pieces;
-    int first, separator; /* [CLS], [SEP] */
-    int64_t time;
-    int32_t padding, mask_padding;
-    int32_t *tokens[2]; /* [time] of each sentence */
+    cse_sentence_tokens tokens;
     cse_bad_records bad;
     /* of the sample that is being read */
     void *const *outputs;
@@ -38,7 +32,7 @@ const cse_setting cse_glue_settings[] = {
     { .name = "max_sequence_length",
       .type = CSE_SETTING_INTEGER,
       .min = 4,
-      .max = MOST_TIME,
+      .max = CSE_SENTENCE_TIME,
       .doc = "tokens of a sample" },
     { .name = "do_lower",
       .type = CSE_SETTING_BOOL,
@@ -62,23 +56,11 @@ const cse_setting cse_glue_settings[] = {
     { 0 },
 };
 
-static void add_streams(cse_input *input, int64_t time)
-{
-    static const char *const names[] = { "input_ids", "attention_mask", "token_type_ids",
-                                         "labels" };
-    for (int s = CSE_GLUE_IDS; s <= CSE_GLUE_LABELS; s++)
-        input->streams[input->stream_count++] = (cse_stream){
-            .name = names[s],
-            .shape = s == CSE_GLUE_LABELS ? cse_scalar_shape : cse_shape_of(time),
-            .dtype = CSE_INT32,
-        };
-}
-
 cse_status cse_glue_describe(cse_input *input, const cse_settings *settings,
                              const cse_unseen_data *known)
 {
     (void)known;
-    add_streams(input, cse_settings_integer(settings, "max_sequence_length"));
+    cse_sentence_streams(input, cse_settings_integer(settings, "max_sequence_length"));
     return CSE_OK;
 }
 
@@ -87,7 +69,7 @@ cse_status cse_glue_describe(cse_input *input, const cse_settings *settings,
 static cse_status put_label(const glue *self, const char *text)
 {
     char *end;
-    int32_t *to = (int32_t *)self->outputs[CSE_GLUE_LABELS] + self->place;
+    int32_t *to = (int32_t *)self->outputs[CSE_SENTENCE_LABELS] + self->place;
     if (self->task->classes == NULL) {
         const long value = strtol(text, &end, 10);
         *to = (int32_t)value;
@@ -102,43 +84,8 @@ static cse_status put_label(const glue *self, const char *text)
     return cse_fail(CSE_DATA, "%s is \"%.40s\", which is no class", self->task->label, text);
 }
 
-/* [CLS] first [SEP] or [CLS] first [SEP] second [SEP]; of the longer sentence the end is left out
- * where both are too long. */
-static void put_tokens(const glue *self, int count, int second)
-{
-    int32_t *ids = (int32_t *)self->outputs[CSE_GLUE_IDS] + self->place * self->time;
-    int32_t *mask = (int32_t *)self->outputs[CSE_GLUE_MASK] + self->place * self->time;
-    int32_t *segments = (int32_t *)self->outputs[CSE_GLUE_SEGMENTS] + self->place * self->time;
-    const bool pair = self->task->sentences[1] != NULL;
-    const int room = (int)self->time - (pair ? 3 : 2);
-    int64_t to = 0;
-    while (count + second > room) {
-        if (count > second)
-            count--;
-        else
-            second--;
-    }
-    ids[to++] = self->first;
-    memcpy(ids + to, self->tokens[0], (size_t)count * sizeof *ids);
-    to += count;
-    ids[to++] = self->separator;
-    memset(segments, 0, (size_t)self->time * sizeof *segments);
-    if (pair) {
-        memcpy(ids + to, self->tokens[1], (size_t)second * sizeof *ids);
-        for (int64_t t = to; t <= to + second; t++)
-            segments[t] = 1;
-        to += second;
-        ids[to++] = self->separator;
-    }
-    for (int64_t t = 0; t < self->time; t++)
-        mask[t] = t < to ? 1 : self->mask_padding;
-    for (; to < self->time; to++)
-        ids[to] = self->padding;
-}
-
 static cse_status take_line(glue *self, char *line, const int columns[COLUMNS])
 {
-    int counts[2] = { 0, 0 };
     char *fields[MOST_COLUMNS] = { NULL };
     for (int i = 0; i < MOST_COLUMNS && (fields[i] = cse_take_field(&line, '\t', false)) != NULL;)
         i++;
@@ -146,10 +93,8 @@ static cse_status take_line(glue *self, char *line, const int columns[COLUMNS])
         if (columns[c] >= 0 && fields[columns[c]] == NULL)
             return cse_fail(CSE_DATA, "it has too few fields");
     CSE_TRY(put_label(self, fields[columns[2]]));
-    for (int s = 0; s < 2 && columns[s] >= 0; s++)
-        counts[s] = cse_word_pieces_split(&self->pieces, fields[columns[s]], self->tokens[s],
-                                          (int)self->time);
-    put_tokens(self, counts[0], counts[1]);
+    char *const texts[] = { fields[columns[0]], columns[1] >= 0 ? fields[columns[1]] : NULL };
+    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
     return CSE_OK;
 }
 
@@ -235,23 +180,20 @@ static cse_status add_tables(glue *self, const cse_settings *settings)
 static cse_status read_words(glue *self, const cse_settings *settings)
 {
     const char *path = cse_settings_text(settings, "vocab_file");
-    const bool lowers = cse_settings_bool(settings, "do_lower");
-    self->pieces = (cse_word_pieces){ .words = &self->words, .lowers = lowers };
-    CSE_TRY(cse_word_file_read(&self->words, path, lowers));
-    CSE_TRY(cse_word_file_require(&self->words, path, lowers ? "[unk]" : "[UNK]",
-                                  &self->pieces.unknown));
-    CSE_TRY(cse_word_file_require(&self->words, path, lowers ? "[cls]" : "[CLS]", &self->first));
-    return cse_word_file_require(&self->words, path, lowers ? "[sep]" : "[SEP]", &self->separator);
+    self->tokens.lowers = self->tokens.lowers_words = cse_settings_bool(settings, "do_lower");
+    self->tokens.time = cse_settings_integer(settings, "max_sequence_length");
+    self->tokens.padding = (int32_t)cse_settings_integer(settings, "input_pad_id");
+    self->tokens.mask_padding = (int32_t)cse_settings_integer(settings, "attn_mask_pad_id");
+    CSE_TRY(cse_word_file_read(&self->tokens.words, path, self->tokens.lowers));
+    return cse_sentence_tokens_begin(&self->tokens, path);
 }
 
 void cse_glue_close(cse_input *input)
 {
     glue *self = input->self;
     cse_line_files_clear(&self->files);
-    cse_word_file_clear(&self->words);
+    cse_sentence_tokens_clear(&self->tokens);
     free(self->columns);
-    free(self->tokens[0]);
-    free(self->tokens[1]);
     free(self);
     input->self = NULL;
 }
@@ -260,9 +202,6 @@ cse_status cse_glue_open(cse_input *input, const cse_settings *settings, const c
 {
     glue *self = input->self = cse_calloc(1, sizeof *self);
     self->task = task;
-    self->time = cse_settings_integer(settings, "max_sequence_length");
-    self->padding = (int32_t)cse_settings_integer(settings, "input_pad_id");
-    self->mask_padding = (int32_t)cse_settings_integer(settings, "attn_mask_pad_id");
     cse_bad_records_read(settings, &self->bad);
     cse_status status = add_tables(self, settings);
     if (status == CSE_OK)
@@ -271,9 +210,7 @@ cse_status cse_glue_open(cse_input *input, const cse_settings *settings, const c
         cse_glue_close(input);
         return status;
     }
-    for (int s = 0; s < 2; s++)
-        self->tokens[s] = cse_calloc((size_t)self->time, sizeof *self->tokens[s]);
-    add_streams(input, self->time);
+    cse_sentence_streams(input, self->tokens.time);
     input->sample_count = self->files.samples;
     snprintf(input->source, sizeof input->source, "%s",
              cse_file_pool_path_view(self->files.pool, 0));

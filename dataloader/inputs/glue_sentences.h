@@ -4,8 +4,7 @@
 #define CSE_DATALOADER_INPUTS_GLUE_SENTENCES_H
 
 #include "dataloader/input.h"
-
-enum { CSE_GLUE_IDS, CSE_GLUE_MASK, CSE_GLUE_SEGMENTS, CSE_GLUE_LABELS };
+#include "dataloader/sentence_tokens.h"
 
 /* One task. */
 typedef struct cse_glue_task {

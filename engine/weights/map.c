@@ -2,6 +2,7 @@
  * their own: each key is known, each value has its kind. */
 #include "engine/weights/map.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,16 +162,22 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->source = source;
     m->root = root;
     CSE_TRY(check_keys(
-        arena, root, "accepted: model, kind, selects, prefix, layers, head_size, facts, weights"));
+        arena, root,
+        "accepted: model, kind, selects, begins, prefix, layers, head_size, facts, weights"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
     CSE_TRY(read_text(root, "layers", &m->layers));
     CSE_TRY(read_text(root, "head_size", &m->head_size));
     m->selects = cse_yaml_find(root, "selects");
+    m->begins = cse_yaml_find(root, "begins");
     if (m->model == NULL || m->kind == NULL || m->layers == NULL || m->selects == NULL ||
-        m->selects->kind != CSE_YAML_MAPPING)
-        return refuse(root, "a map needs model, kind, layers and the mapping selects", NULL);
+        m->selects->kind != CSE_YAML_MAPPING ||
+        (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))
+        return refuse(
+            root,
+            "a map needs model, kind, layers and the mapping selects; begins is a mapping, too",
+            NULL);
     return read_lists(arena, m);
 }
 
@@ -194,43 +201,70 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map)
 
 /* ---- choosing ---- */
 
-/* Whether a fact is the text that a node holds, or one of its texts. */
-static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *value)
+static bool is_one_of(const cse_yaml_node *value, const char *text)
 {
-    const char *text = json_string_value(json_object_get(facts, key));
-    if (text == NULL || value->kind == CSE_YAML_SCALAR)
-        return text != NULL && strcmp(text, value->text) == 0;
-    bool found = false;
-    for (int i = 0; i < value->count && !found; i++)
-        found = value->children[i]->kind == CSE_YAML_SCALAR &&
-                strcmp(text, value->children[i]->text) == 0;
-    return found;
+    if (value->kind == CSE_YAML_SCALAR)
+        return strcmp(text, value->text) == 0;
+    for (int i = 0; i < value->count; i++)
+        if (value->children[i]->kind == CSE_YAML_SCALAR &&
+            strcmp(text, value->children[i]->text) == 0)
+            return true;
+    return false;
 }
 
-static bool selects(const cse_map *map, const json_t *facts)
+/* Whether a fact, or an entry of a list, is the text that a node holds, or one of its texts. */
+static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *value)
+{
+    size_t i;
+    const json_t *fact = json_object_get(facts, key), *entry;
+    if (json_is_string(fact))
+        return is_one_of(value, json_string_value(fact));
+    json_array_foreach(fact, i, entry) if (json_is_string(entry) &&
+                                           is_one_of(value, json_string_value(entry))) return true;
+    return false;
+}
+
+static bool selects(const cse_yaml_node *by, const json_t *facts)
 {
     bool all = true;
-    for (int i = 0; i < map->selects->count && all; i++)
-        all = is_fact(facts, map->selects->keys[i].text, map->selects->children[i]);
+    for (int i = 0; i < by->count && all; i++)
+        all = is_fact(facts, by->keys[i].text, by->children[i]);
     return all;
 }
 
 typedef struct choice {
     const char *kind;
     const json_t *facts; /* or NULL */
-    const char *model;
+    const char *model;   /* with facts: that the weights are to begin; or NULL */
 } choice;
+
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
+static int fits(const cse_map *map, const choice *c)
+{
+    const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
+    if (strcmp(map->kind, c->kind) != 0)
+        return 0;
+    if (c->facts == NULL)
+        return of_model;
+    if (of_model && (selects(map->selects, c->facts) ||
+                     (map->begins != NULL && selects(map->begins, c->facts))))
+        return INT_MAX;
+    return selects(map->selects, c->facts) ? 1 + map->selects->count : 0;
+}
 
 /* *map: NULL where none fits. */
 static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
 {
+    int best = 0;
     *map = NULL;
-    for (const cse_map_text *row = cse_map_texts; row->name != NULL && *map == NULL; row++) {
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        if (strcmp(one->kind, c->kind) == 0 &&
-            (c->facts != NULL ? selects(one, c->facts) : strcmp(one->model, c->model) == 0))
+        const int fit = fits(one, c);
+        if (fit > best) {
+            best = fit;
             *map = one;
+        }
     }
     return CSE_OK;
 }
@@ -244,11 +278,11 @@ static const char *names_of(cse_arena *arena)
 }
 
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
-                              cse_map **map)
+                              const char *model, cse_map **map)
 {
     const char *what = strcmp(kind, "gguf") == 0 ? "general.architecture" : "model_type";
     const char *value = json_string_value(json_object_get(facts, what));
-    CSE_TRY(choose(arena, &(choice){ .kind = kind, .facts = facts }, map));
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .facts = facts, .model = model }, map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(

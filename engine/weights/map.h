@@ -51,6 +51,8 @@ typedef struct cse_map {
     const char *model;            /* ours */
     const char *kind;             /* hugging_face or gguf */
     const cse_yaml_node *selects; /* facts of theirs by which the map is chosen */
+    const cse_yaml_node *begins;  /* those by which it is where a model of ours begins with theirs;
+                                     NULL: no others */
     const char *prefix;           /* of their names, which may lack it; NULL: none */
     const char *layers;           /* their fact that says how many there are */
     const char *head_size;        /* their fact of the rows of a head; NULL: what rows there are */
@@ -66,10 +68,11 @@ cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text,
 /* A file, or the name of a map that csengine brings. */
 cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
 
-/* The map of a kind that their facts select, and that of a model of ours. CSE_DATA, with those that
- * there are. */
+/* The map of a kind that their facts select, and that of a model of ours. Of several the one with
+ * the most facts is taken, but before all one for `model`, which begins with these weights (NULL:
+ * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
-                              cse_map **map);
+                              const char *model, cse_map **map);
 cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model, cse_map **map);
 
 /* ---- facts ---- */

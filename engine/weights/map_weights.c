@@ -203,13 +203,35 @@ static bool applies(const building *b, const cse_map_rule *rule)
            (rule->unless == NULL || !json_is_true(json_object_get(b->facts, rule->unless)));
 }
 
+/* Files that were made of the first BERT's call the weight of a LayerNorm gamma, and its bias beta:
+ * a name of one age in the other; NULL: it is of neither. */
+static const char *of_other_age(cse_arena *arena, const char *name, bool to_older)
+{
+    static const char *const ages[][2] = { { ".LayerNorm.gamma", ".LayerNorm.weight" },
+                                           { ".LayerNorm.beta", ".LayerNorm.bias" } };
+    for (int i = 0; i < 2; i++) {
+        const char *from = ages[i][to_older];
+        const size_t length = strlen(name), tail = strlen(from);
+        if (length > tail && strcmp(name + length - tail, from) == 0)
+            return cse_arena_printf(arena, "%.*s%s", (int)(length - tail), name,
+                                    ages[i][!to_older]);
+    }
+    return NULL;
+}
+
+static int find_by_any_age(const building *b, const char *name)
+{
+    const int found = cse_weights_find(b->from, name);
+    const char *older = found < 0 ? of_other_age(b->to->arena, name, true) : NULL;
+    return older != NULL ? cse_weights_find(b->from, older) : found;
+}
+
 static int find_theirs(const building *b, const cse_map_rule *rule, const char *name)
 {
     int found = -1;
     if (b->map->prefix != NULL && !rule->no_prefix)
-        found =
-            cse_weights_find(b->from, cse_arena_printf(b->to->arena, "%s%s", b->map->prefix, name));
-    return found >= 0 ? found : cse_weights_find(b->from, name);
+        found = find_by_any_age(b, cse_arena_printf(b->to->arena, "%s%s", b->map->prefix, name));
+    return found >= 0 ? found : find_by_any_age(b, name);
 }
 
 static cse_status misfit(const building *b, const cse_weight *weight, const char *what)
@@ -377,6 +399,8 @@ static cse_status check_equal(const building *b, int one, int other)
 static cse_status leave_out(const building *b, int index, bool *known)
 {
     const char *name = without_prefix(b->map, b->from->list[index].name);
+    const char *newer = of_other_age(b->to->arena, name, false);
+    name = newer != NULL ? newer : name;
     for (int i = 0; i < b->map->rule_count; i++) {
         const cse_map_rule *rule = &b->map->rules[i];
         if (applies(b, rule) || !matches(rule->theirs, name))

@@ -70,16 +70,19 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
 /* ---- opening under our names ---- */
 
 /* Takes the model's settings from their facts, and the names from the map. */
-static cse_status to_ours(cse_weights **weights, const char *map_name)
+static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
+    const char *map_name = options != NULL ? options->map : NULL;
+    const char *begun = options != NULL ? options->model : NULL;
     cse_weights *mapped = NULL;
     cse_map *map = NULL;
     cse_yaml_node *settings = NULL;
     cse_text config = { 0 };
     cse_arena *arena = (*weights)->arena;
     json_t *facts = (*weights)->facts;
-    CSE_TRY(map_name != NULL ? cse_map_load(arena, map_name, &map)
-                             : cse_map_for_theirs(arena, (*weights)->facts_kind, facts, &map));
+    CSE_TRY(map_name != NULL
+                ? cse_map_load(arena, map_name, &map)
+                : cse_map_for_theirs(arena, (*weights)->facts_kind, facts, begun, &map));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);
@@ -96,7 +99,7 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
     CSE_TRY(cse_weights_open(path, options, weights));
     const bool is_ours =
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
-    cse_status status = is_ours ? CSE_OK : to_ours(weights, map);
+    cse_status status = is_ours ? CSE_OK : to_ours(weights, options);
     if (status != CSE_OK)
         cse_weights_close(weights);
     return status;

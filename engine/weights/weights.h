@@ -50,6 +50,7 @@ typedef struct cse_weights_options {
     const char *format; /* the format's name; NULL: as the first bytes say */
     bool all;           /* of a checkpoint of ours: all its tensors, by their full names */
     const char *map;    /* of another program's names: a file, one of ours, "none"; NULL: chosen */
+    const char *model;  /* of ours, which begins with the weights: its map is chosen; NULL: none */
 } cse_weights_options;
 
 /* Closes them and what they are made of. */

@@ -39,10 +39,21 @@ static void tell(cse_text *notice, int count, const char *name)
 
 /* ---- the model's settings ---- */
 
-/* Those of dropout and of initial values change training, not what the weights mean. */
+/* Those of dropout and of initial values change training, not what the weights mean; how many
+ * classes a head has, its shape tells, and there may be none. */
 static bool has_meaning(const char *name)
 {
-    return strstr(name, "dropout") == NULL && strstr(name, "initializer") == NULL;
+    return strstr(name, "dropout") == NULL && strstr(name, "initializer") == NULL &&
+           strcmp(name, "num_labels") != 0;
+}
+
+/* BERT's pooler has the activation of its encoder, unless it is given one. */
+static const cse_yaml_node *find_setting(const cse_yaml_node *settings, const char *name)
+{
+    const cse_yaml_node *found = cse_yaml_find(settings, name);
+    return found != NULL && cse_yaml_is_null(found) && strcmp(name, "pooler_nonlinearity") == 0
+               ? cse_yaml_find(settings, "encoder_nonlinearity")
+               : found;
 }
 
 static cse_status compare_settings(const cse_weights *weights, const cse_model *model)
@@ -56,7 +67,7 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
     CSE_TRY(cse_yaml_parse(arena, "model", canonical, strlen(canonical), &ours));
     for (int i = 0; i < theirs->count; i++) {
         const char *key = theirs->keys[i].text;
-        const cse_yaml_node *here = cse_yaml_find(ours, key), *there = theirs->children[i];
+        const cse_yaml_node *here = find_setting(ours, key), *there = theirs->children[i];
         if (here == NULL || here->kind != CSE_YAML_SCALAR || there->kind != CSE_YAML_SCALAR ||
             !has_meaning(key) || cse_yaml_is_null(here) || cse_yaml_is_null(there))
             continue;
@@ -180,7 +191,8 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_may_change(session, "weights"));
     CSE_TRY(cse_session_settle_precision(session));
-    CSE_TRY(cse_weights_open_ours(path, NULL, &m.weights));
+    CSE_TRY(cse_weights_open_ours(path, &(cse_weights_options){ .model = model->descriptor->name },
+                                  &m.weights));
     m.found = cse_malloc(((size_t)session->state_count + 1) * sizeof *m.found);
     m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);
     cse_status status = load(&m, model);

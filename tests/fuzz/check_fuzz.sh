@@ -3,10 +3,12 @@
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
 # hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights, and manifests of compiled
 # steps and checkpoints with digests that fit.
-# FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An
-# input that crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
+# FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
+# harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
+# crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
 set -eu
-seconds=${FUZZ_SECONDS:-2}
+length=-max_total_time=${FUZZ_SECONDS:-2}
+[ -z "${FUZZ_RUNS:-}" ] || length=-runs=$FUZZ_RUNS
 python=${PYTHON:-python3}
 here=${top_builddir:-.}/tests/fuzz
 tree=${top_srcdir:-.}
@@ -128,7 +130,7 @@ for sample in 8 50; do
 done
 
 failed=0
-for harness in $harnesses; do
+for harness in ${FUZZ_ONLY:-$harnesses}; do
     begin=$work/$harness
     corpus=${FUZZ_CORPUS:-$work/grown}/$harness
     mkdir -p "$corpus"
@@ -137,7 +139,7 @@ for harness in $harnesses; do
     leaks=1
     [ "$harness" != hdf5 ] || leaks=0
     # What is refused for want of memory is refused.
-    if ASAN_OPTIONS=allocator_may_return_null=1 "$here/bin/$harness" -max_total_time="$seconds" \
+    if ASAN_OPTIONS=allocator_may_return_null=1 "$here/bin/$harness" "$length" \
         -timeout=20 -rss_limit_mb=2048 -seed=1 -detect_leaks="$leaks" \
         -dict="$work/$harness.dict" -artifact_prefix="$here/$harness-" -print_final_stats=1 \
         "$corpus" "$begin" >"$work/$harness.log" 2>&1; then

@@ -1,0 +1,557 @@
+/* Texts, or pairs of them, each with a class, from tables (.csv, .tsv), JSON lines (.jsonl), or
+ * files that are a text each (.txt, which have no class): what a BERT that classifies is trained
+ * with.
+ *
+ * Lines are read and cut into pieces of words when they are asked for. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/bad_records.h"
+#include "dataloader/bert_words.h"
+#include "dataloader/file_list.h"
+#include "dataloader/inputs/token_streams.h"
+#include "dataloader/line_files.h"
+#include "dataloader/whole_file.h"
+#include "engine/base/nesting.h"
+#include "engine/config/settings.h"
+
+enum { MOST_COLUMNS = 256, MOST_LEVELS = 64, MOST_TEXT = 1 << 24 };
+enum { FIRST, SECOND, LABEL, COLUMNS };
+enum form { TABLES, JSON_LINES, TEXTS };
+
+typedef struct sentences {
+    cse_arena *arena;
+    enum form form;
+    cse_line_files files; /* of tables and lines */
+    const char **texts;   /* paths of texts */
+    int text_count;
+    int *columns;                /* [files, COLUMNS]: where they stand; -1: there is none */
+    const char *fields[COLUMNS]; /* their names; NULL: not used */
+    const char *delimiter;       /* NULL: by the file's name */
+    const char **classes;
+    int class_count;
+    bool may_lack_label;
+    cse_sentence_tokens tokens;
+    cse_whole_file file;
+    cse_bad_records bad;
+    /* of the sample that is being read */
+    void *const *outputs;
+    int64_t place;
+} sentences;
+
+static const cse_setting settings_table[] = {
+    { .name = "path",
+      .type = CSE_SETTING_PATHS,
+      .doc =
+          "files of one kind: .csv and .tsv with a line that names the columns, .jsonl, or .txt, "
+          "each of which is a text without a class; not compressed" },
+    { .name = "text",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "text",
+      .doc = "column, or member of a line, that is the text" },
+    { .name = "second",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "the same of a second text, where samples are pairs" },
+    { .name = "label",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "the same of the class; null: label, where there is one: predictions need none" },
+    { .name = "class_names",
+      .type = CSE_SETTING_TEXT_LIST,
+      .default_value = "[]",
+      .doc = "words that stand for classes, the first for class 0; []: classes are whole numbers" },
+    { .name = "vocabulary",
+      .type = CSE_SETTING_PATH,
+      .doc = "vocab.txt, a word a line, a tokenizer.json of BERT, or a folder with one of them" },
+    { .name = "lower",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "null",
+      .doc = "texts are taken in lower case, and without accents; null: as the folder of the "
+             "vocabulary says, else true" },
+    { .name = "max_sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "128",
+      .min = 4,
+      .max = CSE_SENTENCE_TIME,
+      .doc = "tokens of a sample: longer texts are cut, shorter ones filled up" },
+    { .name = "delimiter",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "the one character between the fields of a table; null: a tab in .tsv, else a comma" },
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+/* ---- a sample ---- */
+
+static cse_status put_number(const sentences *self, int64_t number)
+{
+    const int64_t most = self->class_count > 0 ? self->class_count - 1 : INT32_MAX;
+    if (number < 0 || number > most)
+        return cse_fail(CSE_DATA, "the class %" PRId64 " is not from 0 to %" PRId64, number, most);
+    ((int32_t *)self->outputs[CSE_SENTENCE_LABELS])[self->place] = (int32_t)number;
+    return CSE_OK;
+}
+
+static cse_status put_class(const sentences *self, const char *text)
+{
+    char *end;
+    for (int i = 0; i < self->class_count; i++)
+        if (strcmp(self->classes[i], text) == 0)
+            return put_number(self, i);
+    const long number = strtol(text, &end, 10);
+    if (self->class_count > 0 || end == text || *end != '\0')
+        return cse_fail(CSE_DATA, "%s is \"%.40s\", which is no class; accepted are %s",
+                        self->fields[LABEL], text,
+                        self->class_count > 0
+                            ? "those of class_names"
+                            : "whole numbers from 0 on, and words by class_names");
+    return put_number(self, number);
+}
+
+static void put_no_class(const sentences *self)
+{
+    ((int32_t *)self->outputs[CSE_SENTENCE_LABELS])[self->place] = CSE_IGNORED_LABEL;
+}
+
+/* Whether a field of the line begins with a quote that does not end in it. */
+static bool is_open(const char *line, char delimiter)
+{
+    for (bool begins = true; *line != '\0'; begins = *line++ == delimiter) {
+        if (!begins || *line != '"')
+            continue;
+        for (line++; *line != '\0' && (line[0] != '"' || line[1] == '"');)
+            line += line[0] == '"' ? 2 : 1;
+        if (*line == '\0')
+            return true;
+    }
+    return false;
+}
+
+static char delimiter_of(const sentences *self, const char *path)
+{
+    return self->delimiter != NULL ? self->delimiter[0] : cse_name_ends(path, ".tsv") ? '\t' : ',';
+}
+
+static cse_status take_row(const sentences *self, char *line, int file)
+{
+    const int *columns = self->columns + COLUMNS * file;
+    const char *path = cse_file_pool_path_view(self->files.pool, file);
+    const char delimiter = delimiter_of(self, path);
+    char *fields[MOST_COLUMNS] = { NULL };
+    if (delimiter != '\t' && is_open(line, delimiter))
+        return cse_fail(CSE_DATA,
+                        "a quote does not end in the line: texts with line breaks are not "
+                        "read from tables; JSON lines have them as \\n");
+    for (int i = 0; i < MOST_COLUMNS &&
+                    (fields[i] = cse_take_field(&line, delimiter, delimiter != '\t')) != NULL;)
+        i++;
+    for (int c = 0; c < COLUMNS; c++)
+        if (columns[c] >= 0 && fields[columns[c]] == NULL)
+            return cse_fail(CSE_DATA, "it has no field %s", self->fields[c]);
+    char *const texts[] = { fields[columns[FIRST]],
+                            columns[SECOND] >= 0 ? fields[columns[SECOND]] : NULL };
+    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
+    if (columns[LABEL] >= 0)
+        return put_class(self, fields[columns[LABEL]]);
+    put_no_class(self);
+    return CSE_OK;
+}
+
+static cse_status take_members(const sentences *self, const json_t *json)
+{
+    char *texts[2] = { NULL, NULL };
+    cse_status status = CSE_OK;
+    for (int s = 0; s < 2 && status == CSE_OK; s++) {
+        const char *text = json_string_value(json_object_get(json, self->fields[s]));
+        if (self->fields[s] != NULL && text == NULL)
+            status = cse_fail(CSE_DATA, "it has no text in member \"%s\"", self->fields[s]);
+        else if (text != NULL)
+            texts[s] = cse_strdup(text);
+    }
+    if (status == CSE_OK)
+        cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
+    free(texts[0]);
+    free(texts[1]);
+    if (status != CSE_OK)
+        return status;
+    const json_t *label = json_object_get(json, self->fields[LABEL]);
+    if (json_is_string(label))
+        return put_class(self, json_string_value(label));
+    if (json_is_integer(label))
+        return put_number(self, json_integer_value(label));
+    put_no_class(self);
+    return label == NULL && self->may_lack_label
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "member \"%s\" is neither a whole number nor a word",
+                          self->fields[LABEL]);
+}
+
+static cse_status take_json(const sentences *self, const char *line)
+{
+    cse_nesting where;
+    json_error_t error;
+    if (!cse_nesting_json(line, strlen(line), MOST_LEVELS, &where))
+        return cse_fail(CSE_DATA, "more than %d brackets are open", MOST_LEVELS);
+    json_t *json = json_loads(line, 0, &error);
+    if (json == NULL)
+        return cse_fail(CSE_DATA, "column %d: no JSON: %s", error.column, error.text);
+    cse_status status = take_members(self, json);
+    json_decref(json);
+    return status;
+}
+
+static cse_status read_text(sentences *self, int64_t index)
+{
+    const char *path = self->texts[index];
+    CSE_TRY(cse_whole_file_read(&self->file, path, MOST_TEXT));
+    if (self->file.size == 0 || memchr(self->file.bytes, '\0', self->file.size) != NULL)
+        return cse_fail(CSE_DATA, "%s: it is no text: it is empty, or a byte of it is 0", path);
+    char *const texts[] = { cse_calloc(self->file.size + 1, 1), NULL };
+    memcpy(texts[0], self->file.bytes, self->file.size);
+    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
+    free(texts[0]);
+    put_no_class(self);
+    return CSE_OK;
+}
+
+static cse_status read_sample(void *argument, int64_t index)
+{
+    int file;
+    char *line, where[PATH_MAX];
+    sentences *self = argument;
+    if (self->form == TEXTS)
+        return read_text(self, index);
+    CSE_TRY(cse_line_files_read(&self->files, index, &line, &file));
+    cse_status status = self->form == TABLES ? take_row(self, line, file) : take_json(self, line);
+    if (status == CSE_OK)
+        return CSE_OK;
+    cse_line_files_locate(&self->files, index, where, sizeof where);
+    return cse_fail_within(status, "%s: ", where);
+}
+
+static cse_status sentences_read(cse_input *input, const int64_t *indices, int64_t count,
+                                 void *const outputs[])
+{
+    sentences *self = input->self;
+    self->outputs = outputs;
+    for (self->place = 0; self->place < count; self->place++)
+        CSE_TRY(cse_read_good_record(&self->bad, indices[self->place], input->sample_count,
+                                     read_sample, self));
+    return CSE_OK;
+}
+
+static void sentences_locate(const cse_input *input, const cse_element_place *place, char *text,
+                             size_t size)
+{
+    const sentences *self = input->self;
+    if (self->form == TEXTS)
+        snprintf(text, size, "%s", self->texts[place->sample]);
+    else
+        cse_line_files_locate(&self->files, place->sample, text, size);
+}
+
+/* ---- opening ---- */
+
+static cse_status find_columns(sentences *self, int file)
+{
+    char *line;
+    int *found = self->columns + COLUMNS * file;
+    const char *path = cse_file_pool_path_view(self->files.pool, file), *names = "";
+    const char delimiter = delimiter_of(self, path);
+    CSE_TRY(cse_line_files_header(&self->files, file, &line));
+    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) /* the mark of UTF-8 that some programs write */
+        line += 3;
+    for (int c = 0; c < COLUMNS; c++)
+        found[c] = -1;
+    for (int i = 0; i < MOST_COLUMNS; i++) {
+        const char *name = cse_take_field(&line, delimiter, true);
+        for (int c = 0; name != NULL && c < COLUMNS; c++)
+            if (self->fields[c] != NULL && strcmp(name, self->fields[c]) == 0)
+                found[c] = i;
+        if (name != NULL && i < 20)
+            names = cse_arena_printf(self->arena, "%s%s%.60s", names, i > 0 ? ", " : "", name);
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        if (self->fields[c] != NULL && found[c] < 0 && (c != LABEL || !self->may_lack_label))
+            return cse_fail(CSE_DATA, "%s: there is no column %s; its columns are: %s", path,
+                            self->fields[c], names);
+    return CSE_OK;
+}
+
+static cse_status form_of(const char *path, enum form *form)
+{
+    *form = cse_name_ends(path, ".csv|.tsv") ? TABLES
+            : cse_name_ends(path, ".txt")    ? TEXTS
+                                             : JSON_LINES;
+    return *form != JSON_LINES || cse_name_ends(path, ".jsonl|.ndjson")
+               ? CSE_OK
+               : cse_fail(CSE_DATA,
+                          "%s: the end of the name tells no kind of file; accepted: .csv, .tsv, "
+                          ".jsonl, .txt",
+                          path);
+}
+
+static cse_status add_file(sentences *self, const char *path)
+{
+    int descriptor;
+    if (self->form != TEXTS)
+        return cse_line_files_add(&self->files, path);
+    if (self->files.pool == NULL)
+        self->files.pool = cse_file_pool_new(NULL, NULL);
+    /* Known to be there, and part of the identity of the data. */
+    CSE_TRY(cse_file_pool_add(self->files.pool, path, &descriptor));
+    self->texts[self->text_count++] = cse_arena_string(self->arena, path);
+    return CSE_OK;
+}
+
+static cse_status add_files(sentences *self, const cse_settings *settings)
+{
+    const int count = cse_settings_count(settings, "path");
+    enum form form;
+    self->texts = cse_arena_alloc(self->arena, ((size_t)count + 1) * sizeof *self->texts);
+    for (int i = 0; i < count; i++) {
+        const char *path = cse_settings_text_at(settings, "path", i);
+        CSE_TRY(form_of(path, &form));
+        if (i == 0) {
+            self->form = form;
+            self->files.headers = form == TABLES;
+        } else if (form != self->form) {
+            return cse_fail(CSE_DATA, "%s: it is of another kind than the first file", path);
+        }
+        CSE_TRY(add_file(self, path));
+    }
+    if (self->form != TABLES)
+        return CSE_OK;
+    self->columns =
+        cse_arena_alloc(self->arena, (size_t)self->files.count * COLUMNS * sizeof *self->columns);
+    for (int file = 0; file < self->files.count; file++)
+        CSE_TRY(find_columns(self, file));
+    return CSE_OK;
+}
+
+static const char *text_of(const sentences *self, const cse_settings *settings, const char *name)
+{
+    return cse_settings_has(settings, name)
+               ? cse_arena_string(self->arena, cse_settings_text(settings, name))
+               : NULL;
+}
+
+static cse_status read_settings(sentences *self, const cse_settings *settings)
+{
+    self->fields[FIRST] = text_of(self, settings, "text");
+    self->fields[SECOND] = text_of(self, settings, "second");
+    self->may_lack_label = !cse_settings_has(settings, "label");
+    self->fields[LABEL] = self->may_lack_label ? "label" : text_of(self, settings, "label");
+    self->delimiter = text_of(self, settings, "delimiter");
+    self->class_count = cse_settings_count(settings, "class_names");
+    self->classes =
+        cse_arena_alloc(self->arena, ((size_t)self->class_count + 1) * sizeof *self->classes);
+    for (int i = 0; i < self->class_count; i++)
+        self->classes[i] =
+            cse_arena_string(self->arena, cse_settings_text_at(settings, "class_names", i));
+    self->tokens.time = cse_settings_integer(settings, "max_sequence_length");
+    cse_bad_records_read(settings, &self->bad);
+    if (self->delimiter != NULL && (strlen(self->delimiter) != 1 || self->delimiter[0] == '"'))
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s: delimiter is \"%s\": accepted is one character, and no "
+                        "quote",
+                        cse_settings_origin(settings, "delimiter"), self->delimiter);
+    return CSE_OK;
+}
+
+static void sentences_close(cse_input *input)
+{
+    sentences *self = input->self;
+    cse_line_files_clear(&self->files);
+    cse_sentence_tokens_clear(&self->tokens);
+    cse_whole_file_clear(&self->file);
+    cse_arena_destroy(&self->arena);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status open_all(sentences *self, const cse_settings *settings)
+{
+    const char *vocabulary = cse_settings_text(settings, "vocabulary");
+    CSE_TRY(read_settings(self, settings));
+    CSE_TRY(add_files(self, settings));
+    CSE_TRY(cse_bert_words_read(
+        &self->tokens, vocabulary,
+        cse_settings_has(settings, "lower") ? cse_settings_bool(settings, "lower") : -1));
+    self->tokens.keeps_accents = !self->tokens.lowers; /* as a vocabulary with capitals has them */
+    return cse_sentence_tokens_begin(&self->tokens, vocabulary);
+}
+
+/* The first sample, so that settings which do not fit the data are told before a run begins. */
+static cse_status try_first(sentences *self)
+{
+    int32_t *values[CSE_SENTENCE_LABELS + 1];
+    for (int s = 0; s <= CSE_SENTENCE_LABELS; s++)
+        values[s] = cse_calloc((size_t)self->tokens.time, sizeof *values[s]);
+    self->outputs = (void *const *)values;
+    self->place = 0;
+    cse_status status = read_sample(self, 0);
+    for (int s = 0; s <= CSE_SENTENCE_LABELS; s++)
+        free(values[s]);
+    return status;
+}
+
+static cse_status sentences_open(cse_input *input, const cse_settings *settings)
+{
+    sentences *self = input->self = cse_calloc(1, sizeof *self);
+    self->arena = cse_arena_new();
+    cse_status status = open_all(self, settings);
+    if (status == CSE_OK && !self->bad.skips)
+        status = try_first(self);
+    if (status != CSE_OK) {
+        sentences_close(input);
+        return status;
+    }
+    cse_sentence_streams(input, self->tokens.time);
+    input->sample_count = self->form == TEXTS ? self->text_count : self->files.samples;
+    input->class_names = self->class_count > 0 ? self->classes : NULL;
+    input->class_count = self->class_count;
+    snprintf(input->source, sizeof input->source, "%s",
+             cse_file_pool_path_view(self->files.pool, 0));
+    return CSE_OK;
+}
+
+static cse_status sentences_describe(cse_input *input, const cse_settings *settings,
+                                     const cse_unseen_data *known)
+{
+    (void)known;
+    cse_sentence_streams(input, cse_settings_integer(settings, "max_sequence_length"));
+    return CSE_OK;
+}
+
+#define VOCABULARY "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ncat\n##s\n,\nThe\n"
+#define SETTINGS "vocabulary: $folder/vocab.txt, "
+#define FIVE(path) path ", " path ", " path ", " path ", " path
+#define TEN(path) FIVE(path) ", " FIVE(path)
+#define ROW "\"The cats, \"\"the\"\"\",good,the\n"
+#define ROWS ROW ROW ROW ROW ROW ROW ROW ROW ROW "dog cat,bad,cat cat cat cat cat cat cat\n"
+#define LINE "{\"t\": \"the\\ncat\", \"c\": 3, \"d\": \"the\"}\n"
+#define LINES LINE LINE LINE LINE LINE LINE LINE LINE LINE "{\"t\": \"cat\", \"c\": \"2\"}\n"
+#define JSON                                                                         \
+    "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, " \
+    "\"[CLS]\": 2, \"[SEP]\": 4, \"the\": 3, \"cat\": 6, \"The\": 5}}, "             \
+    "\"normalizer\": {\"lowercase\": false}}"
+
+static const cse_input_sample samples[] = {
+    { .settings = SETTINGS "path: $folder/a.csv, class_names: [bad, good], max_sequence_length: 9",
+      .source = "by hand",
+      .files = { { .name = "a.csv", .text = "text,label,other\n" ROWS },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 12,
+      .values = { { CSE_SENTENCE_IDS, 0, 0, 2 },
+                  { CSE_SENTENCE_IDS, 0, 1, 4 },
+                  { CSE_SENTENCE_IDS, 0, 2, 5 },
+                  { CSE_SENTENCE_IDS, 0, 3, 6 },
+                  { CSE_SENTENCE_IDS, 0, 4, 7 },
+                  { CSE_SENTENCE_IDS, 0, 8, 3 },
+                  { CSE_SENTENCE_IDS, 9, 1, 1 },
+                  { CSE_SENTENCE_IDS, 9, 3, 3 },
+                  { CSE_SENTENCE_MASK, 9, 4, 0 },
+                  { CSE_SENTENCE_SEGMENTS, 9, 3, 0 },
+                  { CSE_SENTENCE_LABELS, 0, 0, 1 },
+                  { CSE_SENTENCE_LABELS, 9, 0, 0 } } },
+    { .settings = SETTINGS "path: $folder/a.csv, text: a, second: other, lower: false, "
+                           "max_sequence_length: 8",
+      .source = "by hand",
+      .files = { { .name = "a.csv", .text = "a,b,other\n" ROWS },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 8,
+      .values = { { CSE_SENTENCE_IDS, 9, 1, 1 },
+                  { CSE_SENTENCE_IDS, 9, 3, 3 },
+                  { CSE_SENTENCE_IDS, 9, 6, 5 },
+                  { CSE_SENTENCE_IDS, 9, 7, 3 },
+                  { CSE_SENTENCE_MASK, 9, 7, 1 },
+                  { CSE_SENTENCE_SEGMENTS, 9, 4, 1 },
+                  { CSE_SENTENCE_SEGMENTS, 9, 3, 0 },
+                  { CSE_SENTENCE_LABELS, 9, 0, CSE_IGNORED_LABEL } } },
+    { .settings = "path: $folder/a.jsonl, text: t, label: c, vocabulary: $folder/tokenizer.json, "
+                  "max_sequence_length: 6",
+      .source = "by hand",
+      .files = { { .name = "a.jsonl", .text = LINES }, { .name = "tokenizer.json", .text = JSON } },
+      .sample_count = 10,
+      .value_count = 7,
+      .values = { { CSE_SENTENCE_IDS, 0, 1, 3 },
+                  { CSE_SENTENCE_SEGMENTS, 0, 1, 0 },
+                  { CSE_SENTENCE_IDS, 0, 2, 6 },
+                  { CSE_SENTENCE_IDS, 0, 3, 4 },
+                  { CSE_SENTENCE_MASK, 9, 3, 0 },
+                  { CSE_SENTENCE_LABELS, 0, 0, 3 },
+                  { CSE_SENTENCE_LABELS, 9, 0, 2 } } },
+    { .settings = SETTINGS "path: [" TEN("$folder/a.txt") "]",
+      .source = "by hand",
+      .files = { { .name = "a.txt", .text = "the cat\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 5,
+      .values = { { CSE_SENTENCE_IDS, 0, 2, 5 },
+                  { CSE_SENTENCE_MASK, 0, 4, 0 },
+                  { CSE_SENTENCE_SEGMENTS, 0, 2, 0 },
+                  { CSE_SENTENCE_IDS, 0, 3, 3 },
+                  { CSE_SENTENCE_LABELS, 0, 0, CSE_IGNORED_LABEL } } },
+    { .settings = SETTINGS "path: $folder/a.csv",
+      .refusal = "a.csv: line 2: label is \"good\", which is no class",
+      .files = { { .name = "a.csv", .text = "text,label,other\n" ROWS },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.csv, label: class",
+      .refusal = "there is no column class; its columns are: text, label, other",
+      .files = { { .name = "a.csv", .text = "text,label,other\n" ROWS },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.csv",
+      .refusal = "a quote does not end in the line",
+      .files = { { .name = "a.csv", .text = "text,label\n\"a text of\ntwo lines\",1\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.csv, class_names: [bad]",
+      .refusal = "accepted are those of class_names",
+      .files = { { .name = "a.csv", .text = "text,label\na,0\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.jsonl, text: t, label: d",
+      .refusal = "d is \"the\", which is no class",
+      .files = { { .name = "a.jsonl", .text = LINES },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.md",
+      .refusal = "accepted: .csv, .tsv, .jsonl, .txt",
+      .files = { { .name = "a.md", .text = "x" } } },
+    { .settings = SETTINGS "path: [$folder/a.txt, $folder/a.csv]",
+      .refusal = "another kind than the first file",
+      .files = { { .name = "a.txt", .text = "x" },
+                 { .name = "a.csv", .text = "text,label\nx,1\n" } } },
+    { .settings = "path: $folder/a.txt, vocabulary: $folder",
+      .refusal = "it has neither vocab.txt nor tokenizer.json",
+      .files = { { .name = "a.txt", .text = "x" } } },
+    { .settings = "path: $folder/a.txt, vocabulary: $folder/tokenizer.json",
+      .refusal = "its model is no WordPiece",
+      .files = { { .name = "a.txt", .text = "x" },
+                 { .name = "tokenizer.json", .text = "{\"model\": {\"type\": \"BPE\"}}" } } },
+    { .settings = "path: $folder/a.txt, vocabulary: $folder/tokenizer.json",
+      .refusal = "are not 0 to 1, each once",
+      .files = { { .name = "a.txt", .text = "x" },
+                 { .name = "tokenizer.json",
+                   .text = "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 1, \"b\": "
+                           "1}}}" } } },
+    { .settings = NULL },
+};
+
+const cse_input_descriptor cse_input_sentences = {
+    .name = "sentences",
+    .summary = "texts with a class, of tables or JSON lines, for a BERT that classifies",
+    .settings = settings_table,
+    .open = sentences_open,
+    .read = sentences_read,
+    .locate = sentences_locate,
+    .close = sentences_close,
+    .samples = samples,
+    .describe = sentences_describe,
+};

@@ -1,0 +1,97 @@
+#!/bin/sh
+# Texts with a class: a classifier is trained from a table and from JSON lines to the same bits,
+# says of files of text and of rows without a class what it says of the same texts in the data, and
+# settings that do not fit the data are told before a run begins.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+cd "$work" || exit 1
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+# Sentences of which one word decides.
+awk 'BEGIN {
+    srand(3)
+    split("the a this that film book very rather , was is", filler, " ")
+    split("good great fine", good, " ")
+    split("bad dull poor", bad, " ")
+    print "text,label" >"train.csv"
+    for (i = 0; i < 192; i++) {
+        word = i % 2 ? good[1 + int(3 * rand())] : bad[1 + int(3 * rand())]
+        line = "The"
+        for (k = 0; k < 6; k++)
+            line = line " " (k == i % 6 ? word : filler[1 + int(11 * rand())])
+        class = i % 2 ? "yes" : "no"
+        printf "\"%s \"\"%s\"\".\",%s\n", line, word, class >"train.csv"
+        printf "{\"class\": \"%s\", \"words\": \"%s \\\"%s\\\".\"}\n", class, line, word \
+            >"train.jsonl"
+    }
+}'
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' the a this that film book very rather , was is \
+    good great fine bad du '##ll' poor . '"' >vocab.txt
+config() { # NAME DATA
+    cat >"$1.yaml" <<END
+trainer:
+  init:
+    model_dir: run_$1
+    backend: {compile_dir: compiled}
+    model: {name: bert/classifier, num_labels: 2, vocab_size: 24, hidden_size: 16,
+      num_hidden_layers: 1, num_heads: 2, filter_size: 32, max_position_embeddings: 16,
+      dropout_rate: 0.0, task_dropout: 0.0}
+    optimizer:
+      Adam: {lr: 0.02}
+    loop: {num_epochs: 5}
+    seed: 1
+  fit:
+    train_dataloader: &data {data_processor: sentences, $2, class_names: [no, yes],
+      vocabulary: vocab.txt, max_sequence_length: 16, batch_size: 16, micro_batch_size: 8}
+    val_dataloader: *data
+END
+}
+config table 'path: train.csv'
+config lines 'path: train.jsonl, text: words, label: class'
+for name in table lines; do
+    "$csengine" start $name.yaml --no_dashboard >$name.out 2>&1 || fail "$name: $(cat $name.out)"
+    grep -q '^accuracy: 1.0000' $name.out || fail "$name: $(grep accuracy $name.out)"
+done
+[ "$(grep '^Weights digest' table.out)" = "$(grep '^Weights digest' lines.out)" ] ||
+    fail 'a table and lines of the same texts give other weights'
+
+# The same texts as rows, as files, and as rows without a class.
+"$csengine" predict table.yaml --samples 3 --json >rows 2>err || fail "rows: $(cat err)"
+for i in 1 2 3; do
+    sed -n "$((i + 1))p" train.csv | sed 's/^"//; s/",[a-z]*$//; s/""/"/g' >"$i.txt"
+done
+{ echo text; sed -n '2,4s/,[a-z]*$//p' train.csv; } >asked.csv
+"$csengine" predict table.yaml 1.txt 2.txt 3.txt --json >files 2>err || fail "files: $(cat err)"
+"$csengine" predict table.yaml asked.csv --json >asked 2>err || fail "without a class: $(cat err)"
+grep -q '"label":0.*"name":"no"' rows || fail "labels and names: $(cat rows)"
+for part in rows files asked; do
+    sed 's/.*"classes"//' $part >$part.classes
+done
+[ -s rows.classes ] && cmp rows.classes files.classes && cmp rows.classes asked.classes ||
+    fail "other predictions: $(cat rows files asked)"
+grep -q '"place":"2.txt"' files || fail "places: $(cat files)"
+! grep -q '"label"' files asked || fail 'a text without a class has one'
+"$csengine" predict table.yaml 1.txt 2.txt >shown 2>err || fail "a table: $(cat err)"
+grep -q '^1.txt  *-  *no (' shown || fail "a table: $(cat shown)"
+
+refused() { # EXIT_CODE WORDS ARGUMENTS...
+    code=$1 part=$2
+    shift 2
+    "$csengine" "$@" >out 2>err </dev/null
+    got=$?
+    [ $got -eq "$code" ] && grep -q -e "$part" err || fail "$*: exit code $got, $(cat err)"
+}
+refused 66 'nothing.txt' predict table.yaml nothing.txt
+refused 64 'given by name' predict table.yaml 1.txt --samples 1
+refused 65 'which is no class; accepted are those of class_names' start table.yaml --no_dashboard \
+    --model_dir other --set 'fit.train_dataloader.class_names=[yes, maybe]'
+refused 65 'its columns are: text, label' start table.yaml --no_dashboard --model_dir other \
+    --set fit.train_dataloader.text=sentence
+exit $failed

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/hdf5_chunks.h"
 #include "engine/base/arena.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/hdf5_library.h"
@@ -18,6 +19,7 @@ struct cse_hdf5_table {
     hid_t access, file, dataset, space;
     int rank;
     hsize_t dims[MOST_RANK];
+    cse_hdf5_chunks *chunks; /* what is known of them, also while a table is only read */
 };
 
 static cse_status refuse(const cse_hdf5_table *t, const char *what)
@@ -48,6 +50,9 @@ static cse_status check_storage(const cse_hdf5_table *t)
         return refuse(t, "has its values in another file, which is not accepted");
     if (chunked && elements > MOST_CHUNK_BYTES / (size > 0 ? size : 1))
         return refuse(t, "has chunks of more than 256 MiB: write it with smaller ones");
+    if (!cse_hdf5_chunks_begin(t->chunks, t->dataset, t->rank, t->dims, (uint64_t)size))
+        return refuse(t, "has filters that are not accepted: write it with deflate, shuffle or "
+                         "fletcher32, or without");
     return CSE_OK;
 }
 
@@ -93,7 +98,8 @@ cse_status cse_hdf5_table_open(int descriptor, const char *path, const char *nam
                            .access = H5I_INVALID_HID,
                            .file = H5I_INVALID_HID,
                            .dataset = H5I_INVALID_HID,
-                           .space = H5I_INVALID_HID };
+                           .space = H5I_INVALID_HID,
+                           .chunks = cse_calloc(1, sizeof *t->chunks) };
     const cse_hdf5_quiet quiet = cse_hdf5_silence();
     cse_status status = open_all(t);
     cse_hdf5_restore(quiet);
@@ -116,6 +122,8 @@ void cse_hdf5_table_close(cse_hdf5_table **table)
         H5Fclose(t->file);
     if (t->access >= 0)
         H5Pclose(t->access);
+    cse_hdf5_chunks_clear(t->chunks);
+    free(t->chunks);
     free(t);
     *table = NULL;
 }
@@ -140,8 +148,10 @@ cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *start
     const hid_t memory = H5Screate_simple(table->rank, count, NULL);
     const hid_t type = dtype == CSE_INT32 ? H5T_NATIVE_INT32 : H5T_NATIVE_FLOAT;
     cse_status status = CSE_OK;
-    if (H5Sselect_hyperslab(table->space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
-        H5Dread(table->dataset, type, memory, table->space, H5P_DEFAULT, values) < 0)
+    if (!cse_hdf5_chunks_fit(table->chunks, start, count))
+        status = refuse(table, "has a chunk that is damaged: it has not the bytes of its values");
+    else if (H5Sselect_hyperslab(table->space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+             H5Dread(table->dataset, type, memory, table->space, H5P_DEFAULT, values) < 0)
         status = cse_hdf5_failed(CSE_DATA, table->path, "read its values");
     H5Sclose(memory);
     cse_hdf5_restore(quiet);

@@ -1,0 +1,33 @@
+/* Chunks of a dataset in HDF5 that a stranger may have written: libhdf5 1.10 reads as many bytes as
+ * a chunk has, also where a filter makes fewer of those in the file. So each is unpacked once, for
+ * its size, before it is read. */
+#ifndef CSE_DATALOADER_HDF5_CHUNKS_H
+#define CSE_DATALOADER_HDF5_CHUNKS_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CSE_CHUNK_RANK = 4, CSE_CHUNK_FILTERS = 8 };
+
+typedef struct cse_hdf5_chunks {
+    hid_t dataset; /* borrowed */
+    int rank, filter_count;
+    H5Z_filter_t filters[CSE_CHUNK_FILTERS];
+    hsize_t sizes[CSE_CHUNK_RANK], counts[CSE_CHUNK_RANK]; /* of a chunk; of chunks */
+    uint64_t bytes;                                        /* of a chunk's values */
+    unsigned char *known; /* bits of chunks that fit; NULL: there are too many to remember */
+    unsigned char *packed, *unpacked;
+    uint64_t packed_bytes;
+} cse_hdf5_chunks;
+
+/* `dims`: of the dataset; `element`: bytes of one. False: it has filters whose sizes are not known
+ * here. Without filters there is nothing to check. Clear it also then. */
+bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, const hsize_t *dims,
+                           uint64_t element);
+void cse_hdf5_chunks_clear(cse_hdf5_chunks *chunks);
+
+/* Whether all chunks with some of these elements have the bytes that libhdf5 will read. */
+bool cse_hdf5_chunks_fit(cse_hdf5_chunks *chunks, const hsize_t *start, const hsize_t *count);
+
+#endif

@@ -17,7 +17,7 @@ bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, con
     const int filters = H5Pget_nfilters(creation);
     bool good = filters <= CSE_CHUNK_FILTERS && H5Pget_layout(creation) == H5D_CHUNKED &&
                 H5Pget_chunk(creation, CSE_CHUNK_RANK, chunks->sizes) == rank;
-    const bool plain = filters == 0 || H5Pget_layout(creation) != H5D_CHUNKED;
+    const bool whole = H5Pget_layout(creation) != H5D_CHUNKED;
     for (int i = 0; i < filters && good; i++) {
         unsigned flags = 0, configuration = 0;
         size_t values = 0;
@@ -27,8 +27,8 @@ bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, con
                filter == H5Z_FILTER_FLETCHER32;
     }
     H5Pclose(creation);
-    if (plain || !good)
-        return plain;
+    if (whole || !good)
+        return whole;
     uint64_t all = 1;
     for (int d = 0; d < rank; d++) {
         if (chunks->sizes[d] == 0)
@@ -39,6 +39,7 @@ bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, con
         all = all > 0 ? all : 1;
     }
     chunks->filter_count = filters;
+    chunks->is_chunked = true;
     if (all < MOST_KNOWN)
         chunks->known = cse_calloc((size_t)all / 8 + 1, 1);
     chunks->unpacked = cse_malloc(SCRATCH_BYTES);
@@ -76,11 +77,16 @@ static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
 {
     hsize_t stored = 0;
     uint32_t skipped = 0;
+    unsigned skips = 0;
+    haddr_t address = HADDR_UNDEF;
     bool unpacks = false;
-    if (H5Dget_chunk_storage_size(c->dataset, offset, &stored) < 0)
+    /* H5Dget_chunk_storage_size tells the bytes of its values where there is no filter. */
+    if (H5Dget_chunk_info_by_coord(c->dataset, offset, &skips, &address, &stored) < 0)
         return false;
     if (stored == 0) /* not in the file: zeros */
         return true;
+    if (c->filter_count == 0)
+        return stored == c->bytes;
     if (stored > 2 * c->bytes + SCRATCH_BYTES)
         return false;
     if (stored > c->packed_bytes) {
@@ -110,7 +116,7 @@ static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
 bool cse_hdf5_chunks_fit(cse_hdf5_chunks *c, const hsize_t *start, const hsize_t *count)
 {
     hsize_t at[CSE_CHUNK_RANK], last[CSE_CHUNK_RANK], offset[CSE_CHUNK_RANK];
-    if (c->filter_count == 0)
+    if (!c->is_chunked)
         return true;
     for (int d = 0; d < c->rank; d++) {
         if (count[d] == 0)

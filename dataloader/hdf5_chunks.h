@@ -1,6 +1,6 @@
 /* Chunks of a dataset in HDF5 that a stranger may have written: libhdf5 1.10 reads as many bytes as
- * a chunk has, also where a filter makes fewer of those in the file. So each is unpacked once, for
- * its size, before it is read. */
+ * a chunk has, also where the file has fewer of them, or a filter makes fewer. So the size of each is
+ * looked at before, and what is packed is unpacked once for it. */
 #ifndef CSE_DATALOADER_HDF5_CHUNKS_H
 #define CSE_DATALOADER_HDF5_CHUNKS_H
 
@@ -12,6 +12,7 @@ enum { CSE_CHUNK_RANK = 4, CSE_CHUNK_FILTERS = 8 };
 
 typedef struct cse_hdf5_chunks {
     hid_t dataset; /* borrowed */
+    bool is_chunked;
     int rank, filter_count;
     H5Z_filter_t filters[CSE_CHUNK_FILTERS];
     hsize_t sizes[CSE_CHUNK_RANK], counts[CSE_CHUNK_RANK]; /* of a chunk; of chunks */
@@ -22,7 +23,7 @@ typedef struct cse_hdf5_chunks {
 } cse_hdf5_chunks;
 
 /* `dims`: of the dataset; `element`: bytes of one. False: it has filters whose sizes are not known
- * here. Without filters there is nothing to check. Clear it also then. */
+ * here. A dataset without chunks always fits. Clear it also then. */
 bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, const hsize_t *dims,
                            uint64_t element);
 void cse_hdf5_chunks_clear(cse_hdf5_chunks *chunks);

@@ -93,11 +93,37 @@ START_TEST(a_chunk_of_another_size_is_refused)
 }
 END_TEST
 
+/* The place of a chunk's bytes in the file says how many there are. */
+START_TEST(an_unpacked_chunk_of_another_size_is_refused)
+{
+    static const uint32_t size = CHUNK_BYTES;
+    int changed = 0;
+    char bytes[1 << 16];
+    write_file(0, 0);
+    FILE *file = fopen(fixture_path("t.h5"), "r+b");
+    const size_t all = fread(bytes, 1, sizeof bytes, file);
+    /* In the tree of chunks: the bytes, no filter is skipped, and the offset of the second one. */
+    for (size_t at = 0; at + 16 <= all; at++)
+        if (memcmp(bytes + at, &size, 4) == 0 &&
+            memcmp(bytes + at + 4, "\0\0\0\0\2\0\0\0", 8) == 0) {
+            fseek(file, (long)at, SEEK_SET);
+            fputc(CHUNK_BYTES - 8, file);
+            changed++;
+        }
+    fclose(file);
+    ck_assert_int_eq(changed, 1);
+    ck_assert_int_eq(read_rows(0, CHUNK_ROWS), CSE_OK);
+    ck_assert_int_eq(read_rows(CHUNK_ROWS, 1), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "has a chunk that is damaged"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *test = tcase_create("chunks of HDF5");
     tcase_add_checked_fixture(test, fixture_make_folder, fixture_remove_folder);
     tcase_add_test(test, good_chunks_are_read);
     tcase_add_test(test, a_chunk_of_another_size_is_refused);
+    tcase_add_test(test, an_unpacked_chunk_of_another_size_is_refused);
     return fixture_run(test);
 }

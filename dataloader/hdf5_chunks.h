@@ -1,6 +1,6 @@
 /* Chunks of a dataset in HDF5 that a stranger may have written: libhdf5 1.10 reads as many bytes as
- * a chunk has, also where the file has fewer of them, or a filter makes fewer. So the size of each is
- * looked at before, and what is packed is unpacked once for it. */
+ * a chunk has, also where the file has fewer of them, or a filter makes fewer. So the size of each
+ * is looked at before, and what is packed is unpacked once for it. */
 #ifndef CSE_DATALOADER_HDF5_CHUNKS_H
 #define CSE_DATALOADER_HDF5_CHUNKS_H
 

@@ -465,11 +465,7 @@ END_TEST
 START_TEST(an_onnx_of_two_files_is_whole_or_not_there)
 {
     cse_weights *weights = sample(CSE_ELEMENT_F32);
-    const cse_weight *large = &weights->list[0];
-    for (int i = 1; i < weights->count; i++)
-        if (cse_weight_bytes(&weights->list[i]) > cse_weight_bytes(large))
-            large = &weights->list[i];
-    cse_forward_weight wanted = { large->name, large->shape };
+    cse_forward_weight wanted = { "large", cse_shape_of(300, 1000) };
     cse_forward_pass pass = { .weights = &wanted, .weight_count = 1 };
     cse_weights_save_options options = { .element = CSE_ELEMENT_COUNT,
                                          .forward = &pass,

@@ -6,13 +6,17 @@
 #include <zlib.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/file_bytes.h"
 
 enum { CHECKSUM_BYTES = 4, SCRATCH_BYTES = 1 << 16, MOST_KNOWN = 1 << 26 };
 
 bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, const hsize_t *dims,
                            uint64_t element)
 {
-    *chunks = (cse_hdf5_chunks){ .dataset = dataset, .rank = rank, .bytes = element };
+    const int descriptor = chunks->descriptor;
+    *chunks = (cse_hdf5_chunks){
+        .dataset = dataset, .rank = rank, .bytes = element, .descriptor = descriptor
+    };
     const hid_t creation = H5Dget_create_plist(dataset);
     const int filters = H5Pget_nfilters(creation);
     bool good = filters <= CSE_CHUNK_FILTERS && H5Pget_layout(creation) == H5D_CHUNKED &&
@@ -76,7 +80,6 @@ static uint64_t inflated(cse_hdf5_chunks *c, uint64_t size, uint64_t most)
 static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
 {
     hsize_t stored = 0;
-    uint32_t skipped = 0;
     unsigned skips = 0;
     haddr_t address = HADDR_UNDEF;
     bool unpacks = false;
@@ -93,11 +96,12 @@ static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
         c->packed = cse_realloc(c->packed, (size_t)stored);
         c->packed_bytes = stored;
     }
-    if (H5Dread_chunk(c->dataset, H5P_DEFAULT, offset, &skipped, c->packed) < 0)
+    /* Not by H5Dread_chunk, which may read another size where the file names a chunk twice. */
+    if (cse_read_at(c->descriptor, c->packed, (size_t)stored, address) != (int64_t)stored)
         return false;
     uint64_t size = stored;
     for (int i = c->filter_count - 1; i >= 0; i--) {
-        if (skipped >> i & 1 || c->filters[i] == H5Z_FILTER_SHUFFLE)
+        if (skips >> i & 1 || c->filters[i] == H5Z_FILTER_SHUFFLE)
             continue;
         if (c->filters[i] == H5Z_FILTER_FLETCHER32) {
             if (size < CHECKSUM_BYTES)

@@ -11,7 +11,8 @@
 enum { CSE_CHUNK_RANK = 4, CSE_CHUNK_FILTERS = 8 };
 
 typedef struct cse_hdf5_chunks {
-    hid_t dataset; /* borrowed */
+    hid_t dataset;  /* borrowed */
+    int descriptor; /* of the file, to be set before it begins */
     bool is_chunked;
     int rank, filter_count;
     H5Z_filter_t filters[CSE_CHUNK_FILTERS];

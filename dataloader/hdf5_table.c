@@ -50,6 +50,7 @@ static cse_status check_storage(const cse_hdf5_table *t)
         return refuse(t, "has its values in another file, which is not accepted");
     if (chunked && elements > MOST_CHUNK_BYTES / (size > 0 ? size : 1))
         return refuse(t, "has chunks of more than 256 MiB: write it with smaller ones");
+    t->chunks->descriptor = t->target.descriptor;
     if (!cse_hdf5_chunks_begin(t->chunks, t->dataset, t->rank, t->dims, (uint64_t)size))
         return refuse(t, "has filters that are not accepted: write it with deflate, shuffle or "
                          "fletcher32, or without");

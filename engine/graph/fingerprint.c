@@ -1,7 +1,8 @@
 /* A hash of what a graph computes, the same on every machine and for every run. Every part is
  * written as numbers of a length that they tell themselves, so that no two graphs give the same
  * bytes. How states begin is no part of it: a step is the same function of them, whether an
- * initializer, a checkpoint or a program gave their first values. */
+ * initializer, a checkpoint or a program gave their first values. Nor is a node that nothing
+ * needs, which passes drop. */
 #include <sodium.h>
 #include <string.h>
 
@@ -70,17 +71,43 @@ static void add_tables(const cse_graph *graph, cse_text *text)
         cse_pack_number(text, graph->fetches[f].value->scratch);
 }
 
+/* scratch: of a node that is needed its number among these, of others -1. Nodes of a plan that have
+ * code are needed. */
+static int number_needed(const cse_graph *graph)
+{
+    enum { NO = -1, YES = 0 };
+    for (int n = 0; n < graph->node_count; n++)
+        graph->nodes[n]->scratch = graph->nodes[n]->group >= 0 ? YES : NO;
+    for (int s = 0; s < graph->state_count; s++)
+        if (graph->states[s].next != NULL)
+            graph->states[s].next->scratch = YES;
+    for (int i = 0; i < graph->input_count; i++)
+        if (graph->inputs[i].node != NULL)
+            graph->inputs[i].node->scratch = YES;
+    for (int f = 0; f < graph->fetch_count; f++)
+        graph->fetches[f].value->scratch = YES;
+    for (int r = 0; r < graph->reduction_count; r++)
+        graph->reductions[r].partial->scratch = YES;
+    for (int n = graph->node_count - 1; n >= 0; n--)
+        for (int i = 0; graph->nodes[n]->scratch == YES && i < graph->nodes[n]->input_count; i++)
+            graph->nodes[n]->inputs[i]->scratch = YES;
+    int count = 0;
+    for (int n = 0; n < graph->node_count; n++)
+        if (graph->nodes[n]->scratch == YES)
+            graph->nodes[n]->scratch = count++;
+    return count;
+}
+
 void cse_graph_fingerprint(const cse_graph *graph, char digits[33])
 {
     cse_text text = { 0 };
     unsigned char hash[16];
     cse_pack_number(&text, graph->microbatch_count);
     cse_pack_number(&text, graph->micro_batch_size);
-    cse_pack_number(&text, graph->node_count);
+    cse_pack_number(&text, number_needed(graph));
     for (int n = 0; n < graph->node_count; n++)
-        graph->nodes[n]->scratch = n;
-    for (int n = 0; n < graph->node_count; n++)
-        add_node(graph->nodes[n], &text);
+        if (graph->nodes[n]->scratch >= 0)
+            add_node(graph->nodes[n], &text);
     add_tables(graph, &text);
     crypto_generichash(hash, sizeof hash, (const unsigned char *)text.data, text.size, NULL, 0);
     sodium_bin2hex(digits, 33, hash, sizeof hash);

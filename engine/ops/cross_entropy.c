@@ -9,11 +9,31 @@
 
 extern const cse_op cse_op_cross_entropy;
 
+/* Whether the rows are those of the tensors that both were reshaped from. */
+static bool are_reshaped_rows(const cse_tensor *logits, const cse_tensor *labels)
+{
+    if (cse_trace_is_poison(logits) || cse_trace_is_poison(labels) ||
+        logits->op->kind != CSE_OP_RESHAPE || labels->op->kind != CSE_OP_RESHAPE)
+        return false;
+    cse_shape now = logits->shape, before = logits->inputs[0]->shape;
+    if (now.rank < 1 || before.rank < 1 || cse_row_length(now) != cse_row_length(before))
+        return false;
+    now.rank--;
+    before.rank--;
+    return cse_shape_equal(now, labels->shape) && cse_shape_equal(before, labels->inputs[0]->shape);
+}
+
 /** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label
  * lies outside [0, classes) is ignored: loss 0, gradient 0. Labels that come straight from the data
  * must be below classes: a larger one ends the run with its place in the data. */
 CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
 {
+    /* PyTorch's programs merge batch and sequence to one axis, the engine's models do not: both are
+     * one step. */
+    if (are_reshaped_rows(logits, labels))
+        return cse_reshape(
+            cse_trace_2(&cse_op_cross_entropy, NULL, logits->inputs[0], labels->inputs[0]),
+            labels->shape);
     return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);
 }
 

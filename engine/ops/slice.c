@@ -7,9 +7,20 @@
 
 extern const cse_op cse_op_slice;
 
+/* Whether the range of each axis, as slice keeps it, is the whole axis. */
+static bool is_whole(const cse_attributes *attributes, cse_shape shape)
+{
+    bool whole = true;
+    for (int i = 0; whole && i < shape.rank; i++)
+        whole = attributes->integers[i] == 0 &&
+                attributes->integers[shape.rank + i] == shape.dims[i] &&
+                attributes->integers[2 * shape.rank + i] == 1;
+    return whole;
+}
+
 /** Elements starts[i], starts[i] + steps[i], ... below stops[i] of each axis i; one entry an axis
  * of x. Negative starts and stops count from the end; INT64_MAX stops at the end. `steps` NULL:
- * all 1. */
+ * all 1. A slice of everything is x itself. */
 CSE_API cse_tensor *cse_slice(cse_tensor *x, const int64_t starts[], const int64_t stops[],
                               const int64_t steps[])
 {
@@ -24,7 +35,7 @@ CSE_API cse_tensor *cse_slice(cse_tensor *x, const int64_t starts[], const int64
         attributes.integers[rank + i] = stop < 0 ? stop + size : stop;
         attributes.integers[2 * rank + i] = steps ? steps[i] : 1;
     }
-    return cse_trace_1(&cse_op_slice, &attributes, x);
+    return is_whole(&attributes, x->shape) ? x : cse_trace_1(&cse_op_slice, &attributes, x);
 }
 
 /** Elements [start, stop) of one axis of x (negative axis, start and stop count from the end). */

@@ -10,6 +10,10 @@ extern const cse_op cse_op_sum;
  * with size 1. */
 CSE_API cse_tensor *cse_sum(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
 {
+    /* Elements are added in their order in memory, whatever the shape: a network that flattens its
+     * losses before it adds them is the same step as one that does not. */
+    if (axis_count == 0 && !keep_dims && !cse_trace_is_poison(x))
+        x = cse_node_storage(x);
     return cse_trace_reduce(&cse_op_sum, x, axes, axis_count, keep_dims);
 }
 

@@ -48,6 +48,15 @@ def linear(input, weight, bias=None):
     )
 
 
+def _first_of_range(indices):
+    """The first of constant indices that count up by one (torch.arange); None for others."""
+    if is_traced(indices) or indices.dim() != 1 or indices.numel() == 0:
+        return None
+    first = int(indices[0])
+    counted = torch.arange(first, first + indices.numel(), dtype=indices.dtype)
+    return first if torch.equal(indices, counted) else None
+
+
 @composite(F.embedding)
 def embedding(
     input,
@@ -60,6 +69,11 @@ def embedding(
 ):
     if max_norm is not None or scale_grad_by_freq:
         return NotImplemented
+    first = _first_of_range(input)
+    if first is not None and padding_idx is None and 0 <= first <= weight.shape[0] - len(input):
+        # Rows one after another, as those of positions: a slice of the table.
+        rows = lib.cse_slice_axis(handle_of(weight), 0, first, first + len(input))
+        return wrap(rows, weight.dtype)
     if padding_idx is not None:
         padding = padding_idx % weight.shape[0]
         return wrap(

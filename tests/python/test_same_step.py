@@ -1,5 +1,6 @@
-"""A network written in PyTorch is the same step as the engine's own model of a configuration: the
-same fingerprint of its graph, or the same bits of its weights after training."""
+"""A network written in PyTorch is the same step as the engine's own model of a configuration, and
+as one written in C: the same fingerprint of its graph, the same bits of its weights after training.
+"""
 
 import os
 import re
@@ -18,6 +19,7 @@ from csengine.library import check, lib
 from programs import Case
 
 STEPS = 5
+SGD = "{SGD: {lr: 0.1, momentum: 0.9}}"
 
 
 class Classifier(nn.Module):
@@ -79,8 +81,11 @@ class Block(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self):
+    """The engine's gpt2. Positions are all rows of their table, or those of torch.arange."""
+
+    def __init__(self, counts=False):
         super().__init__()
+        self.counts = counts
         self.embedding_layer = Named(
             word_embeddings=nn.Embedding(WORDS, WIDTH),
             position_embeddings=Named(embed=nn.Embedding(LENGTH, WIDTH)),
@@ -91,10 +96,35 @@ class Decoder(nn.Module):
 
     def forward(self, ids):
         words = self.embedding_layer.word_embeddings
-        x = words(ids) + self.embedding_layer.position_embeddings.embed.weight
+        embed = self.embedding_layer.position_embeddings.embed
+        x = words(ids) + (embed(torch.arange(ids.shape[1])) if self.counts else embed.weight)
         for block in self.transformer_decoder.layers:
             x = block(x)
         return F.linear(self.transformer_decoder.norm(x), words.weight)
+
+
+class Images(nn.Module):
+    """The network of examples/outside/image_network.c."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(4 * 6 * 6, 32),
+            nn.ReLU(),
+            nn.Linear(32, 4),
+        )
+
+    def forward(self, images):
+        return self.layers(images)
+
+
+LAYERS = """{name: layers, input_shape: [1, 12, 12], layers: [
+      {conv2d: {out: 4, padding: 1}}, relu, max_pool2d, flatten, {linear: {out: 32}}, relu,
+      {linear: {out: 4}}]}"""
 
 
 class SameStep(Case):
@@ -115,9 +145,9 @@ class SameStep(Case):
         digest = self.csengine("checkpoint", "digest", path, "--prefix", "model.")
         return graph.group(1), re.search(r"[0-9a-f]{64}", digest).group(0)
 
-    def configured(self, model, optimizer, loader):
+    def configured(self, model, optimizer, loader, folder="configured"):
         """What a configuration gives: the first checkpoint, the facts of the last."""
-        folder = os.path.join(self.folder, "configured")
+        folder = os.path.join(self.folder, folder)
         path = os.path.join(self.folder, "one.yaml")
         with open(path, "w") as file:
             file.write(
@@ -155,40 +185,61 @@ class SameStep(Case):
         check(lib.cse_save(path.encode()))
         return self.facts(path)
 
-    def test_a_classifier(self):
+    def samples(self, *shape):
+        """(samples of pictures of four classes, the data loader of a configuration)."""
         made = numpy.random.default_rng(1)
-        images = made.normal(size=(64, 16)).astype("float32")
+        images = made.normal(size=(64, *shape)).astype("float32")
         labels = made.integers(0, 4, 64).astype("int32")
         files = [os.path.join(self.folder, f"{name}.npy") for name in ("images", "labels")]
         for file, values in zip(files, (images, labels)):
             numpy.save(file, values)
-        first, expected = self.configured(
-            "{name: fc_mnist, input_size: 16, hidden_sizes: [32, 24], num_classes: 4}",
-            "{SGD: {lr: 0.1, momentum: 0.9}}",
+        loader = (
             f"{{data_processor: npy, features: {files[0]}, answers: {files[1]}, batch_size: 8, "
-            "features_name: images, shuffle: false}",
+            "features_name: images, shuffle: false}"
         )
-        samples = [{"images": x, "labels": y} for x, y in zip(images, labels)]
+        return [{"images": x, "labels": y} for x, y in zip(images, labels)], loader
 
+    def traced_classifier(self, model, samples, first):
         def loss_of(model, batch):
             return F.cross_entropy(model(batch["images"]), batch["labels"], reduction="none").mean()
 
-        found = self.traced(
-            Classifier(),
-            lambda parameters: cstorch.optim.SGD(parameters, lr=0.1, momentum=0.9),
-            samples,
-            8,
-            first,
-            loss_of,
+        def optimizer(parameters):
+            return cstorch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+
+        return self.traced(model, optimizer, samples, 8, first, loss_of)
+
+    def test_a_classifier(self):
+        samples, loader = self.samples(16)
+        first, expected = self.configured(
+            "{name: fc_mnist, input_size: 16, hidden_sizes: [32, 24], num_classes: 4}", SGD, loader
         )
-        self.assertEqual(found, expected)
+        self.assertEqual(self.traced_classifier(Classifier(), samples, first), expected)
+
+    def test_a_network_in_three_languages(self):
+        samples, loader = self.samples(1, 12, 12)
+        first, expected = self.configured(LAYERS, SGD, loader)
+        library = os.path.join(
+            os.environ.get("top_builddir", "."), "examples", "outside", ".libs", "image_network.so"
+        )
+        self.assertTrue(os.path.exists(library), f"{library} was not built")
+        _, in_c = self.configured(
+            f"{{library: {os.path.abspath(library)}, name: image_network}}", SGD, loader, "in_c"
+        )
+        self.assertEqual(in_c, expected)
+        self.assertEqual(self.traced_classifier(Images(), samples, first), expected)
 
     def test_a_decoder(self):
+        self.compare_decoder(Decoder())
+
+    def test_a_decoder_that_counts_positions(self):
+        self.compare_decoder(Decoder(counts=True))
+
+    def compare_decoder(self, model):
         text = numpy.random.default_rng(2).integers(0, WORDS, 64 * LENGTH + 1, dtype="uint8")
         path = os.path.join(self.folder, "text")
         with open(path, "wb") as file:
             file.write(text.tobytes())
-        first, (_, expected) = self.configured(
+        first, expected = self.configured(
             f"{{name: gpt2, hidden_size: {WIDTH}, num_layers: {BLOCKS}, num_heads: {HEADS}, "
             f"vocab_size: {WORDS}, max_position_embeddings: {LENGTH}, dropout: 0.0}}",
             "{AdamW: {lr: 0.001, betas: [0.9, 0.95], weight_decay: 0.1}}",
@@ -208,8 +259,8 @@ class SameStep(Case):
             )
             return loss.mean()
 
-        _, found = self.traced(
-            Decoder(),
+        found = self.traced(
+            model,
             lambda parameters: cstorch.optim.AdamW(
                 parameters, lr=0.001, betas=(0.9, 0.95), weight_decay=0.1
             ),

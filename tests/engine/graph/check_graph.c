@@ -140,6 +140,67 @@ START_TEST(hostile_json_is_refused)
 }
 END_TEST
 
+START_TEST(fingerprints_leave_out_what_nobody_needs)
+{
+    cse_graph *a = small_graph(), *b = small_graph();
+    char first[33], second[33];
+    cse_trace_begin(b);
+    cse_exp(cse_reshape(b->inputs[0].node, cse_shape_of(20)));
+    cse_trace_end();
+    ck_assert_int_gt(b->node_count, a->node_count);
+    cse_graph_fingerprint(a, first);
+    cse_graph_fingerprint(b, second);
+    ck_assert_str_eq(first, second);
+    b->fetches[0].value = cse_graph_constant(b, CSE_FLOAT32, 0);
+    cse_graph_fingerprint(b, second);
+    ck_assert_str_ne(first, second);
+    cse_graph_destroy(&a);
+    cse_graph_destroy(&b);
+}
+END_TEST
+
+/* The mean loss of rows [2, 3, 5] with labels [2, 3], as it stands or of rows that were merged. */
+static void fingerprint_losses(bool merges, char digits[33])
+{
+    cse_graph *graph = cse_graph_new(1, 2);
+    cse_trace_begin(graph);
+    cse_tensor *made[2];
+    const cse_shape shapes[] = { cse_shape_of(2, 3, 5), cse_shape_of(2, 3) };
+    for (int i = 0; i < 2; i++) {
+        const cse_dtype dtype = i == 0 ? CSE_FLOAT32 : CSE_INT32;
+        const cse_attributes attributes = { .integer_count = 1, .integers = { i } };
+        made[i] = cse_graph_leaf(graph, &cse_op_input, &attributes, shapes[i], dtype);
+        CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
+        graph->inputs[graph->input_count++] = (cse_input_entry){
+            .name = i == 0 ? "x" : "labels", .shape = shapes[i], .dtype = dtype, .node = made[i]
+        };
+    }
+    const int64_t starts[3] = { 0 }, stops[] = { 2, INT64_MAX, 5 };
+    if (merges) {
+        made[0] = cse_reshape(cse_slice(made[0], starts, stops, NULL), cse_shape_of(-1, 5));
+        made[1] = cse_reshape(made[1], cse_shape_of(-1));
+    }
+    cse_tensor *losses = cse_cross_entropy_per_sample(made[0], made[1]);
+    ck_assert(cse_shape_equal(losses->shape, made[1]->shape));
+    CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
+    graph->fetches[graph->fetch_count++] =
+        (cse_fetch_entry){ .name = "loss",
+                           .value = cse_trace_1(&cse_op_batch_sum, NULL, cse_mean_all(losses)) };
+    cse_trace_end();
+    ck_assert_int_eq(cse_trace_status(graph), CSE_OK);
+    cse_graph_fingerprint(graph, digits);
+    cse_graph_destroy(&graph);
+}
+
+START_TEST(losses_of_merged_rows_are_the_same_graph)
+{
+    char first[33], second[33];
+    fingerprint_losses(false, first);
+    fingerprint_losses(true, second);
+    ck_assert_str_eq(first, second);
+}
+END_TEST
+
 START_TEST(fingerprints_tell_graphs_apart)
 {
     cse_graph *a = small_graph(), *b = small_graph();
@@ -204,6 +265,8 @@ int main(void)
     tcase_add_test(cases, json_brings_back_the_same_graph);
     tcase_add_test(cases, hostile_json_is_refused);
     tcase_add_test(cases, fingerprints_tell_graphs_apart);
+    tcase_add_test(cases, fingerprints_leave_out_what_nobody_needs);
+    tcase_add_test(cases, losses_of_merged_rows_are_the_same_graph);
     tcase_add_test(cases, the_first_error_is_kept_with_its_place);
     tcase_add_test(cases, reading_a_value_inside_a_step_is_an_error);
     suite_add_tcase(suite, cases);

@@ -386,8 +386,7 @@ def one_hot(tensor, num_classes=-1):
     if num_classes < 1:
         refuse_value(tensor, "one_hot without num_classes")
     return wrap(
-        calls.cast_handle(lib.cse_one_hot(handle_of(tensor), num_classes), torch.int64),
-        torch.int64,
+        calls.cast_handle(lib.cse_one_hot(handle_of(tensor), num_classes), torch.int64), torch.int64
     )
 
 

@@ -5,12 +5,14 @@ pass gets the same values of the step to hold, and closures are called with real
 body, in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
 """
 
+import collections
 import functools
 import json
 import pathlib
 
 import torch
 from torch.utils import _pytree as pytree
+from torch.utils.hooks import RemovableHandle
 
 from csengine import library
 from csengine.library import check, ffi, lib, text
@@ -22,6 +24,9 @@ from cstorch.tracer import Tracer
 from cstorch.watch import Watch
 
 WAIT_MS = 100  # between looks for signals
+
+# Functions of (tensor, name), called after a closure got the value of a traced tensor.
+_value_hooks = collections.OrderedDict()  # a dict has no weak reference
 
 
 class Output:
@@ -397,7 +402,18 @@ def _real(value):
             "a closure was given a value that the step neither returned nor "
             "gave to a closure: return it from the traced function"
         )
-    return value.output.value()
+    found = value.output.value()
+    for hook in list(_value_hooks.values()):
+        hook(found, value.label)
+    return found
+
+
+def on_value(hook):
+    """Calls hook(tensor, name) each time a closure is given the value of a traced tensor, before
+    the closure itself is called. Returns a handle, whose remove() ends that."""
+    handle = RemovableHandle(_value_hooks)
+    _value_hooks[handle.id] = hook
+    return handle
 
 
 def _closure(function, on_checkpoint):

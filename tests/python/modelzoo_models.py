@@ -224,8 +224,10 @@ def on_trainer(model, values, steps, folder):
         Callback,
         CheckLoss,
         Checkpoint,
+        DurationProfiler,
         Logging,
         ModelEvalMetrics,
+        RateProfiler,
         TrainingLoop,
     )
     from cerebras.modelzoo.trainer.loggers import ProgressLogger
@@ -249,7 +251,7 @@ def on_trainer(model, values, steps, folder):
         loop=TrainingLoop(max_steps=steps, eval_frequency=max(steps // 2, 1), eval_steps=2),
         checkpoint=Checkpoint(steps=max(steps // 2, 1)),
         logging=Logging(log_steps=10),
-        callbacks=[Losses(), CheckLoss(), ModelEvalMetrics()],
+        callbacks=[Losses(), CheckLoss(), ModelEvalMetrics(), RateProfiler(), DurationProfiler()],
         loggers=[ProgressLogger()],
         seed=1,
     )

@@ -16,7 +16,7 @@ import torch
 import cstorch
 import cstorch.as_cerebras  # noqa: F401 - what is tested
 from cstorch import reference_names
-from programs import Case
+from programs import Case, loader
 
 # What programs of the reference import: module and names.
 IMPORTED = """
@@ -150,9 +150,26 @@ class Names(unittest.TestCase):
             self.assertEqual((source.batch_size, source.shuffles), (4, shuffle))
             self.assertEqual(source.read([9, 0], [0, 0])[0][1].flatten().tolist(), [9.0, 0.0])
 
+    def test_a_rate_counts_from_its_reset(self):
+        with mock.patch("time.perf_counter") as clock:
+            clock.return_value = 10.0
+            tracker = cstorch.utils.tracker.RateTracker(smooth_factor=0.25)
+            self.assertEqual((tracker.rate(), tracker.global_rate()), (0.0, 0.0))
+            clock.return_value = 12.0
+            tracker.add(8)
+            self.assertEqual((tracker.rate(), tracker.global_rate()), (4.0, 4.0))
+            clock.return_value = 13.0
+            tracker.add(1)
+            self.assertEqual(tracker.elapsed_seconds(), 3.0)
+            self.assertEqual(tracker.rate(), 0.75 * 1 + 0.25 * 4)
+            self.assertEqual((tracker.global_rate(), tracker.total_count), (3.0, 9))
+            tracker.reset_time(offset=1)
+            self.assertEqual((tracker.elapsed_seconds(), tracker.total_count), (1.0, 9))
+
     def test_schedules(self):
         every = cstorch.utils.data.Schedule.Range(start=3, end=10, step=4, include_last=True)
         self.assertEqual([s for s in range(12) if every.match(s)], [3, 7, 9])
+        self.assertEqual(list(every), [3, 7, 9])
         self.assertEqual(len(every), 3)
         self.assertEqual([every.next_immediate_step(s) for s in (0, 3, 4, 7)], [3, 3, 7, 7])
         self.assertEqual(cstorch.utils.data.Schedule([every]).interval(), 4)
@@ -245,6 +262,39 @@ class Trainer:
                 assert cstorch.utils.data.utils.infer_batch_size(batch) == 8
                 self.log(step(batch)["loss"])
                 self.save(os.path.join(executor.artifact_dir, f"at_{index}.mdl"))
+
+
+class Hooks(Case):
+    def test_a_hook_sees_each_value_before_its_closure(self):
+        """The ModelZoo's profiler of durations takes the time of a step in one."""
+        seen = []
+        handle = cstorch.backend.ltc_backend.register_after_tensor_to_cpu(
+            lambda tensor, name: seen.append(("value", round(tensor.item(), 4)))
+        )
+        self.addCleanup(handle.remove)
+
+        @cstorch.step_closure
+        def before():
+            seen.append("before")
+
+        @cstorch.step_closure
+        def after(value):
+            seen.append("after")
+
+        self.configure()
+
+        @cstorch.trace
+        def step(batch):
+            before()
+            return batch[0].sum()
+
+        data = loader(torch.arange(4.0).reshape(4, 1), batch_size=2)
+        for index, batch in enumerate(cstorch.utils.data.DataExecutor(data, num_steps=3)):
+            after(step(batch))
+            if index == 1:
+                handle.remove()
+        expected = ["before", ("value", 1.0), "after", "before", "after", "before", "after"]
+        self.assertEqual(seen, expected)
 
 
 class Training(Case):

@@ -5,6 +5,7 @@ imports to be able to run, as the least that means the same here. What describes
 (annotations for its compiler, telemetry of its cluster) does nothing.
 """
 
+import dataclasses
 import enum
 import importlib
 import logging
@@ -294,6 +295,41 @@ def get_backend_args(*_, **__):
     }
 
 
+@dataclasses.dataclass
+class TaskSpec:
+    """One of the processes that read data, as the reference describes it."""
+
+    rank: int
+    local_rank: int
+    wse_id: int
+    node_name: str
+    roles: list = None
+
+
+@dataclasses.dataclass
+class ClusterSpec:
+    """All processes that read data, and which of them this is."""
+
+    tasks: list
+    rank: int
+    num_csx: int
+    num_workers_per_csx: int
+
+    def num_tasks(self):
+        return len(self.tasks)
+
+    def task(self, rank=None):
+        return self.tasks[self.rank if rank is None else rank]
+
+
+def service_resolver():
+    """One process that reads all data: the engine divides samples among its input workers, so
+    that a data set must not."""
+    return types.SimpleNamespace(
+        cluster_spec=ClusterSpec([TaskSpec(0, 0, 0, "localhost")], 0, 1, 1)
+    )
+
+
 def one_hot(tensor, num_classes=-1, dtype=torch.float32):
     return torch.nn.functional.one_hot(tensor, num_classes).to(dtype)
 
@@ -382,7 +418,10 @@ MODULES = {
         "AnnotationMode": AnnotationMode,
         "create_annotation": Annotation,
     },
-    "cerebras.pytorch.distributed.cluster_resolver": {"ClusterSpec": Inert, "TaskSpec": Inert},
+    "cerebras.pytorch.distributed.cluster_resolver": {
+        "ClusterSpec": ClusterSpec,
+        "TaskSpec": TaskSpec,
+    },
     "cerebras.pytorch.experimental.listener": {"register_traced_tensor_hook": lambda *_: Inert()},
     "cerebras.pytorch.lib": {},
     "cerebras.pytorch.lib.cerebras_pytorch_lib": {"set_attribute": _nothing},
@@ -466,8 +505,10 @@ ADDED = {
     "cerebras.pytorch.optim.optimizer": {"ParamsT": typing.Any},
     "cerebras.pytorch.sparse": {"Group": sparse.SparsityAlgorithm},
     "cerebras.pytorch.distributed": {
-        "get_streaming_batch_size": lambda size: size,
-        "service_resolver": refusal("distributed.service_resolver", "no services here"),
+        "get_streaming_batch_size": lambda effective_batch_size, *, global_rank=None: (
+            effective_batch_size
+        ),
+        "service_resolver": service_resolver,
     },
 }
 

@@ -119,6 +119,10 @@ class Names(unittest.TestCase):
             [chosen(n) for n in ("fc.bias", "bias_table", "h.ln.weight", "lnx")],
             [True, False, True, False],
         )
+        distributed = cstorch.distributed
+        self.assertEqual(distributed.get_streaming_batch_size(8, global_rank=None), 8)
+        spec = distributed.service_resolver().cluster_spec
+        self.assertEqual((spec.num_tasks(), spec.task().rank), (1, 0))
         kinds = set(names.retrieve_all_subclasses(cstorch.optim.lr_scheduler.LRScheduler))
         self.assertTrue(all(issubclass(k, cstorch.optim.lr_scheduler.LRScheduler) for k in kinds))
 

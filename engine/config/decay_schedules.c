@@ -28,6 +28,22 @@ cse_scheduled cse_scheduled_by(const char *name)
     return CSE_SCHEDULED_RATE;
 }
 
+/* Schedules of the learning rate whose names do not end with LR. */
+static const char *const whole_names[][2] = {
+    { "CosineAnnealingWarmRestarts", "CosineAnnealingWarmRestarts" },
+    { "Chained", "ChainedScheduler" },
+    { "ChainedScheduler", "ChainedScheduler" },
+};
+
+static const char *rate_name(cse_arena *arena, const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof whole_names / sizeof whole_names[0]; i++)
+        if (strlen(whole_names[i][0]) == length &&
+            strncasecmp(whole_names[i][0], name, length) == 0)
+            return whole_names[i][1];
+    return cse_arena_printf(arena, "%.*sLR", (int)length, name);
+}
+
 static const char *word_of(const char *word)
 {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -42,7 +58,7 @@ void cse_decay_schedule_rename(cse_arena *arena, const char **name, cse_yaml_nod
     const cse_scheduled what = cse_scheduled_by(*name);
     if (what == CSE_SCHEDULED_RATE)
         return;
-    *name = cse_arena_printf(arena, "%.*sLR", (int)(strlen(*name) - strlen(ends[what])), *name);
+    *name = rate_name(arena, *name, strlen(*name) - strlen(ends[what]));
     if (given->kind != CSE_YAML_MAPPING)
         return;
     *settings = cse_yaml_mapping_new(arena, given->place);

@@ -266,6 +266,9 @@ CSE_API cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse
  * first) in this step, a float32 scalar of step level that takes the place of lr and of a schedule.
  * For schedules of your own, which are traced of states of your own. */
 CSE_API void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate);
+/* The same for the weight decay, of an optimizer that has one. */
+CSE_API void cse_optimizer_set_weight_decay(cse_optimizer *optimizer, int group,
+                                            cse_tensor *weight_decay);
 CSE_API int cse_optimizer_group_count(const cse_optimizer *optimizer);
 
 /* Weight sparsity: parameters of the optimizer with elements that are zero where a mask is, as are
@@ -770,6 +773,8 @@ CSE_API cse_status cse_load_state(cse_saved *saved, const char *key, cse_state *
 #define cse_optimizer_step(...) (cse_at(__FILE__, __LINE__), cse_optimizer_step(__VA_ARGS__))
 #define cse_optimizer_set_rate(...) \
     (cse_at(__FILE__, __LINE__), cse_optimizer_set_rate(__VA_ARGS__))
+#define cse_optimizer_set_weight_decay(...) \
+    (cse_at(__FILE__, __LINE__), cse_optimizer_set_weight_decay(__VA_ARGS__))
 #define cse_schedule_value(...) (cse_at(__FILE__, __LINE__), cse_schedule_value(__VA_ARGS__))
 #define cse_optimizer_apply(...) (cse_at(__FILE__, __LINE__), cse_optimizer_apply(__VA_ARGS__))
 #define cse_optimizer_gradients(...) \

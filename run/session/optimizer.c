@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/config/settings.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
 #include "run/session/grad_scaler.h"
@@ -117,13 +118,23 @@ typedef struct update {
     } * rates;                               /* of each group */
 } update;
 
+/* What the step's function set; NULL: nothing. */
+static cse_tensor *set_in_step(const cse_step *step, const cse_parameter_group *group,
+                               bool is_decay)
+{
+    for (const cse_set_rate *set = step->set_rates; set != NULL; set = set->next)
+        if (set->group == group && set->is_decay == is_decay)
+            return set->rate;
+    return NULL;
+}
+
 static cse_tensor *learning_rate_of(const cse_step *step, const cse_optimizer *optimizer,
                                     const cse_parameter_group *group)
 {
     double rate = 0;
-    for (const cse_set_rate *set = step->set_rates; set != NULL; set = set->next)
-        if (set->group == group)
-            return set->rate;
+    cse_tensor *set = set_in_step(step, group, false);
+    if (set != NULL)
+        return set;
     if (group->rate != NULL)
         return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
     if (cse_group_constant_rate(optimizer, group, &rate))
@@ -153,7 +164,9 @@ static void trace_rates(update *u)
     for (int g = 0; g < optimizer->group_count; g++) {
         const cse_parameter_group *group = &optimizer->groups[g];
         u->rates[g].learning_rate = learning_rate_of(u->step, optimizer, group);
-        u->rates[g].weight_decay = scheduled(optimizer, group->weight_decay);
+        u->rates[g].weight_decay = set_in_step(u->step, group, true);
+        if (u->rates[g].weight_decay == NULL)
+            u->rates[g].weight_decay = scheduled(optimizer, group->weight_decay);
         u->rates[g].momentum = scheduled(optimizer, group->momentum);
     }
 }
@@ -299,24 +312,36 @@ int cse_optimizer_group_count(const cse_optimizer *optimizer)
     return optimizer != NULL ? optimizer->group_count : 0;
 }
 
-void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate)
+static void set_value(const char *name, cse_optimizer *optimizer, int group, bool is_decay,
+                      cse_tensor *value)
 {
-    static const char name[] = "cse_optimizer_set_rate";
     const cse_session *session = cse_session_tracing_view(name);
-    if (session == NULL || cse_trace_is_poison(rate))
+    if (session == NULL || cse_trace_is_poison(value))
         return;
     if (optimizer == NULL || group < 0 || group >= optimizer->group_count)
         cse_trace_fail(CSE_USAGE, "%s: the optimizer has no group %d", name, group);
-    else if (rate->dtype != CSE_FLOAT32 || rate->shape.rank != 0 || rate->batch)
-        cse_trace_fail(CSE_SHAPE,
-                       "%s: a learning rate is a float32 scalar that does not depend on the batch",
-                       name);
+    else if (is_decay && !cse_setting_table_has(optimizer->descriptor->settings, "weight_decay"))
+        cse_trace_fail(CSE_USAGE, "%s: the optimizer %s has no weight_decay", name,
+                       optimizer->descriptor->name);
+    else if (value->dtype != CSE_FLOAT32 || value->shape.rank != 0 || value->batch)
+        cse_trace_fail(CSE_SHAPE, "%s: a %s is a float32 scalar that does not depend on the batch",
+                       name, is_decay ? "weight decay" : "learning rate");
     else {
         cse_step *step = session->traced;
         cse_set_rate *set = cse_arena_alloc(step->graph->arena, sizeof *set);
-        *set = (cse_set_rate){ step->set_rates, &optimizer->groups[group], rate };
+        *set = (cse_set_rate){ step->set_rates, &optimizer->groups[group], is_decay, value };
         step->set_rates = set;
     }
+}
+
+void cse_optimizer_set_rate(cse_optimizer *optimizer, int group, cse_tensor *rate)
+{
+    set_value("cse_optimizer_set_rate", optimizer, group, false, rate);
+}
+
+void cse_optimizer_set_weight_decay(cse_optimizer *optimizer, int group, cse_tensor *weight_decay)
+{
+    set_value("cse_optimizer_set_weight_decay", optimizer, group, true, weight_decay);
 }
 
 static cse_step *begin_call(const char *caller, const cse_optimizer *optimizer)

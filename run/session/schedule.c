@@ -348,6 +348,7 @@ static cse_status read_other(cse_session *session, const cse_optimizer *optimize
 static cse_status read_all(cse_session *session, const cse_optimizer *optimizer,
                            cse_yaml_node *tree, cse_parameter_group *group)
 {
+    double rate;
     cse_yaml_node *lists[CSE_SCHEDULED_COUNT];
     cse_schedule_part **parts[] = { &group->rate, &group->weight_decay, &group->momentum };
     CSE_TRY(choose_parts(session, optimizer, group, tree, lists));
@@ -355,10 +356,11 @@ static cse_status read_all(cse_session *session, const cse_optimizer *optimizer,
     for (int what = CSE_SCHEDULED_RATE + 1; what < CSE_SCHEDULED_COUNT; what++) {
         if (lists[what]->count == 0)
             continue;
-        if (rates->count == 0)
+        if (rates->count == 0 && !cse_group_constant_rate(optimizer, group, &rate))
             return cse_fail(CSE_CONFIG,
                             "schedulers (%s): the %s has a schedule, so the learning rate must "
-                            "have one: add {ConstantLR: {learning_rate: ...}} to the list",
+                            "have one: add {ConstantLR: {learning_rate: ...}} to the list, or give "
+                            "the optimizer lr",
                             cse_yaml_place_text(session->arena, tree->place), titles[what]);
         CSE_TRY(read_other(session, optimizer, lists[what],
                            (part_place){ 0, (cse_scheduled)what, group }, parts[what]));

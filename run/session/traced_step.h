@@ -31,10 +31,11 @@ typedef struct cse_step_closure_entry {
     const char *name; /* in the run store; NULL: its number */
 } cse_step_closure_entry;
 
-/* A learning rate of cse_optimizer_set_rate. */
+/* A value of cse_optimizer_set_rate or cse_optimizer_set_weight_decay. */
 typedef struct cse_set_rate {
     const struct cse_set_rate *next;
     const struct cse_parameter_group *group;
+    bool is_decay;
     cse_tensor *rate;
 } cse_set_rate;
 

@@ -137,8 +137,9 @@ class Names(unittest.TestCase):
         self.assertTrue(issubclass(lr.LinearLR, lr.LRScheduler))
         self.assertTrue(issubclass(lr.SequentialLR, cstorch.optim.scheduler.SequentialScheduler))
         decay = cstorch.optim.weight_decay_scheduler
-        with self.assertRaisesRegex(NotImplementedError, "CosineDecayWD: the weight decay of SGD"):
-            decay.CosineDecayWD(mock.Mock(engine_name="SGD"), 0.1, 0.0, 10)
+        found = inspect.signature(decay.CosineDecayWD.__init__).parameters
+        self.assertTrue({"initial_val", "end_val", "total_iters"} <= set(found))
+        self.assertTrue(issubclass(decay.SequentialWD, cstorch.optim.scheduler.SequentialScheduler))
 
     def test_a_batch_sampler_chooses_whole_batches(self):
         from cstorch.utils.data.source import SampleSource

@@ -1,4 +1,4 @@
-/* Learning rates of a program: a schedule of its own has the bits of the engine's, as does the
+/* Learning rates and weight decay of a program: a schedule of its own has the bits of the engine's, as does the
  * engine's as a function; and what a front end asks of handles. */
 #undef CSE_BUILDING_LIBRARY /* the call's place in this file is part of what is tested */
 #include <check.h>
@@ -21,6 +21,7 @@ typedef struct training {
     cse_optimizer *optimizer;
     cse_state *clock; /* NULL: the schedule is the optimizer's */
     int group;        /* whose rate is set */
+    bool is_decay;    /* its weight decay is set instead */
     cse_tensor *(*rate)(cse_step *step, cse_tensor *t);
     char failure[512]; /* of the step when its function returned; empty: none */
 } training;
@@ -63,7 +64,11 @@ static cse_tensor *step_of(cse_step *step, void *self)
     training *t = self;
     cse_tensor *loss = cse_model_loss(t->model, step, NULL);
     if (t->clock != NULL) {
-        cse_optimizer_set_rate(t->optimizer, t->group, t->rate(step, cse_read(t->clock)));
+        cse_tensor *value = t->rate(step, cse_read(t->clock));
+        if (t->is_decay)
+            cse_optimizer_set_weight_decay(t->optimizer, t->group, value);
+        else
+            cse_optimizer_set_rate(t->optimizer, t->group, value);
         cse_assign(t->clock, cse_add(cse_read(t->clock), cse_constant_int(1)));
     }
     cse_optimizer_step(step, loss, t->optimizer, NULL, NULL);
@@ -72,12 +77,17 @@ static cse_tensor *step_of(cse_step *step, void *self)
     return loss;
 }
 
-static void open_training(training *t, const char *settings)
+static void open_with(training *t, const char *optimizer, const char *settings)
 {
     open_session();
     *t = (training){ .model = cse_compile(cse_model_new(
                          "fc_mnist", "{input_size: 8, hidden_sizes: [4], num_classes: 3}")) };
-    t->optimizer = cse_configure_optimizer("SGD", t->model, settings);
+    t->optimizer = cse_configure_optimizer(optimizer, t->model, settings);
+}
+
+static void open_training(training *t, const char *settings)
+{
+    open_with(t, "SGD", settings);
 }
 
 static void open_own(training *t, cse_tensor *(*rate)(cse_step *, cse_tensor *))
@@ -125,6 +135,40 @@ START_TEST(a_rate_of_the_program_has_the_bits_of_the_schedule)
     free(found);
     free(constant);
     free(expected);
+}
+END_TEST
+
+START_TEST(a_weight_decay_of_the_program_has_the_bits_of_the_schedule)
+{
+    static const char decay[] = "{LinearWD: {initial_val: 0.1, end_val: 0.01, total_iters: 5}}";
+    training t;
+    size_t bytes;
+    open_training(&t, "{lr: 0.5, momentum: 0.9}");
+    cse_configure_schedule(t.optimizer, decay);
+    float *expected = trained(&t, &bytes);
+    open_own(&t, by_schedule);
+    t.is_decay = true;
+    float *found = trained(&t, &bytes);
+    ck_assert_int_eq(memcmp(expected, found, bytes), 0);
+    free(found);
+    open_training(&t, "{lr: 0.5, momentum: 0.9}");
+    found = trained(&t, &bytes);
+    ck_assert_int_ne(memcmp(expected, found, bytes), 0);
+    free(found);
+    free(expected);
+}
+END_TEST
+
+START_TEST(an_optimizer_without_weight_decay_is_told)
+{
+    training t;
+    open_with(&t, "Rprop", "{lr: 0.1}");
+    t.rate = constant_rate;
+    t.clock = cse_state_new("clock", cse_scalar_shape, CSE_INT32, (cse_initializer){ 0 });
+    t.is_decay = true;
+    const char *message = traced_failure(data, step_of, &t);
+    ck_assert_msg(strstr(message, "Rprop has no weight_decay") != NULL, "%s", message);
+    cse_finish();
 }
 END_TEST
 
@@ -185,6 +229,8 @@ int main(void)
     Suite *suite = suite_create("own_rates");
     TCase *tests = tcase_create("rates");
     tcase_add_test(tests, a_rate_of_the_program_has_the_bits_of_the_schedule);
+    tcase_add_test(tests, a_weight_decay_of_the_program_has_the_bits_of_the_schedule);
+    tcase_add_test(tests, an_optimizer_without_weight_decay_is_told);
     tcase_add_loop_test(tests, mistakes_are_told_with_their_place, 0,
                         (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_test(tests, handles_tell_their_level_and_failures);

@@ -12,6 +12,7 @@ from cstorch import traced
 from cstorch.checkpoint import Part
 from cstorch.optim import signatures
 from cstorch.optim.optimizer import Optimizer
+from cstorch.optim.scheduler import configure_engine, in_order
 
 # Settings of PyTorch's constructors that change nothing in what is computed.
 _IGNORED = (
@@ -20,10 +21,10 @@ _IGNORED = (
     "capturable",
     "differentiable",
     "decoupled_weight_decay",
-    "adjust_learning_rate",
-    "tags",
-    "name",
+    "param_names",
 )
+# Words about a group, beside its settings.
+_OF_GROUPS = ("tags", "name", "adjust_learning_rate")
 
 
 class EngineOptimizer(Optimizer):
@@ -38,7 +39,9 @@ class EngineOptimizer(Optimizer):
 
     def __init__(self, params, **settings):
         self.handle = None
-        settings = {k: v for k, v in settings.items() if k not in _IGNORED and v is not None}
+        settings = {
+            k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS) and v is not None
+        }
         settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
 
@@ -47,7 +50,7 @@ class EngineOptimizer(Optimizer):
             k: list(v) if isinstance(v, tuple) else v
             for k, v in group.items()
             if k not in ("params", "initial_lr")
-            and k not in _IGNORED
+            and k not in (*_IGNORED, *_OF_GROUPS)
             and v is not None
             and not isinstance(v, torch.Tensor)
         }
@@ -57,30 +60,48 @@ class EngineOptimizer(Optimizer):
             return
         session = session_module.current
         names = dict(self._names())
-        own, *more = self.param_groups
-        states = [session.state_of(p).handle for p in own["params"]]
-        base = self._settings(own)
+        groups = [self._settings(group) for group in self.param_groups]
+        if any(s.param_group_key == "lr" and not s._is_engines() for s in self._schedules):
+            for settings in groups:
+                settings.setdefault("lr", 0.0)  # the program's schedule gives it in each step
+        if any(group.get(word) is not None for group in self.param_groups for word in _OF_GROUPS):
+            self._make(list(names), {"params": self._described(groups, names)})
+        else:
+            self._make(self.param_groups[0]["params"], groups[0])
+            for group, settings in list(zip(self.param_groups, groups))[1:]:
+                lib.cse_optimizer_add_group(
+                    self.handle,
+                    *self._states(group["params"]),
+                    json.dumps(
+                        {k: v for k, v in settings.items() if groups[0].get(k) != v}
+                    ).encode(),
+                )
+        self._declared = True
+        configure_engine(self)
+        session.check()
+
+    @staticmethod
+    def _states(parameters):
+        states = [session_module.current.state_of(p).handle for p in parameters]
+        return ffi.new("cse_state *[]", states or [ffi.NULL]), len(states)
+
+    def _make(self, parameters, settings):
         self.handle = lib.cse_optimizer_new(
-            self.engine_name.encode(),
-            ffi.new("cse_state *[]", states or [ffi.NULL]),
-            len(states),
-            json.dumps(base).encode(),
+            self.engine_name.encode(), *self._states(parameters), json.dumps(settings).encode()
         )
         if self.handle == ffi.NULL:
-            session.check()
-        for group in more:
-            states = [session.state_of(p).handle for p in group["params"]]
-            differs = {k: v for k, v in self._settings(group).items() if base.get(k) != v}
-            lib.cse_optimizer_add_group(
-                self.handle,
-                ffi.new("cse_state *[]", states or [ffi.NULL]),
-                len(states),
-                json.dumps(differs).encode(),
-            )
-        if self._scheduler is not None:
-            self._scheduler._declare()
-        session.check()
-        del names
+            session_module.current.check()
+
+    def _described(self, groups, names):
+        """Groups with names, tags or factors, as the engine's setting `params` has them."""
+        return [
+            {
+                **settings,
+                **{word: group[word] for word in _OF_GROUPS if group.get(word) is not None},
+                "params": [names[p] for p in group["params"]],
+            }
+            for group, settings in zip(self.param_groups, groups)
+        ]
 
     def step(self, closure=None):
         """Traces the update with the gradients of its parameters."""
@@ -119,22 +140,34 @@ class EngineOptimizer(Optimizer):
                 )
             gradient = tracer.gradients.get(state.name)
             gradients.append(ffi.NULL if gradient is None else gradient.handle)
-        if self._scheduler is not None and not self._scheduler.engine_settings:
+        own = [s for s in in_order(self) if not s._is_engines()]
+        for schedule in own:
             for group in range(lib.cse_optimizer_group_count(self.handle)):
-                rate = self._scheduler._values(self, group).get("lr")
-                if rate is not None:
-                    lib.cse_optimizer_set_rate(
-                        self.handle, group, calls.operand(rate, torch.float32)
-                    )
+                for name, value in schedule._values(self, group).items():
+                    self._set_value(name, group, calls.operand(value, torch.float32))
         array = ffi.new("cse_tensor *[]", gradients or [ffi.NULL])
         tracer.at()
         if scaler is None:
             lib.cse_optimizer_apply(self.handle, array)
         else:
             lib.cse_grad_scaler_step(scaler.handle, self.handle, array)
-        if self._scheduler is not None and not self._scheduler.engine_settings:
-            self._scheduler._move()
+        for schedule in own:
+            schedule._move()
         tracer.traced_states = {n: s for n, s in tracer.traced_states.items() if s.is_changed()}
+
+    def _set_value(self, name, group, value):
+        """What a schedule of the program gives in this step."""
+        set_value = {
+            "lr": lib.cse_optimizer_set_rate,
+            "weight_decay": lib.cse_optimizer_set_weight_decay,
+        }.get(name)
+        if set_value is None:
+            raise messages.TraceError(
+                f"{messages.place_text()}a schedule of {name}: those of the engine's optimizers "
+                "are of lr and weight_decay",
+                [messages.place()],
+            )
+        set_value(self.handle, group, value)
 
     def _step_if_finite(self, scaler):
         self._apply(scaler)

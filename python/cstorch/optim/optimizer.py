@@ -7,6 +7,7 @@ from csengine.library import lib
 from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced
+from cstorch.optim.scheduler import in_order, refuse_doubles
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -24,8 +25,8 @@ class Optimizer(torch.optim.Optimizer):
 
     def __init__(self, params, defaults, enable_global_step=False):
         self.enable_global_step = enable_global_step
-        self._scheduler = None
-        self._declared = False
+        self._schedules = []
+        self._declared = self._stepping = False
         super().__init__(params, defaults)
         with torch.no_grad():
             if enable_global_step:
@@ -73,8 +74,9 @@ class Optimizer(torch.optim.Optimizer):
                     )
                     if state.handle is None:
                         session._declare(state)
-        if self._scheduler is not None:
-            self._scheduler._declare()
+        refuse_doubles(self)
+        for schedule in self._schedules:
+            schedule._declare()
 
     def _check_new_states(self):
         for parameter, name in self._names():
@@ -162,22 +164,26 @@ def _checked(step):
                 " call it in the function that @cstorch.trace decorates",
                 [messages.place()],
             )
+        if self._stepping:  # a subclass calls the step of its base class
+            return step(self, *args, **kwargs)
         tracer.trains = True
         saved = []
-        if self._scheduler is not None:
+        for schedule in in_order(self):
             for index, group in enumerate(self.param_groups):
-                for name, value in self._scheduler._values(self, index).items():
+                for name, value in schedule._values(self, index).items():
                     saved.append((group, name, group.get(name)))
                     group[name] = value
+        self._stepping = True
         try:
             with tracer.again():
                 result = step(self, *args, **kwargs)
         finally:
-            for group, name, value in saved:
+            self._stepping = False
+            for group, name, value in reversed(saved):
                 group[name] = value
         self._check_new_states()
-        if self._scheduler is not None:
-            self._scheduler._move()
+        for schedule in self._schedules:
+            schedule._move()
         return result
 
     checked.is_checked = True

@@ -6,11 +6,58 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls
+from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.checkpoint import Part
 from cstorch.optim import signatures
+
+
+def _listed(words):
+    return list(words) if isinstance(words, (list, tuple)) else [words]
+
+
+def schedules_of(optimizer):
+    """The list of its schedules."""
+    return optimizer.__dict__.setdefault("_schedules", [])
+
+
+def in_order(optimizer):
+    """Its schedules; those for groups with certain tags come last, since they take the place of
+    others."""
+    return sorted(schedules_of(optimizer), key=lambda s: s.param_group_tags is not None)
+
+
+def refuse_doubles(optimizer):
+    """Two schedules of one value: both would move, and one would have no effect."""
+    seen = {}
+    for schedule in schedules_of(optimizer):
+        tags = schedule.param_group_tags
+        key = (schedule.param_group_key, str(tags) if tags else None)
+        other = seen.setdefault(key, schedule)
+        if other is not schedule:
+            raise messages.TraceError(
+                f"{type(optimizer).__name__} has two schedules of {key[0]}, "
+                f"{type(other).__name__} and {type(schedule).__name__}: make one of them, by "
+                "SequentialLR (one after the other) or ChainedScheduler (their product); a part "
+                "of a schedule of your own is made with optimizer None"
+            )
+
+
+def configure_engine(optimizer):
+    """Gives an optimizer of the engine its schedules, each of which is the engine's or has a
+    counter of its own."""
+    refuse_doubles(optimizer)
+    parts = []
+    for schedule in schedules_of(optimizer):
+        if schedule._is_engines():
+            part = schedule._for_engine()
+            parts += part if isinstance(part, list) else [part]
+        else:
+            schedule._declare()
+    settings = json.dumps(parts if len(parts) > 1 else parts[0] if parts else None)
+    if parts and lib.cse_configure_schedule(optimizer.handle, settings.encode()) == ffi.NULL:
+        session_module.current.check()
 
 
 class Scheduler:
@@ -33,9 +80,15 @@ class Scheduler:
         self.last_epoch = torch.tensor(
             last_epoch + 1 if last_epoch < 0 else last_epoch, dtype=torch.int32
         )
-        self._attached = False
-        if optimizer is not None:
-            optimizer._scheduler = self
+        self._declared = False
+        if optimizer is None:
+            return
+        if getattr(optimizer, "_declared", False):
+            raise RuntimeError(
+                f"{type(self).__name__}: the optimizer has been in a run already, in which its "
+                "schedules are fixed: make it before the first step"
+            )
+        schedules_of(optimizer).append(self)
 
     # ---- what an optimizer asks ----
 
@@ -45,7 +98,18 @@ class Scheduler:
     def _get_closed_form(self):
         return self._get_closed_form_lr()
 
+    def _is_for(self, group):
+        """Whether a group has one of the schedule's tags; None is that of groups without any."""
+        tags = self.param_group_tags
+        if tags is None:
+            return True
+        has = group.get("tags") or [None]
+        return not set(_listed(tags)).isdisjoint(_listed(has))
+
     def _values(self, optimizer, group):
+        """What a group's settings are in this step: name -> tensor."""
+        if not self._is_for(optimizer.param_groups[group]):
+            return {}
         if self.engine_settings is not None:
             return {
                 self.param_group_key: calls.wrap(
@@ -60,24 +124,38 @@ class Scheduler:
         with traced.active.again():
             return {self.param_group_key: self._get_closed_form()}
 
+    def _is_engines(self):
+        """Whether the engine evaluates and moves it: a schedule and an optimizer of its own."""
+        engine = getattr(self.optimizer, "engine_name", None)
+        return self.engine_settings is not None and engine is not None
+
+    def _for_engine(self):
+        """The settings as an optimizer of the engine takes them."""
+        if self.param_group_key == "lr" and self.param_group_tags is None:
+            return self.engine_settings
+        ((name, settings),) = self.engine_settings.items()
+        if self.param_group_tags is not None:
+            settings = {**settings, "param_group_tags": _listed(self.param_group_tags)}
+        if self.param_group_key != "lr":
+            name = name.removesuffix("LR") + "WD"
+        return {name: settings}
+
     def _clock(self):
         return traced.active.map_in(self.last_epoch)
 
     def _declare(self):
-        """Called when the session is opened."""
+        """Declares the counter of a schedule that is not the engine optimizer's own."""
         session = session_module.current
-        engine = getattr(self.optimizer, "handle", None)
-        if self._attached:
+        if self._declared:
             return
-        self._attached = True
-        if self.engine_settings is not None and engine is not None:
-            if (
-                lib.cse_configure_schedule(engine, json.dumps(self.engine_settings).encode())
-                == ffi.NULL
-            ):
-                session.check()
-            return
-        number = sum(s.name.startswith("schedulers.") for s in session.states)
+        self._declared = True
+        # Those of the engine's optimizers have the first numbers.
+        engines = sum(
+            any(s._is_engines() for s in schedules_of(o))
+            for o in session.declared
+            if isinstance(o, torch.optim.Optimizer)
+        )
+        number = engines + sum(s.name.startswith("schedulers.") for s in session.states)
         state = session.add_state(f"schedulers.{number}.last_epoch", self.last_epoch)
         if state.handle is None:
             session._declare(state)
@@ -104,7 +182,7 @@ class Scheduler:
     get_lr = get_last_lr
 
     def state_dict(self):
-        if self.engine_settings is not None and getattr(self.optimizer, "handle", None) is not None:
+        if self._is_engines():
             return Part("schedulers")
         return {"last_epoch": self.last_epoch}
 
@@ -124,27 +202,36 @@ class EngineScheduler(Scheduler):
         settings = {
             k: list(v) if isinstance(v, tuple) else v
             for k, v in settings.items()
-            if v is not None and k not in ("last_epoch", "param_group_tags")
+            if v is not None and k != "last_epoch"
         }
+        tags = settings.pop("param_group_tags", None)
         children = settings.get("schedulers")
         if children is not None:
-            settings["schedulers"] = [_engine_settings(c) for c in children]
+            settings["schedulers"] = [self._part(optimizer, c) for c in children]
         child = settings.get("scheduler")
         if isinstance(child, Scheduler):
-            settings["scheduler"] = _engine_settings(child)
+            settings["scheduler"] = self._part(optimizer, child)
         self.engine_settings = {self.engine_name: settings}
-        super().__init__(optimizer, total_iters=settings.get("total_iters"))
+        super().__init__(optimizer, total_iters=settings.get("total_iters"), param_group_tags=tags)
 
-
-def _engine_settings(part):
-    if not isinstance(part, Scheduler):
-        return part
-    if part.engine_settings is None:
-        raise TypeError(
-            f"{type(part).__name__} is a schedule of the program; only those of the "
-            "engine can be parts of another one"
-        )
-    return part.engine_settings
+    def _part(self, optimizer, part):
+        """The settings of a part of it, which is then no schedule of the optimizer itself."""
+        if not isinstance(part, Scheduler):
+            return part
+        if optimizer is not None and part in schedules_of(optimizer):
+            schedules_of(optimizer).remove(part)
+        if part.engine_settings is None:
+            raise TypeError(
+                f"{type(part).__name__} is a schedule of the program; only those of the "
+                "engine can be parts of another one"
+            )
+        if part.param_group_key != self.param_group_key:
+            raise TypeError(
+                f"{type(part).__name__} is a schedule of {part.param_group_key}, and cannot be a "
+                f"part of {type(self).__name__}, which is one of {self.param_group_key}: make it "
+                "beside that one"
+            )
+        return part.engine_settings
 
 
 class SequentialScheduler(Scheduler):
@@ -159,13 +246,23 @@ class ChainedScheduler(Scheduler):
     """Base class of products of schedules."""
 
 
-def engine_scheduler(name, positional, *bases):
-    """A class for one schedule of the engine; `positional` names the arguments after optimizer."""
+def engine_scheduler(name, positional, *bases, engine_name=None, words=None):
+    """A class for one schedule of the engine.
+
+    Args:
+        positional: names of the arguments after optimizer.
+        bases: base classes, the most special one last.
+        engine_name: the engine's name for it; None: `name`.
+        words: argument -> the engine's name for it, where that differs.
+    """
+    words = words or {}
 
     def __init__(self, optimizer, *args, **settings):
         if len(args) > len(positional):
             raise TypeError(f"{name}() takes at most {len(positional) + 1} positional arguments")
-        EngineScheduler.__init__(self, optimizer, **dict(zip(positional, args)), **settings)
+        settings.update(zip(positional, args))
+        settings = {words.get(k, k): v for k, v in settings.items()}
+        EngineScheduler.__init__(self, optimizer, **settings)
 
     children = {"schedulers": typing.List[bases[0]], "scheduler": bases[0]} if bases else {}
     signatures.give(
@@ -177,5 +274,9 @@ def engine_scheduler(name, positional, *bases):
     return type(
         name,
         (EngineScheduler, *reversed(bases)),
-        {"engine_name": name, "__init__": __init__, "__doc__": EngineScheduler.__doc__},
+        {
+            "engine_name": engine_name or name,
+            "__init__": __init__,
+            "__doc__": EngineScheduler.__doc__,
+        },
     )

@@ -1,15 +1,18 @@
 """Schedules of weight decay."""
 
-import typing
-
-import torch
-
-from cstorch.optim import signatures
-from cstorch.optim.scheduler import Scheduler
+from cstorch.optim import lr_scheduler
+from cstorch.optim.scheduler import (
+    ChainedScheduler,
+    PiecewiseConstantScheduler,
+    Scheduler,
+    SequentialScheduler,
+    engine_scheduler,
+)
 
 
 class WeightDecayScheduler(Scheduler):
-    """Base class of weight decay schedules that a program writes, for optimizers of the program."""
+    """Base class of weight decay schedules that a program writes: a subclass gives its value as a
+    tensor of self.last_epoch in _get_closed_form. See Scheduler."""
 
     param_group_key = "weight_decay"
 
@@ -21,40 +24,35 @@ class WeightDecayScheduler(Scheduler):
         )
 
 
-def _decay(name, positional):
-    """A schedule of the engine for the weight decay of a program's optimizer."""
+# The reference's words for a schedule's values, and those of the learning rate's schedule.
+_WORDS = {
+    "val": "learning_rate",
+    "vals": "learning_rates",
+    "initial_val": "initial_learning_rate",
+    "end_val": "end_learning_rate",
+    "base_val": "base_lr",
+    "max_val": "max_lr",
+}
+_OWN_WORDS = {rate: value for value, rate in _WORDS.items()}
+_BASES = {
+    "SequentialLR": (SequentialScheduler,),
+    "PiecewiseConstantLR": (PiecewiseConstantScheduler,),
+    "ChainedScheduler": (ChainedScheduler,),
+}
 
-    def __init__(self, optimizer, *args, **settings):
-        given = {**dict(zip(positional, args)), **settings}
-        if getattr(optimizer, "engine_name", None) is not None:
-            raise NotImplementedError(
-                f"{name}: the weight decay of {optimizer.engine_name} follows a schedule in a "
-                "configuration (docs/pytorch.md); in a program, derive an optimizer from "
-                "cstorch.optim.Optimizer"
-            )
-        renamed = {
-            "initial_val": "initial_learning_rate",
-            "end_val": "end_learning_rate",
-            "val": "learning_rate",
-        }
-        self.engine_settings = {
-            name.replace("WD", "LR"): {
-                renamed.get(k, k): v
-                for k, v in given.items()
-                if v is not None and k not in ("last_epoch", "param_group_tags")
-            }
-        }
-        Scheduler.__init__(self, optimizer)
 
-    signatures.give(
-        __init__,
-        signatures.parameter("optimizer", torch.optim.Optimizer),
-        *[signatures.parameter(n, typing.Any, None) for n in positional],
-        signatures.parameter("param_group_tags", typing.Any, None),
+def _name_of(rate_name):
+    return rate_name.removesuffix("LR").removesuffix("Scheduler") + "WD"
+
+
+for _rate_name, _arguments in lr_scheduler._POSITIONAL.items():
+    globals()[_name_of(_rate_name)] = engine_scheduler(
+        _name_of(_rate_name),
+        tuple(_OWN_WORDS.get(a, a) for a in _arguments),
+        WeightDecayScheduler,
+        *_BASES.get(_rate_name, ()),
+        engine_name=_rate_name,
+        words=_WORDS,
     )
-    return type(name, (WeightDecayScheduler,), {"__init__": __init__, "__doc__": _decay.__doc__})
 
-
-ConstantWD = _decay("ConstantWD", ("val", "total_iters"))
-LinearWD = _decay("LinearWD", ("initial_val", "end_val", "total_iters"))
-CosineDecayWD = _decay("CosineDecayWD", ("initial_val", "end_val", "total_iters"))
+__all__ = ["WeightDecayScheduler", *map(_name_of, lr_scheduler._POSITIONAL)]

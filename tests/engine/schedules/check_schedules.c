@@ -143,6 +143,8 @@ static const struct {
     { "[0.1, {SequentialWD: {schedulers: [{ConstantMomentum: {val: 1, total_iters: 2}}, 0.1]}}]",
       "cannot be a part of one of weight decay" },
     { "[0.1, {CosineDacayWD: {}}]", "CosineDecayLR" },
+    { "[0.1, {CosineAnnealingWarmRestartsWD: {T_0: 0}}]", "schedule CosineAnnealingWarmRestarts" },
+    { "[0.1, {chainedWD: {schedulers: []}}]", "schedule ChainedScheduler" },
     { "[0.1, {scheduler: ConstantLR, learning_rate: 1, main_scheduler: parallel}]",
       "sequential and chained" },
     { "{LinearLR: ", "schedule" },

@@ -8,6 +8,7 @@ body, in the order of their calls, on activation steps (checkpoint closures: on 
 import collections
 import functools
 import json
+import math
 import pathlib
 
 import torch
@@ -36,21 +37,22 @@ class Output:
         self.execution = execution
         self.handle = handle
         self.dtype = dtype
+        self.form = ffi.new("cse_shape *"), ffi.new("cse_dtype *")
+        self.kept = None  # (sizes, type, bytes) of its value, the same in each step
 
     def value(self):
         """A tensor with the value of the step that closures see, or the last one; None before."""
-        shape = ffi.new("cse_shape *")
-        dtype = ffi.new("cse_dtype *")
-        view = lib.cse_output_view(self.handle, shape, dtype)
+        view = lib.cse_output_view(self.handle, *self.form)
         if view == ffi.NULL:
             return self.execution.last_values.get(id(self))
-        sizes = [shape.dims[i] for i in range(shape.rank)]
-        count = 1
-        for size in sizes:
-            count *= size
-        kept = calls.TORCH_DTYPES[dtype[0]]
-        raw = bytearray(ffi.buffer(view, count * lib.cse_dtype_size(dtype[0])))
-        return torch.frombuffer(raw, dtype=kept).reshape(sizes).to(self.dtype)
+        if self.kept is None:
+            shape, dtype = self.form
+            sizes = tuple(shape.dims[0 : shape.rank])
+            size = math.prod(sizes) * lib.cse_dtype_size(dtype[0])
+            self.kept = sizes, calls.TORCH_DTYPES[dtype[0]], size
+        sizes, kept, size = self.kept
+        value = torch.frombuffer(bytearray(ffi.buffer(view, size)), dtype=kept).reshape(sizes)
+        return value if kept == self.dtype else value.to(self.dtype)
 
 
 class Execution:
@@ -390,8 +392,7 @@ class Closure:
         )
 
     def call(self):
-        args, kwargs = pytree.tree_map(_real, (self.args, self.kwargs))
-        self.function(*args, **kwargs)
+        self.function(*map(_with_values, self.args), **_named_values(self.kwargs))
 
 
 def _real(value):
@@ -403,9 +404,23 @@ def _real(value):
             "gave to a closure: return it from the traced function"
         )
     found = value.output.value()
-    for hook in list(_value_hooks.values()):
+    for hook in list(_value_hooks.values()) if _value_hooks else ():
         hook(found, value.label)
     return found
+
+
+def _with_values(value):
+    """An argument of a closure with values in the place of traced tensors. Few arguments are
+    nested, and to take them apart costs more than all the rest of a call."""
+    if isinstance(value, Traced):
+        return _real(value)
+    if isinstance(value, tuple) or type(value) in pytree.SUPPORTED_NODES:
+        return pytree.tree_map(_real, value)
+    return value
+
+
+def _named_values(kwargs):
+    return {name: _with_values(value) for name, value in kwargs.items()} if kwargs else kwargs
 
 
 def on_value(hook):
@@ -421,10 +436,7 @@ def _closure(function, on_checkpoint):
     def closure(*args, **kwargs):
         execution = session_module.current.execution
         if execution is None or execution.delivering:
-            args, kwargs = pytree.tree_map(
-                lambda v: _real(v) if is_traced(v) else v, (args, kwargs)
-            )
-            return function(*args, **kwargs)
+            return function(*map(_with_values, args), **_named_values(kwargs))
         waiting = Closure(function, args, kwargs, on_checkpoint)
         if traced_module.active is not None:
             execution.traced_closures.append(waiting)

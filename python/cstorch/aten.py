@@ -91,6 +91,9 @@ def write(target, value):
     if calls.shape_of(handle) != tuple(target.shape):
         handle = lib.cse_broadcast_to(handle, calls.c_shape(target.shape))
     target.handle = wrap(handle).handle
+    if not (traced_module.active.grad_enabled or traced_module.active.gradients):
+        # A parameter's gradient is that of its new value.
+        target.stopped = target.state is None or not target.state.trainable
     view = target.viewed
     if view is not None:
         changed = view.write(view.base, wrap(target.handle, target.dtype))

@@ -139,6 +139,8 @@ def operand(value, dtype=None):
                 f"{messages.describe(value)}, takes no part in a computation"
             )
         handle = value.current()
+        if value.stopped and traced_module.active.grad_enabled and value.dtype.is_floating_point:
+            handle = lib.cse_stop_gradient(handle)
         return handle if dtype is None else cast_handle(handle, dtype)
     if isinstance(value, torch.Tensor):
         return constant_tensor(value, dtype)

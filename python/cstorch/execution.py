@@ -236,10 +236,11 @@ class Execution:
                     (args, kwargs),
                     is_leaf=lambda v: isinstance(v, Batch),
                 )
-                self.watch = Watch(self.function, args)
+                self.watch = Watch(self.session, self.function, args)
                 results = self.function(*args, **kwargs)
                 self.watch.after_trace()
                 tracer.raise_unsupported()
+                tracer.take_buffers()
                 tracer.assign_states()
                 for metric in self.session.metrics:
                     metric._leave_step(tracer)

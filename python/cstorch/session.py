@@ -215,6 +215,10 @@ class Session:
         """The state of a tensor of the program, or None."""
         return self._by_tensor.get(id(tensor))
 
+    def trainable_candidates(self):
+        """States of parameters, whether they are trained or not."""
+        return [s for s in self.states if s.trainable]
+
     def trainable_states(self):
         return [s for s in self.states if s.trainable and s.tensor.requires_grad]
 
@@ -281,12 +285,14 @@ class Model:
         self.handle = None
         self.session = session
         self.parameters = []
+        self.buffers = {}  # dotted name -> the tensor that is a state
         for name, parameter in module.named_parameters():
             self.parameters.append(session.add_state(f"{prefix}.{name}", parameter, True))
         kept = set(module.state_dict(keep_vars=True))
         for name, buffer in module.named_buffers():
             if name in kept and buffer.dtype in (torch.float32, torch.int32, torch.int64):
                 session.add_state(f"{prefix}.{name}", buffer)
+                self.buffers[name] = buffer
         session.add_model(self)
 
     def declare(self):

@@ -36,6 +36,7 @@ class Traced(torch.Tensor):
         state: the state whose value it is, or None.
         first: the handle of a state's value before the step.
         label: how messages call it.
+        stopped: it was computed in torch.no_grad, so that no gradient goes through it.
     """
 
     @staticmethod
@@ -52,6 +53,7 @@ class Traced(torch.Tensor):
         self.label = ""
         self.meta_cache = None
         self.output = None
+        self.stopped = active is not None and not active.grad_enabled
 
     def current(self):
         """The handle of its value now: that of a view follows what was written to its base."""

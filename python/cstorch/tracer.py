@@ -59,6 +59,8 @@ class Tracer:
         session: the cstorch.session.Session.
         gradients: state name -> traced gradient, as `.grad` of its parameter gives it.
         thread: the one that traces.
+        grad_enabled: as torch.is_grad_enabled says it to the program. PyTorch's own is off, since
+            gradients are the engine's; what is computed while this one is off is `stopped`.
     """
 
     def __init__(self, session, step, microbatches):
@@ -66,6 +68,7 @@ class Tracer:
         self.step = step
         self.thread = threading.get_ident()
         self.microbatches = microbatches
+        self.grad_enabled = True
         self.traced_states = {}
         self.gradients = {}
         self.streams = {}
@@ -87,6 +90,7 @@ class Tracer:
         if found is None:
             found = calls.wrap(lib.cse_read(state.handle), state.tensor.dtype)
             found.state = state
+            found.stopped = False
             found.label = state.name
             found.first = found.handle
             self.traced_states[state.name] = found
@@ -155,6 +159,9 @@ class Tracer:
 
     def function(self, func, args, kwargs):
         """A call as the program wrote it."""
+        if func is torch._C._set_grad_enabled:
+            self.grad_enabled = bool(args[0])
+            return None
         args, kwargs = self.map_in(tuple(args)), self.map_in(dict(kwargs))
         for value in (*args, *kwargs.values()):
             clock.check_number(value)
@@ -194,8 +201,9 @@ class Tracer:
         if body is not None:  # a method that calls the one of its base class
             func = getattr(torch._C.TensorBase, func.__name__, func)
         try:
-            with torch._C.DisableTorchFunctionSubclass():
-                result = func(*args, **kwargs)
+            with traps.drawing(func, args, has_traced):
+                with torch._C.DisableTorchFunctionSubclass():
+                    result = func(*args, **kwargs)
             if not has_traced and type(result) is torch.Tensor:
                 self.made[id(result)] = weakref.ref(result)
             return result
@@ -342,6 +350,7 @@ class Tracer:
         from torch.nn.modules import module as modules
 
         self._open = []
+        self.grad_enabled = True
         self._entered = [
             torch.no_grad(),
             traps.Traps(self),
@@ -393,6 +402,25 @@ class Tracer:
             handle if dtype == lib.CSE_FLOAT32 else lib.cse_cast(handle, lib.CSE_FLOAT32)
         )
         return total if dtype == lib.CSE_FLOAT32 else lib.cse_cast(total, dtype)
+
+    def take_buffers(self):
+        """Buffers of models to which the step assigned a value (`self.mean = ...`) are states: the
+        module gets its own tensor again, and the state the value."""
+        for model in self.session.models:
+            for path, module in model.module.named_modules():
+                for name, value in module._buffers.items():
+                    full = f"{path + '.' if path else ''}{name}"
+                    tensor = model.buffers.get(full)
+                    if not isinstance(value, Traced) or tensor is None:
+                        continue
+                    if value.shape != tensor.shape:
+                        traps.refuse(
+                            f"the buffer {full} is {messages.describe(tensor)}, and the step gives "
+                            f"it {messages.describe(value)}: a state keeps its shape"
+                        )
+                    module._buffers[name] = tensor
+                    state = self.traced_state(self.session.state_of(tensor))
+                    state.handle = calls.cast_handle(calls.operand(value), tensor.dtype)
 
     def assign_states(self):
         """Gives the states what the step assigned to them."""

@@ -6,17 +6,20 @@ Random numbers of torch by a shape become random numbers of the step. Numbers of
 the model's modules that change are told about.
 """
 
+import contextlib
 import random
 import time
 import warnings
 
 import numpy
 import torch
+from torch.utils import _pytree as pytree
 
 from csengine.library import lib
 from cstorch import calls, messages
 from cstorch import traced as traced_module
 from cstorch.clock import ClockNumber
+from cstorch.traced import Traced
 
 # ---- random numbers of torch ----
 
@@ -69,8 +72,58 @@ def refuse(what):
     raise messages.TraceError(f"{messages.place_text()}{what}", [messages.place()])
 
 
+def _of_traced(name, instead):
+    def rule(*args, **_):
+        if any(isinstance(v, Traced) for v in pytree.tree_leaves(args)):
+            refuse(f"torch.{name} of tensors of the step, whose values are not known: {instead}")
+        return NotImplemented
+
+    return rule
+
+
+# Random numbers that PyTorch draws for a tensor with values.
+_DRAWS = {
+    "normal_",
+    "uniform_",
+    "bernoulli_",
+    "exponential_",
+    "random_",
+    "geometric_",
+    "cauchy_",
+    "log_normal_",
+    "normal",
+    "bernoulli",
+    "multinomial",
+    "poisson",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "dropout",
+    "alpha_dropout",
+}
+
+
+@contextlib.contextmanager
+def drawing(func, args, has_traced):
+    """Around a call: random numbers that are drawn for a constant of the step are refused."""
+    name = getattr(func, "__name__", "")
+    made = args and isinstance(args[0], torch.nn.Parameter)  # a new module's, refused elsewhere
+    if has_traced or name not in _DRAWS or made:
+        yield
+        return
+    before = torch.get_rng_state()
+    yield
+    if not torch.equal(before, torch.get_rng_state()):
+        refuse(
+            f"{name} of a tensor that is a constant of the step would be drawn once, while it is "
+            "traced: use torch.rand or torch.randn of a shape, or rand_like of a tensor of the step"
+        )
+
+
 # Functions of torch that make tensors of nothing traced.
 CREATION = {
+    torch.tensor: _of_traced("tensor", "use torch.stack([a, b])"),
+    torch.as_tensor: _of_traced("as_tensor", "use torch.stack([a, b])"),
     torch.rand: _random("rand", lib.cse_random_uniform, "uniform", 0.0, 1.0),
     torch.randn: _random("randn", lib.cse_random_normal, "normal", 0.0, 1.0),
     torch.randint: _not_random(
@@ -132,6 +185,18 @@ class Traps:
                 "set cstorch.configure(seed=...)"
             ),
         )
+        self._replace(
+            torch.amp.GradScaler,
+            "scale",
+            lambda *_: refuse(
+                "torch.amp.GradScaler keeps its scale in Python: use cstorch.amp.GradScaler, and "
+                "cstorch.amp.optimizer_step or its own methods of the same names"
+            ),
+        )
+        tracer = self.tracer
+        self._replace(torch, "is_grad_enabled", lambda: tracer.grad_enabled)
+        self._replace(torch.inference_mode, "__enter__", self._enter_inference)
+        self._replace(torch.inference_mode, "__exit__", self._leave_inference)
         self.before = self._generators()
         self.numbers = self._numbers()
         return self
@@ -139,6 +204,21 @@ class Traps:
     def _replace(self, owner, name, value):
         self.saved.append((owner, name, getattr(owner, name)))
         setattr(owner, name, value)
+
+    @property
+    def _enter_inference(self):
+        def enter(mode):
+            mode.before = self.tracer.grad_enabled
+            self.tracer.grad_enabled = mode.before and not mode.mode
+
+        return enter
+
+    @property
+    def _leave_inference(self):
+        def leave(mode, *_):
+            self.tracer.grad_enabled = mode.before
+
+        return leave
 
     def _clock(self, function):
         return lambda: ClockNumber(function())
@@ -158,8 +238,15 @@ class Traps:
         for model in self.tracer.session.models:
             for path, module in model.module.named_modules():
                 for name, value in vars(module).items():
-                    if type(value) in (int, float) and not name.startswith("_"):
-                        found[f"{path + '.' if path else ''}{name}"] = value
+                    if name.startswith("_"):
+                        continue
+                    if type(value) is torch.Tensor:
+                        value = id(value), value._version
+                    elif isinstance(value, Traced):
+                        value = None
+                    elif type(value) not in (int, float):
+                        continue
+                    found[f"{path + '.' if path else ''}{name}"] = value
         return found
 
     def __exit__(self, kind, *_):

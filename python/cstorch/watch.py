@@ -1,14 +1,24 @@
 """Python's own values that a step reads: they are constants of the step, and what changes is told."""
 
 import inspect
+import random
 import types
 import warnings
 
+import numpy
 import torch
 
 from cstorch import messages
+from cstorch.traced import Traced
 
 PLAIN = (int, float, bool, str)
+# What to do about what changed between two steps, by the end of its name.
+INSTEAD = {
+    "['lr']": "use a schedule of cstorch.optim.lr_scheduler",
+    "['weight_decay']": "use a schedule of cstorch.optim.weight_decay_scheduler",
+    ".training": "a loop of its own evaluates, after model.eval()",
+    ".requires_grad": "freeze parameters before the loop, in which the step is traced",
+}
 MOST_ITEMS = 1000  # of a list or dictionary that is watched
 FIRST_STEPS = 16  # after each of them is looked; later after steps 32, 64, 128, ...
 
@@ -17,6 +27,14 @@ def _summary(value):
     """What can be compared of a value that a step may read; None for others."""
     if isinstance(value, PLAIN):
         return (type(value), value)
+    if isinstance(value, numpy.random.Generator):
+        return (type(value), str(value.bit_generator.state))
+    if isinstance(value, random.Random):
+        return (type(value), hash(value.getstate()))
+    if isinstance(value, torch.Tensor) and not isinstance(value, Traced):
+        return (torch.Tensor, id(value), value._version)
+    if isinstance(value, Traced):
+        return (Traced,)
     if isinstance(value, (list, dict, set)) and len(value) <= MOST_ITEMS:
         items = value.items() if isinstance(value, dict) else ((None, v) for v in value)
         return (type(value), [(k, v if isinstance(v, PLAIN) else id(v)) for k, v in items])
@@ -28,14 +46,15 @@ class Watch:
     calls by a name, read by a name: global ones, those of the enclosing function, and attributes of
     both."""
 
-    def __init__(self, function, args):
+    def __init__(self, session, function, args):
+        self.session = session
         self.function = inspect.unwrap(function)
         code = getattr(self.function, "__code__", None)
         is_method = args and code is not None and code.co_varnames[:1] == ("self",)
         self.owner = args[0] if is_method else None
         self.told = set()
         self.steps = 0
-        self.values = self._read()
+        self.values = self._look()
 
     def place(self):
         code = self.function.__code__
@@ -65,6 +84,8 @@ class Watch:
         if self.owner is not None:
             objects.append(("self", self.owner, self.function.__code__.co_names))
         for name, value, names in objects:
+            if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
+                continue
             summary = _summary(value)
             if summary is not None:
                 found[name] = summary
@@ -75,9 +96,29 @@ class Watch:
                         found[f"{name}.{attribute}"] = summary
         return found
 
+    def _look(self):
+        """What the step and its optimizers and models read. It is no part of a trace."""
+        with torch._C.DisableTorchFunction():
+            return self._everything()
+
+    def _everything(self):
+        found = self._read()
+        for optimizer in self.session.declared:
+            for index, group in enumerate(getattr(optimizer, "param_groups", ())):
+                for name, value in group.items():
+                    if isinstance(value, PLAIN) and name != "initial_lr":
+                        where = f"{type(optimizer).__name__}.param_groups[{index}][{name!r}]"
+                        found[where] = (type(value), value)
+        for model in self.session.models:
+            modes = [m.training for m in model.module.modules()]
+            found[f"{type(model.module).__name__}.training"] = (bool, modes)
+        for state in self.session.trainable_candidates():
+            found[f"{state.name}.requires_grad"] = (bool, state.tensor.requires_grad)
+        return found
+
     def changed(self):
         """Names of what differs from the last look, each once."""
-        now = self._read()
+        now = self._look()
         found = [
             n
             for n, v in now.items()
@@ -86,6 +127,18 @@ class Watch:
         self.told.update(found)
         self.values = now
         return found
+
+    def _written(self):
+        """Names of states whose tensors the program has written to since they were last those of
+        the engine, each once."""
+        found = [
+            s.name
+            for s in self.session.states
+            if s.handle is not None and s.version not in (-1, s.tensor._version)
+        ]
+        found = [n for n in found if n not in self.told]
+        self.told.update(found)
+        return found[:3]
 
     def after_trace(self):
         """Tells what the step itself changed."""
@@ -103,10 +156,22 @@ class Watch:
         self.steps += 1
         if self.steps > FIRST_STEPS and self.steps & (self.steps - 1):
             return
+        for name in self._written():
+            warnings.warn(
+                f"{self.place()}{name} was changed between two steps, which the engine does not "
+                "see while the loop runs: change it in the step, or before the loop",
+                stacklevel=4,
+            )
         for name in self.changed():
+            instead = next((i for end, i in INSTEAD.items() if name.endswith(end)), None)
             warnings.warn(
                 f"{self.place()}the step reads `{name}`, which has changed since the step was "
-                "traced: its value is a constant of the step. Give what changes to the step in its "
-                "batch, or make it a tensor that is a state of the run",
+                "traced: its value is a constant of the step. "
+                + (
+                    f"It stays as it was: {instead}"
+                    if instead
+                    else "Give what changes to the step in its batch, or make it a tensor that is "
+                    "a state of the run"
+                ),
                 stacklevel=4,
             )

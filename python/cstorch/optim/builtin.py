@@ -58,6 +58,7 @@ class EngineOptimizer(Optimizer):
     def _declare(self):
         if self.handle is not None:
             return
+        self._refuse_torch_schedule()
         session = session_module.current
         names = dict(self._names())
         groups = [self._settings(group) for group in self.param_groups]
@@ -140,6 +141,12 @@ class EngineOptimizer(Optimizer):
                 )
             gradient = tracer.gradients.get(state.name)
             gradients.append(ffi.NULL if gradient is None else gradient.handle)
+        if all(gradient == ffi.NULL for gradient in gradients):
+            raise messages.TraceError(
+                f"{messages.place_text()}{type(self).__name__}.step() changes nothing, since no "
+                "parameter has a gradient: call loss.backward() before it, and zero_grad() after",
+                [messages.place()],
+            )
         own = [s for s in in_order(self) if not s._is_engines()]
         for schedule in own:
             for group in range(lib.cse_optimizer_group_count(self.handle)):

@@ -36,6 +36,23 @@ class Optimizer(torch.optim.Optimizer):
             self.preinitialize()
         session_module.current.declared.append(self)
 
+    def add_param_group(self, param_group):
+        """Adds a group, before the first step."""
+        if self._declared:
+            raise RuntimeError(
+                f"{type(self).__name__}.add_param_group: the optimizer has been in a run already, "
+                "in which its parameters are fixed: add groups before the first step"
+            )
+        super().add_param_group(param_group)
+
+    def _refuse_torch_schedule(self):
+        """A schedule of PyTorch counts in Python, where no step sees it."""
+        if getattr(self.step, "_wrapped_by_lr_sched", False):
+            raise messages.TraceError(
+                f"{type(self).__name__} has a schedule of torch.optim.lr_scheduler, which has no "
+                "effect on a step: use the one of its name in cstorch.optim.lr_scheduler"
+            )
+
     def preinitialize(self):
         """Makes the optimizer's states; nowhere else may a state be made."""
 
@@ -64,6 +81,7 @@ class Optimizer(torch.optim.Optimizer):
     def _declare(self):
         if self._declared:
             return
+        self._refuse_torch_schedule()
         self._declared = True
         session = session_module.current
         for parameter, name in list(self._names()):

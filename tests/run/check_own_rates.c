@@ -1,5 +1,5 @@
-/* Learning rates and weight decay of a program: a schedule of its own has the bits of the engine's, as does the
- * engine's as a function; and what a front end asks of handles. */
+/* Learning rates and weight decay of a program: a schedule of its own has the bits of the engine's,
+ * as does the engine's as a function; and what a front end asks of handles. */
 #undef CSE_BUILDING_LIBRARY /* the call's place in this file is part of what is tested */
 #include <check.h>
 #include <stdio.h>

@@ -255,6 +255,7 @@ class Execution:
         except BaseException as error:  # noqa: B902 - it goes on in the caller
             self.error = error
             self.trained = False
+            tracer.take_buffers(assigns=False)
             return lib.cse_step_input(step, b"the step was not traced")
 
     def _loss(self, results):

@@ -403,9 +403,9 @@ class Tracer:
         )
         return total if dtype == lib.CSE_FLOAT32 else lib.cse_cast(total, dtype)
 
-    def take_buffers(self):
+    def take_buffers(self, assigns=True):
         """Buffers of models to which the step assigned a value (`self.mean = ...`) are states: the
-        module gets its own tensor again, and the state the value."""
+        module gets its own tensor again, and the state the value, unless the trace has failed."""
         for model in self.session.models:
             for path, module in model.module.named_modules():
                 for name, value in module._buffers.items():
@@ -413,12 +413,14 @@ class Tracer:
                     tensor = model.buffers.get(full)
                     if not isinstance(value, Traced) or tensor is None:
                         continue
+                    module._buffers[name] = tensor
+                    if not assigns:
+                        continue
                     if value.shape != tensor.shape:
                         traps.refuse(
                             f"the buffer {full} is {messages.describe(tensor)}, and the step gives "
                             f"it {messages.describe(value)}: a state keeps its shape"
                         )
-                    module._buffers[name] = tensor
                     state = self.traced_state(self.session.state_of(tensor))
                     state.handle = calls.cast_handle(calls.operand(value), tensor.dtype)
 

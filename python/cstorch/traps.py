@@ -20,6 +20,7 @@ from cstorch import calls, messages
 from cstorch import traced as traced_module
 from cstorch.clock import ClockNumber
 from cstorch.traced import Traced
+from cstorch.watch import tensor_summary
 
 # ---- random numbers of torch ----
 
@@ -241,7 +242,7 @@ class Traps:
                     if name.startswith("_"):
                         continue
                     if type(value) is torch.Tensor:
-                        value = id(value), value._version
+                        value = tensor_summary(value)
                     elif isinstance(value, Traced):
                         value = None
                     elif type(value) not in (int, float):

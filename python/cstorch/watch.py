@@ -23,6 +23,11 @@ MOST_ITEMS = 1000  # of a list or dictionary that is watched
 FIRST_STEPS = 16  # after each of them is looked; later after steps 32, 64, 128, ...
 
 
+def tensor_summary(tensor):
+    """What differs after a tensor was written to, or another one took its place."""
+    return (torch.Tensor, id(tensor), None if tensor.is_inference() else tensor._version)
+
+
 def _summary(value):
     """What can be compared of a value that a step may read; None for others."""
     if isinstance(value, PLAIN):
@@ -32,7 +37,7 @@ def _summary(value):
     if isinstance(value, random.Random):
         return (type(value), hash(value.getstate()))
     if isinstance(value, torch.Tensor) and not isinstance(value, Traced):
-        return (torch.Tensor, id(value), value._version)
+        return tensor_summary(value)
     if isinstance(value, Traced):
         return (Traced,)
     if isinstance(value, (list, dict, set)) and len(value) <= MOST_ITEMS:

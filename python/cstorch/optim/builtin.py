@@ -65,7 +65,8 @@ class EngineOptimizer(Optimizer):
         if any(s.param_group_key == "lr" and not s._is_engines() for s in self._schedules):
             for settings in groups:
                 settings.setdefault("lr", 0.0)  # the program's schedule gives it in each step
-        if any(group.get(word) is not None for group in self.param_groups for word in _OF_GROUPS):
+        has_words = any(g.get(word) is not None for g in self.param_groups for word in _OF_GROUPS)
+        if has_words and all(group["params"] for group in self.param_groups):
             self._make(list(names), {"params": self._described(groups, names)})
         else:
             self._make(self.param_groups[0]["params"], groups[0])

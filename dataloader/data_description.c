@@ -34,8 +34,7 @@ static json_t *streams_json(const cse_input *input)
         for (int d = 0; d < stream->shape.rank; d++)
             json_array_append_new(shape, json_integer(stream->shape.dims[d]));
         json_array_append_new(streams,
-                              json_pack("{s:o, s:s, s:o}", "name",
-                                        text_json(stream->name), "dtype",
+                              json_pack("{s:o, s:s, s:o}", "name", text_json(stream->name), "dtype",
                                         cse_dtype_name(stream->dtype), "shape", shape));
     }
     return streams;
@@ -57,11 +56,11 @@ void cse_data_description_print(const cse_dataloader *loader, const cse_data_ide
     cse_data_identity_print(identity, &files);
     for (int i = 0; i < identity->count; i++)
         cse_text_add(&opened, "%d", identity->files[i].opened);
-    json_t *all = json_pack(
-        "{s:I, s:o, s:o, s:o, s:s, s:s}", "samples", (json_int_t)input->sample_count, "source",
-        text_json(input->source), "streams", streams_json(input),
-        "classes", classes_json(input), "identity", files.data != NULL ? files.data : "", "opened",
-        opened.data != NULL ? opened.data : "");
+    json_t *all =
+        json_pack("{s:I, s:o, s:o, s:o, s:s, s:s}", "samples", (json_int_t)input->sample_count,
+                  "source", text_json(input->source), "streams", streams_json(input), "classes",
+                  classes_json(input), "identity", files.data != NULL ? files.data : "", "opened",
+                  opened.data != NULL ? opened.data : "");
     char *text = json_dumps(all, JSON_COMPACT);
     cse_text_add(json, "%s", text);
     free(text);

@@ -24,7 +24,7 @@ typedef enum cse_job_mode {
 
 /* backend.cluster_config, as far as it is about hosts. */
 typedef struct cse_job_host_settings {
-    const char *hosts; /* a list as host_list.h reads it, or "auto"; "": this host alone */
+    const char *hosts;      /* a list as host_list.h reads it, or "auto"; "": this host alone */
     const char *data_hosts; /* those of them that have the data, a list; "": all */
     const char *launcher, *launcher_options, *link, *link_options; /* may be NULL */
     bool plain;

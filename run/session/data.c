@@ -47,8 +47,8 @@ static cse_status open_elsewhere(cse_session *session, const cse_settings *input
     const cse_session_hooks *hooks = &session->hooks;
     char *text = NULL;
     CSE_TRY(hooks->ask_data(hooks->self, input, &text));
-    cse_status status = cse_data_description_open(text, input, session->configuration.seed,
-                                                  &session->data, loader);
+    cse_status status =
+        cse_data_description_open(text, input, session->configuration.seed, &session->data, loader);
     free(text);
     return status;
 }

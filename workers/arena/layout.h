@@ -170,8 +170,8 @@ typedef struct cse_arena_head {
     int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
-        hosts_offset, asked_offset, records_offset, statistics_offset, kernels_offset, weights_offset,
-        reduced_offset, states_offset, input_offset, partial_sums_offset;
+        hosts_offset, asked_offset, records_offset, statistics_offset, kernels_offset,
+        weights_offset, reduced_offset, states_offset, input_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {

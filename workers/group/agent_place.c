@@ -21,8 +21,8 @@ void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
         cse_text_add(out, "%02x", p->key[i]);
     cse_text_add(out, "\nlink %s\nlog_level %s\nrun %s\n", p->link, p->log_level, p->run);
     for (int h = 0; h < p->host_count; h++)
-        cse_text_add(out, "name %s\naddress %s\nmover %s\ndata %d\n", p->names[h],
-                     p->addresses[h], p->movers[h], cse_hosts_have(&p->data_hosts, h));
+        cse_text_add(out, "name %s\naddress %s\nmover %s\ndata %d\n", p->names[h], p->addresses[h],
+                     p->movers[h], cse_hosts_have(&p->data_hosts, h));
     cse_text_add(out, "end\n");
 }
 

@@ -1,6 +1,6 @@
-/* What hosts without data are told of them: a host that has opened a data loader keeps what there is
- * to say of it, and says it to each that asks. Who asks does so again until there is an answer, so
- * nothing has to be remembered of a connection or a host that is lost. */
+/* What hosts without data are told of them: a host that has opened a data loader keeps what is
+ * to be said of it, and says it to each that asks. Who asks does so again until there is an answer,
+ * so nothing has to be remembered of a connection or a host that is lost. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

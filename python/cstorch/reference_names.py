@@ -258,15 +258,6 @@ def default_sparse_param_filter(name, parameter):
     )
 
 
-def _steps(interval):
-    """The steps of a range of a Schedule, in order."""
-    yield from interval.range()
-    if interval.include_last and interval.end - 1 not in interval.range():
-        yield interval.end - 1
-
-
-Schedule.Range.__iter__ = _steps  # programs of the reference count with them
-
 PAD_INDEX = -1  # of a sample that fills a batch: none does here
 
 

@@ -21,6 +21,11 @@ class Schedule:
         def range(self):
             return range(self.start, self.end, self.step)
 
+        def __iter__(self):
+            yield from self.range()
+            if self.include_last and not self._has_last():
+                yield self.end - 1
+
         def __len__(self):
             return len(self.range()) + (self.include_last and not self._has_last())
 

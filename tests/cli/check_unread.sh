@@ -23,12 +23,10 @@ silent() {
     grep -i 'warning' "$work/out" "$work/errors" && fail "$*: a warning"
 }
 
-. "${top_srcdir:-.}/tests/support/sentences.sh"
 count=0
 for config in "$source"/configs/*.yaml; do
     name=$(basename "$config" .yaml)
     count=$((count + 1))
-    config=$(with_sentences "$config" "$work")
     if grep -q 'data_dir: \(.*\)' "$config" &&
         [ ! -d "$(sed -n 's/^ *data_dir: //p' "$config" | head -n 1)" ]; then
         sed 's/data_processor: idx_images/data_processor: synthetic/; s/data_dir: .*/samples: 512/

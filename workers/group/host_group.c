@@ -1,5 +1,6 @@
 /* One lock around members.h: the thread holds it while it handles what arrived, the job's thread
  * while it asks or tells. */
+#include "workers/group/host_group.h"
 #include "workers/group/host_group_state.h"
 
 #include <assert.h>

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "engine/base/clock.h"
+#include "workers/group/host_group.h"
 #include "workers/group/host_group_state.h"
 
 #define MILLISECONDS INT64_C(1000000)

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "workers/group/host_group.h"
 #include "workers/group/host_group_state.h"
 
 void cse_host_group_take_report(group *g, int host, const cse_host_message *message)

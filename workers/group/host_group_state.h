@@ -7,7 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "workers/group/host_group.h"
+#include "workers/group/host_group_options.h"
 
 struct cse_host_group {
     cse_host_group_options options;

@@ -233,15 +233,18 @@ static int stops_leading(void *self)
 /* The job anew, from the checkpoint that this host has saved, with the hosts that are left. */
 static cse_status lead(follower *f)
 {
+    /* The texts of the job end with the group. */
+    const char *model_dir = cse_arena_string(f->arena, f->given.message.job.model_dir);
+    const char *configuration = cse_arena_string(f->arena, f->given.message.job.configuration);
     const cse_config_override overrides[] = {
         { "backend.cluster_config.hosts", hosts_left(f), "hosts that are left", false },
-        { "model_dir", f->given.message.job.model_dir, "model_dir of the run", true },
+        { "model_dir", model_dir, "model_dir of the run", true },
     };
     cse_prepared_job prepared = { .arena = f->arena };
     cse_job_result result = { 0 };
     cse_led_hosts *led = NULL;
     const cse_config_text text = { .source = "configuration of the run",
-                                   .yaml = f->given.message.job.configuration,
+                                   .yaml = configuration,
                                    .overrides = overrides,
                                    .override_count = 2,
                                    .kinds = cse_kinds };

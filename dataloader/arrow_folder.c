@@ -9,27 +9,15 @@
 
 #include "csengine/input.h"
 #include "dataloader/file_list.h"
+#include "dataloader/json_file.h"
 
 enum { MOST_STATE = 1 << 20 };
 
-/* A file of JSON; *object is NULL where the folder has none of this name. */
-static cse_status read_json(const char *path, json_t **object)
+/* *object is NULL where the folder has no file of this name. */
+static cse_status read_if_there(const char *path, json_t **object)
 {
-    size_t got = 0;
-    unsigned char *bytes = NULL;
-    cse_byte_source *source = NULL;
     *object = NULL;
-    if (!cse_byte_source_exists(path))
-        return CSE_OK;
-    CSE_TRY(cse_byte_source_open(path, &source));
-    cse_status status = cse_byte_source_take(source, MOST_STATE, &bytes, &got);
-    cse_byte_source_close(&source);
-    if (status == CSE_OK)
-        *object = json_loadb((const char *)bytes, got, 0, NULL);
-    free(bytes);
-    if (status == CSE_OK && *object == NULL)
-        status = cse_fail(CSE_DATA, "%s: it is no JSON of at most 1 MiB", path);
-    return status;
+    return cse_byte_source_exists(path) ? cse_json_file_read(path, MOST_STATE, 0, object) : CSE_OK;
 }
 
 static cse_status add_named(cse_arrow_folder *folder, const char *path, const json_t *list)
@@ -103,7 +91,7 @@ static cse_status no_files(cse_arena *arena, const char *path)
     const json_t *split;
     json_t *object = NULL;
     const char *names = "";
-    CSE_TRY(read_json(cse_arena_printf(arena, "%s/dataset_dict.json", path), &object));
+    CSE_TRY(read_if_there(cse_arena_printf(arena, "%s/dataset_dict.json", path), &object));
     json_array_foreach(json_object_get(object, "splits"), i, split)
     {
         const char *name = json_string_value(split);
@@ -148,7 +136,7 @@ cse_status cse_arrow_folder_read(cse_arena *arena, const char *path, cse_arrow_f
         folder->paths[folder->count++] = cse_arena_string(arena, path);
         return CSE_OK;
     }
-    cse_status status = read_json(cse_arena_printf(arena, "%s/state.json", path), &state);
+    cse_status status = read_if_there(cse_arena_printf(arena, "%s/state.json", path), &state);
     if (state != NULL) {
         status = take_state(folder, path, state);
         json_decref(state);

@@ -9,29 +9,9 @@
 #include <sys/stat.h>
 
 #include "dataloader/file_list.h"
-#include "dataloader/whole_file.h"
-#include "engine/base/nesting.h"
+#include "dataloader/json_file.h"
 
-enum { MOST_BYTES = 1 << 27, MOST_LEVELS = 64 };
-
-/* `flags`: of json_loadb; tokenizer_config.json may have whole numbers that no int64 holds. */
-static cse_status read_json(const char *path, size_t flags, json_t **object)
-{
-    cse_nesting where;
-    cse_whole_file file = { 0 };
-    *object = NULL;
-    cse_status status = cse_whole_file_read(&file, path, MOST_BYTES);
-    if (status == CSE_OK &&
-        cse_nesting_json((const char *)file.bytes, file.size, MOST_LEVELS, &where))
-        *object = json_loadb((const char *)file.bytes, file.size, flags, NULL);
-    cse_whole_file_clear(&file);
-    if (status == CSE_OK && !json_is_object(*object)) {
-        json_decref(*object);
-        *object = NULL;
-        status = cse_fail(CSE_DATA, "%s: it is no object of JSON", path);
-    }
-    return status;
-}
+enum { MOST_BYTES = 1 << 27 };
 
 /* The words by their numbers, which are all from 0 on. */
 static cse_status take_words(cse_sentence_tokens *tokens, const char *path,
@@ -61,7 +41,7 @@ static cse_status take_words(cse_sentence_tokens *tokens, const char *path,
 static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, int lowers)
 {
     json_t *object = NULL;
-    CSE_TRY(read_json(path, 0, &object));
+    CSE_TRY(cse_json_file_read(path, MOST_BYTES, 0, &object));
     const json_t *model = json_object_get(object, "model");
     const char *type = json_string_value(json_object_get(model, "type"));
     const json_t *vocabulary = json_object_get(model, "vocab");
@@ -97,8 +77,8 @@ static cse_status read_folder(cse_sentence_tokens *tokens, const char *folder, i
         return read_tokenizer(tokens, tokenizer, lowers);
     if (!is_there(list))
         return cse_fail(CSE_NO_INPUT, "%s: it has neither vocab.txt nor tokenizer.json", folder);
-    if (lowers < 0 && is_there(facts))
-        CSE_TRY(read_json(facts, JSON_DECODE_INT_AS_REAL, &object));
+    if (lowers < 0 && is_there(facts)) /* may have whole numbers that no int64 holds */
+        CSE_TRY(cse_json_file_read(facts, MOST_BYTES, JSON_DECODE_INT_AS_REAL, &object));
     tokens->lowers =
         lowers >= 0 ? lowers == 1 : !json_is_false(json_object_get(object, "do_lower_case"));
     json_decref(object);

@@ -281,9 +281,11 @@ static cse_status refuse_options_of_samples(const predicting *p)
     return CSE_OK;
 }
 
+/* Whether the data loader makes samples of the texts in the files of its setting path. */
 static bool is_of_texts(const cse_input_descriptor *descriptor)
 {
-    return cse_setting_table_has(descriptor->settings, "vocabulary");
+    return cse_setting_table_has(descriptor->settings, "vocabulary") &&
+           cse_setting_table_has(descriptor->settings, "path");
 }
 
 /* A data loader of texts reads the files that are named in place of its own, a batch of one. */

@@ -118,9 +118,8 @@ static const cse_setting cluster_config_table[] = {
       "the batch system's job; the result does not depend on them",
       NULL },
     { "data_hosts", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "those of the hosts that have the data: they read the samples of the others as well, and "
-      "send "
-      "them; none: each host has the data",
+      "those of the hosts that have the data, which read the samples of the others as well; none: "
+      "each host has the data",
       NULL },
     { "host_launcher", CSE_SETTING_TEXT, "null", 0, 0, NULL,
       "how the agents of the other hosts are started; null: slurm within its jobs, else ssh",

@@ -156,6 +156,14 @@ static cse_status read_lists(cse_arena *arena, cse_map *map)
     return CSE_OK;
 }
 
+static bool maps_texts(const cse_yaml_node *node)
+{
+    bool good = node->kind == CSE_YAML_MAPPING;
+    for (int i = 0; good && i < node->count; i++)
+        good = node->children[i]->kind == CSE_YAML_SCALAR;
+    return good;
+}
+
 static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *root, cse_map **map)
 {
     cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
@@ -163,7 +171,8 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->root = root;
     CSE_TRY(check_keys(
         arena, root,
-        "accepted: model, kind, selects, begins, prefix, layers, head_size, facts, weights"));
+        "accepted: model, kind, selects, begins, prefix, older_ends, layers, head_size, facts, "
+        "weights"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
@@ -171,6 +180,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(read_text(root, "head_size", &m->head_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
+    m->older_ends = cse_yaml_find(root, "older_ends");
     if (m->model == NULL || m->kind == NULL || m->layers == NULL || m->selects == NULL ||
         m->selects->kind != CSE_YAML_MAPPING ||
         (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))
@@ -178,6 +188,8 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
             root,
             "a map needs model, kind, layers and the mapping selects; begins is a mapping, too",
             NULL);
+    if (m->older_ends != NULL && !maps_texts(m->older_ends))
+        return refuse(m->older_ends, "older_ends maps the end of a name to an older one", NULL);
     return read_lists(arena, m);
 }
 
@@ -219,8 +231,11 @@ static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *v
     const json_t *fact = json_object_get(facts, key), *entry;
     if (json_is_string(fact))
         return is_one_of(value, json_string_value(fact));
-    json_array_foreach(fact, i, entry) if (json_is_string(entry) &&
-                                           is_one_of(value, json_string_value(entry))) return true;
+    json_array_foreach(fact, i, entry)
+    {
+        if (json_is_string(entry) && is_one_of(value, json_string_value(entry)))
+            return true;
+    }
     return false;
 }
 

@@ -54,8 +54,10 @@ typedef struct cse_map {
     const cse_yaml_node *begins;  /* those by which it is where a model of ours begins with theirs;
                                      NULL: no others */
     const char *prefix;           /* of their names, which may lack it; NULL: none */
-    const char *layers;           /* their fact that says how many there are */
-    const char *head_size;        /* their fact of the rows of a head; NULL: what rows there are */
+    const cse_yaml_node *older_ends; /* ends of their names, and what older files have in their
+                                        place; NULL: none */
+    const char *layers;              /* their fact that says how many there are */
+    const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;

@@ -203,18 +203,17 @@ static bool applies(const building *b, const cse_map_rule *rule)
            (rule->unless == NULL || !json_is_true(json_object_get(b->facts, rule->unless)));
 }
 
-/* Files that were made of the first BERT's call the weight of a LayerNorm gamma, and its bias beta:
- * a name of one age in the other; NULL: it is of neither. */
-static const char *of_other_age(cse_arena *arena, const char *name, bool to_older)
+/* The name with its end of one age in the other; NULL: it has none that changed. */
+static const char *of_other_age(const building *b, const char *name, bool to_older)
 {
-    static const char *const ages[][2] = { { ".LayerNorm.gamma", ".LayerNorm.weight" },
-                                           { ".LayerNorm.beta", ".LayerNorm.bias" } };
-    for (int i = 0; i < 2; i++) {
-        const char *from = ages[i][to_older];
-        const size_t length = strlen(name), tail = strlen(from);
+    const cse_yaml_node *ends = b->map->older_ends;
+    const size_t length = strlen(name);
+    for (int i = 0; ends != NULL && i < ends->count; i++) {
+        const char *newer = ends->keys[i].text, *older = ends->children[i]->text;
+        const char *from = to_older ? newer : older, *to = to_older ? older : newer;
+        const size_t tail = strlen(from);
         if (length > tail && strcmp(name + length - tail, from) == 0)
-            return cse_arena_printf(arena, "%.*s%s", (int)(length - tail), name,
-                                    ages[i][!to_older]);
+            return cse_arena_printf(b->to->arena, "%.*s%s", (int)(length - tail), name, to);
     }
     return NULL;
 }
@@ -222,7 +221,7 @@ static const char *of_other_age(cse_arena *arena, const char *name, bool to_olde
 static int find_by_any_age(const building *b, const char *name)
 {
     const int found = cse_weights_find(b->from, name);
-    const char *older = found < 0 ? of_other_age(b->to->arena, name, true) : NULL;
+    const char *older = found < 0 ? of_other_age(b, name, true) : NULL;
     return older != NULL ? cse_weights_find(b->from, older) : found;
 }
 
@@ -399,7 +398,7 @@ static cse_status check_equal(const building *b, int one, int other)
 static cse_status leave_out(const building *b, int index, bool *known)
 {
     const char *name = without_prefix(b->map, b->from->list[index].name);
-    const char *newer = of_other_age(b->to->arena, name, false);
+    const char *newer = of_other_age(b, name, false);
     name = newer != NULL ? newer : name;
     for (int i = 0; i < b->map->rule_count; i++) {
         const cse_map_rule *rule = &b->map->rules[i];

@@ -12,18 +12,8 @@ if [ -z "${CSE_DATA_HOSTS:-}" ]; then # mounts of its own
     exec env CSE_DATA_HOSTS=1 unshare -rm sh "$0" "$@"
 fi
 csengine=${CSENGINE_EXECUTABLE:?}
-work=$(mktemp -d)
-TMPDIR=$work/tmp
-XDG_CACHE_HOME=$work/cache
-CSE_DASHBOARD=0
-export TMPDIR XDG_CACHE_HOME CSE_DASHBOARD
-mkdir "$TMPDIR"
-failed=0
-
-complain() {
-    echo "$*"
-    failed=1
-}
+. "${top_srcdir:?}/tests/support/runs.sh"
+runs_folder
 
 # ---- a, b and c, and what each of them sees at "$work/data" ----
 
@@ -91,28 +81,6 @@ start() { # name, arguments...
 
 run() { # name, arguments...
     (start "$@") || { complain "$1: it failed"; cat "$work/$1.err"; }
-}
-
-digest() { # name
-    sed -n 's/^Weights digest: //p' "$work/$1.out"
-}
-
-same() { # name, name of the run that it is compared with
-    [ -n "$(digest "$1")" ] && [ "$(digest "$1")" = "$(digest "$2")" ] ||
-        { complain "$1: the weights are not those of $2"; cat "$work/$1.err"; }
-}
-
-wait_for() { # command...
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 6000 ] || return 1
-        sleep 0.01
-    done
-}
-
-child() { # parent, word of its arguments
-    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
 }
 
 # ---- who has the data ----
@@ -219,13 +187,6 @@ run last_one --max_steps $steps
 same last_one undisturbed
 
 # The leading host: one that has data takes its place, though one without has a lower number.
-agents() {
-    ps -eo pid=,args= | awk -v p="$csengine" '$2 == p && $3 == "agent" { print $1 }' |
-        while read -r pid; do
-            grep -qzs "^TMPDIR=$TMPDIR\$" "/proc/$pid/environ" && echo "$pid"
-        done
-}
-none_left() { [ -z "$(agents)" ]; }
 same_file() { # name
     "$csengine" checkpoint digest "$work/$1/checkpoint_$steps.mdl" >"$work/$1.digest"
     [ "$(cat "$work/$1.digest")" = "$(digest undisturbed)" ] ||
@@ -235,14 +196,14 @@ give a c
 disturb lead a,c b
 kill -9 $process "$leader"
 wait_for test -f "$work/lead/checkpoint_$steps.mdl" || complain 'nobody took the lead'
-wait_for none_left || complain 'agents are left'
+wait_for no_agents || complain 'agents are left'
 same_file lead
 
 # It alone had data: the last step that was done is saved, and the others end.
 give a
 disturb lead_alone a b
 kill -9 $process "$leader"
-wait_for none_left || complain 'agents are left'
+wait_for no_agents || complain 'agents are left'
 ls "$work"/lead_alone/checkpoint_*.mdl >/dev/null 2>&1 || complain 'lead_alone: nothing is saved'
 run lead_alone --max_steps $steps
 same_file lead_alone

@@ -5,19 +5,9 @@
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml
-work=$(mktemp -d)
-TMPDIR=$work/tmp
-XDG_CACHE_HOME=$work/cache
-CSE_DASHBOARD=0
-export TMPDIR XDG_CACHE_HOME CSE_DASHBOARD
-mkdir "$TMPDIR"
-failed=0
+. "${top_srcdir:?}/tests/support/runs.sh"
+runs_folder
 steps=${CSE_SHARE_STEPS:-300}
-
-complain() {
-    echo "$*"
-    failed=1
-}
 
 run() { # name, arguments...
     name=$1
@@ -35,25 +25,12 @@ several() { # name, arguments...
     run "$name" --hosts a,b,c --host_launcher local "$@"
 }
 
-digest() { # name
-    sed -n 's/^Weights digest: //p' "$work/$1.out"
-}
-
-same() { # name
-    [ -n "$(digest "$1")" ] && [ "$(digest "$1")" = "$(digest one)" ] ||
-        { complain "$1: the weights are not those of one host"; cat "$work/$1.err"; }
-}
-
-child() { # parent, word of its arguments
-    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
-}
-
 run one
 several even --set backend.cluster_config.host_shares=even
-same even
+same even one
 grep -q 'microbatches of a step' "$work/even.err" && complain 'equal shares are changed'
 several measured
-same measured
+same measured one
 
 # A host whose replica stands still most of the time.
 several slowed &
@@ -77,7 +54,7 @@ until grep -qs 'host b .*slow' "$work/slowed.err" || ! kill -STOP "$slow" || [ $
 done
 kill -CONT "$slow"
 wait $process || complain 'slowed: the run failed'
-same slowed
+same slowed one
 grep -q 'microbatches of a step, from step [0-9]* on:.* host b [0-9]* -> [0-9]* (slow: ' \
     "$work/slowed.err" || complain "a slow host is not told: $(cat "$work/slowed.err")"
 grep -h 'microbatches of a step' "$work/measured.err" "$work/slowed.err"

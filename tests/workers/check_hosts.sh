@@ -6,18 +6,8 @@
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml
-work=$(mktemp -d)
-TMPDIR=$work/tmp
-XDG_CACHE_HOME=$work/cache
-CSE_DASHBOARD=0
-export TMPDIR XDG_CACHE_HOME CSE_DASHBOARD
-mkdir "$TMPDIR"
-failed=0
-
-complain() {
-    echo "$*"
-    failed=1
-}
+. "${top_srcdir:?}/tests/support/runs.sh"
+runs_folder
 
 run() { # name, arguments...
     name=$1
@@ -25,32 +15,6 @@ run() { # name, arguments...
     "$csengine" start "$config" --model_dir "$work/$name" --compile_dir "$work/compiled" \
         --set backend.cluster_config.host_launcher=local --set logging.log_steps=100 "$@" \
         >"$work/$name.out" 2>"$work/$name.err"
-}
-
-digest() { # name
-    sed -n 's/^Weights digest: //p' "$work/$1.out"
-}
-
-same() { # name, name of the run that it is compared with
-    [ -n "$(digest "$1")" ] && [ "$(digest "$1")" = "$(digest "$2")" ] ||
-        { complain "$1: the weights are not those of $2"; cat "$work/$1.err"; }
-}
-
-wait_for() { # command...
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 6000 ] || return 1
-        sleep 0.01
-    done
-}
-
-# Those of this test: others may run beside it.
-agents() {
-    for pid in $(ps -eo pid=,args= |
-        awk -v p="$csengine" '$2 == p && $3 == "agent" { print $1 }'); do
-        grep -qsF "$work" "/proc/$pid/environ" && echo "$pid"
-    done
 }
 
 # ---- any number of hosts ----
@@ -78,10 +42,6 @@ same part one.fp32
 
 steps=4000
 run undisturbed --num_steps $steps
-
-child() { # parent, word of its arguments
-    ps -eo pid=,ppid=,args= | awk -v p="$1" -v w="$2" '$2 == p && index($0, w) { print $1; exit }'
-}
 
 disturb() { # name
     rm -rf "${work:?}/$1"
@@ -113,8 +73,7 @@ grep -q 'host b is lost: .*killed by signal 9' "$work/agent.err" ||
 disturb lead
 kill -9 $process "$leader"
 wait_for test -f "$work/lead/checkpoint_$steps.mdl" || complain 'nobody took the lead'
-gone() { [ -z "$(agents)" ]; }
-wait_for gone || complain 'agents are left'
+wait_for no_agents || complain 'agents are left'
 "$csengine" checkpoint digest "$work/lead/checkpoint_$steps.mdl" >"$work/lead.digest"
 [ "$(cat "$work/lead.digest")" = "$(digest undisturbed)" ] ||
     complain 'the weights of the run whose leader was lost differ'
@@ -147,7 +106,7 @@ kill -INT $process
 wait $process
 [ $? -eq 130 ] || complain 'a run that is stopped ends with another code than 130'
 [ -n "$(digest stopped)" ] || complain 'a run that is stopped leaves no checkpoint'
-[ -z "$(agents)" ] || complain 'a run that was stopped leaves agents'
+no_agents || complain 'a run that was stopped leaves agents'
 [ -z "$(ls -A "$TMPDIR")" ] || complain "files are left: $(ls "$TMPDIR")"
 
 [ $failed -eq 0 ] && rm -rf "$work"

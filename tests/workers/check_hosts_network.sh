@@ -11,14 +11,9 @@ CSE_DASHBOARD=0
 HOME=$hosts_folder
 export CSE_DASHBOARD HOME
 work=$hosts_folder
-failed=0
+. "${top_srcdir:?}/tests/support/runs.sh"
 hosts_make 2
 steps=3000
-
-complain() {
-    echo "$*"
-    failed=1
-}
 
 launch() { # name, arguments...
     name=$1
@@ -33,19 +28,6 @@ several() { # name
     launch "$1" --hosts head,n1,n2 --host_launcher exec \
         --set "backend.cluster_config.host_launcher_options=$(hosts_template)" \
         --set backend.cluster_config.lease_s=2
-}
-
-wait_for() { # command...
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 6000 ] || return 1
-        sleep 0.01
-    done
-}
-
-digest() { # name
-    sed -n 's/^Weights digest: //p' "$work/$1.out"
 }
 
 same() { # name

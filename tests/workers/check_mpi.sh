@@ -15,7 +15,7 @@ OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export CSE_DASHBOARD HOME OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 work=$hosts_folder
-failed=0
+. "${top_srcdir:?}/tests/support/runs.sh"
 hosts_make 2
 printf '#!/bin/sh\nhost=$1\nshift\nexec "%s" "$host" sh -c "$*"\n' "$hosts_folder/on" \
     >"$hosts_folder/agent"
@@ -23,11 +23,6 @@ chmod 755 "$hosts_folder/agent"
 options="--mca plm rsh --mca plm_rsh_agent $hosts_folder/agent --mca ras ^slurm
     --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.99.0.0/24
     --mca oob_tcp_if_include 10.99.0.0/24"
-
-complain() {
-    echo "$*"
-    failed=1
-}
 
 launch() { # name, steps, arguments...
     name=$1
@@ -51,23 +46,10 @@ several() { # name, link, list, steps, arguments...
         --set "backend.cluster_config.host_link_options=$options" "$@"
 }
 
-digest() { # name
-    sed -n 's/^Weights digest: //p' "$work/$1.out"
-}
-
 same() { # name, name of the run that it is compared with
     wait $process || complain "$1: the run failed: $(cat "$work/$1.err")"
     [ -n "$(digest "$1")" ] && [ "$(digest "$1")" = "$(digest "$2")" ] ||
         complain "$1: other weights than $2: $(cat "$work/$1.err")"
-}
-
-wait_for() { # command...
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 6000 ] || return 1
-        sleep 0.01
-    done
 }
 
 # ---- the same weights ----

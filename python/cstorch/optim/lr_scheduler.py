@@ -14,7 +14,7 @@ class LRScheduler(Scheduler):
     """Base class of learning rate schedules that a program writes; see Scheduler."""
 
 
-_POSITIONAL = {
+POSITIONAL = {
     "ConstantLR": ("learning_rate", "total_iters"),
     "PolynomialLR": ("initial_learning_rate", "end_learning_rate", "total_iters", "power", "cycle"),
     "LinearLR": ("initial_learning_rate", "end_learning_rate", "total_iters", "cycle"),
@@ -62,7 +62,7 @@ _BASES = {
     "PiecewiseConstantLR": (PiecewiseConstantScheduler,),
     "ChainedScheduler": (_Chained,),
 }
-for _name, _arguments in _POSITIONAL.items():
+for _name, _arguments in POSITIONAL.items():
     globals()[_name] = engine_scheduler(_name, _arguments, LRScheduler, *_BASES.get(_name, ()))
 
 
@@ -77,4 +77,4 @@ def configured(optimizer, learning_rate):
     return _Configured(optimizer, learning_rate)
 
 
-__all__ = ["LRScheduler", *_POSITIONAL]
+__all__ = ["LRScheduler", *POSITIONAL]

@@ -45,7 +45,7 @@ def _name_of(rate_name):
     return rate_name.removesuffix("LR").removesuffix("Scheduler") + "WD"
 
 
-for _rate_name, _arguments in lr_scheduler._POSITIONAL.items():
+for _rate_name, _arguments in lr_scheduler.POSITIONAL.items():
     globals()[_name_of(_rate_name)] = engine_scheduler(
         _name_of(_rate_name),
         tuple(_OWN_WORDS.get(a, a) for a in _arguments),
@@ -55,4 +55,4 @@ for _rate_name, _arguments in lr_scheduler._POSITIONAL.items():
         words=_WORDS,
     )
 
-__all__ = ["WeightDecayScheduler", *map(_name_of, lr_scheduler._POSITIONAL)]
+__all__ = ["WeightDecayScheduler", *map(_name_of, lr_scheduler.POSITIONAL)]

@@ -744,6 +744,27 @@ START_TEST(test_strange_input)
 }
 END_TEST
 
+/* Of what was on its way when a connection ended, the next one brings all again. */
+START_TEST(test_input_after_a_break)
+{
+    stranger *s = stranger_open(1);
+    cse_cluster *cluster = s->play.hosts[0].cluster;
+    const int64_t bytes = cluster->head->input_bytes;
+    unsigned char content[512];
+    memset(content, 7, sizeof content);
+    cse_piece_frame frame = { .kind = CSE_PIECE_INPUT, .node = 1, .count = 64 };
+    ck_assert_int_eq(refused_of(s, &frame, content, 64), 0);
+    memory_link_break(0, 1);
+    turn_other(s, 20);
+    frame.first = 64;
+    ck_assert_int_eq(refused_of(s, &frame, content, 64), 1);
+    for (frame.first = 0; frame.first < bytes; frame.first += 64)
+        ck_assert_int_eq(refused_of(s, &frame, content, 64), 0);
+    ck_assert(cse_ring_ready(cluster, 1));
+    stranger_close(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mover");
@@ -757,6 +778,7 @@ int main(void)
     tcase_add_test(tests, test_hosts_without_data);
     tcase_add_test(tests, test_bytes_of_input_equal_the_formula);
     tcase_add_test(tests, test_deaths_and_breaks_without_data);
+    tcase_add_test(tests, test_input_after_a_break);
     tcase_add_test(tests, test_deaths_at_each_point_of_input);
     tcase_add_test(tests, test_lost_hosts_without_data);
     tcase_add_test(tests, test_strange_wishes);

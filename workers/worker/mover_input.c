@@ -26,7 +26,7 @@ enum {
 struct cse_mover_input {
     int64_t position; /* 1 + that of the microbatch; 0: none */
     int host;         /* that was asked; NOBODY */
-    int64_t received; /* bytes */
+    int64_t received; /* bytes of what it sent; 0 while nobody was asked */
 };
 
 static int64_t position_of(const cse_mover *mover, const cse_piece_frame *frame)
@@ -137,7 +137,6 @@ static void ask_for_all(cse_mover *mover)
         if (input->position != q + 1 || input->host != NOBODY || !ask(mover, server, q))
             continue;
         input->host = server;
-        input->received = 0;
         mover->peers[server].asked++;
         mover->unasked--;
         CSE_FAILPOINT(INPUT_ASKED);

@@ -43,11 +43,19 @@ typedef struct cse_undo_log {
 /* The most nodes of an UPDATE group that the interpreter accepts. */
 enum { CSE_MAX_LINE_NODES = 128 };
 
+/* Called after each group of REPLICA that has run, between two groups: it may read what the groups
+ * so far have stored. NULL: nothing is called. */
+typedef struct cse_group_watch {
+    void (*call)(void *self, int group);
+    void *self;
+} cse_group_watch;
+
 typedef struct cse_executable cse_executable;
 struct cse_executable {
     const cse_graph *graph;
-    cse_graph *owned; /* the graph, if it is destroyed with the executable; NULL: borrowed */
-    const char *kind; /* "compiled" or "interpreted" */
+    cse_graph *owned;      /* the graph, if it is destroyed with the executable; NULL: borrowed */
+    const char *kind;      /* "compiled" or "interpreted" */
+    cse_group_watch watch; /* set by who runs it */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* Runs what `replica` or `weights` runs, with the same bits, and sets ns[g] to the nanoseconds
@@ -77,6 +85,13 @@ cse_status cse_executable_read_graph(const char *directory, const char *digest, 
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);
+
+static inline void cse_executable_note_group(const cse_executable *executable, cse_part part,
+                                             int group)
+{
+    if (part == CSE_PART_REPLICA && executable->watch.call != NULL)
+        executable->watch.call(executable->watch.self, group);
+}
 
 /* Initial contents of CSE_SPACE_STATE (graph->space_bytes[CSE_SPACE_STATE] bytes, zeroed by the
  * caller): each state by its initializer, a pure function of (seed, name, element). */

@@ -6,7 +6,10 @@
  * reuses the storage of an input whose lifetime ends there, when the loop reads each element of it
  * before it writes the same one; a value that a block adds to lies where the block's result does.
  * Results of WEIGHTS that updates read live until the end of the step, and so does in REPLICA what
- * is computed once a step and read for each microbatch. */
+ * is computed once a step and read for each microbatch.
+ *
+ * Gradients lie in the order in which the groups of REPLICA complete them, so that those which are
+ * complete are a prefix: other hosts are sent it while the others are computed. */
 #include "engine/passes/memory_plan.h"
 
 #include <assert.h>
@@ -46,6 +49,41 @@ static void place_at(cse_node *node, cse_space space, int64_t offset)
     node->offset_bytes = offset;
 }
 
+/* A sum over the batch, and where it is in the order of places. */
+typedef struct reduction_rank {
+    bool backward; /* sums of the forward pass come first: the serial program reads them */
+    int group, index;
+} reduction_rank;
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const reduction_rank *p = a, *q = b;
+    if (p->backward != q->backward)
+        return p->backward ? 1 : -1;
+    return p->group != q->group ? (p->group > q->group) - (p->group < q->group)
+                                : (p->index > q->index) - (p->index < q->index);
+}
+
+static void place_reductions(cse_graph *graph)
+{
+    reduction_rank *ranks = cse_calloc((size_t)graph->reduction_count + 1, sizeof *ranks);
+    for (int r = 0; r < graph->reduction_count; r++) {
+        const cse_node *partial = graph->reductions[r].partial;
+        ranks[r] = (reduction_rank){ partial->backward || partial->inputs[0]->backward,
+                                     partial->group, r };
+    }
+    qsort(ranks, (size_t)graph->reduction_count, sizeof *ranks, compare_ranks);
+    graph->space_bytes[CSE_SPACE_PARTIAL] = 0;
+    for (int r = 0; r < graph->reduction_count; r++) {
+        cse_reduction_entry *entry = &graph->reductions[ranks[r].index];
+        entry->offset_bytes = take_field(graph, CSE_SPACE_PARTIAL, entry->sum);
+        place_at(entry->partial, CSE_SPACE_PARTIAL, entry->offset_bytes);
+        place_at(entry->sum, CSE_SPACE_REDUCED, entry->offset_bytes);
+    }
+    graph->space_bytes[CSE_SPACE_REDUCED] = graph->space_bytes[CSE_SPACE_PARTIAL];
+    free(ranks);
+}
+
 static void place_tables(cse_graph *graph)
 {
     for (int s = 0; s < graph->state_count; s++) {
@@ -64,14 +102,8 @@ static void place_tables(cse_graph *graph)
         if (input->node != NULL)
             place_at(input->node, CSE_SPACE_INPUT, input->offset_bytes);
     }
-    graph->space_bytes[CSE_SPACE_PARTIAL] = graph->space_bytes[CSE_SPACE_FETCH] = 0;
-    for (int r = 0; r < graph->reduction_count; r++) {
-        cse_reduction_entry *entry = &graph->reductions[r];
-        entry->offset_bytes = take_field(graph, CSE_SPACE_PARTIAL, entry->sum);
-        place_at(entry->partial, CSE_SPACE_PARTIAL, entry->offset_bytes);
-        place_at(entry->sum, CSE_SPACE_REDUCED, entry->offset_bytes);
-    }
-    graph->space_bytes[CSE_SPACE_REDUCED] = graph->space_bytes[CSE_SPACE_PARTIAL];
+    place_reductions(graph);
+    graph->space_bytes[CSE_SPACE_FETCH] = 0;
     for (int f = 0; f < graph->fetch_count; f++) {
         cse_fetch_entry *fetch = &graph->fetches[f];
         fetch->offset_bytes = take_field(graph, CSE_SPACE_FETCH, fetch->value);

@@ -11,6 +11,7 @@
 #include "engine/types/dtype.h"
 
 enum { BATCH = 48, SEED = 77 };
+enum { GROUP_LARGE = 2, GROUP_LOSS, GROUP_SMALL, GROUPS };
 
 struct fake_step {
     cse_executable executable; /* first: cast back from it */
@@ -20,7 +21,7 @@ struct fake_step {
     cse_node nodes[16];
     cse_node *node_list[16];
     cse_node *assigns[2][2];
-    cse_group groups[2];
+    cse_group groups[5]; /* two of UPDATE, three of REPLICA */
     cse_state_entry states[4];
     int64_t at_large, at_small, at_loss; /* bytes in a partial sum */
     int large, small;
@@ -59,12 +60,15 @@ static void replica(cse_executable *self, cse_frame *frame)
     float bias = hashed((uint64_t)frame->step, frame->seed + (uint64_t)frame->first_sample);
     for (int i = 0; i < step->large; i++)
         partial[step->at_large / 4 + i] = large[i] * x[i % BATCH] + x[(i * 7) % BATCH] * 1e3f;
-    for (int i = 0; i < step->small; i++)
-        partial[step->at_small / 4 + i] = small[i] + x[i % BATCH] * 0.3f + bias;
+    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_LARGE);
     float loss = 0;
     for (int i = 0; i < BATCH; i++)
         loss += x[i] * large[i % step->large] + small[i % step->small];
     partial[step->at_loss / 4] = loss + 257; /* a sum that bfloat16 could not hold */
+    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_LOSS);
+    for (int i = 0; i < step->small; i++)
+        partial[step->at_small / 4 + i] = small[i] + x[i % BATCH] * 0.3f + bias;
+    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_SMALL);
 }
 
 static void weights(cse_executable *self, cse_frame *frame)
@@ -195,7 +199,7 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     graph->micro_batch_size = BATCH;
     graph->nodes = step->node_list;
     graph->groups = step->groups;
-    graph->group_count = 2;
+    graph->group_count = GROUPS;
     graph->states = step->states;
     graph->state_count = 4;
     int64_t *partial_bytes = &graph->space_bytes[CSE_SPACE_PARTIAL];
@@ -206,6 +210,11 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_loss, 1);
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_large, large)->backward = true;
     add_node(step, &step->value, CSE_SPACE_PARTIAL, step->at_large, large);
+    static const int groups[] = { GROUP_SMALL, GROUP_LOSS, GROUP_LARGE, GROUP_LARGE };
+    for (int n = 0; n < graph->node_count; n++)
+        step->nodes[n].group = groups[n];
+    for (int g = GROUP_LARGE; g < GROUPS; g++)
+        step->groups[g] = (cse_group){ .kind = CSE_GROUP_LOOP, .part = CSE_PART_REPLICA };
     add_groups(step);
     graph->space_bytes[CSE_SPACE_REDUCED] = *partial_bytes;
     graph->space_bytes[CSE_SPACE_INPUT] = BATCH * 4;
@@ -316,6 +325,7 @@ void fake_step_reference(fake_step *step, cse_rounding payload, const int64_t st
 {
     _Alignas(64) unsigned char factor[64], fetch[64];
     cse_set_float_mode();
+    step->executable.watch = (cse_group_watch){ 0 }; /* left by one that died */
     for (int64_t s = steps[0]; s < steps[1]; s++) {
         cse_frame frame = { .seed = SEED, .step = s };
         frame.base[CSE_SPACE_STATE] = states;

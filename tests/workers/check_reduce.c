@@ -74,12 +74,26 @@ static cse_segments segments_for(int payload)
                            .step = STEP };
 }
 
+/* The next operation is done in two parts, which meet anywhere. */
+static cse_element_range parts[2];
+
+static void cut_anywhere(void)
+{
+    static uint32_t number;
+    const int64_t cut = 16 * (int64_t)(cse_hash_bits(SEED, number++) % (ELEMENTS / 16 + 1));
+    parts[0] = (cse_element_range){ 0, cut };
+    parts[1] = (cse_element_range){ cut, ELEMENTS };
+}
+
 static void join_top(const cse_segments *segments, partials *all, cse_microbatch_range *held,
                      int *count)
 {
     cse_microbatch_range *left = &held[*count - 2], *right = &held[*count - 1];
     left->size += right->size;
-    cse_partial_sum_add(segments, all->bytes[left->first], all->bytes[right->first], *left);
+    cut_anywhere();
+    for (int part = 0; part < 2; part++)
+        cse_partial_sum_add(segments, parts[part], all->bytes[left->first],
+                            all->bytes[right->first], *left);
     --*count;
 }
 
@@ -89,7 +103,9 @@ static void make_partial(partials *all, int payload, cse_tree_node node, unsigne
     for (int m = node.first; m < node.first + node.size; m++) {
         for (int i = 0; i < ELEMENTS; i++)
             ((float *)(void *)leaf)[i] = value_of(m, i);
-        cse_partial_sum_set(&segments, all->bytes[m], leaf, m);
+        cut_anywhere();
+        for (int part = 0; part < 2; part++)
+            cse_partial_sum_set(&segments, parts[part], all->bytes[m], leaf, m);
         all->sizes[m] = 1;
     }
     /* Folded as a binary counter, with the leaf added directly where it can be. */
@@ -101,8 +117,11 @@ static void make_partial(partials *all, int payload, cse_tree_node node, unsigne
             for (int i = 0; i < ELEMENTS; i++)
                 ((float *)(void *)leaf)[i] = value_of(m, i);
             held[count - 1].size++;
-            cse_partial_sum_add_gradient(&segments, all->bytes[held[count - 1].first], leaf,
-                                         held[count - 1]);
+            cut_anywhere();
+            for (int part = 0; part < 2; part++)
+                cse_partial_sum_add_gradient(&segments, parts[part],
+                                             all->bytes[held[count - 1].first], leaf,
+                                             held[count - 1]);
         } else {
             held[count++] = (cse_microbatch_range){ m, 1 };
         }

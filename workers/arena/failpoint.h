@@ -11,6 +11,7 @@
 #define CSE_FAILPOINT_TABLE(X)                                                              \
     X(CSE_FAILPOINT_NODE_CLAIMED, "a node of the reduction tree was claimed")               \
     X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
+    X(CSE_FAILPOINT_GRADIENT_PART, "a part of a node's sum is final, and told")             \
     X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
     X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete and published")              \
     X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \

@@ -192,6 +192,8 @@ static void arrange(cse_arena_head *head)
     head->hosts_offset = place(&total, head->movers * (int64_t)sizeof(cse_arena_hosts), 64);
     head->asked_offset =
         place(&total, head->movers * head->ring_count * (int64_t)sizeof(int64_t), 64);
+    head->final_elements_offset = place(
+        &total, head->movers * head->tree_node_count * (int64_t)sizeof(cse_node_elements), 64);
     head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
     head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
@@ -237,6 +239,7 @@ void cse_arena_bind(cse_cluster *cluster)
     cluster->hosts =
         head->host_count > 1 ? (cse_arena_hosts *)(void *)(base + head->hosts_offset) : NULL;
     cluster->asked = (_Atomic int64_t *)(void *)(base + head->asked_offset);
+    cluster->final_elements = (cse_node_elements *)(void *)(base + head->final_elements_offset);
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),
                         .count = head->segment_count,

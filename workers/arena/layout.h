@@ -21,6 +21,7 @@
  *     hosts         the cut, lost hosts                                   coordinator
  *                   word of the sums that were sent, counts of bytes      mover
  *     asked         positions that hosts without data have asked for      mover
+ *     final         how much of a node is final while it is computed      claimer of the node
  *     segments      which values of a gradient are rounded (constant)     creator
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
@@ -51,7 +52,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 12,
+    CSE_ARENA_VERSION = 13,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -127,6 +128,12 @@ typedef struct cse_arena_host {
     _Atomic int64_t connections, link_refused, retransmits;
 } cse_arena_host;
 
+/* How much of a node's partial sum is final while it is computed: see final_elements.h. */
+typedef struct cse_node_elements {
+    _Atomic uint64_t claim; /* the word of the node for which `count` was told */
+    _Atomic int64_t count;
+} cse_node_elements;
+
 typedef struct cse_arena_hosts {
     cse_word sent; /* all other hosts have this one's sums of the step */
     /* A cse_host_set. One who reads while it is written sees some hosts lost before others. */
@@ -170,8 +177,9 @@ typedef struct cse_arena_head {
     int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
-        hosts_offset, asked_offset, records_offset, statistics_offset, kernels_offset,
-        weights_offset, reduced_offset, states_offset, input_offset, partial_sums_offset;
+        hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
+        kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
+        partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -185,6 +193,7 @@ struct cse_cluster {
     cse_arena_hosts *hosts; /* NULL: this host alone */
     /* Of each place of the ring: 1 + the position that another host has asked for, 0: none. */
     _Atomic int64_t *asked;
+    cse_node_elements *final_elements; /* of each node; with other hosts only */
     cse_slot *slots;
     cse_segments segments;
     const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */

@@ -18,7 +18,7 @@
 
 #include "workers/arena/reduce.h"
 
-enum { CSE_PIECE_HEAD_BYTES = 32, CSE_PIECE_ELEMENTS = 256 * 1024 };
+enum { CSE_PIECE_HEAD_BYTES = 32, CSE_PIECE_ELEMENTS = 64 * 1024 };
 
 typedef enum cse_piece_kind {
     CSE_PIECE_VALUES = 1,

@@ -124,56 +124,84 @@ static const uint16_t *const_packed(const unsigned char *bytes, int64_t first, i
     return (const uint16_t *)(const void *)(bytes + 4 * first) + skip;
 }
 
-static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_microbatch_range sum)
+/* Elements [skip, skip + n) of a segment. */
+typedef struct block {
+    const cse_segments *segments;
+    cse_segment segment;
+    int64_t skip, n;
+} block;
+
+/* The elements of segment i that are in the range; false: none. */
+static bool block_in(const cse_segments *segments, int i, cse_element_range range, block *b)
 {
-    if (!segments->payload.stochastic)
-        return (cse_draw){ 0, 0 };
-    return (cse_draw){ cse_hash_key(segments->seed, segments->step, s.stream, (uint32_t)sum.first,
-                                    (uint32_t)sum.size),
-                       0 };
+    const cse_segment s = segments->items[i];
+    const int64_t from = s.first > range.first ? s.first : range.first;
+    const int64_t to = s.first + s.count < range.end ? s.first + s.count : range.end;
+    *b = (block){ segments, s, from - s.first, to - from };
+    return from < to;
 }
 
-void cse_partial_sum_set(const cse_segments *segments, unsigned char *partial,
-                         const unsigned char *gradient, int microbatch)
+static cse_draw draw_of(const block *b, cse_microbatch_range sum)
+{
+    const cse_segments *segments = b->segments;
+    if (!segments->payload.stochastic)
+        return (cse_draw){ 0, 0 };
+    return (cse_draw){ cse_hash_key(segments->seed, segments->step, b->segment.stream,
+                                    (uint32_t)sum.first, (uint32_t)sum.size),
+                       (uint32_t)b->skip };
+}
+
+void cse_partial_sum_set(const cse_segments *segments, cse_element_range range,
+                         unsigned char *partial, const unsigned char *gradient, int microbatch)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    block b;
     for (int i = 0; i < segments->count; i++) {
-        cse_segment s = segments->items[i];
-        if (s.rounded)
-            loops->pack(packed(partial, s.first, 0), const_floats(gradient, s.first), s.count,
-                        draw_of(segments, s, (cse_microbatch_range){ microbatch, 1 }));
+        if (!block_in(segments, i, range, &b))
+            continue;
+        const int64_t first = b.segment.first, at = first + b.skip;
+        if (b.segment.rounded)
+            loops->pack(packed(partial, first, b.skip), const_floats(gradient, at), b.n,
+                        draw_of(&b, (cse_microbatch_range){ microbatch, 1 }));
         else
-            memcpy(floats(partial, s.first), const_floats(gradient, s.first), (size_t)s.count * 4);
+            memcpy(floats(partial, at), const_floats(gradient, at), (size_t)b.n * 4);
     }
 }
 
-void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *partial,
-                                  const unsigned char *gradient, cse_microbatch_range sum)
+void cse_partial_sum_add_gradient(const cse_segments *segments, cse_element_range range,
+                                  unsigned char *partial, const unsigned char *gradient,
+                                  cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
     assert(sum.size > 1);
     const cse_microbatch_range last = { sum.first + sum.size - 1, 1 };
+    block b;
     for (int i = 0; i < segments->count; i++) {
-        cse_segment s = segments->items[i];
-        if (s.rounded)
-            loops->add_gradient(packed(partial, s.first, 0), const_floats(gradient, s.first),
-                                s.count, draw_of(segments, s, sum), draw_of(segments, s, last));
+        if (!block_in(segments, i, range, &b))
+            continue;
+        const int64_t first = b.segment.first, at = first + b.skip;
+        if (b.segment.rounded)
+            loops->add_gradient(packed(partial, first, b.skip), const_floats(gradient, at), b.n,
+                                draw_of(&b, sum), draw_of(&b, last));
         else
-            cse_add_exact(floats(partial, s.first), const_floats(gradient, s.first), s.count);
+            cse_add_exact(floats(partial, at), const_floats(gradient, at), b.n);
     }
 }
 
-void cse_partial_sum_add(const cse_segments *segments, unsigned char *left,
+void cse_partial_sum_add(const cse_segments *segments, cse_element_range range, unsigned char *left,
                          const unsigned char *right, cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    block b;
     for (int i = 0; i < segments->count; i++) {
-        cse_segment s = segments->items[i];
-        if (s.rounded)
-            loops->add_packed(packed(left, s.first, 0), const_packed(right, s.first, 0), s.count,
-                              draw_of(segments, s, sum));
+        if (!block_in(segments, i, range, &b))
+            continue;
+        const int64_t first = b.segment.first, at = first + b.skip;
+        if (b.segment.rounded)
+            loops->add_packed(packed(left, first, b.skip), const_packed(right, first, b.skip), b.n,
+                              draw_of(&b, sum));
         else
-            cse_add_exact(floats(left, s.first), const_floats(right, s.first), s.count);
+            cse_add_exact(floats(left, at), const_floats(right, at), b.n);
     }
 }
 
@@ -208,18 +236,10 @@ void cse_join_plan(cse_join *join, cse_tree_node root, cse_partial_sum_lookup *l
     plan_node(&planner, root, 0, CSE_JOIN_LOAD, (cse_microbatch_range){ root.first, root.size });
 }
 
-/* Elements [skip, skip + n) of a segment. */
-typedef struct block {
-    const cse_segments *segments;
-    cse_segment segment;
-    int64_t skip, n;
-} block;
-
 static void rounded_step(const cse_join_step *step, const block *b, float *y, const float *next)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(b->segments->payload);
-    cse_draw draw = draw_of(b->segments, b->segment, step->sum);
-    draw.first = (uint32_t)b->skip;
+    const cse_draw draw = draw_of(b, step->sum);
     if (step->kind == CSE_JOIN_SUM)
         loops->add_rounded(y, next, b->n, draw);
     else if (step->kind == CSE_JOIN_LOAD)
@@ -254,14 +274,15 @@ void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned c
                   int64_t first, int64_t end)
 {
     assert(join->count > 0 && first >= 0 && first <= end);
+    block whole;
     for (int i = 0; i < segments->count; i++) {
-        cse_segment s = segments->items[i];
-        int64_t from = s.first > first ? s.first : first;
-        int64_t to = s.first + s.count < end ? s.first + s.count : end;
-        for (int64_t at = from; at < to; at += CSE_JOIN_BLOCK) {
-            block b = { segments, s, at - s.first,
-                        to - at < CSE_JOIN_BLOCK ? to - at : CSE_JOIN_BLOCK };
-            join_block(join, &b, floats(reduced, at));
+        if (!block_in(segments, i, (cse_element_range){ first, end }, &whole))
+            continue;
+        for (int64_t at = 0; at < whole.n; at += CSE_JOIN_BLOCK) {
+            const int64_t left = whole.n - at;
+            const block b = { segments, whole.segment, whole.skip + at,
+                              left < CSE_JOIN_BLOCK ? left : CSE_JOIN_BLOCK };
+            join_block(join, &b, floats(reduced, b.segment.first + b.skip));
         }
     }
 }

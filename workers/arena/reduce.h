@@ -51,15 +51,23 @@ typedef struct cse_microbatch_range {
     int first, size;
 } cse_microbatch_range;
 
-/* partial := the gradient of a microbatch (rounded). */
-void cse_partial_sum_set(const cse_segments *segments, unsigned char *partial,
-                         const unsigned char *gradient, int microbatch);
+/* Elements [first, end) of a gradient. `first` is a multiple of 16. */
+typedef struct cse_element_range {
+    int64_t first, end;
+} cse_element_range;
+
+/* Each of these three works on the elements of a range, which may be a part of a segment.
+ *
+ * partial := the gradient of a microbatch (rounded). */
+void cse_partial_sum_set(const cse_segments *segments, cse_element_range range,
+                         unsigned char *partial, const unsigned char *gradient, int microbatch);
 /* partial := partial + the gradient of its last microbatch (the gradient rounded, then the sum).
  * `sum`: the result's microbatches. */
-void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *partial,
-                                  const unsigned char *gradient, cse_microbatch_range sum);
+void cse_partial_sum_add_gradient(const cse_segments *segments, cse_element_range range,
+                                  unsigned char *partial, const unsigned char *gradient,
+                                  cse_microbatch_range sum);
 /* left := left + right. `sum`: the result's microbatches. */
-void cse_partial_sum_add(const cse_segments *segments, unsigned char *left,
+void cse_partial_sum_add(const cse_segments *segments, cse_element_range range, unsigned char *left,
                          const unsigned char *right, cse_microbatch_range sum);
 
 /* How a step's partial sums are joined (added up to the root): a program for a stack of blocks. */

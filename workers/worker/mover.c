@@ -103,6 +103,7 @@ static cse_status prepare(cse_mover *mover, int slot, const cse_mover_place *pla
                                 : CSE_PIECE_ELEMENTS;
     mover->own = cse_calloc((size_t)head->microbatches, sizeof *mover->own);
     mover->theirs = cse_calloc((size_t)head->microbatches, sizeof *mover->theirs);
+    mover->sources = cse_calloc((size_t)head->microbatches, sizeof *mover->sources);
     mover->wire = cse_malloc((size_t)CSE_PIECE_ELEMENTS * 4);
     mover->values = cse_aligned_calloc((size_t)CSE_PIECE_ELEMENTS * 4);
     mover->statistics = cse_aligned_calloc((size_t)head->statistics_stride + 64);
@@ -153,6 +154,7 @@ void cse_mover_destroy(cse_mover **mover)
         close(m->wake);
     free(m->own);
     free(m->theirs);
+    free(m->sources);
     free(m->wire);
     free(m->values);
     free(m->statistics);

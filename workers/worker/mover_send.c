@@ -1,7 +1,9 @@
 /* Sending: a piece that one replica has made is sent as it lies in the arena, one that several have
- * made is joined for each frame; where the frames of all hosts are alike, the last one is kept. */
+ * made is joined for each frame; where the frames of all hosts are alike, the last one is kept. A
+ * frame is sent as soon as its elements are final, while the others are still computed. */
 #include <string.h>
 
+#include "workers/arena/final_elements.h"
 #include "workers/worker/mover_state.h"
 
 int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes)
@@ -35,15 +37,31 @@ bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t s
             cse_mover_covered(cluster, cse_tree_right(node), sequence));
 }
 
+/* Finds the nodes of which elements [0, end) of `node` are made: those that are done, or of which so
+ * much is final. False: some are neither. */
+static bool find_sources(cse_mover *mover, cse_tree_node node, int64_t end)
+{
+    const int64_t sequence = mover->step + 1;
+    uint64_t claim = 0;
+    if (cse_node_is_done(mover->cluster, node, sequence) ||
+        (claim = cse_final_elements_claim(mover->cluster, node, sequence, end)) != 0) {
+        mover->sources[mover->source_count++] = (cse_mover_source){ node, claim };
+        return true;
+    }
+    return node.size > 1 && find_sources(mover, cse_tree_left(node), end) &&
+           find_sources(mover, cse_tree_right(node), end);
+}
+
 static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
 {
     const cse_mover *mover = self;
-    return cse_node_is_done(mover->cluster, node, mover->step + 1)
-               ? cse_arena_partial_sum(mover->cluster, node.first)
-               : NULL;
+    for (int i = 0; i < mover->source_count; i++)
+        if (mover->sources[i].node.heap == node.heap)
+            return cse_arena_partial_sum(mover->cluster, node.first);
+    return NULL;
 }
 
-static void take_values(cse_mover *mover, cse_tree_node node, const int64_t range[2])
+static void read_values(cse_mover *mover, cse_tree_node node, const int64_t range[2])
 {
     cse_segments segments = mover->cluster->segments;
     segments.step = mover->step;
@@ -56,6 +74,22 @@ static void take_values(cse_mover *mover, cse_tree_node node, const int64_t rang
     cse_join_plan(&mover->work->join, node, partial_sum_of, mover);
     cse_join_run(&mover->work->join, &segments, base, range[0], range[1]);
     cse_piece_take_joined(&segments, base, range, mover->wire);
+}
+
+/* False: not all values are final, or who computes them has died meanwhile. */
+static bool take_values(cse_mover *mover, cse_tree_node node, const int64_t range[2])
+{
+    mover->source_count = 0;
+    if (!find_sources(mover, node, range[1]))
+        return false;
+    read_values(mover, node, range);
+    for (int i = 0; i < mover->source_count; i++) {
+        const cse_mover_source *source = &mover->sources[i];
+        if (source->claim != 0 &&
+            !cse_final_elements_unchanged(mover->cluster, source->node, source->claim))
+            return false;
+    }
+    return true;
 }
 
 static void add_statistics(cse_mover *mover, cse_tree_node node)
@@ -88,9 +122,9 @@ static bool is_on_wire(const cse_mover *mover, const cse_piece_cursor *cursor, s
            mover->wire_cursor.at == cursor->at;
 }
 
-/* The frame at the cursor; its payload is in `wire`. */
-static cse_piece_frame make_frame(cse_mover *mover, const cse_piece_stream *stream,
-                                  const cse_piece_cursor *cursor)
+/* The frame at the cursor; its payload is in `wire`. False: it cannot be made yet. */
+static bool make_frame(cse_mover *mover, const cse_piece_stream *stream,
+                       const cse_piece_cursor *cursor, cse_piece_frame *frame)
 {
     static const cse_piece_kind kinds[] = { [CSE_FRAMES_OF_VALUES] = CSE_PIECE_VALUES,
                                             [CSE_FRAMES_OF_STATISTICS] = CSE_PIECE_STATISTICS,
@@ -102,28 +136,29 @@ static cse_piece_frame make_frame(cse_mover *mover, const cse_piece_stream *stre
     const int64_t end =
         limit - cursor->at > mover->frame_elements ? cursor->at + mover->frame_elements : limit;
     const int64_t range[2] = { cursor->at, end };
-    const cse_piece_frame frame = { .kind = kinds[cursor->part],
-                                    .node = node.heap,
-                                    .step = mover->step,
-                                    .first = cursor->at,
-                                    .count = end - cursor->at };
+    *frame = (cse_piece_frame){ .kind = kinds[cursor->part],
+                                .node = node.heap,
+                                .step = mover->step,
+                                .first = cursor->at,
+                                .count = end - cursor->at };
     const size_t bytes =
         cursor->part == CSE_FRAMES_OF_STATISTICS
-            ? (size_t)frame.count
+            ? (size_t)frame->count
             : (size_t)cse_piece_bytes(&mover->cluster->segments, range[0], range[1]);
     if (is_on_wire(mover, cursor, bytes))
-        return frame;
-    if (cursor->part == CSE_FRAMES_OF_VALUES)
-        take_values(mover, node, range);
-    else if (cursor->part == CSE_FRAMES_OF_STATISTICS)
+        return true;
+    mover->wire_step = -1;
+    if (cursor->part == CSE_FRAMES_OF_VALUES && !take_values(mover, node, range))
+        return false;
+    if (cursor->part == CSE_FRAMES_OF_STATISTICS)
         take_statistics(mover, node, range);
-    else
+    if (cursor->part == CSE_FRAMES_OF_JOINED)
         cse_piece_take(&mover->cluster->segments, cse_arena_root_sum(mover->cluster, mover->step),
                        range, mover->wire);
     mover->wire_step = mover->step;
     mover->wire_cursor = *cursor;
     mover->wire_bytes = bytes;
-    return frame;
+    return true;
 }
 
 void cse_mover_rewind(cse_mover *mover, int host)
@@ -132,13 +167,20 @@ void cse_mover_rewind(cse_mover *mover, int host)
     mover->peers[host].sends = cse_piece_begin(&stream);
 }
 
+/* Values are looked at when their frame is made. */
 static bool is_ready(const cse_mover *mover, const cse_piece_cursor *cursor)
 {
-    if (cursor->part == CSE_FRAMES_END)
-        return false;
-    return cursor->part == CSE_FRAMES_OF_JOINED
-               ? mover->joined
-               : cse_mover_covered(mover->cluster, mover->own[cursor->piece], mover->step + 1);
+    switch (cursor->part) {
+    case CSE_FRAMES_OF_VALUES:
+        return true;
+    case CSE_FRAMES_OF_STATISTICS:
+        return cse_mover_covered(mover->cluster, mover->own[cursor->piece], mover->step + 1);
+    case CSE_FRAMES_OF_JOINED:
+        return mover->joined;
+    case CSE_FRAMES_END:
+        break;
+    }
+    return false;
 }
 
 void cse_mover_send(cse_mover *mover, int host)
@@ -146,8 +188,9 @@ void cse_mover_send(cse_mover *mover, int host)
     cse_mover_peer *peer = &mover->peers[host];
     const cse_piece_stream stream = cse_mover_stream(mover, mover->cluster->head->host, host);
     unsigned char head[CSE_PIECE_HEAD_BYTES];
-    while (peer->connected && peer->have <= mover->step && is_ready(mover, &peer->sends)) {
-        const cse_piece_frame frame = make_frame(mover, &stream, &peer->sends);
+    cse_piece_frame frame;
+    while (peer->connected && peer->have <= mover->step && is_ready(mover, &peer->sends) &&
+           make_frame(mover, &stream, &peer->sends, &frame)) {
         cse_piece_encode(&frame, head);
         if (mover->link->send(mover->state, host, head, sizeof head, mover->wire,
                               mover->wire_bytes) != CSE_OK)

@@ -28,6 +28,12 @@ typedef struct cse_mover_peer {
     int64_t want_sent;
 } cse_mover_peer;
 
+/* A node from whose partial sum a frame is made. */
+typedef struct cse_mover_source {
+    cse_tree_node node;
+    uint64_t claim; /* under which it is computed still (final_elements.h); 0: it is done */
+} cse_mover_source;
+
 typedef struct cse_mover_input cse_mover_input; /* of mover_input.c */
 
 typedef struct cse_mover {
@@ -54,6 +60,8 @@ typedef struct cse_mover {
     int64_t wire_step;   /* -1: of nothing */
     cse_piece_cursor wire_cursor;
     size_t wire_bytes;
+    cse_mover_source *sources; /* of the frame; room for all microbatches */
+    int source_count;
     float *values;             /* joined elements of one frame */
     unsigned char *statistics; /* of a piece */
 

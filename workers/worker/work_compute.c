@@ -1,10 +1,5 @@
-/* COMPUTE: microbatch gradients, added up to the partial sum of a node of the reduction tree.
- *
- * A replica claims one node at a time, of its own share first, then any that is free, and computes
- * its microbatches from left to right, one per call. It keeps partial sums as a binary counter
- * keeps digits: the first in the node's place of the arena (which nobody reads before it is
- * published), the others in private memory. Where no value is rounded, the replica's program writes
- * each gradient directly to the place of its partial sum, so nothing is copied. */
+/* COMPUTE: a replica claims one node of the reduction tree at a time, of its own share first, then
+ * any that is free, and computes its microbatches from left to right, one per call. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
@@ -57,48 +52,6 @@ static bool claim_node(cse_work *work, uint64_t step)
     return false;
 }
 
-static unsigned char *sum_at(const cse_work *work, int level)
-{
-    if (level == 0)
-        return cse_arena_partial_sum(work->cluster, work->node.first);
-    return work->sums + (level - 1) * work->cluster->head->partial_sum_stride;
-}
-
-static void join_top(cse_work *work, const cse_segments *segments)
-{
-    assert(work->sum_count >= 2);
-    cse_microbatch_range *sum = &work->sum_ranges[work->sum_count - 2];
-    sum->size += work->sum_ranges[work->sum_count - 1].size;
-    cse_partial_sum_add(segments, sum_at(work, work->sum_count - 2),
-                        sum_at(work, work->sum_count - 1), *sum);
-    work->sum_count--;
-}
-
-/* Adds the gradient that was just computed to the partial sums. */
-static void fold(cse_work *work, int64_t step)
-{
-    cse_segments segments = work->cluster->segments;
-    segments.step = step;
-    const int gradient = work->node.first + work->added;
-    int carries = cse_tree_carries(++work->added);
-    if (carries > 0 && !work->cluster->head->exact) {
-        cse_microbatch_range *sum = &work->sum_ranges[work->sum_count - 1];
-        sum->size++;
-        cse_partial_sum_add_gradient(&segments, sum_at(work, work->sum_count - 1), work->gradient,
-                                     *sum);
-        carries--;
-    } else {
-        if (!work->cluster->head->exact) /* else the program wrote it there */
-            cse_partial_sum_set(&segments, sum_at(work, work->sum_count), work->gradient, gradient);
-        work->sum_ranges[work->sum_count++] = (cse_microbatch_range){ gradient, 1 };
-    }
-    for (; carries > 0; carries--)
-        join_top(work, &segments);
-    if (work->added == work->node.size)
-        while (work->sum_count > 1)
-            join_top(work, &segments);
-}
-
 static bool input_ready(cse_work *work, int64_t q)
 {
     bool ready = cse_ring_ready(work->cluster, q);
@@ -130,11 +83,11 @@ bool cse_work_compute(cse_work *work, uint64_t step)
         if (!claim_node(work, step))
             return false;
         work->computing = true;
-        work->added = work->sum_count = 0;
+        cse_work_fold_begin(work);
         cse_work_statistics_begin(work, cse_step_number(step));
         CSE_FAILPOINT(NODE_CLAIMED);
     }
-    const int gradient = work->node.first + work->added;
+    const int gradient = work->node.first + work->sums.added;
     const int64_t q = cse_step_number(step) * head->microbatches + gradient;
     if (!input_ready(work, q))
         return false;
@@ -144,16 +97,17 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     frame->step = cse_step_number(step);
     frame->first_sample = gradient * head->micro_batch_size;
     frame->base[CSE_SPACE_INPUT] = cse_arena_input(cluster, q);
-    frame->base[CSE_SPACE_PARTIAL] = head->exact ? sum_at(work, work->sum_count) : work->gradient;
+    frame->base[CSE_SPACE_PARTIAL] = cse_work_gradient(work);
     /* States do not change before all nodes of the step are done, so that what depends on them
      * alone is the same for every node that this process computes. */
     frame->prepared = work->prepared == frame->step + 1;
+    cse_work_fold_watch(work);
     cse_work_run_program(work, CSE_PART_REPLICA);
     work->prepared = frame->step + 1;
-    fold(work, frame->step);
+    cse_work_fold(work);
     note_computed(work, begin_ns);
     CSE_FAILPOINT(GRADIENT_DONE);
-    if (work->added < work->node.size)
+    if (work->sums.added < work->node.size)
         return true;
     cse_work_statistics_publish(work, cse_step_number(step));
     CSE_FAILPOINT(NODE_UNPUBLISHED);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "engine/base/arena.h"
+#include "workers/arena/final_elements.h"
 #include "workers/arena/sums.h"
 #include "workers/worker/work.h"
 #include "workers/worker/work_state.h"
@@ -59,14 +60,15 @@ static cse_status prepare_compute(cse_work *work)
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
     /* All partial sums but the first, which is in the arena, and one gradient. */
-    work->sums_bytes = (size_t)(depth * head->partial_sum_stride);
-    work->sums = private_memory(work->sums_bytes);
-    if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))
+    work->sums_memory_bytes = (size_t)(depth * head->partial_sum_stride);
+    work->sums_memory = private_memory(work->sums_memory_bytes);
+    if ((work->workspace_bytes && !work->workspace) ||
+        (work->sums_memory_bytes && !work->sums_memory))
         return cse_fail(CSE_TEMPORARY,
                         "no memory for a workspace of %zu bytes and partial sums of "
                         "%zu bytes",
-                        work->workspace_bytes, work->sums_bytes);
-    work->gradient = work->sums + (depth - 1) * head->partial_sum_stride;
+                        work->workspace_bytes, work->sums_memory_bytes);
+    work->gradient = work->sums_memory + (depth - 1) * head->partial_sum_stride;
     work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
@@ -74,6 +76,10 @@ static cse_status prepare_compute(cse_work *work)
     work->direct_offsets =
         cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
     work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);
+    if (work->cluster->hosts != NULL) {
+        work->final = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->final);
+        cse_final_elements(work->graph, work->final);
+    }
     for (int g = 0; g < work->graph->group_count; g++)
         work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
     CSE_TRY(cse_work_statistics_prepare(work));
@@ -122,14 +128,15 @@ void cse_work_destroy(cse_work **work)
         return;
     if ((*work)->workspace)
         munmap((*work)->workspace, (*work)->workspace_bytes);
-    if ((*work)->sums)
-        munmap((*work)->sums, (*work)->sums_bytes);
+    if ((*work)->sums_memory)
+        munmap((*work)->sums_memory, (*work)->sums_memory_bytes);
     free((*work)->plan.nodes);
     free((*work)->join.steps);
     free((*work)->join.blocks);
     free((*work)->joined);
     free((*work)->direct_offsets);
     free((*work)->group_ns);
+    free((*work)->final);
     cse_work_statistics_release(*work);
     free(*work);
     *work = NULL;

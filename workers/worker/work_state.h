@@ -19,6 +19,13 @@ typedef struct cse_work_cursor {
     int complete;     /* all words before are done */
 } cse_work_cursor;
 
+/* The partial sums of a node that is computed. */
+typedef struct cse_work_sums {
+    int added;                       /* microbatch gradients so far */
+    int count;                       /* partial sums that hold them */
+    cse_microbatch_range ranges[32]; /* their microbatches */
+} cse_work_sums;
+
 typedef struct cse_work {
     cse_cluster *cluster;
     cse_executable *executable;
@@ -37,14 +44,15 @@ typedef struct cse_work {
     cse_work_cursor node_cursor;
     bool computing; /* a node is claimed */
     cse_tree_node node;
-    int added;                           /* microbatch gradients of the node so far */
-    int sum_count;                       /* partial sums that hold them */
-    cse_microbatch_range sum_ranges[32]; /* their microbatches */
-    int64_t wait_since_ns;               /* 0: not waiting for input */
-    unsigned char *sums, *gradient;      /* private: all sums but the first; one gradient */
+    cse_work_sums sums;
+    int64_t folded;        /* elements of the gradient in hand that the sums contain */
+    int64_t told;          /* of them, by a ring of the doorbell */
+    int64_t *final;        /* by group: see final_elements.h; NULL: no other host */
+    int64_t wait_since_ns; /* 0: not waiting for input */
+    unsigned char *sums_memory, *gradient; /* private: all sums but the first; one gradient */
     unsigned char *workspace;
     int64_t prepared; /* sequence of the step whose per_step results the workspace holds */
-    size_t workspace_bytes, sums_bytes;
+    size_t workspace_bytes, sums_memory_bytes;
 
     /* REDUCE, UPDATE */
     cse_work_cursor reduce_cursor, update_cursor;
@@ -78,6 +86,13 @@ bool cse_work_fill(cse_work *work, uint64_t step);
 void cse_work_run_program(cse_work *work, cse_part part);
 void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
                          const cse_undo_log *undo);
+
+/* The partial sums of the claimed node: work_fold.c. `begin` starts with none; `gradient` is where
+ * REPLICA stores the next gradient, `watch` prepares for its run, and `fold` adds it. */
+void cse_work_fold_begin(cse_work *work);
+unsigned char *cse_work_gradient(cse_work *work);
+void cse_work_fold_watch(cse_work *work);
+void cse_work_fold(cse_work *work);
 
 /* Sets the cursors for the current step. */
 void cse_work_place_cursors(cse_work *work, uint64_t step);

@@ -6,8 +6,17 @@
  * time until a piece is sent), B bytes a piece:
  *
  *     compute   = max over hosts of ceil(share / R) * time of a microbatch
- *     exposed   = max over hosts of (when its last piece is sent) + joined - compute
+ *     exposed   = max over hosts of (when its last piece is sent) - hidden + joined - compute
  *     step      = compute + exposed + update / R
+ *
+ * A piece is sent from the moment on at which its first elements are final, in the last microbatch
+ * of its node. With P the time that sending it takes, and n-1 sixteenths of it sent, sixteenth n
+ * cannot leave before it is final, `early[n - 1]` of a microbatch before the node's end:
+ *
+ *     hidden    = P - max over n = 1..16 of ((17 - n) / 16 * P - early[n - 1] * microbatch)
+ *
+ * A link that is busy with a piece sends the next one in P from then on, so that of a host with
+ * several pieces as much is hidden as of one.
  *
  * With n of the H hosts that have microbatches, what is sent a host (workers/arena/shards.h):
  *
@@ -37,6 +46,8 @@
  * of 1500 bytes, of which 52 are heads; 38 stand around them (head, checksum, preamble, gap). */
 #define CSE_LINK_PAYLOAD ((1500.0 - 52) / (1500 + 38))
 
+enum { CSE_HOST_PIECE_PARTS = 16 };
+
 /* One host, with one replica on one core. */
 typedef struct cse_host_profile {
     int64_t microbatches, micro_batch_size;
@@ -47,6 +58,9 @@ typedef struct cse_host_profile {
     int64_t rounded_elements, exact_elements; /* of a piece: 2 and 4 bytes each */
     int64_t arena_bytes;                      /* without partial sums */
     int64_t partial_sum_bytes, process_bytes;
+    /* How long before the end of a microbatch so many parts of its gradient are final, as a share
+     * of its time: descending, the last one 0. All 0: only at the end. */
+    double early[CSE_HOST_PIECE_PARTS];
 } cse_host_profile;
 
 typedef struct cse_host_plan_options {

@@ -13,7 +13,9 @@
 #include "engine/passes/memory_plan.h"
 #include "run/measure/step_runner.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/final_elements.h"
 #include "workers/arena/layout.h"
+#include "workers/arena/piece.h"
 
 enum { WARM_UP_STEPS = 2 };
 
@@ -48,6 +50,50 @@ static void read_sizes(const cse_step_runner *runner, cse_host_profile *profile)
         cse_memory_plan_figures(cse_step_runner_graph_view(runner)).workspace_bytes;
 }
 
+/* From the times of the kernels: when each part of a gradient is final. */
+static void find_early(const cse_cluster *cluster, const cse_graph *graph, const double group_s[],
+                       cse_host_profile *profile)
+{
+    const int64_t whole = cse_piece_bytes(&cluster->segments, 0, cluster->head->gradient_bytes / 4);
+    int64_t *final = cse_calloc((size_t)graph->group_count + 1, sizeof *final);
+    double all_s = 0, at_s = 0;
+    int part = 0;
+    cse_final_elements(graph, final);
+    for (int g = 0; g < graph->group_count; g++)
+        all_s += group_s[g];
+    for (int g = 0; g < graph->group_count && all_s > 0; g++) {
+        at_s += group_s[g];
+        if (graph->groups[g].part != CSE_PART_REPLICA)
+            continue;
+        const int64_t bytes = cse_piece_bytes(&cluster->segments, 0, final[g]);
+        for (; part < CSE_HOST_PIECE_PARTS && bytes * CSE_HOST_PIECE_PARTS >= whole * (part + 1);
+             part++)
+            profile->early[part] = fmax(0, 1 - at_s / all_s);
+    }
+    free(final);
+}
+
+/* What is computed once a step counts only where a step has one microbatch. */
+static cse_status measure_early(cse_step_runner *runner, cse_host_profile *profile)
+{
+    const cse_graph *graph = cse_step_runner_graph_view(runner);
+    cse_kernel_time *times = cse_calloc((size_t)graph->group_count + 1, sizeof *times);
+    double *group_s = cse_calloc((size_t)graph->group_count + 1, sizeof *group_s);
+    cse_step_time taken;
+    int count = 0;
+    cse_status status = cse_step_runner_run_timed(runner, &taken, times, &count);
+    for (int i = 0; i < count; i++) {
+        const cse_group *group = &graph->groups[times[i].kernel];
+        if (group->part == CSE_PART_REPLICA && (!group->per_step || profile->microbatches == 1))
+            group_s[times[i].kernel] = (double)times[i].median_ns * 1e-9;
+    }
+    if (status == CSE_OK)
+        find_early(cse_step_runner_cluster_view(runner), graph, group_s, profile);
+    free(group_s);
+    free(times);
+    return status;
+}
+
 cse_status cse_host_profile_measure(cse_step_runner *runner, int64_t steps,
                                     cse_host_profile *profile)
 {
@@ -69,6 +115,7 @@ cse_status cse_host_profile_measure(cse_step_runner *runner, int64_t steps,
             cse_median_of_times(gradients_s, steps) / (double)profile->microbatches;
         profile->update_s = cse_median_of_times(update_s, steps);
         profile->save_s = save_seconds(cse_step_runner_cluster_view(runner));
+        status = measure_early(runner, profile);
     }
     free(gradients_s);
     return status;
@@ -115,6 +162,10 @@ json_t *cse_host_profile_json(const cse_host_profile *profile)
                             members[i].whole ? json_integer(*(const int64_t *)value)
                                              : json_real(*(const double *)value));
     }
+    json_t *early = json_array();
+    for (int part = 0; part < CSE_HOST_PIECE_PARTS; part++)
+        json_array_append_new(early, json_real(profile->early[part]));
+    json_object_set_new(object, "early", early);
     return object;
 }
 
@@ -147,13 +198,32 @@ static cse_status read_member(const json_t *object, const member *m, const char 
     return CSE_OK;
 }
 
+static cse_status read_early(const json_t *object, const char *path, cse_host_profile *profile)
+{
+    const json_t *early = json_object_get(object, "early");
+    bool fits = early == NULL || json_array_size(early) == CSE_HOST_PIECE_PARTS;
+    for (int part = 0; early != NULL && fits && part < CSE_HOST_PIECE_PARTS; part++) {
+        const json_t *value = json_array_get(early, (size_t)part);
+        const double number = json_is_number(value) ? json_number_value(value) : NAN;
+        const double most = part > 0 ? profile->early[part - 1] : 1;
+        fits = number >= 0 && number <= most;
+        profile->early[part] = number;
+    }
+    return fits
+               ? CSE_OK
+               : cse_fail(CSE_DATA,
+                          "%s: \"early\" is no array of %d numbers from 1 to 0, none above the one "
+                          "before it",
+                          path, CSE_HOST_PIECE_PARTS);
+}
+
 cse_status cse_host_profile_take(const json_t *object, const char *source,
                                  cse_host_profile *profile)
 {
     *profile = (cse_host_profile){ .microbatches = 0 };
     for (int i = 0; i < MEMBERS; i++)
         CSE_TRY(read_member(object, &members[i], source, profile));
-    return CSE_OK;
+    return read_early(object, source, profile);
 }
 
 cse_status cse_host_profile_read(const char *path, cse_host_profile *profile)

@@ -9,15 +9,16 @@
 
 struct cse_step_runner;
 
-/* Runs `steps` steps and two before them that are not counted, for which the runner was opened.
+/* Runs `steps` steps, two before them that are not counted, and one behind them whose kernels are
+ * timed, for which the runner was opened.
  * The steps between two saves are not known to it. */
 cse_status cse_host_profile_measure(struct cse_step_runner *runner, int64_t steps,
                                     cse_host_profile *profile);
 
-/* One number a member, in SI units; all but save_steps. */
+/* One number a member, in SI units, and the array `early`; all but save_steps. */
 json_t *cse_host_profile_json(const cse_host_profile *profile);
 cse_status cse_host_profile_write(const cse_host_profile *profile, const char *path);
-/* CSE_DATA with the member that is missing or out of range. */
+/* CSE_DATA with the member that is missing or out of range. `early` may be missing. */
 cse_status cse_host_profile_take(const json_t *object, const char *source,
                                  cse_host_profile *profile);
 cse_status cse_host_profile_read(const char *path, cse_host_profile *profile);

@@ -147,11 +147,41 @@ START_TEST(test_idle_hosts)
 }
 END_TEST
 
+/* Half of a gradient is final 0.06 s before the end of its microbatch, 7/16 0.01 s before it, the
+ * last sixteenth at the end. At 100 MB/s a piece takes 0.1 s: it begins 0.06 s before the end, and
+ * the link is never idle. So it is at 1 MB/s, where a piece takes 10 s. At 1 GB/s each part has left
+ * when the next one is final: one sixteenth of 0.01 s is left. */
+START_TEST(test_pieces_leave_while_they_are_computed)
+{
+    cse_host_profile early = profile;
+    for (int part = 0; part < CSE_HOST_PIECE_PARTS; part++)
+        early.early[part] = part < 8 ? 0.6 : part < 15 ? 0.1 : 0;
+    const struct {
+        int hosts;
+        double bytes_per_s, exposed_s;
+    } cases[] = { { 2, 100e6, 0.04 }, { 2, 1e6, 10 - 0.06 }, { 2, 1e9, 0.01 / 16 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cse_host_plan made, late;
+        const cse_host_plan_options options = { .hosts = cases[i].hosts,
+                                                .replicas = 1,
+                                                .bytes_per_s = cases[i].bytes_per_s,
+                                                .lease_s = 10 };
+        cse_host_plan_make(&early, &options, &made);
+        cse_host_plan_make(&profile, &options, &late);
+        ck_assert_int_eq(made.pieces, 2);
+        equal(made.exposed_s, cases[i].exposed_s);
+        equal(made.step_s - made.exposed_s, late.step_s - late.exposed_s);
+        equal(made.bytes_up, late.bytes_up);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("host model");
     TCase *tests = tcase_create("host model");
     tcase_add_test(tests, test_one_host);
+    tcase_add_test(tests, test_pieces_leave_while_they_are_computed);
     tcase_add_test(tests, test_four_hosts);
     tcase_add_test(tests, test_three_hosts);
     tcase_add_test(tests, test_replicas);

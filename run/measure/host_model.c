@@ -14,9 +14,9 @@ const char *const cse_host_model_assumptions[] = {
     "pieces go directly to every other host, at the full rate of full-duplex links, without delay; "
     "94 % of what an Ethernet link carries is payload of TCP",
     "a piece is sent while the last microbatch of its node is computed, as far as it is final: "
-    "with "
-    "several replicas, at the end of the share; from three working hosts on, each joins a shard of "
-    "all pieces in no time, and then sends it to all",
+    "with several replicas, at the end of the share; from three working hosts on, each joins "
+    "stripes "
+    "of all pieces in no time, and sends them to all",
     "a lost host is replaced: it costs the lease and one step, and no state",
     NULL,
 };
@@ -91,9 +91,9 @@ static void try_cut(search *s, const cse_cut_options *cut, int working, const cs
     /* A host that works alone still sends its sums to those that do not. */
     const double later = working == 1 ? piece_factor(s->options->hosts, 1)
                                       : joined_factor(s->options->hosts, working);
-    const double piece_s = working == 1 ? later * link_s : cse_host_piece_seconds(cut);
+    const double last_s = cse_host_piece_seconds(cut) + later * link_s;
     const double sent_s =
-        cse_host_cut_seconds(cut, tried) + later * link_s - hidden_seconds(s->profile, piece_s);
+        cse_host_cut_seconds(cut, tried) + later * link_s - hidden_seconds(s->profile, last_s);
     if (sent_s >= s->best_s)
         return;
     s->best_s = sent_s;

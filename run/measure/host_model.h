@@ -10,8 +10,9 @@
  *     step      = compute + exposed + update / R
  *
  * A piece is sent from the moment on at which its first elements are final, in the last microbatch
- * of its node. With P the time that sending it takes, and n-1 sixteenths of it sent, sixteenth n
- * cannot leave before it is final, `early[n - 1]` of a microbatch before the node's end:
+ * of its node. With P the time that sending the last one takes, and the joined stripes, with n-1
+ * sixteenths sent, sixteenth n cannot leave before it is final, `early[n - 1]` of a microbatch before
+ * the node's end:
  *
  *     hidden    = P - max over n = 1..16 of ((17 - n) / 16 * P - early[n - 1] * microbatch)
  *
@@ -23,7 +24,7 @@
  *     n <= 2    up = pieces * (H - 1) * B                       down = pieces of all others * B
  *     n >= 3    up = pieces * B * (n - 1) / n + B * (H - 1) / n  down = (those + n - 1) * B / n
  *
- * The second term, the joined shard, is sent when the last piece of all is. For each n the planned
+ * The second term, the joined stripes, is sent as the last pieces are. For each n the planned
  * cut is tried, equal shares rounded to powers of two, and a node of the tree for each host; the
  * one with the least step is taken.
  *

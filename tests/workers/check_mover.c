@@ -6,22 +6,30 @@
 #include "workers/arena/piece.h"
 #include "workers/arena/shards.h"
 
+static int64_t shard_bytes(const cse_cluster *cluster, const cse_host_set *owners, int owner)
+{
+    const cse_stripes shard = cse_shard_of(owners, owner, cluster->head->gradient_bytes / 4);
+    int64_t stripe[2], bytes = 0;
+    for (int round = 0; round < shard.rounds; round++) {
+        cse_stripe_of(&shard, round, stripe);
+        bytes += play_wire_bytes(cluster, stripe);
+    }
+    return bytes;
+}
+
 /* What a host must send in a step: with two hosts its pieces, with more of each piece the shards of
  * the others, and its own joined shard to each of them. */
 static int64_t formula(const cse_cluster *cluster, int hosts, int self, int pieces)
 {
     const int64_t elements = cluster->head->gradient_bytes / 4;
     const cse_host_set owners = cse_hosts_first(hosts);
-    int64_t own[2], bytes = 0;
+    int64_t bytes = 0;
     if (hosts == 2)
         return pieces * play_wire_bytes(cluster, (const int64_t[]){ 0, elements });
-    cse_shard_of(&owners, self, elements, own);
-    for (int h = 0; h < hosts; h++) {
-        int64_t shard[2];
-        cse_shard_of(&owners, h, elements, shard);
+    const int64_t own = shard_bytes(cluster, &owners, self);
+    for (int h = 0; h < hosts; h++)
         if (h != self)
-            bytes += pieces * play_wire_bytes(cluster, shard) + play_wire_bytes(cluster, own);
-    }
+            bytes += pieces * shard_bytes(cluster, &owners, h) + own;
     return bytes;
 }
 

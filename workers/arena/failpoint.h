@@ -11,7 +11,6 @@
 #define CSE_FAILPOINT_TABLE(X)                                                              \
     X(CSE_FAILPOINT_NODE_CLAIMED, "a node of the reduction tree was claimed")               \
     X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
-    X(CSE_FAILPOINT_GRADIENT_PART, "a part of a node's sum is final, and told")             \
     X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
     X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete and published")              \
     X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
@@ -28,6 +27,7 @@
     X(CSE_FAILPOINT_RECOVERY_RESTORED, "recovery: a line was put back, not marked clean")   \
     X(CSE_FAILPOINT_RECOVERY_CLEAN, "recovery: a line is marked clean, its chunk not free") \
     X(CSE_FAILPOINT_RECOVERY_FREED, "recovery: one word was freed")                         \
+    X(CSE_FAILPOINT_GRADIENT_PART, "a part of a node's sum is final, and told")             \
     X(CSE_FAILPOINT_PIECE_SENT, "a frame of a piece was sent to another host")              \
     X(CSE_FAILPOINT_PIECE_CLAIMED, "another host's piece begins to arrive")                 \
     X(CSE_FAILPOINT_PIECE_UNPUBLISHED, "another host's piece is there, its word not yet")   \

@@ -43,17 +43,21 @@ bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *
            frame->step >= 0 && frame->first >= 0 && frame->count >= 0;
 }
 
-static cse_piece_cursor behind_pieces(const cse_piece_stream *stream)
+static cse_piece_cursor at_stripe(cse_piece_part part, int piece, const cse_stripes *stripes,
+                                  int round)
 {
-    return (cse_piece_cursor){ stream->joins ? CSE_FRAMES_OF_JOINED : CSE_FRAMES_END,
-                               stream->pieces, stream->joined[0] };
+    int64_t range[2];
+    cse_stripe_of(stripes, round, range);
+    return (cse_piece_cursor){ part, piece, round, range[0] };
 }
 
 static cse_piece_cursor at_piece(const cse_piece_stream *stream, int piece)
 {
-    return piece < stream->pieces
-               ? (cse_piece_cursor){ CSE_FRAMES_OF_VALUES, piece, stream->values[0] }
-               : behind_pieces(stream);
+    if (piece < stream->pieces)
+        return at_stripe(CSE_FRAMES_OF_VALUES, piece, &stream->values, 0);
+    if (stream->joins)
+        return at_stripe(CSE_FRAMES_OF_JOINED, piece, &stream->joined, 0);
+    return (cse_piece_cursor){ CSE_FRAMES_END, piece, 0, 0 };
 }
 
 cse_piece_cursor cse_piece_begin(const cse_piece_stream *stream)
@@ -61,30 +65,41 @@ cse_piece_cursor cse_piece_begin(const cse_piece_stream *stream)
     return at_piece(stream, 0);
 }
 
-int64_t cse_piece_part_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor)
+static const cse_stripes *stripes_of(const cse_piece_stream *stream, const cse_piece_cursor *cursor)
 {
     switch (cursor->part) {
     case CSE_FRAMES_OF_VALUES:
-        return stream->values[1];
-    case CSE_FRAMES_OF_STATISTICS:
-        return stream->statistics;
+        return &stream->values;
     case CSE_FRAMES_OF_JOINED:
-        return stream->joined[1];
+        return &stream->joined;
+    case CSE_FRAMES_OF_STATISTICS:
     case CSE_FRAMES_END:
         break;
     }
-    return 0;
+    return NULL;
+}
+
+int64_t cse_piece_run_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor)
+{
+    const cse_stripes *stripes = stripes_of(stream, cursor);
+    int64_t range[2] = { 0, cursor->part == CSE_FRAMES_OF_STATISTICS ? stream->statistics : 0 };
+    if (stripes != NULL)
+        cse_stripe_of(stripes, cursor->round, range);
+    return range[1];
 }
 
 void cse_piece_advance(const cse_piece_stream *stream, cse_piece_cursor *cursor, int64_t count)
 {
+    const cse_stripes *stripes = stripes_of(stream, cursor);
     cursor->at += count;
-    if (cursor->at < cse_piece_part_end(stream, cursor))
+    if (cursor->at < cse_piece_run_end(stream, cursor))
         return;
-    if (cursor->part == CSE_FRAMES_OF_VALUES && stream->statistics > 0)
-        *cursor = (cse_piece_cursor){ CSE_FRAMES_OF_STATISTICS, cursor->piece, 0 };
+    if (stripes != NULL && cursor->round + 1 < stripes->rounds)
+        *cursor = at_stripe(cursor->part, cursor->piece, stripes, cursor->round + 1);
+    else if (cursor->part == CSE_FRAMES_OF_VALUES && stream->statistics > 0)
+        *cursor = (cse_piece_cursor){ CSE_FRAMES_OF_STATISTICS, cursor->piece, 0, 0 };
     else if (cursor->part == CSE_FRAMES_OF_JOINED)
-        *cursor = (cse_piece_cursor){ CSE_FRAMES_END, cursor->piece, 0 };
+        *cursor = (cse_piece_cursor){ CSE_FRAMES_END, cursor->piece, 0, 0 };
     else
         *cursor = at_piece(stream, cursor->piece + 1);
 }

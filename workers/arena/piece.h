@@ -9,14 +9,14 @@
  *     VALUES      elements of the partial sum of the node; frames of a node follow each other
  *     STATISTICS  the tensor statistics of the node's microbatches, in steps that take them
  *     HAVE        the sender has all pieces of the receiver for steps below `step`
- *     JOINED      elements of the root, from the owner of their shard (shards.h)
+ *     JOINED      elements of the root, from the owner of their stripe (shards.h)
  *     AGAIN       the sender lacks what it was sent for the step: all is to be sent again
  *     ASK         the sender, which has no data, wants microbatch `node` of the step, `count` bytes
  *     INPUT       `count` bytes of that microbatch, from byte `first` on */
 #ifndef CSE_WORKERS_ARENA_PIECE_H
 #define CSE_WORKERS_ARENA_PIECE_H
 
-#include "workers/arena/reduce.h"
+#include "workers/arena/stripes.h"
 
 enum { CSE_PIECE_HEAD_BYTES = 32, CSE_PIECE_ELEMENTS = 64 * 1024 };
 
@@ -41,15 +41,16 @@ void cse_piece_encode(const cse_piece_frame *frame, unsigned char head[CSE_PIECE
 /* False for anything that is not a frame: too short, an unknown kind, a negative number. */
 bool cse_piece_decode(const unsigned char *bytes, size_t size, cse_piece_frame *frame);
 
-/* The frames that one host sends another in one step, in their order: of each piece the values in a
- * range of elements and then its statistics, at last the elements that the sender has joined. Each
- * part has one frame at least, so that an empty one is seen to be complete. */
+/* The frames that one host sends another in one step are two streams, each in its order: of each
+ * piece the values in stripes of elements and then its statistics; and the stripes that the sender
+ * has joined. Each part has one frame at least, so that an empty one is seen to be complete, and no
+ * frame is of two stripes. */
 typedef struct cse_piece_stream {
     int pieces;
-    int64_t values[2];
+    cse_stripes values;
     int64_t statistics; /* bytes of one piece; 0: none */
-    int64_t joined[2];
-    bool joins; /* there is such a part */
+    bool joins;         /* the second stream, if the host joins: no pieces */
+    cse_stripes joined;
 } cse_piece_stream;
 
 typedef enum cse_piece_part {
@@ -63,12 +64,13 @@ typedef enum cse_piece_part {
 typedef struct cse_piece_cursor {
     cse_piece_part part;
     int piece;
+    int round; /* of the stripes */
     int64_t at;
 } cse_piece_cursor;
 
 cse_piece_cursor cse_piece_begin(const cse_piece_stream *stream);
-/* Where the part ends in which the cursor is. */
-int64_t cse_piece_part_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor);
+/* Where the stripe, or the part without stripes, ends in which the cursor is. */
+int64_t cse_piece_run_end(const cse_piece_stream *stream, const cse_piece_cursor *cursor);
 /* Moves on behind a frame of `count` elements or bytes. */
 void cse_piece_advance(const cse_piece_stream *stream, cse_piece_cursor *cursor, int64_t count);
 

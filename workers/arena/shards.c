@@ -1,4 +1,4 @@
-/* Shards begin at whole blocks of a join, so that no block is joined twice. */
+/* With two owners whole pieces need one exchange less. */
 #include "workers/arena/shards.h"
 
 enum { LEAST_OWNERS = 3 };
@@ -20,18 +20,11 @@ bool cse_step_is_sharded(const cse_cluster *cluster, int64_t step)
     return cse_hosts_count(&owners) >= LEAST_OWNERS;
 }
 
-void cse_shard_of(const cse_host_set *owners, int host, int64_t elements, int64_t range[2])
+cse_stripes cse_shard_of(const cse_host_set *owners, int host, int64_t elements)
 {
-    const int64_t blocks = (elements + CSE_JOIN_BLOCK - 1) / CSE_JOIN_BLOCK;
-    const int shards = cse_hosts_count(owners);
-    const int place = cse_hosts_before(owners, host);
-    range[0] = range[1] = 0;
     if (!cse_hosts_have(owners, host))
-        return;
-    for (int i = 0; i < 2; i++) {
-        const int64_t at = blocks * (place + i) / shards * CSE_JOIN_BLOCK;
-        range[i] = at < elements ? at : elements;
-    }
+        return (cse_stripes){ .elements = elements };
+    return cse_stripes_dealt(elements, cse_hosts_before(owners, host), cse_hosts_count(owners));
 }
 
 unsigned char *cse_arena_root_sum(const cse_cluster *cluster, int64_t step)

@@ -71,7 +71,9 @@ static cse_status open_link(cse_mover *mover, const cse_mover_place *place)
 static void expect(cse_mover *mover, int host)
 {
     const cse_piece_stream stream = cse_mover_stream(mover, host, mover->cluster->head->host);
+    const cse_piece_stream joined = cse_mover_joined_stream(mover, host);
     mover->peers[host].receives = cse_piece_begin(&stream);
+    mover->peers[host].receives_joined = cse_piece_begin(&joined);
     cse_mover_rewind(mover, host);
 }
 
@@ -180,7 +182,7 @@ void cse_mover_advance(cse_mover *mover)
 static void begin_exchange(cse_mover *mover, bool sharded)
 {
     mover->sharded = sharded;
-    mover->joined = false;
+    mover->joined = 0;
     for (int h = 0; h < mover->cluster->head->host_count; h++) {
         mover->peers[h].asks = false;
         expect(mover, h);

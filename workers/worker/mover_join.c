@@ -1,5 +1,6 @@
-/* Joining the own shard: what other hosts have sent of their pieces lies in the places of these
- * pieces, whose words the mover has claimed and gives back in the end: they are never complete. */
+/* Joining the own stripes, each as soon as it is here and final: what other hosts have sent of their
+ * pieces lies in the places of these pieces, whose words the mover has claimed and gives back in the
+ * end: they are never complete. */
 #include <string.h>
 
 #include "workers/worker/mover_state.h"
@@ -15,37 +16,54 @@ static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
                : NULL;
 }
 
+/* Of pieces that are read while they are computed, the sources are known. */
+static const unsigned char *values_of(void *self, cse_tree_node node)
+{
+    const unsigned char *sum = cse_mover_source_sum(self, node);
+    return sum != NULL ? sum : partial_sum_of(self, node);
+}
+
 static bool is_owner(const cse_mover *mover, int host)
 {
     return host != mover->cluster->head->host && cse_hosts_have(&mover->owners, host);
 }
 
-/* Whether all of the own shard is here. */
-static bool can_join(cse_mover *mover)
+/* Rounds of which all pieces of a host are here. */
+static int rounds_here(const cse_mover *mover, int host)
 {
-    for (int h = 0; h < mover->cut->host_count; h++) {
-        const cse_piece_stream stream = cse_mover_stream(mover, h, mover->cluster->head->host);
-        if (is_owner(mover, h) && mover->peers[h].receives.piece < stream.pieces)
+    const cse_piece_stream stream = cse_mover_stream(mover, host, mover->cluster->head->host);
+    const cse_piece_cursor *cursor = &mover->peers[host].receives;
+    if (cursor->piece >= stream.pieces)
+        return stream.values.rounds;
+    if (cursor->piece < stream.pieces - 1)
+        return 0;
+    return cursor->part == CSE_FRAMES_OF_VALUES ? cursor->round : stream.values.rounds;
+}
+
+/* Whether all of the own stripe that ends at element `end` is here; finds its own sources. */
+static bool can_join(cse_mover *mover, int round, int64_t end)
+{
+    for (int h = 0; h < mover->cut->host_count; h++)
+        if (is_owner(mover, h) && rounds_here(mover, h) <= round)
             return false;
-    }
+    mover->source_count = 0;
     for (int i = 0; i < mover->own_count; i++)
-        if (!cse_mover_covered(mover->cluster, mover->own[i], mover->step + 1))
+        if (!cse_mover_find_sources(mover, mover->own[i], end))
             return false;
     return true;
 }
 
-static void join_shard(cse_mover *mover)
+/* False: what was joined is of a process that has died meanwhile. */
+static bool join_stripe(cse_mover *mover, const int64_t stripe[2])
 {
     const cse_arena_head *head = mover->cluster->head;
     cse_segments segments = mover->cluster->segments;
-    int64_t shard[2];
     segments.step = mover->step;
-    cse_shard_of(&mover->owners, head->host, cse_mover_elements(mover), shard);
-    cse_join_plan(&mover->work->join, cse_tree_root(head->microbatches), partial_sum_of, mover);
+    cse_join_plan(&mover->work->join, cse_tree_root(head->microbatches), values_of, mover);
     mover->wire_step = -1;
-    for (int64_t at = shard[0]; at < shard[1]; at += mover->frame_elements) {
+    for (int64_t at = stripe[0]; at < stripe[1]; at += mover->frame_elements) {
         const int64_t end =
-            shard[1] - at > mover->frame_elements ? at + mover->frame_elements : shard[1];
+            stripe[1] - at > mover->frame_elements ? at + mover->frame_elements : stripe[1];
         const int64_t range[2] = { at, end };
         unsigned char *base = (unsigned char *)mover->values - 4 * at;
         cse_join_run(&mover->work->join, &segments, base, at, end);
@@ -53,15 +71,30 @@ static void join_shard(cse_mover *mover)
         cse_piece_put(&segments, mover->wire, range,
                       cse_arena_root_sum(mover->cluster, mover->step));
     }
-    mover->joined = true;
+    return cse_mover_sources_stood(mover);
 }
 
-static bool all_shards_are_there(const cse_mover *mover)
+static void join_own(cse_mover *mover, const cse_stripes *own)
+{
+    int64_t stripe[2];
+    for (; mover->joined < own->rounds; mover->joined++) {
+        cse_stripe_of(own, mover->joined, stripe);
+        if (!can_join(mover, mover->joined, stripe[1]) || !join_stripe(mover, stripe))
+            return;
+    }
+}
+
+/* The statistics of a piece are behind its values, and the own ones are there when it is done. */
+static bool all_is_there(cse_mover *mover, const cse_stripes *own)
 {
     for (int h = 0; h < mover->cut->host_count; h++)
-        if (is_owner(mover, h) && mover->peers[h].receives.part != CSE_FRAMES_END)
+        if (is_owner(mover, h) && (mover->peers[h].receives.part != CSE_FRAMES_END ||
+                                   mover->peers[h].receives_joined.part != CSE_FRAMES_END))
             return false;
-    return mover->joined || !cse_hosts_have(&mover->owners, mover->cluster->head->host);
+    for (int i = 0; i < mover->own_count; i++)
+        if (!cse_mover_covered(mover->cluster, mover->own[i], mover->step + 1))
+            return false;
+    return mover->joined == own->rounds;
 }
 
 /* Counts are added up in any order. */
@@ -104,13 +137,13 @@ void cse_mover_join(cse_mover *mover)
 {
     if (!mover->sharded)
         return;
+    const cse_stripes own =
+        cse_shard_of(&mover->owners, mover->cluster->head->host, cse_mover_elements(mover));
     if (cse_mover_has_root(mover)) {
-        mover->joined = true; /* by a mover before, perhaps; others may still need it */
+        mover->joined = own.rounds; /* by a mover before, perhaps; others may still need it */
         return;
     }
-    if (!mover->joined && cse_hosts_have(&mover->owners, mover->cluster->head->host) &&
-        can_join(mover))
-        join_shard(mover);
-    if (all_shards_are_there(mover))
+    join_own(mover, &own);
+    if (all_is_there(mover, &own))
         publish_root(mover);
 }

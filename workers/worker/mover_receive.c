@@ -61,14 +61,14 @@ static bool fits(const cse_mover *mover, const cse_piece_stream *stream,
                  const cse_piece_cursor *cursor, const cse_piece_frame *frame)
 {
     if (frame->count > CSE_PIECE_ELEMENTS ||
-        frame->count > cse_piece_part_end(stream, cursor) - cursor->at)
+        frame->count > cse_piece_run_end(stream, cursor) - cursor->at)
         return false;
     const int64_t end = frame->first + frame->count;
     const int64_t bytes = cursor->part == CSE_FRAMES_OF_STATISTICS
                               ? frame->count
                               : cse_piece_bytes(&mover->cluster->segments, frame->first, end);
     return frame->payload_bytes == (size_t)bytes &&
-           (frame->count > 0 || cse_piece_part_end(stream, cursor) == cursor->at);
+           (frame->count > 0 || cse_piece_run_end(stream, cursor) == cursor->at);
 }
 
 static void store(cse_mover *mover, const cse_piece_cursor *cursor, const cse_piece_frame *frame)
@@ -106,12 +106,16 @@ static void publish(cse_mover *mover, int host, cse_tree_node node)
     cse_mover_advance(mover);
 }
 
-/* Frames come in the order of their stream, or from its beginning again. Those of another order are
+/* Frames come in the order of their stream (the two are independent), or from its beginning again. Those of another order are
  * of a stream that its sender has given up, or will; they are no fault. */
 static void take_frame(cse_mover *mover, int host, const cse_piece_frame *frame)
 {
-    cse_piece_cursor *cursor = &mover->peers[host].receives;
-    const cse_piece_stream stream = cse_mover_stream(mover, host, mover->cluster->head->host);
+    cse_mover_peer *peer = &mover->peers[host];
+    const bool joined = frame->kind == CSE_PIECE_JOINED;
+    cse_piece_cursor *cursor = joined ? &peer->receives_joined : &peer->receives;
+    const cse_piece_stream stream = joined
+                                        ? cse_mover_joined_stream(mover, host)
+                                        : cse_mover_stream(mover, host, mover->cluster->head->host);
     const cse_piece_cursor first = cse_piece_begin(&stream);
     if (!is_next(mover, cursor, frame)) {
         if (first.part == CSE_FRAMES_END || !is_next(mover, &first, frame))

@@ -15,19 +15,23 @@ int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes)
 cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to)
 {
     const cse_arena_head *head = mover->cluster->head;
-    cse_piece_stream stream = {
+    const int64_t elements = cse_mover_elements(mover);
+    return (cse_piece_stream){
         .pieces =
             from == head->host ? mover->own_count : cse_mover_pieces(mover, from, mover->theirs),
-        .values = { 0, cse_mover_elements(mover) },
+        .values = mover->sharded ? cse_shard_of(&mover->owners, to, elements)
+                                 : cse_stripes_whole(elements),
         .statistics =
             cse_arena_takes_statistics(mover->cluster, mover->step) ? head->statistics_bytes : 0,
-        .joins = mover->sharded && cse_hosts_have(&mover->owners, from),
     };
-    if (mover->sharded)
-        cse_shard_of(&mover->owners, to, cse_mover_elements(mover), stream.values);
-    if (stream.joins)
-        cse_shard_of(&mover->owners, from, cse_mover_elements(mover), stream.joined);
-    return stream;
+}
+
+cse_piece_stream cse_mover_joined_stream(const cse_mover *mover, int from)
+{
+    return (cse_piece_stream){
+        .joins = mover->sharded && cse_hosts_have(&mover->owners, from),
+        .joined = cse_shard_of(&mover->owners, from, cse_mover_elements(mover)),
+    };
 }
 
 bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t sequence)
@@ -37,9 +41,7 @@ bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t s
             cse_mover_covered(cluster, cse_tree_right(node), sequence));
 }
 
-/* Finds the nodes of which elements [0, end) of `node` are made: those that are done, or of which so
- * much is final. False: some are neither. */
-static bool find_sources(cse_mover *mover, cse_tree_node node, int64_t end)
+bool cse_mover_find_sources(cse_mover *mover, cse_tree_node node, int64_t end)
 {
     const int64_t sequence = mover->step + 1;
     uint64_t claim = 0;
@@ -48,11 +50,22 @@ static bool find_sources(cse_mover *mover, cse_tree_node node, int64_t end)
         mover->sources[mover->source_count++] = (cse_mover_source){ node, claim };
         return true;
     }
-    return node.size > 1 && find_sources(mover, cse_tree_left(node), end) &&
-           find_sources(mover, cse_tree_right(node), end);
+    return node.size > 1 && cse_mover_find_sources(mover, cse_tree_left(node), end) &&
+           cse_mover_find_sources(mover, cse_tree_right(node), end);
 }
 
-static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
+bool cse_mover_sources_stood(const cse_mover *mover)
+{
+    for (int i = 0; i < mover->source_count; i++) {
+        const cse_mover_source *source = &mover->sources[i];
+        if (source->claim != 0 &&
+            !cse_final_elements_unchanged(mover->cluster, source->node, source->claim))
+            return false;
+    }
+    return true;
+}
+
+const unsigned char *cse_mover_source_sum(void *self, cse_tree_node node)
 {
     const cse_mover *mover = self;
     for (int i = 0; i < mover->source_count; i++)
@@ -65,13 +78,13 @@ static void read_values(cse_mover *mover, cse_tree_node node, const int64_t rang
 {
     cse_segments segments = mover->cluster->segments;
     segments.step = mover->step;
-    const unsigned char *partial = partial_sum_of(mover, node);
+    const unsigned char *partial = cse_mover_source_sum(mover, node);
     if (partial != NULL) {
         cse_piece_take(&segments, partial, range, mover->wire);
         return;
     }
     unsigned char *base = (unsigned char *)mover->values - 4 * range[0];
-    cse_join_plan(&mover->work->join, node, partial_sum_of, mover);
+    cse_join_plan(&mover->work->join, node, cse_mover_source_sum, mover);
     cse_join_run(&mover->work->join, &segments, base, range[0], range[1]);
     cse_piece_take_joined(&segments, base, range, mover->wire);
 }
@@ -80,16 +93,10 @@ static void read_values(cse_mover *mover, cse_tree_node node, const int64_t rang
 static bool take_values(cse_mover *mover, cse_tree_node node, const int64_t range[2])
 {
     mover->source_count = 0;
-    if (!find_sources(mover, node, range[1]))
+    if (!cse_mover_find_sources(mover, node, range[1]))
         return false;
     read_values(mover, node, range);
-    for (int i = 0; i < mover->source_count; i++) {
-        const cse_mover_source *source = &mover->sources[i];
-        if (source->claim != 0 &&
-            !cse_final_elements_unchanged(mover->cluster, source->node, source->claim))
-            return false;
-    }
-    return true;
+    return cse_mover_sources_stood(mover);
 }
 
 static void add_statistics(cse_mover *mover, cse_tree_node node)
@@ -132,7 +139,7 @@ static bool make_frame(cse_mover *mover, const cse_piece_stream *stream,
     const cse_tree_node node = cursor->part == CSE_FRAMES_OF_JOINED
                                    ? cse_tree_root(mover->cluster->head->microbatches)
                                    : mover->own[cursor->piece];
-    const int64_t limit = cse_piece_part_end(stream, cursor);
+    const int64_t limit = cse_piece_run_end(stream, cursor);
     const int64_t end =
         limit - cursor->at > mover->frame_elements ? cursor->at + mover->frame_elements : limit;
     const int64_t range[2] = { cursor->at, end };
@@ -164,7 +171,9 @@ static bool make_frame(cse_mover *mover, const cse_piece_stream *stream,
 void cse_mover_rewind(cse_mover *mover, int host)
 {
     const cse_piece_stream stream = cse_mover_stream(mover, mover->cluster->head->host, host);
+    const cse_piece_stream joined = cse_mover_joined_stream(mover, mover->cluster->head->host);
     mover->peers[host].sends = cse_piece_begin(&stream);
+    mover->peers[host].sends_joined = cse_piece_begin(&joined);
 }
 
 /* Values are looked at when their frame is made. */
@@ -176,28 +185,40 @@ static bool is_ready(const cse_mover *mover, const cse_piece_cursor *cursor)
     case CSE_FRAMES_OF_STATISTICS:
         return cse_mover_covered(mover->cluster, mover->own[cursor->piece], mover->step + 1);
     case CSE_FRAMES_OF_JOINED:
-        return mover->joined;
+        return cursor->round < mover->joined;
     case CSE_FRAMES_END:
         break;
     }
     return false;
 }
 
-void cse_mover_send(cse_mover *mover, int host)
+/* Sends what is ready of a stream; false: the link takes no more, and wakes the mover when it
+ * does. */
+static bool send_stream(cse_mover *mover, int host, const cse_piece_stream *stream,
+                        cse_piece_cursor *cursor)
 {
-    cse_mover_peer *peer = &mover->peers[host];
-    const cse_piece_stream stream = cse_mover_stream(mover, mover->cluster->head->host, host);
     unsigned char head[CSE_PIECE_HEAD_BYTES];
     cse_piece_frame frame;
-    while (peer->connected && peer->have <= mover->step && is_ready(mover, &peer->sends) &&
-           make_frame(mover, &stream, &peer->sends, &frame)) {
+    while (is_ready(mover, cursor) && make_frame(mover, stream, cursor, &frame)) {
         cse_piece_encode(&frame, head);
         if (mover->link->send(mover->state, host, head, sizeof head, mover->wire,
                               mover->wire_bytes) != CSE_OK)
-            return; /* the link wakes the mover when there is room */
+            return false;
         CSE_FAILPOINT(PIECE_SENT);
-        cse_piece_advance(&stream, &peer->sends, frame.count);
+        cse_piece_advance(stream, cursor, frame.count);
     }
+    return true;
+}
+
+/* The pieces first: others wait for them to join their stripes. */
+void cse_mover_send(cse_mover *mover, int host)
+{
+    cse_mover_peer *peer = &mover->peers[host];
+    const cse_piece_stream pieces = cse_mover_stream(mover, mover->cluster->head->host, host);
+    const cse_piece_stream joined = cse_mover_joined_stream(mover, mover->cluster->head->host);
+    if (peer->connected && peer->have <= mover->step &&
+        send_stream(mover, host, &pieces, &peer->sends))
+        send_stream(mover, host, &joined, &peer->sends_joined);
 }
 
 bool cse_mover_has_root(const cse_mover *mover)

@@ -12,10 +12,11 @@
 
 typedef struct cse_mover_peer {
     bool connected;
-    int64_t have; /* it has the own pieces of all steps below */
-    int64_t told; /* it was told so of its own; -1: it is told again */
-    bool asks;    /* it is to be asked to send all again */
-    cse_piece_cursor sends, receives;
+    int64_t have;                     /* it has the own pieces of all steps below */
+    int64_t told;                     /* it was told so of its own; -1: it is told again */
+    bool asks;                        /* it is to be asked to send all again */
+    cse_piece_cursor sends, receives; /* of pieces, and of joined stripes */
+    cse_piece_cursor sends_joined, receives_joined;
     unsigned char *early; /* a frame of the next step, kept until this host is there */
     size_t early_bytes;
     cse_host_link_counts counted; /* that the arena was told */
@@ -49,7 +50,7 @@ typedef struct cse_mover {
     const cse_host_cut *cut;
     cse_host_set owners;         /* of shards; see shards.h */
     bool sharded;                /* this step's sums are joined in shards */
-    bool joined;                 /* the own shard lies in the root's place */
+    int joined;                  /* rounds whose own stripe lies in the root's place */
     cse_tree_node *own, *theirs; /* pieces of this host; of another one, for a moment */
     int own_count;
     int64_t complete_ns; /* when they were complete; 0: they are not */
@@ -60,7 +61,7 @@ typedef struct cse_mover {
     int64_t wire_step;   /* -1: of nothing */
     cse_piece_cursor wire_cursor;
     size_t wire_bytes;
-    cse_mover_source *sources; /* of the frame; room for all microbatches */
+    cse_mover_source *sources; /* of what is read; room for all microbatches */
     int source_count;
     float *values;             /* joined elements of one frame */
     unsigned char *statistics; /* of a piece */
@@ -87,10 +88,20 @@ static inline int64_t cse_mover_elements(const cse_mover *mover)
     return mover->cluster->head->gradient_bytes / 4;
 }
 
-/* What `from` sends `to` in this step; one of the two is this host. */
+/* The pieces that `from` sends `to` in this step; one of the two is this host. */
 cse_piece_stream cse_mover_stream(const cse_mover *mover, int from, int to);
+/* The stripes that `from` has joined, for all others. */
+cse_piece_stream cse_mover_joined_stream(const cse_mover *mover, int from);
 /* Pieces of a host, into `nodes`; returns their number. */
 int cse_mover_pieces(const cse_mover *mover, int host, cse_tree_node *nodes);
+
+/* Adds the nodes of which elements [0, end) of `node` are made to the sources: those that are done,
+ * or of which so much is final. False: some are neither. */
+bool cse_mover_find_sources(cse_mover *mover, cse_tree_node node, int64_t end);
+/* Whether the sources were, until here, what they were when they were found. */
+bool cse_mover_sources_stood(const cse_mover *mover);
+/* The partial sum of a node that is a source, else NULL: a cse_partial_sum_lookup. */
+const unsigned char *cse_mover_source_sum(void *mover, cse_tree_node node);
 
 /* Whether the partial sum of the node can be joined from what is there. */
 bool cse_mover_covered(const cse_cluster *cluster, cse_tree_node node, int64_t sequence);
@@ -126,7 +137,7 @@ bool cse_mover_take_input(cse_mover *mover, int host, const cse_piece_frame *fra
 /* The connection to the host, or the host, is lost: nothing comes of it any more. */
 void cse_mover_forget_inputs(cse_mover *mover, int host);
 
-/* Joins the own shard when all of it is there, and completes the root when all shards are. */
+/* Joins the own stripes as far as all of them is there, and completes the root when all are. */
 void cse_mover_join(cse_mover *mover);
 
 #endif

@@ -69,7 +69,7 @@ static void add_final(void *self, int group)
     work->folded = final;
     cse_final_elements_tell(work->cluster, work->node, final);
     CSE_FAILPOINT(GRADIENT_PART);
-    if (final - work->told < CSE_PIECE_ELEMENTS)
+    if (final - work->told < CSE_PIECE_ELEMENTS / 2)
         return;
     work->told = final;
     cse_doorbell_ring(work->cluster, CSE_DOORBELL_MOVE);

@@ -60,16 +60,6 @@ cse_status cse_batch_run_wanted(const cse_command_line *line, bool *wanted)
 
 /* ---- the job's number ---- */
 
-static bool read_number(batch *b)
-{
-    FILE *file = fopen(b->file, "re");
-    const bool read = file != NULL && fgets(b->number, sizeof b->number, file) != NULL;
-    if (file != NULL)
-        fclose(file);
-    b->number[read ? strspn(b->number, "0123456789") : 0] = '\0';
-    return b->number[0] != '\0';
-}
-
 static cse_status write_number(const batch *b)
 {
     FILE *file = fopen(b->file, "we");
@@ -147,7 +137,7 @@ static cse_status prepare(batch *b, const char *model_dir)
 
 static cse_status find_or_submit(batch *b)
 {
-    if (!read_number(b))
+    if (!cse_slurm_noted_number(b->model_dir, b->number))
         return submit(b);
     const cse_status status = cse_slurm_look(b->number, &b->state);
     if (status == CSE_NO_INPUT || (status == CSE_OK && b->state.ended))

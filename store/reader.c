@@ -335,11 +335,15 @@ static void take_from_journal(cse_store_reader *reader, cse_run_status *status)
 
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status)
 {
+    /* The lock first: if the run ends between the two reads, its own final state is found. */
+    return cse_store_reader_status_of(reader, cse_run_is_alive(reader->model_dir), status);
+}
+
+cse_status cse_store_reader_status_of(cse_store_reader *reader, bool alive, cse_run_status *status)
+{
     cse_text text = { 0 };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
-    *status = (cse_run_status){ .state = CSE_RUN_NONE, .last_step = -1 };
-    /* The lock first: if the run ends between the two reads, its own final state is found. */
-    status->alive = cse_run_is_alive(reader->model_dir);
+    *status = (cse_run_status){ .state = CSE_RUN_NONE, .last_step = -1, .alive = alive };
     CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, status));
     if (cse_store_reader_key(reader, "last_step", &text))
         status->last_step = strtoll(text.data, NULL, 10);

@@ -27,6 +27,9 @@ typedef struct cse_run_status {
     bool derived;
 } cse_run_status;
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status);
+/* The same for a run of which the caller knows whether its process lives, since it is on another
+ * host: not all shared file systems show run.lock there. */
+cse_status cse_store_reader_status_of(cse_store_reader *reader, bool alive, cse_run_status *status);
 
 /* The write-failure journal, owned by the caller; its members are described in
  * store/failure_journal.h. NULL when the store is complete. */

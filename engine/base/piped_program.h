@@ -1,7 +1,9 @@
-/* A program whose output is read, and which reads nothing. */
+/* A program whose output is read. */
 #ifndef CSE_BASE_PIPED_PROGRAM_H
 #define CSE_BASE_PIPED_PROGRAM_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "engine/base/text.h"
@@ -20,5 +22,23 @@ void cse_piped_program_read(int output, size_t most, cse_text *text);
 /* Runs a program to its end; what it writes to both outputs is added to `text`, as above.
  * *exit_code is 128 + N where signal N ended it. Fails where it cannot be started, only. */
 cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code);
+
+/* A program that gets a text, and has a limited time to answer. */
+typedef struct cse_piped_question {
+    char *const *words;
+    const cse_text *input; /* its standard input */
+    int64_t deadline_ns;   /* of cse_clock_ns; at that time it is ended */
+    size_t most;           /* bytes of each output that are kept */
+} cse_piped_question;
+
+typedef struct cse_piped_answer {
+    cse_text output, errors; /* cleared by the caller, in any case */
+    int exit_code;           /* 128 + N where signal N ended it */
+    bool late;               /* it was ended at the deadline */
+} cse_piped_answer;
+
+/* Runs it in a process group of its own, which gets SIGTERM at the deadline and, where that does
+ * not end it within a second, SIGKILL. Fails where it cannot be started, only. */
+cse_status cse_piped_program_ask(const cse_piped_question *question, cse_piped_answer *answer);
 
 #endif

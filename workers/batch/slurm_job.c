@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/beneath.h"
 #include "engine/base/piped_program.h"
 #include "engine/base/text.h"
 #include "workers/batch/slurm_options.h"
@@ -131,9 +132,17 @@ static int code_of(const char *text)
     return signal > 0 ? 128 + signal : code;
 }
 
+/* Only what may be the name of a node: it becomes a word of srun. */
+static void keep_host(char host[CSE_SLURM_HOST_BYTES])
+{
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (host[strspn(host, inner)] != '\0' || host[0] == '-' || host[0] == '.')
+        host[0] = '\0';
+}
+
 static bool read_task(const char *line, cse_slurm_state *state)
 {
-    char name[32], reason[64] = "", code[32] = "";
+    char name[32], reason[64] = "", code[32] = "", number[64] = "";
     if (!field(line, "JobState", name, sizeof name))
         return false;
     field(line, "Reason", reason, sizeof reason);
@@ -144,6 +153,11 @@ static bool read_task(const char *line, cse_slurm_state *state)
             state->ended = true;
             state->exit_code = ends[i].exit_code >= 0 ? ends[i].exit_code : code_of(code);
         }
+    if (field(line, "JobId", number, sizeof number) && strlen(number) < sizeof state->job &&
+        number[strspn(number, "0123456789")] == '\0')
+        snprintf(state->job, sizeof state->job, "%s", number);
+    if (state->runs && field(line, "BatchHost", state->host, sizeof state->host))
+        keep_host(state->host);
     const bool told = reason[0] != '\0' && strcmp(reason, "None") != 0;
     snprintf(state->words, sizeof state->words, "%s%s%s%s", name, told ? " (" : "",
              told ? reason : "", told ? ")" : "");
@@ -178,10 +192,35 @@ bool cse_slurm_read(const char *printed, cse_slurm_state *state)
 
 cse_status cse_slurm_look(const char *number, cse_slurm_state *state)
 {
+    return cse_slurm_look_until(number, INT64_MAX, state);
+}
+
+static cse_status ask_until(const char *const *words, int64_t deadline_ns, int *exit_code,
+                            cse_text *said)
+{
+    const cse_piped_question question = { .words = (char *const *)(uintptr_t)words,
+                                          .deadline_ns = deadline_ns,
+                                          .most = MOST_PRINTED_BYTES };
+    cse_piped_answer answer;
+    CSE_TRY(cse_piped_program_ask(&question, &answer));
+    *exit_code = answer.exit_code;
+    cse_text_add_bytes(said, answer.output.data, answer.output.size);
+    cse_text_add_bytes(said, answer.errors.data, answer.errors.size);
+    cse_status status = CSE_OK;
+    if (answer.late)
+        status = cse_fail(CSE_TEMPORARY, "Slurm does not answer: %s is ended", words[0]);
+    cse_text_clear(&answer.output);
+    cse_text_clear(&answer.errors);
+    return status;
+}
+
+cse_status cse_slurm_look_until(const char *number, int64_t deadline_ns, cse_slurm_state *state)
+{
     const char *const words[] = { "scontrol", "--oneliner", "show", "job", number, NULL };
     cse_text said = { 0 };
     int exit_code = 0;
-    cse_status status = ask(words, &exit_code, &said);
+    cse_text_add(&said, "%s", "");
+    cse_status status = ask_until(words, deadline_ns, &exit_code, &said);
     if (status == CSE_OK && exit_code == 0 && cse_slurm_read(said.data, state)) {
         cse_text_clear(&said);
         return CSE_OK;
@@ -194,6 +233,20 @@ cse_status cse_slurm_look(const char *number, cse_slurm_state *state)
     }
     cse_text_clear(&said);
     return status;
+}
+
+bool cse_slurm_noted_number(const char *model_dir, char number[CSE_SLURM_NUMBER_BYTES])
+{
+    char path[PATH_MAX];
+    number[0] = '\0';
+    if ((size_t)snprintf(path, sizeof path, "%s/logs/batch_job", model_dir) >= sizeof path)
+        return false;
+    FILE *file = cse_open_plain_stream(path);
+    const bool read = file != NULL && fgets(number, CSE_SLURM_NUMBER_BYTES, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    number[read ? strspn(number, "0123456789") : 0] = '\0';
+    return number[0] != '\0';
 }
 
 /* ---- end ---- */

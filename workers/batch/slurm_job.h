@@ -7,10 +7,11 @@
 #define CSE_WORKERS_BATCH_SLURM_JOB_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "csengine/status.h"
 
-enum { CSE_SLURM_NUMBER_BYTES = 24, CSE_SLURM_WORDS_BYTES = 112 };
+enum { CSE_SLURM_NUMBER_BYTES = 24, CSE_SLURM_WORDS_BYTES = 112, CSE_SLURM_HOST_BYTES = 128 };
 
 typedef struct cse_slurm_request {
     const char *config, *model_dir; /* absolute, on a file system that the nodes see */
@@ -28,12 +29,20 @@ typedef struct cse_slurm_state {
     bool ended, runs;                  /* neither: it waits */
     int exit_code;                     /* once it has ended: as the run's, see docs/operations.md */
     char words[CSE_SLURM_WORDS_BYTES]; /* as Slurm says it: "PENDING (Resources)" */
+    char job[CSE_SLURM_NUMBER_BYTES];  /* its number: of an array that of the task; "": unknown */
+    char host[CSE_SLURM_HOST_BYTES];   /* of its script, while it runs; "": none */
 } cse_slurm_state;
 
 /* CSE_NO_INPUT: Slurm knows no such job, or no longer; CSE_TEMPORARY: it does not answer. */
 cse_status cse_slurm_look(const char *number, cse_slurm_state *state);
+/* The same, which gives up at a time of cse_clock_ns. */
+cse_status cse_slurm_look_until(const char *number, int64_t deadline_ns, cse_slurm_state *state);
 /* What `scontrol --oneliner show job` printed, one task a line; false: no job is in it. */
 bool cse_slurm_read(const char *printed, cse_slurm_state *state);
+
+/* The number of the job of a run, which whoever submitted it has noted in the run's folder; false:
+ * none is noted. */
+bool cse_slurm_noted_number(const char *model_dir, char number[CSE_SLURM_NUMBER_BYTES]);
 
 /* Ends it: with the run's last step saved when it runs, or at once. */
 cse_status cse_slurm_end(const char *number, bool at_once);

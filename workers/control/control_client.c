@@ -51,62 +51,77 @@ static cse_status make_message(const cse_control_request *request, cse_message *
     return CSE_OK;
 }
 
-static cse_status receive_reply(const cse_transport *transport, cse_socket *socket,
-                                int64_t deadline_ns, cse_control_reply *reply)
+cse_status cse_control_encode(const cse_control_request *request, cse_text *bytes)
 {
-    char peer[CSE_PEER_BYTES];
-    cse_text bytes = { 0 };
     cse_message message;
-    bool received = false;
-    cse_status status = transport->receive(socket, deadline_ns, peer, &bytes, &received);
-    if (status == CSE_OK && !received)
-        status = cse_fail(CSE_TEMPORARY, "control: the run did not answer in time");
-    if (status == CSE_OK)
-        status = cse_message_decode(bytes.data, bytes.size, &message);
-    if (status == CSE_OK && message.kind != CSE_MESSAGE_REPLY)
-        status = cse_fail(CSE_DATA, "control: the run answered with %s",
-                          cse_message_kind_name(message.kind));
-    if (status == CSE_OK) {
-        bool is_status = message.reply.status >= CSE_OK && message.reply.status <= CSE_INTERRUPTED;
-        reply->status = is_status ? (cse_status)message.reply.status : CSE_INTERNAL;
-        reply->reason = message.reply.reason == CSE_ERROR_UNSUPPORTED ? CSE_ERROR_UNSUPPORTED
-                                                                      : CSE_ERROR_GENERAL;
-        reply->step = message.reply.step;
-        snprintf(reply->text, sizeof reply->text, "%s", message.reply.text);
-    }
-    cse_text_clear(&bytes);
-    return status;
+    CSE_TRY(make_message(request, &message));
+    return cse_message_encode(&message, bytes);
 }
 
-cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply)
+cse_status cse_control_encode_reply(cse_status status, const char *text, cse_text *bytes)
+{
+    cse_message message = { .kind = CSE_MESSAGE_REPLY };
+    message.reply.status = status;
+    message.reply.text = text;
+    return cse_message_encode(&message, bytes);
+}
+
+cse_status cse_control_exchange(const char *endpoint, const cse_text *bytes, int64_t timeout_ms,
+                                cse_text *answer)
 {
     static atomic_int sent;
-    char name[CSE_PEER_BYTES];
-    cse_message message;
+    char name[CSE_PEER_BYTES], peer[CSE_PEER_BYTES];
     const cse_transport *transport;
     cse_socket *socket = NULL;
-    cse_text bytes = { 0 };
-    int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : DEFAULT_TIMEOUT_MS;
-    int64_t deadline_ns = cse_clock_ns() + timeout_ms * 1000000;
-    *reply = (cse_control_reply){ .status = CSE_UNAVAILABLE };
-    CSE_TRY(make_message(request, &message));
-    if (request->endpoint == NULL || request->endpoint[0] == '\0')
+    bool received = false;
+    const int64_t wait_ms = timeout_ms > 0 ? timeout_ms : DEFAULT_TIMEOUT_MS;
+    const int64_t deadline_ns = cse_clock_ns() + wait_ms * 1000000;
+    if (endpoint == NULL || endpoint[0] == '\0')
         return cse_fail(CSE_UNAVAILABLE, "control: the run cannot be reached now: it has no "
                                          "control endpoint (it compiles, or has ended)");
     CSE_TRY(cse_transport_select(NULL, &transport));
     /* Each operator needs a unique name. */
     snprintf(name, sizeof name, "operator.%ld.%d", (long)getpid(), atomic_fetch_add(&sent, 1));
-    CSE_TRY(transport->connect(request->endpoint, name, &socket));
-    cse_status status = cse_message_encode(&message, &bytes);
+    CSE_TRY(transport->connect(endpoint, name, &socket));
+    cse_status status = transport->send(socket, NULL, bytes->data, bytes->size, deadline_ns);
     if (status == CSE_OK)
-        status = transport->send(socket, NULL, bytes.data, bytes.size, deadline_ns);
-    if (status == CSE_OK)
-        status = receive_reply(transport, socket, deadline_ns, reply);
-    cse_text_clear(&bytes);
+        status = transport->receive(socket, deadline_ns, peer, answer, &received);
+    if (status == CSE_OK && !received)
+        status = cse_fail(CSE_TEMPORARY, "control: the run did not answer in time");
     transport->close(&socket);
-    CSE_TRY(status);
+    return status;
+}
+
+cse_status cse_control_decode(const void *bytes, size_t size, cse_control_reply *reply)
+{
+    cse_message message;
+    *reply = (cse_control_reply){ .status = CSE_UNAVAILABLE };
+    CSE_TRY(cse_message_decode(bytes, size, &message));
+    if (message.kind != CSE_MESSAGE_REPLY)
+        return cse_fail(CSE_DATA, "control: the run answered with %s",
+                        cse_message_kind_name(message.kind));
+    bool is_status = message.reply.status >= CSE_OK && message.reply.status <= CSE_INTERRUPTED;
+    reply->status = is_status ? (cse_status)message.reply.status : CSE_INTERNAL;
+    reply->reason = message.reply.reason == CSE_ERROR_UNSUPPORTED ? CSE_ERROR_UNSUPPORTED
+                                                                  : CSE_ERROR_GENERAL;
+    reply->step = message.reply.step;
+    snprintf(reply->text, sizeof reply->text, "%s", message.reply.text);
     if (reply->status == CSE_OK)
         return CSE_OK;
     return cse_fail_at(&(cse_error){ .status = reply->status, .reason = reply->reason }, "%s",
                        reply->text);
+}
+
+cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply)
+{
+    cse_text bytes = { 0 }, answer = { 0 };
+    *reply = (cse_control_reply){ .status = CSE_UNAVAILABLE };
+    cse_status status = cse_control_encode(request, &bytes);
+    if (status == CSE_OK)
+        status = cse_control_exchange(request->endpoint, &bytes, request->timeout_ms, &answer);
+    if (status == CSE_OK)
+        status = cse_control_decode(answer.data, answer.size, reply);
+    cse_text_clear(&bytes);
+    cse_text_clear(&answer);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "csengine/status.h"
+#include "engine/base/text.h"
 
 typedef struct cse_control_request {
     const char *endpoint;
@@ -34,6 +35,18 @@ typedef struct cse_control_reply {
  * CSE_USAGE for a command that does not exist, CSE_UNAVAILABLE when the run cannot be reached or
  * rejects the request, CSE_TEMPORARY when no answer came in time. */
 cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply);
+
+/* The parts of cse_control_send, for a run whose socket is on another host. The request as bytes,
+ * without its endpoint; CSE_USAGE for a command that does not exist. */
+cse_status cse_control_encode(const cse_control_request *request, cse_text *bytes);
+/* Sends these bytes to the socket on this host; `answer` is what comes back within the time, not
+ * looked at. Fails as cse_control_send when the run cannot be reached or does not answer. */
+cse_status cse_control_exchange(const char *endpoint, const cse_text *bytes, int64_t timeout_ms,
+                                cse_text *answer);
+/* Reads an answer, which may be anything, and returns as cse_control_send does. */
+cse_status cse_control_decode(const void *bytes, size_t size, cse_control_reply *reply);
+/* The bytes of an answer with this status and text, in place of one of the coordinator. */
+cse_status cse_control_encode_reply(cse_status status, const char *text, cse_text *bytes);
 
 /* The commands, ended by NULL. */
 extern const char *const cse_control_commands[];

@@ -1,0 +1,47 @@
+/* `csengine relay VERSION MILLISECONDS MODEL_DIR`: hands a command from standard input to the run
+ * of this host; started by Slurm for csengine on another host (workers/batch/batch_control.h). */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/run_relay.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_VERSION "0"
+#endif
+
+enum { MOST_MS = 3600000 };
+
+static cse_status relay(const cse_command_line *line)
+{
+    if (strcmp(line->arguments[0], PACKAGE_VERSION) != 0)
+        return cse_fail(CSE_UNAVAILABLE,
+                        "the command is of csengine %s, this host has " PACKAGE_VERSION
+                        ": install one version on both",
+                        line->arguments[0]);
+    char *end;
+    const long wait_ms = strtol(line->arguments[1], &end, 10);
+    if (*end != '\0' || wait_ms < 1 || wait_ms > MOST_MS)
+        return cse_fail(CSE_USAGE, "relay: %s is no number of milliseconds from 1 to %d",
+                        line->arguments[1], MOST_MS);
+    return cse_run_relay(line->arguments[2], wait_ms, STDIN_FILENO, STDOUT_FILENO);
+}
+
+static int run(const cse_command_line *line)
+{
+    return cse_report(relay(line));
+}
+
+const cse_command cse_command_relay = {
+    .name = "relay",
+    .summary = "hands a command from another host to the run of this one",
+    .arguments = "",
+    .hidden = true,
+    .min_arguments = 3,
+    .max_arguments = 3,
+    .run = run,
+};

@@ -17,9 +17,12 @@
 bool cse_names_run(const char *job)
 {
     char path[PATH_MAX];
+    char number[CSE_SLURM_NUMBER_BYTES];
     struct stat info;
     int length = snprintf(path, sizeof path, "%s/run.db", job);
-    return length < (int)sizeof path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    if (length < (int)sizeof path && stat(path, &info) == 0 && S_ISREG(info.st_mode))
+        return true;
+    return strchr(job, '/') != NULL && cse_slurm_noted_number(job, number);
 }
 
 /* Whether the run's coordinator began on this host; a store without the key is of this one. */
@@ -79,14 +82,16 @@ static cse_control_request request_of(const char *command, const json_t *body)
 
 /* ---- batch jobs ---- */
 
-/* The number of the batch job that the run is; false where its coordinator is on this host. */
+/* The number of the batch job that the run is; false where its coordinator is on this host. Without
+ * a store the job has not begun. */
 static bool is_batch(const char *model_dir, cse_store_reader *reader,
                      char number[CSE_SLURM_NUMBER_BYTES])
 {
     cse_run_status status;
     if (!cse_slurm_noted_number(model_dir, number))
         return false;
-    const bool alive = cse_store_reader_status(reader, &status) == CSE_OK && status.alive;
+    const bool alive =
+        reader != NULL && cse_store_reader_status(reader, &status) == CSE_OK && status.alive;
     return !alive || !is_here(reader);
 }
 
@@ -116,32 +121,41 @@ static cse_status send_to_batch(const char *model_dir, const char *number,
     return status;
 }
 
+/* ---- a command ---- */
+
+static cse_status send_here(const char *model_dir, cse_store_reader *reader,
+                            cse_control_request *request, cse_control_reply *reply)
+{
+    cse_run_status status;
+    cse_text endpoint = { 0 };
+    cse_status result = read_endpoint(reader, model_dir, &status, &endpoint);
+    request->endpoint = endpoint.data;
+    if (result == CSE_OK)
+        result = cse_control_send(request, reply);
+    cse_text_clear(&endpoint);
+    return result;
+}
+
 cse_status cse_run_command(const char *model_dir, const char *command, const json_t *body,
                            json_t **action)
 {
     char number[CSE_SLURM_NUMBER_BYTES];
     cse_store_reader *reader = NULL;
-    cse_run_status status = { .state = CSE_RUN_NONE };
+    cse_run_status status = { .state = CSE_RUN_QUEUED };
     cse_control_reply reply = { .text = "" };
-    cse_text endpoint = { 0 };
     cse_control_request request = request_of(command, body);
-    CSE_TRY(cse_store_reader_open(model_dir, &reader));
+    cse_status result = cse_store_reader_open(model_dir, &reader);
     const bool batch = is_batch(model_dir, reader, number);
-    cse_status result = CSE_OK;
-    if (!batch)
-        result = read_endpoint(reader, model_dir, &status, &endpoint);
-    request.endpoint = endpoint.data;
-    if (result == CSE_OK && batch)
+    if (batch)
         result = send_to_batch(model_dir, number, &request, &reply);
     else if (result == CSE_OK)
-        result = cse_control_send(&request, &reply);
-    if (result == CSE_OK)
+        result = send_here(model_dir, reader, &request, &reply);
+    if (result == CSE_OK && reader != NULL)
         result = batch ? cse_store_reader_status_of(reader, true, &status)
                        : cse_store_reader_status(reader, &status);
     if (result == CSE_OK)
         *action = json_pack("{s:s, s:s, s:s, s:s}", "id", model_dir, "command", command, "state",
                             cse_run_state_name(status.state), "detail", reply.text);
-    cse_text_clear(&endpoint);
     cse_store_reader_close(&reader);
     return result;
 }

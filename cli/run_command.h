@@ -7,7 +7,8 @@
 #include "csengine/status.h"
 #include "engine/base/text.h"
 
-/* Whether `job` is a directory with a run store, and not an id. */
+/* Whether `job` is a directory with a run store, and not an id; or, with a "/" in its name, that of
+ * a batch job that has not begun. */
 bool cse_names_run(const char *job);
 
 /* Sends the command with the members of `body` that it has (message, grace_s, save, num_csx) to the

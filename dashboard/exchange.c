@@ -357,6 +357,39 @@ bool cse_exchange_check_body(cse_exchange *exchange)
     return check_text_body(exchange);
 }
 
+static bool has_key(const cse_exchange *keyed, const char *key)
+{
+    for (; keyed != NULL; keyed = keyed->next_keyed)
+        if (strcmp(cse_request_text(&keyed->request, "Idempotency-Key", ""), key) == 0)
+            return true;
+    return false;
+}
+
+/* Waits until no other call with the same key is being carried out. */
+static void enter_keyed(cse_exchange *exchange)
+{
+    cse_exchange_context *context = exchange->context;
+    const char *key = cse_request_text(&exchange->request, "Idempotency-Key", "");
+    pthread_mutex_lock(&context->keyed_lock);
+    while (has_key(context->keyed, key))
+        pthread_cond_wait(&context->keyed_left, &context->keyed_lock);
+    exchange->next_keyed = context->keyed;
+    context->keyed = exchange;
+    pthread_mutex_unlock(&context->keyed_lock);
+}
+
+static void leave_keyed(cse_exchange *exchange)
+{
+    cse_exchange_context *context = exchange->context;
+    pthread_mutex_lock(&context->keyed_lock);
+    cse_exchange **at = &context->keyed;
+    while (*at != exchange)
+        at = &(*at)->next_keyed;
+    *at = exchange->next_keyed;
+    pthread_cond_broadcast(&context->keyed_left);
+    pthread_mutex_unlock(&context->keyed_lock);
+}
+
 void cse_exchange_handle(cse_exchange *exchange)
 {
     const cse_call_hooks *hooks = exchange->context->hooks;
@@ -365,7 +398,7 @@ void cse_exchange_handle(cse_exchange *exchange)
     bool changes = strcmp(request->method, "GET") != 0;
     bool keyed = changes && cse_request_has(request, "Idempotency-Key");
     if (keyed)
-        pthread_mutex_lock(&exchange->context->mutation);
+        enter_keyed(exchange);
     bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(hooks->self, request, &exchange->answer);
     if (!replayed)
@@ -376,5 +409,5 @@ void cse_exchange_handle(cse_exchange *exchange)
     if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(hooks->self, request, &exchange->answer);
     if (keyed)
-        pthread_mutex_unlock(&exchange->context->mutation);
+        leave_keyed(exchange);
 }

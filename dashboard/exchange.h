@@ -20,7 +20,11 @@ typedef struct cse_exchange_context {
     cse_guard *guard;
     const cse_call_hooks *hooks; /* NULL: none */
     const char *web_dir;
-    pthread_mutex_t mutation; /* calls with an Idempotency-Key, one at a time */
+    /* Calls with an Idempotency-Key: those of one key one at a time, as a list of those that are
+     * being carried out. A slow call delays none with another key. */
+    pthread_mutex_t keyed_lock;
+    pthread_cond_t keyed_left;
+    struct cse_exchange *keyed;
     atomic_llong requests, errors, refused, bytes_sent;
 } cse_exchange_context;
 
@@ -36,6 +40,7 @@ typedef struct cse_exchange {
     cse_exchange_context *context;
     struct MHD_Connection *connection;
     struct cse_exchange *next; /* in the queue of those that wait for a worker */
+    struct cse_exchange *next_keyed;
     cse_exchange_state state;
     char *target_text; /* as on the request line */
     cse_target target;

@@ -18,7 +18,7 @@
 
 enum {
     POOL_THREADS = 2,
-    WORKERS = 3,              /* threads for routes that may block */
+    WORKERS = 5, /* threads for routes that may block; more than there may be slow calls */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
     IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */
@@ -297,7 +297,8 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     json_object_seed(0); /* before there are threads */
     raise_descriptor_limit();
     pthread_mutex_init(&h->lock, NULL);
-    pthread_mutex_init(&h->context.mutation, NULL);
+    pthread_mutex_init(&h->context.keyed_lock, NULL);
+    pthread_cond_init(&h->context.keyed_left, NULL);
     pthread_cond_init(&h->work, NULL);
     h->context.guard = cse_guard_new(&(cse_guard_options){ .most_waiting = room_of(h) / 2,
                                                            .most_open = room_of(h),
@@ -339,7 +340,8 @@ void cse_http_stop(cse_http **http)
     cse_access_destroy(&h->context.access);
     cse_api_destroy(&h->context.api);
     pthread_mutex_destroy(&h->lock);
-    pthread_mutex_destroy(&h->context.mutation);
+    pthread_mutex_destroy(&h->context.keyed_lock);
+    pthread_cond_destroy(&h->context.keyed_left);
     pthread_cond_destroy(&h->work);
     free(h);
     *http = NULL; /* routes may have used it until now */

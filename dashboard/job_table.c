@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dashboard/job_launcher.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
@@ -24,6 +25,14 @@ cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
     return NULL;
 }
 
+static bool is_batch(const char *text)
+{
+    json_t *spec = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    const bool batch = cse_job_is_batch(spec);
+    json_decref(spec);
+    return batch;
+}
+
 cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record)
 {
     assert(cse_job_entry_find(jobs, record->id) == NULL);
@@ -33,6 +42,7 @@ cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record)
     entry->record.spec = cse_strdup(record->spec != NULL ? record->spec : "{}");
     entry->descriptor = -1;
     entry->launch_step = -1;
+    entry->batch = is_batch(record->spec);
     CSE_GROW(jobs->entries, jobs->entry_count, jobs->entry_capacity);
     jobs->entries[jobs->entry_count++] = entry;
     return entry;
@@ -75,7 +85,10 @@ void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry)
     cse_job_record *record = &entry->record;
     if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) != CSE_OK)
         return;
-    if (cse_store_reader_status(reader, &status) == CSE_OK && status.state != CSE_RUN_NONE) {
+    const bool waited_for = entry->batch && entry->alive; /* what is stored is the truth then */
+    const cse_status read = waited_for ? cse_store_reader_status_of(reader, true, &status)
+                                       : cse_store_reader_status(reader, &status);
+    if (read == CSE_OK && status.state != CSE_RUN_NONE) {
         bool own = jobs->root == NULL;
         if (own) {
             entry->alive = status.alive;

@@ -70,6 +70,7 @@ void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
+    bool batch;          /* its process waits for a batch job of Slurm */
     bool unsaved;        /* its record could not be written to jobs.db: tried again at each check */
     bool child;          /* of this process: its exit status can be read */
     int descriptor;      /* pidfd of its process, -1 */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "workers/batch/batch_control.h"
 #include "workers/control/control_client.h"
 
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
@@ -69,7 +71,8 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
 /* ---- the run's process ---- */
 
 typedef struct run_place {
-    char endpoint[256];
+    const char *batch_dir; /* of a run that Slurm has as a batch job; NULL: it is on this host */
+    char endpoint[256], host[72];
     int64_t pid;   /* of the coordinator, while it lives; 0 */
     int64_t first; /* of the process that would start another coordinator; 0 */
 } run_place;
@@ -77,7 +80,7 @@ typedef struct run_place {
 static run_place find_run(cse_jobs *jobs, const char *model_dir)
 {
     run_place place = { .pid = 0 };
-    cse_text endpoint = { 0 }, pid = { 0 }, first = { 0 };
+    cse_text endpoint = { 0 }, host = { 0 }, pid = { 0 }, first = { 0 };
     cse_run_status status;
     cse_store_reader *reader = NULL;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
@@ -85,6 +88,8 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     if (cse_store_reader_status(reader, &status) == CSE_OK && status.alive) {
         if (cse_store_reader_key(reader, "control_endpoint", &endpoint))
             snprintf(place.endpoint, sizeof place.endpoint, "%s", endpoint.data);
+        if (cse_store_reader_key(reader, "host", &host))
+            snprintf(place.host, sizeof place.host, "%s", host.data);
         if (cse_store_reader_key(reader, "pid", &pid))
             place.pid = strtoll(pid.data, NULL, 10);
         if (cse_store_reader_key(reader, "first_pid", &first))
@@ -92,6 +97,7 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     }
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     cse_text_clear(&endpoint);
+    cse_text_clear(&host);
     cse_text_clear(&pid);
     cse_text_clear(&first);
     return place;
@@ -118,18 +124,16 @@ static cse_status signal_run(const run_place *place, const cse_job_record *recor
 }
 
 /* A process that waits for a batch job cannot end it when it is killed: it is asked to. */
-static cse_status kill_run(const run_place *place, const cse_job_record *record)
+static cse_status kill_run(const run_place *place, const cse_job_record *record, bool batch)
 {
-    json_t *spec = json_loads(record->spec, 0, NULL);
-    const bool batch = cse_job_is_batch(spec) && record->pid > 0;
-    json_decref(spec);
-    return signal_run(batch ? &(run_place){ .pid = 0 } : place, record, batch ? SIGQUIT : SIGKILL);
+    const bool asks = batch && record->pid > 0;
+    return signal_run(asks ? &(run_place){ .pid = 0 } : place, record, asks ? SIGQUIT : SIGKILL);
 }
 
 void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
 {
     run_place place = find_run(jobs, entry->record.model_dir);
-    kill_run(&place, &entry->record);
+    kill_run(&place, &entry->record, entry->batch);
 }
 
 /* ---- commands ---- */
@@ -199,6 +203,26 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_command *comm
     pthread_mutex_unlock(&jobs->lock);
 }
 
+/* By a step of the batch job, which takes from a part of a second to CSE_BATCH_CONTROL_MS. */
+static cse_status send_to_batch(const char *model_dir, cse_control_request request,
+                                cse_control_reply *reply)
+{
+    static atomic_int sending;
+    char number[CSE_SLURM_NUMBER_BYTES];
+    cse_status status = CSE_OK;
+    request.timeout_ms = CSE_BATCH_CONTROL_MS;
+    if (!cse_slurm_noted_number(model_dir, number))
+        return cse_fail(CSE_TEMPORARY, "Slurm does not have the job yet; try again in a moment");
+    if (atomic_fetch_add(&sending, 1) < CSE_MOST_BATCH_COMMANDS)
+        status = cse_batch_control_send(model_dir, number, &request, reply);
+    else
+        status = cse_fail(CSE_TEMPORARY,
+                          "%d commands to batch jobs are under way already; try again in a moment",
+                          CSE_MOST_BATCH_COMMANDS);
+    atomic_fetch_sub(&sending, 1);
+    return status;
+}
+
 static cse_status send_command(const run_place *place, const cse_job_command *command,
                                char detail[256])
 {
@@ -213,7 +237,8 @@ static cse_status send_command(const run_place *place, const cse_job_command *co
         .hosts = command->hosts,
         .timeout_ms = 3000,
     };
-    CSE_TRY(cse_control_send(&request, &reply));
+    CSE_TRY(place->batch_dir != NULL ? send_to_batch(place->batch_dir, request, &reply)
+                                     : cse_control_send(&request, &reply));
     snprintf(detail, 256, "%s", reply.text);
     return CSE_OK;
 }
@@ -228,7 +253,8 @@ static void set_replicas(cse_job_record *record, int64_t num_csx)
         json_object_set_new(spec, "overrides", overrides);
     }
     json_object_set_new(overrides, "backend.cluster_config.num_csx", json_integer(num_csx));
-    if (json_object_get(json_object_get(spec, "resources"), "cores") == NULL)
+    if (json_object_get(json_object_get(spec, "resources"), "cores") == NULL &&
+        !cse_job_is_batch(spec)) /* which uses none of this host's */
         record->cores = num_csx;
     free(record->spec);
     record->spec = json_dumps(spec, JSON_COMPACT);
@@ -258,17 +284,31 @@ static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_pla
     return CSE_OK;
 }
 
+/* Of a server that shows one run, whoever started it. */
+static bool is_elsewhere(const run_place *place, const char *model_dir)
+{
+    char own[sizeof place->host] = "", number[CSE_SLURM_NUMBER_BYTES];
+    gethostname(own, sizeof own - 1);
+    return place->host[0] != '\0' && strcmp(place->host, own) != 0 &&
+           cse_slurm_noted_number(model_dir, number);
+}
+
 /* A command to the run's process, without the lock. */
-static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
+static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record, bool batch,
                                   const cse_job_command *command, char detail[256])
 {
     bool kills = strcmp(command->command, "kill") == 0,
          cancels = strcmp(command->command, "cancel") == 0;
     run_place place = find_run(jobs, record->model_dir);
+    const bool foreign = jobs->root == NULL && is_elsewhere(&place, record->model_dir);
+    if (batch || foreign) /* its processes are on other hosts, where their numbers mean something */
+        place = (run_place){ .batch_dir = record->model_dir };
     if (kills || cancels)
         note_end(jobs, record->id, command);
-    cse_status status = kills ? kill_run(&place, record) : send_command(&place, command, detail);
-    if (kills)
+    const bool signals = kills && !foreign;
+    cse_status status =
+        signals ? kill_run(&place, record, batch) : send_command(&place, command, detail);
+    if (signals)
         snprintf(detail, 256, "its processes are killed");
     if (cancels && status != CSE_OK && (record->pid > 0 || place.pid > 0)) {
         status = signal_run(&place, record, SIGINT);
@@ -290,6 +330,7 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
     cse_job_entry *entry = cse_job_entry_find(jobs, id);
     if (entry != NULL && (entry->alive || jobs->root == NULL))
         cse_job_entry_refresh(jobs, entry);
+    const bool batch = entry != NULL && entry->batch;
     bool done = entry == NULL || do_without_process(jobs, entry, command, detail, &status);
     if (entry == NULL)
         status = cse_fail(CSE_NO_INPUT, "there is no job \"%s\"", id);
@@ -297,7 +338,7 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
         *record = entry->record;
     pthread_mutex_unlock(&jobs->lock);
     if (!done)
-        status = do_with_process(jobs, record, command, detail);
+        status = do_with_process(jobs, record, batch, command, detail);
     free(record);
     cse_jobs_wake(jobs);
     return status;

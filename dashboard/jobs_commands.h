@@ -10,6 +10,9 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
 /* With all files. CSE_USAGE while it has not ended. */
 cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision);
 
+/* Commands to batch jobs that are on their way at one time; the next is refused. */
+enum { CSE_MOST_BATCH_COMMANDS = 2 };
+
 typedef struct cse_job_command {
     const char *command; /* "pause", "resume", "checkpoint", "cancel", "kill", "scale" */
     const char *message;

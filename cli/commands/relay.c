@@ -18,17 +18,19 @@ enum { MOST_MS = 3600000 };
 
 static cse_status relay(const cse_command_line *line)
 {
-    if (strcmp(line->arguments[0], PACKAGE_VERSION) != 0)
+    if (line->argc != 4)
+        return cse_fail(CSE_USAGE, "this command is started by csengine on another host alone");
+    if (strcmp(line->argv[1], PACKAGE_VERSION) != 0)
         return cse_fail(CSE_UNAVAILABLE,
                         "the command is of csengine %s, this host has " PACKAGE_VERSION
                         ": install one version on both",
-                        line->arguments[0]);
+                        line->argv[1]);
     char *end;
-    const long wait_ms = strtol(line->arguments[1], &end, 10);
+    const long wait_ms = strtol(line->argv[2], &end, 10);
     if (*end != '\0' || wait_ms < 1 || wait_ms > MOST_MS)
         return cse_fail(CSE_USAGE, "relay: %s is no number of milliseconds from 1 to %d",
-                        line->arguments[1], MOST_MS);
-    return cse_run_relay(line->arguments[2], wait_ms, STDIN_FILENO, STDOUT_FILENO);
+                        line->argv[2], MOST_MS);
+    return cse_run_relay(line->argv[3], wait_ms, STDIN_FILENO, STDOUT_FILENO);
 }
 
 static int run(const cse_command_line *line)
@@ -41,7 +43,5 @@ const cse_command cse_command_relay = {
     .summary = "hands a command from another host to the run of this one",
     .arguments = "",
     .hidden = true,
-    .min_arguments = 3,
-    .max_arguments = 3,
     .run = run,
 };

@@ -25,10 +25,20 @@ enum { MOST_PRINTED_BYTES = 64 << 10, MOST_SAID_BYTES = 400, STEP_SECONDS = 10 }
 /* --overlap and --mem=0: the agents' steps have all that the job has. --immediate has srun give up
  * where the node is down, instead of waiting for it. */
 static const char *const fixed_words[] = {
-    "srun",           "--overlap",  "--nodes=1",    "--ntasks=1",
-    "--mem=0",        "--mpi=none", "--chdir=/",    "--cpu-bind=none",
-    "--immediate=10", "--quiet",    "--no-kill",    "--kill-on-bad-exit=0",
-    "--input=0",      "--unbuffered", "--job-name=csengine-control",
+    "srun",
+    "--overlap",
+    "--nodes=1",
+    "--ntasks=1",
+    "--mem=0",
+    "--mpi=none",
+    "--chdir=/",
+    "--immediate=10",
+    "--quiet",
+    "--no-kill",
+    "--kill-on-bad-exit=0",
+    "--input=0",
+    "--unbuffered",
+    "--job-name=csengine-control",
     NULL,
 };
 _Static_assert(STEP_SECONDS == 10, "--immediate says it");

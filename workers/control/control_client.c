@@ -102,8 +102,8 @@ cse_status cse_control_decode(const void *bytes, size_t size, cse_control_reply 
                         cse_message_kind_name(message.kind));
     bool is_status = message.reply.status >= CSE_OK && message.reply.status <= CSE_INTERRUPTED;
     reply->status = is_status ? (cse_status)message.reply.status : CSE_INTERNAL;
-    reply->reason = message.reply.reason == CSE_ERROR_UNSUPPORTED ? CSE_ERROR_UNSUPPORTED
-                                                                  : CSE_ERROR_GENERAL;
+    reply->reason =
+        message.reply.reason == CSE_ERROR_UNSUPPORTED ? CSE_ERROR_UNSUPPORTED : CSE_ERROR_GENERAL;
     reply->step = message.reply.step;
     snprintf(reply->text, sizeof reply->text, "%s", message.reply.text);
     if (reply->status == CSE_OK)

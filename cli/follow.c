@@ -43,6 +43,8 @@ void cse_print_log_line(const json_t *line)
     printf("%-7s %s", cse_json_text(line, "level", ""), cse_json_text(line, "role", ""));
     if (rank >= 0 && strcmp(cse_json_text(line, "role", ""), "coordinator") != 0)
         printf(" %lld", (long long)rank);
+    if (cse_json_text(line, "host", NULL) != NULL)
+        printf(" on %s", cse_json_text(line, "host", ""));
     printf(": %s\n", cse_json_text(line, "message", ""));
 }
 

@@ -94,17 +94,19 @@ static cse_process read_process(const char **text)
 
 void cse_host_log_pass(cse_host_log *log, const char *host, const char *line)
 {
-    char text[CSE_HOST_LOG_TEXT_BYTES];
     const int64_t number = read_number(&line);
     if (number > log->read + 1) {
         log->lost += number - log->read - 1;
-        cse_log_line(CSE_LOG_WARNING, "host %s: %lld lines of its log were lost", host,
-                     (long long)(number - log->read - 1));
+        char text[64];
+        snprintf(text, sizeof text, "%lld lines of its log were lost",
+                 (long long)(number - log->read - 1));
+        cse_log_pass(&(cse_log_record){
+            .level = CSE_LOG_WARNING, .host = host, .time_ms = cse_unix_ms(), .text = text });
     }
     log->read = number > log->read ? number : log->read;
     cse_log_record record = { .level = read_level(&line), .time_ms = cse_unix_ms() };
     record.process = read_process(&line);
-    snprintf(text, sizeof text, "host %s: %s", host, line);
-    record.text = text;
+    record.host = host;
+    record.text = line;
     cse_log_pass(&record);
 }

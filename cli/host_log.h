@@ -18,10 +18,8 @@ typedef struct cse_host_log {
     int64_t lost; /* numbers that were left out */
 } cse_host_log;
 
-enum { CSE_HOST_LOG_TEXT_BYTES = 4096 };
-
-/* Reads one line of another host's output, and logs it as a line of this process's log, with the
- * host's name and the process that it is of; before that how many were lost, where there are.
+/* Reads one line of another host's output, and logs it as a record of that host, with the process
+ * that it is of; before that how many were lost, where there are.
  * What is no log line is logged as it stands. */
 void cse_host_log_pass(cse_host_log *log, const char *host, const char *line);
 /* The line without its number, for messages; borrowed. */

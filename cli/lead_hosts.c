@@ -310,6 +310,7 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
                         "on other hosts");
     CSE_TRY(find_hosts(l, s));
     CSE_TRY(find_data_hosts(l, s));
+    cse_log_name_own_host(l->list.hosts[l->place.leader].name);
     if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
         return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
     CSE_TRY(take_lock(l, settings));

@@ -26,7 +26,7 @@ typedef struct event_client {
     int64_t position;       /* in the ring: of the next event */
     int64_t start_position; /* the end of the ring when the stream started */
     bool end_sent, preamble_sent;
-    char *role, *level;
+    char *role, *level, *host;
     int64_t rank;
     cse_text out;
     size_t sent; /* of `out` */
@@ -90,13 +90,16 @@ static int level_number(const char *level)
 /* Whether a log line passes the filter of the request. */
 static bool fits_filter(const event_client *client, const char *json)
 {
-    if (client->role == NULL && client->level == NULL && client->rank < 0)
+    if (client->role == NULL && client->level == NULL && client->host == NULL && client->rank < 0)
         return true;
     json_t *event = json_loads(json, 0, NULL);
     const json_t *line = json_object_get(event, "payload");
     const char *role = json_string_value(json_object_get(line, "role"));
     const char *level = json_string_value(json_object_get(line, "level"));
     bool fits = client->role == NULL || (role != NULL && strcmp(role, client->role) == 0);
+    const char *host = json_string_value(json_object_get(line, "host"));
+    if (client->host != NULL)
+        fits = fits && host != NULL && strcmp(host, client->host) == 0;
     if (client->rank >= 0)
         fits = fits && json_integer_value(json_object_get(line, "rank")) == client->rank;
     if (client->level != NULL)
@@ -273,6 +276,7 @@ static void close_events(void *self)
     cse_text_clear(&client->out);
     free(client->role);
     free(client->level);
+    free(client->host);
     free(client);
 }
 
@@ -316,6 +320,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
                               .last_id = after,
                               .role = request->role != NULL ? cse_strdup(request->role) : NULL,
                               .level = request->level != NULL ? cse_strdup(request->level) : NULL,
+                              .host = request->host != NULL ? cse_strdup(request->host) : NULL,
                               .rank = request->rank };
     cse_answer_empty(answer, 200);
     answer->content_type = "text/event-stream; charset=utf-8";

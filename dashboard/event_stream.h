@@ -12,7 +12,7 @@ typedef struct cse_feed_request {
     unsigned types; /* bits of CSE_FEED_TYPES */
     int64_t after;  /* events with greater numbers; CSE_FEED_NEW: those that come from now on */
     /* Of log lines; NULL and negative: any. */
-    const char *role, *level;
+    const char *role, *level, *host;
     int64_t rank;
 } cse_feed_request;
 

@@ -109,6 +109,8 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
         status = run_sql(handle, path, cse_store_schema);
         if (status == CSE_OK && !has_column(handle, "buckets", "finite"))
             status = run_sql(handle, path, "ALTER TABLE buckets ADD COLUMN finite INTEGER");
+        if (status == CSE_OK && !has_column(handle, "logs", "host"))
+            status = run_sql(handle, path, "ALTER TABLE logs ADD COLUMN host TEXT");
         if (status == CSE_OK)
             status = run_sql(handle, path, mark.data);
         cse_text_clear(&mark);

@@ -114,6 +114,16 @@ bool cse_store_reader_key(cse_store_reader *reader, const char *key, cse_text *v
 
 /* ---- rows ---- */
 
+/* A column as an expression: stores of version 4 and before do not know the host of a log line. */
+static const char *expression_of(cse_store_reader *reader, cse_row_kind kind, const char *column)
+{
+    if (kind != CSE_ROW_LOG || strcmp(column, "host") != 0)
+        return column;
+    const bool known = sqlite3_table_column_metadata(reader->handle, NULL, "logs", "host", NULL,
+                                                     NULL, NULL, NULL, NULL) == SQLITE_OK;
+    return known ? column : "NULL";
+}
+
 static bool has_column(cse_row_kind kind, const char *wanted)
 {
     const char *columns = cse_row_describe(kind)->columns;
@@ -130,8 +140,8 @@ static void add_condition(cse_text *sql, bool *first, const char *condition)
     *first = false;
 }
 
-static cse_status add_filters(cse_text *sql, bool *first, cse_row_kind kind,
-                              const cse_store_query *query)
+static cse_status add_filters(cse_store_reader *reader, cse_text *sql, bool *first,
+                              cse_row_kind kind, const cse_store_query *query)
 {
     int place = FIRST_FILTER_PLACE;
     for (size_t f = 0; f < sizeof query->filters / sizeof query->filters[0]; f++) {
@@ -141,7 +151,7 @@ static cse_status add_filters(cse_text *sql, bool *first, cse_row_kind kind,
         if (!has_column(kind, filter->column))
             return cse_fail(CSE_USAGE, "run store: %s has no column %s",
                             cse_row_describe(kind)->table, filter->column);
-        add_condition(sql, first, filter->column);
+        add_condition(sql, first, expression_of(reader, kind, filter->column));
         cse_text_add(sql, " IN (");
         for (int v = 0; filter->values[v] != NULL; v++)
             cse_text_add(sql, v > 0 ? ",?%d" : "?%d", place++);
@@ -163,7 +173,8 @@ static const char *order_of(cse_row_kind kind, char *name, size_t size)
     return name;
 }
 
-static cse_status build_sql(cse_row_kind kind, const cse_store_query *query, cse_text *sql)
+static cse_status build_sql(cse_store_reader *reader, cse_row_kind kind,
+                            const cse_store_query *query, cse_text *sql)
 {
     char name[32], order_name[32];
     const char *columns = cse_row_describe(kind)->columns;
@@ -171,7 +182,8 @@ static cse_status build_sql(cse_row_kind kind, const cse_store_query *query, cse
     bool first = true, has_step = has_column(kind, "step");
     for (int i = 0; cse_next_column(&columns, name, sizeof name); i++) {
         cse_text_add(sql, i == 0 ? "SELECT " : ",");
-        cse_text_add(sql, strcmp(name, "content") == 0 ? "NULL" : "%s", name);
+        cse_text_add(sql, strcmp(name, "content") == 0 ? "NULL" : "%s",
+                     expression_of(reader, kind, name));
     }
     cse_text_add(sql, " FROM %s", cse_row_describe(kind)->table);
     if (query->after != 0)
@@ -186,7 +198,7 @@ static cse_status build_sql(cse_row_kind kind, const cse_store_query *query, cse
         add_condition(sql, &first, "step <= ?5");
     if (query->bad && kind == CSE_ROW_NUMERICS)
         add_condition(sql, &first, "(nan > 0 OR inf > 0 OR saturated > 0)");
-    CSE_TRY(add_filters(sql, &first, kind, query));
+    CSE_TRY(add_filters(reader, sql, &first, kind, query));
     cse_text_add(sql, " ORDER BY %s%s", order, query->newest_first ? " DESC" : "");
     if (kind == CSE_ROW_NUMERICS) /* a fixed order within a step: paging counts rows */
         cse_text_add(sql,
@@ -247,7 +259,7 @@ cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
     sqlite3_stmt *statement = NULL;
     if ((kind == CSE_ROW_KERNEL || kind == CSE_ROW_GOODPUT) && !has_table(reader, kind))
         return CSE_OK;
-    cse_status status = build_sql(kind, query, &sql);
+    cse_status status = build_sql(reader, kind, query, &sql);
     int code = SQLITE_OK;
     if (status == CSE_OK) {
         code = sqlite3_prepare_v2(reader->handle, sql.data, -1, &statement, NULL);

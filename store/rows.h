@@ -37,7 +37,7 @@ typedef enum cse_row_priority {
     X(CHECKPOINT, "checkpoints",                                                                 \
       "id attempt step time_ms path bytes digest write_ms verified deleted", "iiiisisiii",       \
       "checkpoint", KEPT)                                                                        \
-    X(LOG, "logs", "id time_ms role rank level message", "iisiss", "log", METRIC)                \
+    X(LOG, "logs", "id time_ms role rank level message host", "iisisss", "log", METRIC)          \
     X(EVENT, "events", "id time_ms type payload", "iisj", NULL, KEPT)                            \
     X(TENSOR, "tensors", "id attempt name scope op kind source_dtype dtype backward file line",  \
       "iissssssisi", NULL, KEPT)                                                                 \

@@ -27,8 +27,10 @@ CREATE TABLE IF NOT EXISTS checkpoints(id INTEGER PRIMARY KEY, attempt INTEGER, 
     time_ms INTEGER, path TEXT, bytes INTEGER, digest TEXT, write_ms INTEGER, verified INTEGER,
     deleted INTEGER);
 
+-- `host` NULL: of a run of one host, or before the hosts were known. Ids follow the order in which lines
+-- reach the leading host.
 CREATE TABLE IF NOT EXISTS logs(id INTEGER PRIMARY KEY, time_ms INTEGER, role TEXT, rank INTEGER,
-    level TEXT, message TEXT);
+    level TEXT, message TEXT, host TEXT);
 
 -- The published events, in order; old ones of frequent types are removed.
 CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ms INTEGER, type TEXT,

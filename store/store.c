@@ -558,7 +558,8 @@ void cse_store_log(cse_store *store, const cse_log_record *record)
     if (store != NULL)
         ENQUEUE(store, CSE_ROW_LOG, store->next_id[CSE_ROW_LOG]++, record->time_ms,
                 cse_role_name(record->process.role), (int64_t)record->process.rank,
-                cse_log_level_name(record->level), record->text);
+                cse_log_level_name(record->level), record->text,
+                record->host != NULL ? record->host : cse_log_own_host_view());
 }
 
 void cse_store_event(cse_store *store, const char *type, const char *payload)

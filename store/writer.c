@@ -188,9 +188,11 @@ static void write_log_line(cse_store *store, const cse_row *row)
     if (store->log == NULL)
         return;
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &parts));
-    fprintf(store->log, "%s.%03dZ %s %s %lld: %s\n", when, (int)(row->fields[1].integer % 1000),
-            row->fields[4].text, row->fields[2].text, (long long)row->fields[3].integer,
-            row->fields[5].text);
+    const char *host = row->fields[6].text;
+    fprintf(store->log, "%s.%03dZ %s %s %lld: %s%s%s%s\n", when,
+            (int)(row->fields[1].integer % 1000), row->fields[4].text, row->fields[2].text,
+            (long long)row->fields[3].integer, host != NULL ? "host " : "",
+            host != NULL ? host : "", host != NULL ? ": " : "", row->fields[5].text);
 }
 
 static void emit_numerics(cse_store *store, int64_t step, int64_t tensors)

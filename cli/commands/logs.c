@@ -53,13 +53,13 @@ static int print_lines(const cse_text *lines, bool json, int64_t *last)
 static void add_lines_query(const cse_command_line *line, int64_t after, const char *tail,
                             cse_text *query)
 {
-    static const char *const filters[] = { "role", "rank" };
+    static const char *const filters[] = { "role", "rank", "host" };
     if (tail != NULL)
         cse_text_add(query, "limit=%d", PAGE);
     else
         cse_text_add(query, "after=%lld&limit=%d", (long long)after, PAGE);
     add_query(query, "tail", tail);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         add_query(query, filters[i], cse_option_value(line, filters[i]));
     add_level(query, cse_option_value(line, "level"));
 }
@@ -142,6 +142,7 @@ static const cse_option options[] = {
     { "tail", "N", NULL, "the newest N lines" },
     { "role", "ROLE", NULL, "only lines of processes with this role: coordinator, replica, ..." },
     { "rank", "N", NULL, "only lines of the process with this number in its role" },
+    { "host", "NAME", NULL, "of a run of several hosts only the lines of this one" },
     { "level", "LEVEL", NULL, "only lines of this level or above: DEBUG, INFO, WARNING, ERROR" },
     { 0 },
 };

@@ -60,10 +60,11 @@ static void take_line(void *self, const cse_row *row)
     if (message == NULL || strncmp(message, "bad record: ", 12) != 0 ||
         json_array_size(list) >= MOST_BAD_LINES)
         return;
-    json_array_append_new(
-        list, json_pack("{s:I, s:s?, s:I, s:s}", "time_ms", (json_int_t)row->fields[1].integer,
-                        "role", row->fields[2].text, "rank", (json_int_t)row->fields[3].integer,
-                        "message", message + 12));
+    json_array_append_new(list,
+                          json_pack("{s:I, s:s?, s:I, s:s, s:s?}", "time_ms",
+                                    (json_int_t)row->fields[1].integer, "role", row->fields[2].text,
+                                    "rank", (json_int_t)row->fields[3].integer, "message",
+                                    message + 12, "host", row->fields[6].text));
 }
 
 static json_t *bad_records(cse_store_reader *reader)
@@ -107,6 +108,7 @@ static const char schemas[] =
     "  role string|null\n"
     "  rank integer\n"
     "  message string  # the sample, its file and the reason\n"
+    "  host string|null  # as of a LogLine\n"
     "BadRecords  # samples that could not be read and were replaced (on_bad_record: skip)\n"
     "  count integer 0..  # of reads, also of validations and of steps that were read ahead\n"
     "  first [BadRecord]\n"

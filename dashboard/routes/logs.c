@@ -23,6 +23,7 @@ static void stream_logs(const cse_request *request, cse_answer *answer)
                               .types = CSE_FEED_LOG,
                               .role = cse_request_text(request, "role", NULL),
                               .level = cse_request_text(request, "level", NULL),
+                              .host = cse_request_text(request, "host", NULL),
                               .rank = cse_request_integer(request, "rank", -1) };
     const char *last = cse_request_header(request, "Last-Event-ID");
     char *end = NULL;
@@ -59,6 +60,7 @@ static void list_logs(const cse_request *request, cse_answer *answer)
         return;
     snprintf(rank, sizeof rank, "%lld", (long long)cse_request_integer(request, "rank", 0));
     const char *const roles[] = { cse_request_text(request, "role", NULL), NULL };
+    const char *const hosts[] = { cse_request_text(request, "host", NULL), NULL };
     const char *const ranks[] = { rank, NULL };
     bool tail = cse_request_has(request, "tail");
     cse_store_query query = { .after = cse_request_integer(request, "after", 0),
@@ -67,6 +69,8 @@ static void list_logs(const cse_request *request, cse_answer *answer)
     int filters = 0;
     if (roles[0] != NULL)
         query.filters[filters++] = (cse_store_filter){ "role", roles };
+    if (hosts[0] != NULL)
+        query.filters[filters++] = (cse_store_filter){ "host", hosts };
     if (cse_request_has(request, "rank"))
         query.filters[filters++] = (cse_store_filter){ "rank", ranks };
     if (cse_request_has(request, "level"))
@@ -90,6 +94,7 @@ static void list_logs(const cse_request *request, cse_answer *answer)
 
 static const char parameters[] = "role? string ..64  # as in coordinator\n"
                                  "rank? integer 0..  # with role\n"
+                                 "host? string ..255  # of a run of several hosts: one of them\n"
                                  "level? <log_level>  # this level and above\n"
                                  "after? integer 0..  # lines with a greater id\n"
                                  "tail? integer 1..10000  # the newest so many\n"
@@ -103,8 +108,10 @@ static const char schemas[] =
     "  rank integer|null\n"
     "  level <log_level>\n"
     "  message string\n"
+    "  host string|null  # in a run of several hosts; null in one of a single host, and before the "
+    "hosts were known\n"
     "  = {\"id\": 7, \"time_ms\": 1700000000000, \"role\": \"replica\", \"rank\": 0, \"level\": "
-    "\"info\", \"message\": \"ready\"}\n";
+    "\"info\", \"message\": \"ready\", \"host\": null}\n";
 
 const cse_route cse_route_logs = {
     .path = "/api/v1/jobs/{id}/logs",

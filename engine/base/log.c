@@ -15,6 +15,7 @@ static void *log_self;
 static void (*log_printer)(void *self, const char *line);
 static void *printer_self;
 static cse_log_level log_level = CSE_LOG_INFO;
+static char own_host[256];
 
 void cse_log_set_sink(cse_log_sink *sink, void *self)
 {
@@ -26,6 +27,16 @@ void cse_log_set_printer(void (*print)(void *self, const char *line), void *self
 {
     log_printer = print;
     printer_self = self;
+}
+
+void cse_log_name_own_host(const char *name)
+{
+    snprintf(own_host, sizeof own_host, "%s", name != NULL ? name : "");
+}
+
+const char *cse_log_own_host_view(void)
+{
+    return own_host[0] != '\0' ? own_host : NULL;
 }
 
 void cse_log_set_level(cse_log_level level)
@@ -61,8 +72,11 @@ void cse_log_print(const cse_log_record *record)
     bool other = record->process.role != CSE_ROLE_COORDINATOR;
     if (other)
         cse_process_name(record->process, name, sizeof name);
-    cse_text_add(&line, "csengine: %s: %s%s%s\n", cse_log_level_name(record->level), name,
-                 other ? ": " : "", record->text);
+    cse_text_add(&line, "csengine: %s: %s%s", cse_log_level_name(record->level), name,
+                 other ? ": " : "");
+    if (record->host != NULL)
+        cse_text_add(&line, "host %s: ", record->host);
+    cse_text_add(&line, "%s\n", record->text);
     if (log_printer != NULL)
         log_printer(printer_self, line.data);
     else

@@ -23,6 +23,7 @@ typedef enum cse_log_level { CSE_LOG_LEVELS(CSE_LOG_ENUMERATOR, CSE_LOG_ENUMERAT
 typedef struct cse_log_record {
     cse_log_level level;
     cse_process process; /* its origin; outside a run: a coordinator */
+    const char *host;    /* where it is; NULL: here, see cse_log_own_host_view */
     int64_t time_ms;     /* Unix time */
     const char *text;    /* one line without newline; made printable before a sink gets it */
 } cse_log_record;
@@ -35,10 +36,16 @@ void cse_log_line(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3)
 /* Logs a record that came from another process. */
 void cse_log_pass(const cse_log_record *record);
 
+/* The name that this host has in a run of several; NULL: the run has one host, or its hosts are not
+ * known yet. A host that leads gives it to itself, before others log. */
+void cse_log_name_own_host(const char *name);
+const char *cse_log_own_host_view(void);
+
 /* `sink` NULL restores stderr. The sink is called with no lock held, from the logging thread. */
 void cse_log_set_sink(cse_log_sink *sink, void *self);
 
-/* Prints "csengine: info: replica 0: TEXT" to stderr, as is done when no sink is set: for sinks
+/* Prints "csengine: info: replica 0: TEXT", of another host "csengine: info: replica 0: host NAME:
+ * TEXT", to stderr, as is done when no sink is set: for sinks
  * that print as well. */
 void cse_log_print(const cse_log_record *record);
 

@@ -98,10 +98,23 @@ def hosts_are_seen_until_one_is_lost():
         victim = next(p["pid"] for p in hosts["b"]["processes"] if p["role"] == "replica")
         os.kill(victim, signal.SIGKILL)
 
+        def lines_of(query):
+            text = server.get(f"{API}/jobs/run/logs?limit=1000{query}").body.decode()
+            return [json.loads(line) for line in text.splitlines()]
+
         def told():
-            lines = server.get(f"{API}/jobs/run/logs?limit=1000").body.decode()
-            return "host b: " in lines and "replica 0" in lines
+            return any("replica 0" in line["message"] for line in lines_of("&host=b"))
         wait("a line of host b", told)
+        lines = lines_of("")
+        check({line["host"] for line in lines} <= {None, *HOSTS}, "the hosts of lines", lines)
+        check(not any("host b: " in line["message"] for line in lines), "a host is no part of a message", lines)
+        of_b = lines_of("&host=b")
+        equal(of_b, [line for line in lines_of("") if line["host"] == "b"][:len(of_b)])
+        equal(lines_of("&host=nowhere"), [])
+        for line in lines:
+            equal(fits(document, {"$ref": "#/components/schemas/LogLine"}, line), [])
+        shown = subprocess.run([EXECUTABLE, "logs", run, "--host", "b"], capture_output=True, text=True, check=True)
+        check(shown.stdout.strip() and all(" on b: " in line for line in shown.stdout.splitlines()), shown.stdout)
 
         # The host itself: its agent is the coordinator of its processes.
         os.kill(coordinator_of(hosts["c"]), signal.SIGKILL)
@@ -110,6 +123,7 @@ def hosts_are_seen_until_one_is_lost():
             found = [h for h in newest(server).get("hosts", []) if h["name"] == "c"]
             return found and found[0]["state"] == "lost" and found[0]
         gone = wait("host c is lost", lost)
+        wait("a line of the leading host", lambda: lines_of("&host=a"))
         equal((gone["losses"], gone["processes"], gone["exposed"]), (1, [], None))
         check(0 < gone["returns_ms"] - time.time() * 1000 < 61000, "when it is tried again:", gone)
     finally:

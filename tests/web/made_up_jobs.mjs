@@ -117,6 +117,7 @@ export class MadeUpJob {
       revision: 0,
       priorityText: "p2",
       attempts: [],
+      hosts: [],
       activity: "train",
       phase: null,
       batches: null,
@@ -340,6 +341,7 @@ export class MadeUpJob {
     return Array.from({ length: count }, (_, i) => ({
       id: i + 1,
       time_ms: NOW - (count - i) * 150,
+      host: this.hosts.length > 1 ? this.hosts[i % this.hosts.length] : null,
       role: ["coordinator", "replica", "input"][i % 3],
       rank: i % 3 === 0 ? null : i % 2,
       level: i % 997 === 996 ? "ERROR" : levels[i % 7],

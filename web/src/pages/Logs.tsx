@@ -1,4 +1,5 @@
-/* Log records of all processes: chosen by process and level, searched, wrapped; follows new ones.
+/* Log records of all processes: chosen by host, process and level, searched, wrapped; follows new
+ * ones. Hosts are shown where lines of several are there.
  *
  * Wrapped lines break wherever they are full, in a font of equal widths: so the height of each row is
  * known without laying it out. */
@@ -54,11 +55,19 @@ function Marked({ text, word }: { text: string; word: string }) {
   );
 }
 
-function Row({ line, word, isCurrent }: { line: LogLine; word: string; isCurrent: boolean }) {
+interface RowProps {
+  line: LogLine;
+  word: string;
+  isCurrent: boolean;
+  withHost: boolean;
+}
+
+function Row({ line, word, isCurrent, withHost }: RowProps) {
   return (
     <>
       <span class="number faint c-clock">{timeWithMilliseconds(line.time_ms)}</span>
       <span class={`level ${line.level.toLowerCase()}`}>{levelOf(line)}</span>
+      {withHost && <span class="soft c-host ellipsis">{line.host ?? ""}</span>}
       <span class="soft c-who ellipsis">{who(line)}</span>
       <span class={isCurrent ? "c-message current" : "c-message"}>
         <Marked text={line.message} word={word} />
@@ -71,6 +80,7 @@ function Row({ line, word, isCurrent }: { line: LogLine; word: string; isCurrent
 
 /* Width of what stands before a message, as the style sheet has it, and of one character. */
 const LEAD = 12 + 90 + 12 + 60 + 12 + 120 + 12 + 12;
+const HOST_LEAD = 110 + 12;
 const NARROW = 640;
 const NARROW_LEAD = 24;
 
@@ -96,9 +106,9 @@ function columnsOf(text: string): number {
 }
 
 /* On a narrow page the message stands below the time. */
-function wrappedLines(line: LogLine, width: number): number {
+function wrappedLines(line: LogLine, width: number, withHost: boolean): number {
   const isNarrow = width < NARROW;
-  const room = width - (isNarrow ? NARROW_LEAD : LEAD);
+  const room = width - (isNarrow ? NARROW_LEAD : LEAD + (withHost ? HOST_LEAD : 0));
   const columns = Math.max(8, Math.floor(room / widthOfCharacter()) - 1);
   const lines = line.message
     .split("\n")
@@ -108,7 +118,10 @@ function wrappedLines(line: LogLine, width: number): number {
 
 function save(lines: LogLine[], name: string): void {
   const text = lines
-    .map((l) => `${new Date(l.time_ms).toISOString()} ${levelOf(l)} ${who(l)}: ${l.message}\n`)
+    .map((l) => {
+      const from = l.host ? `${who(l)} on ${l.host}` : who(l);
+      return `${new Date(l.time_ms).toISOString()} ${levelOf(l)} ${from}: ${l.message}\n`;
+    })
     .join("");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
@@ -132,12 +145,24 @@ const LEVEL_OPTIONS = LEVELS.map((one) => [one, one.toLowerCase()] as const);
 const contains = (line: LogLine, word: string): boolean =>
   line.message.toLowerCase().includes(word);
 
-function chosenLines(lines: LogLine[], level: string, role: string): LogLine[] {
+interface Choice {
+  level: string;
+  role: string;
+  host: string;
+}
+
+function chosenLines(lines: LogLine[], { level, role, host }: Choice): LogLine[] {
   const least = LEVELS.findIndex((one) => one === level);
   return lines.filter(
-    (line) => rankOf(line) >= least && (!role || who(line) === role || line.role === role),
+    (line) =>
+      rankOf(line) >= least &&
+      (!role || who(line) === role || line.role === role) &&
+      (!host || line.host === host),
   );
 }
+
+const hostsOf = (lines: LogLine[]): string[] =>
+  [...new Set(lines.flatMap((line) => (line.host ? [line.host] : [])))].sort();
 
 /* The matches of the search among the lines shown, and which of them is looked at. */
 function useSearch(lines: LogLine[], word: string, alone: boolean) {
@@ -204,14 +229,23 @@ export function Logs() {
   const { stored, lines } = useLines(model);
   const [follow, setFollow] = useState(true);
   const role = query.value.get("role") ?? "";
+  const host = query.value.get("host") ?? "";
   const level = query.value.get("level") ?? "INFO";
   const word = (query.value.get("filter") ?? "").toLowerCase();
   const alone = query.value.get("only") !== "0";
   const wrap = query.value.get("wrap") !== "0";
   const roles = [...new Set(lines.map(who))].sort();
-  const chosen = useMemo(() => chosenLines(lines, level, role), [lines, level, role]);
+  const hosts = useMemo(() => hostsOf(lines), [lines]);
+  const withHost = hosts.length > 1;
+  const chosen = useMemo(
+    () => chosenLines(lines, { level, role, host: withHost ? host : "" }),
+    [lines, level, role, host, withHost],
+  );
   const { shown, matches, at, turn, move } = useSearch(chosen, word, alone);
-  const linesOf = useCallback(wrappedLines, []);
+  const linesOf = useCallback(
+    (line: LogLine, width: number) => wrappedLines(line, width, withHost),
+    [withHost],
+  );
   const jump = (by: number) => {
     setFollow(false);
     move(by);
@@ -220,6 +254,14 @@ export function Logs() {
   return (
     <>
       <PageHeader title="Logs" note={`${shown.length} of ${lines.length} lines${older}`}>
+        {withHost && (
+          <Pick
+            label="host"
+            value={host}
+            onChange={(value) => setQuery({ host: value })}
+            options={[["", "all"], ...hosts.map((one) => [one, one] as const)]}
+          />
+        )}
         <Pick
           label="from"
           value={role}
@@ -267,7 +309,9 @@ export function Logs() {
               label="Log lines"
               follow={follow}
               onFollow={setFollow}
-              render={(line, i) => <Row line={line} word={word} isCurrent={i === at} />}
+              render={(line, i) => (
+                <Row line={line} word={word} isCurrent={i === at} withHost={withHost} />
+              )}
             />
           )}
         </section>

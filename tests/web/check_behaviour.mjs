@@ -164,6 +164,62 @@ async function series(checks, mock, context) {
   await page.close();
 }
 
+/* Lines of several hosts have a column with the host and a choice of one; those of one have neither. */
+async function hostsOfLines(checks, mock, context) {
+  const job = mock.jobs.get("resumed");
+  const { page, faults } = await openTab(context, mock.url);
+  const list = ["node-01", "node-02", "gpu-rack-7.example.org"];
+  await page.goto(`${mock.url}/jobs/resumed/logs`);
+  await page.locator(".logs .line").first().waitFor({ timeout: 30_000 });
+  checks.that(
+    (await page.locator(".c-host").count()) === 0 &&
+      !/node-0/.test(await page.locator("main header").innerText()),
+    "logs: a run of one host shows no hosts",
+  );
+  job.hosts = list;
+  await page.reload();
+  await page.locator(".logs .c-host").first().waitFor({ timeout: 30_000 });
+  const long = page.locator(".c-message", { hasText: "a long line" });
+  await long.waitFor({ timeout: 30_000 });
+  const fits = await long.evaluate((one) => {
+    const own = one.getBoundingClientRect();
+    const row = one.parentElement.getBoundingClientRect();
+    const list = one.closest(".virtual");
+    return [own.height > 30, own.bottom <= row.bottom + 1, list.scrollWidth <= list.clientWidth];
+  });
+  checks.that(fits.every(Boolean), "logs: with hosts a long line fits its row", fits.join());
+  const pick = page.locator("main header select").first();
+  checks.that(
+    (await pick.locator("option").allInnerTexts()).join() === ["all", ...[...list].sort()].join(),
+    "logs: each host can be chosen",
+    (await pick.locator("option").allInnerTexts()).join(),
+  );
+  await page.screenshot({ path: join(shots, "logs-hosts.png") });
+  await pick.selectOption("node-02");
+  await page.waitForFunction(
+    () => [...document.querySelectorAll(".c-host")].every((e) => e.innerText === "node-02"),
+    null,
+    { timeout: 30_000 },
+  );
+  checks.that(/host=node-02/.test(page.url()), "logs: the chosen host stays in the address");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.locator(".logs .c-host").first().waitFor({ timeout: 30_000 });
+  const wide = await page.evaluate(() => {
+    const list = document.querySelector(".logs .virtual");
+    const spilt = [...document.querySelectorAll(".logs .line")].some(
+      (row) =>
+        row.lastElementChild.getBoundingClientRect().bottom >
+        row.getBoundingClientRect().bottom + 1,
+    );
+    return spilt || list.scrollWidth > list.clientWidth;
+  });
+  checks.that(!wide, "logs: lines with hosts fit a narrow page");
+  await page.screenshot({ path: join(shots, "logs-hosts-narrow.png") });
+  job.hosts = [];
+  checks.that(faults.length === 0, "logs of hosts: silent console", faults.join("\n"));
+  await page.close();
+}
+
 /* Logs are wrapped and searched; the timeline opens on a whole step; closures say their loop. */
 async function reading(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
@@ -634,6 +690,7 @@ try {
   await submit(checks, mock, context);
   await series(checks, mock, context);
   await reading(checks, mock, context);
+  await hostsOfLines(checks, mock, context);
   await managing(checks, mock, context);
   await report(checks, mock, context);
   await orders(checks, mock, context);

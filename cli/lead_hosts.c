@@ -61,8 +61,20 @@ struct cse_led_hosts {
 };
 typedef struct cse_led_hosts led;
 
+/* A confined job may start nothing on other hosts, but needs none where its place is one host: the
+ * batch script of a run asks for the hosts of its place in any case. */
+static bool has_one_host(const cse_job_settings *s)
+{
+    cse_host_list list = { .count = 0 };
+    const char *variable = NULL;
+    return strcmp(s->host_settings.hosts, "auto") == 0 &&
+           cse_host_list_environment(getenv, &list, &variable) == CSE_OK && list.count == 1;
+}
+
 bool cse_leads_hosts(const cse_job_settings *s)
 {
+    if (cse_confinement_view() != NULL && has_one_host(s))
+        return false;
     return *s->host_settings.hosts != '\0' && s->mode == CSE_JOB_TRAIN &&
            !s->session.compile_only && !s->session.validate_only;
 }

@@ -12,6 +12,22 @@ bool cse_job_is_batch(const json_t *spec)
     return launcher != NULL && strcmp(launcher, "slurm") == 0;
 }
 
+/* As sbatch reads options: of two the second one counts, and the script's own is two nodes. */
+bool cse_job_is_on_one_node(const json_t *spec)
+{
+    static const char name[] = "--nodes=";
+    const char *options = json_string_value(json_object_get(spec, "launcher_options"));
+    cse_words words = { 0 };
+    cse_arena *arena = cse_arena_new();
+    bool one = false;
+    if (cse_job_is_batch(spec) && cse_slurm_options_add(&words, arena, options) == CSE_OK)
+        for (int i = 0; i < words.count; i++)
+            if (strncmp(words.items[i], name, strlen(name)) == 0)
+                one = strcmp(words.items[i] + strlen(name), "1") == 0;
+    cse_arena_destroy(&arena);
+    return one;
+}
+
 static bool options_are_accepted(const char *text)
 {
     cse_words words = { 0 };

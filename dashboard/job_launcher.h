@@ -14,4 +14,7 @@ bool cse_job_launcher_check(const json_t *spec, bool slurm, json_t *diagnostics)
  * with it only when it is asked to. */
 bool cse_job_is_batch(const json_t *spec);
 
+/* Whether it asks for one node, on which it can be confined: all its processes are there. */
+bool cse_job_is_on_one_node(const json_t *spec);
+
 #endif

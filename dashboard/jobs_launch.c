@@ -113,12 +113,16 @@ static void make_program_command(const cse_jobs *jobs, const cse_job_entry *entr
         add_word(c, "%s", json_string_value(argument));
 }
 
-/* A batch job starts agents on other hosts, which a confined one may not: its paths were checked
- * when it was created, and Slurm's limits are those of its processes. */
-static void add_launcher(const cse_job_entry *entry, const json_t *spec, command *c)
+/* A batch job of several nodes starts agents on other hosts, which a confined one may not: its
+ * paths were checked when it was created, and Slurm's limits are those of its processes. */
+static void add_launcher(const cse_jobs *jobs, const cse_job_entry *entry, const json_t *spec,
+                         command *c)
 {
     const char *options = json_string_value(json_object_get(spec, "launcher_options"));
-    add_word(c, "--model_dir=%s", entry->record.model_dir);
+    if (cse_job_is_on_one_node(spec))
+        add_place(jobs, entry, c);
+    else
+        add_word(c, "--model_dir=%s", entry->record.model_dir);
     add_word(c, "--launcher=slurm");
     if (options != NULL)
         add_word(c, "--launcher_options=%s", options);
@@ -138,7 +142,7 @@ static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry,
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
         add_override(c, path, value);
     if (cse_job_is_batch(spec))
-        add_launcher(entry, spec, c);
+        add_launcher(jobs, entry, spec, c);
     else
         add_place(jobs, entry, c);
     add_labels(c, entry->record.labels);

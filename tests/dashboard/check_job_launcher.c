@@ -60,12 +60,37 @@ START_TEST(a_specification_is_accepted_or_told)
 }
 END_TEST
 
+static const struct {
+    const char *spec;
+    bool one;
+} places[] = {
+    { "{'config': 'x'}", false },
+    { "{'config': 'x', 'launcher_options': '--nodes=1'}", false },
+    { "{'config': 'x', 'launcher': 'slurm'}", false }, /* two, as the script says */
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--nodes=1'}", true },
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--nodes=1-2'}", false },
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--nodes=12'}", false },
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--nodes=1 --nodes=2'}", false },
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--nodes=2 --nodes=1'}", true },
+    { "{'config': 'x', 'launcher': 'slurm', 'launcher_options': '--comment=--nodes=1'}", false },
+};
+
+START_TEST(a_job_of_one_node_is_known)
+{
+    json_t *spec = spec_of(places[_i].spec);
+    ck_assert_int_eq(cse_job_is_on_one_node(spec), places[_i].one);
+    json_decref(spec);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("job_launcher");
     TCase *tests = tcase_create("specifications");
     tcase_add_loop_test(tests, a_specification_is_accepted_or_told, 0,
                         (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(tests, a_job_of_one_node_is_known, 0,
+                        (int)(sizeof places / sizeof *places));
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

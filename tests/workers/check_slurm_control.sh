@@ -136,10 +136,19 @@ fails() { # exit code, pattern, words of the command...
     [ "$code" -eq "$right" ] || complain "$*: exit code $code, not $right"
     expect "$pattern" "$work/fails.out"
 }
+filters() { sed -n 's/^Seccomp_filters:[^0-9]*//p' "$1"; }
+own_filters=$(filters /proc/self/status)
+confinement() { # folder: how many filters of system calls its coordinator has, on its host
+    on=$(stored "$1" "SELECT value FROM run WHERE key = 'host'")
+    pid=$(stored "$1" "SELECT value FROM run WHERE key = 'pid'")
+    hosts_on "$on" cat "/proc/$pid/status" >"$work/status"
+    filters "$work/status"
+}
 submit job --launcher_options --nodes=2
 slurm_wait 60 'a submitted job does not run' slurm_run_began "$work/queue/job"
 hide_lock queue/job
 slurm_wait 20 'the server does not see that it runs' is_told job RUNNING
+[ "$(confinement queue/job)" = "$own_filters" ] || complain 'a job of two nodes is confined'
 # shellcheck disable=SC2086 # one word each
 steer job queue/job job $server
 # shellcheck disable=SC2086 # one word each
@@ -179,6 +188,18 @@ slurm_wait 60 'the job does not end' is_told job CANCELLED
 same_as_alone queue/job
 # shellcheck disable=SC2086 # one word each
 fails 1 'pause makes no sense then' pause job $server
+
+# A job of one node is confined there by the kernel, which one of two cannot be; and it is reached.
+submit single --launcher_options --nodes=1
+slurm_wait 60 'the job of one node does not run' slurm_run_began "$work/queue/single"
+[ "$(confinement queue/single)" -gt "$own_filters" ] || complain 'a job of one node is not confined'
+# shellcheck disable=SC2086 # one word each
+tell pause 'pauses' single $server
+slurm_wait 20 'the job of one node does not pause' is_state queue/single PAUSED
+# shellcheck disable=SC2086 # one word each
+"$csengine" cancel single $server >"$work/single.out" 2>&1 || complain 'cancel single'
+slurm_wait 60 'the job of one node does not end' is_told single CANCELLED
+same_as_alone queue/single
 kill -TERM $serving
 wait $serving
 

@@ -52,10 +52,10 @@ workers/arena: $traced passes execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
 workers/host_launchers: base workers/hosts workers/launchers
-workers/batch: base workers/host_launchers workers/control
 workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
 workers/control: $traced execute dataloader $links $launching
+workers/batch: base workers/host_launchers workers/control
 workers/group: base graph kernels $links workers/control
 run/loggers: base
 run/callbacks: base types

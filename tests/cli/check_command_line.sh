@@ -33,7 +33,7 @@ expect 0 'csengine ' --version
 "$csengine" --help >"$work/help"
 for file in "$source_directory"/cli/commands/*.c; do
     name=$(basename "$file" .c)
-    case $name in registry | agent | answer | probe | worker | writer | complete) continue ;; esac
+    case $name in registry | agent | answer | probe | relay | worker | writer | complete) continue ;; esac
     command=$(grep -oE "^  $(echo "$name" | sed 's/_/[-_]/g') " "$work/help" | tr -d ' ')
     [ -n "$command" ] || fail "--help does not list $name"
     expect 0 "usage: csengine $command" "$command" --help
@@ -53,7 +53,7 @@ cat "$work/help" >>"$work/all_help"
 [ "$(wc -l <"$work/all_help")" -gt 200 ] || fail "little help: $(cat "$work/all_help")"
 awk 'length > 80 { print; wide = 1 } END { exit wide }' "$work/all_help" ||
     fail "lines of more than 80 columns: see above"
-for hidden in agent answer probe worker writer; do
+for hidden in agent answer probe relay worker writer; do
     grep -qw "$hidden" "$work/help" && fail "--help lists the hidden command $hidden"
 done
 

@@ -137,6 +137,7 @@ static const struct {
     { "echo 'Unable to contact slurm controller' >&2; exit 1", NULL, CSE_TEMPORARY,
       "Unable to contact" },
     { "echo JobId=12 JobState=RUNNING BatchHost=--uid=0", NULL, CSE_UNAVAILABLE, "which node" },
+    { "echo JobId=12 JobState=RUNNING BatchHost=-n1", NULL, CSE_UNAVAILABLE, "which node" },
     { "echo 'JobId=12;x JobState=RUNNING BatchHost=n1'", NULL, CSE_UNAVAILABLE, "which node" },
     { RUNS, "echo 'slurmstepd: error: execve(): /x: No such file or directory' >&2; exit 2",
       CSE_UNAVAILABLE, "install csengine at one path" },

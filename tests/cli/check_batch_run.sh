@@ -68,7 +68,7 @@ case "$*" in
 esac
 [ ! -e "$slurm/silent" ] || { echo 'Unable to contact slurm controller' >&2; exit 1; }
 [ -e "$slurm/state" ] || { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; }
-echo "JobId=7 JobName=csengine JobState=$(cat "$slurm/state") Reason=None" \
+echo "JobId=7 JobName=csengine JobState=$(cat "$slurm/state") Reason=None BatchHost=n1" \
     "ExitCode=$(cat "$slurm/code" 2>/dev/null || echo 0:0) Restarts=0"
 SCONTROL
 cat >"$work/bin/scancel" <<'SCANCEL'
@@ -80,6 +80,20 @@ case "$*" in
 7) kill -KILL "$(cat "$slurm/pid")" ;;
 esac
 SCANCEL
+cat >"$work/bin/srun" <<'SRUN'
+#!/bin/sh
+# A step of the job: on this host, which has the name n1.
+slurm=$(dirname "$0")/../slurm
+echo "$*" >>"$slurm/steps"
+while :; do
+    case $1 in
+    --*) shift ;;
+    *) break ;;
+    esac
+done
+[ ! -e "$slurm/hangs" ] || exec sleep 1000
+exec "$@"
+SRUN
 chmod +x "$work"/bin/*
 PATH=$work/bin:$PATH
 CSE_DASHBOARD=0
@@ -164,6 +178,64 @@ echo 7 >away/logs/batch_job
 start away >away2.out 2>&1 || fail "a forgotten job: exit code $?: $(cat away2.out)"
 [ "$(wc -l <slurm/submitted)" -eq 2 ] || fail "a forgotten job is not submitted again"
 rm -f slurm/submitted
+
+# A server gives commands to its job by steps. Those that hang, on a node that does not answer, end
+# after a while, no more than two are on their way, and other calls do not wait for them.
+rm -f slurm/state slurm/code
+set_steps 100000000
+api="--server unix:$work/socket"
+"$csengine" serve --root queue --listen "unix:$work/socket" --allow_launcher slurm \
+    >serve.out 2>&1 &
+server=$!
+wait_for 'the server does not listen' test -S "$work/socket"
+# shellcheck disable=SC2086 # one word each
+submit() { # id
+    "$csengine" submit run.yaml $api --id "$1" --set fit.val_dataloader=null \
+        --set checkpoint.steps=1000000000 --set logging.log_steps=1000000000 --launcher slurm \
+        --launcher_options --nodes=1 >"$1.out" 2>&1 || fail "submit: $(cat "$1.out")"
+}
+# shellcheck disable=SC2086 # one word each
+steer() { "$csengine" "$1" job $api >"$1.out" 2>&1; } # command
+# shellcheck disable=SC2086 # one word each
+is_in() { "$csengine" get job job $api --json | grep -Eq "\"state\": ?\"$1\""; } # state
+submit job
+wait_for 'the job does not run' is_in RUNNING
+steer pause || fail "pause: $(cat pause.out)"
+expect 'pauses' pause.out
+expect "--overlap .*--jobid=7 --nodelist=n1 $csengine relay [^ ]* 10000 $work/queue/job" slurm/steps
+wait_for 'the job does not pause' is_in PAUSED
+: >slurm/hangs
+steer pause &
+first=$!
+steer resume &
+second=$!
+steps_begun() { [ "$(wc -l <slurm/steps)" -ge 3 ]; }
+wait_for 'the steps do not begin' steps_begun
+# shellcheck disable=SC2086 # one word each
+"$csengine" pause job $api >third.out 2>&1 && fail 'a third command'
+expect '2 commands to batch jobs are under way' third.out
+# shellcheck disable=SC2086 # one word each
+"$csengine" label job waited=no $api >label.out 2>&1 || fail "label: $(cat label.out)"
+submit other
+kill -0 $first 2>/dev/null && kill -0 $second 2>/dev/null ||
+    fail 'a call waited for the commands that hang'
+wait $first && fail 'a command that hangs succeeds'
+wait $second && fail 'a command that hangs succeeds'
+expect 'node n1: no answer in time' pause.out
+expect 'node n1: no answer in time' resume.out
+rm slurm/hangs
+steer resume || fail "resume: $(cat resume.out)"
+wait_for 'the job does not go on' is_in RUNNING
+steer cancel || fail "cancel: $(cat cancel.out)"
+wait_for 'the job does not end' is_in CANCELLED
+# shellcheck disable=SC2086 # one word each
+"$csengine" kill other $api >kill.out 2>&1
+kill -TERM $server
+wait $server
+rm -f slurm/state slurm/code slurm/submitted
+printf 00 | "$csengine" relay 0 5000 "$work/whole" >relay.out 2>&1
+[ $? -eq 69 ] || fail "another version: $(cat relay.out)"
+
 mistake() { # exit code, pattern, arguments...
     code=$1 pattern=$2
     shift 2

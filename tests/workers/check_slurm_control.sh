@@ -222,7 +222,15 @@ tools=$PATH
 scontrol update NodeName=n1 State=DRAIN Reason=test
 tell pause 'pauses' "$work/last" # a drained node keeps what runs on it
 slurm_wait 20 'a run on a drained node does not pause' is_state last PAUSED
-"$csengine" kill "$work/last" >"$work/last.out" 2>&1 || complain 'kill'
+# A server that shows this one run, whoever started it.
+"$csengine" serve --run "$work/last" --listen "unix:$work/one" >"$work/serve_one.out" 2>&1 &
+serving=$!
+slurm_wait 20 'the server of a run does not listen' test -S "$work/one"
+tell resume 'goes on' last --server "unix:$work/one"
+slurm_wait 20 'a run does not go on by its server' is_state last RUNNING
+tell kill '' last --server "unix:$work/one"
+kill -TERM $serving
+wait $serving
 gone() { [ -z "$(squeue -h 2>/dev/null)" ]; }
 slurm_wait 60 'the last job does not end' gone
 exit $failed

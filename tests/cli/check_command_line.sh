@@ -33,7 +33,9 @@ expect 0 'csengine ' --version
 "$csengine" --help >"$work/help"
 for file in "$source_directory"/cli/commands/*.c; do
     name=$(basename "$file" .c)
-    case $name in registry | agent | answer | probe | relay | worker | writer | complete) continue ;; esac
+    case $name in
+    registry | agent | answer | probe | relay | worker | writer | complete) continue ;;
+    esac
     command=$(grep -oE "^  $(echo "$name" | sed 's/_/[-_]/g') " "$work/help" | tr -d ' ')
     [ -n "$command" ] || fail "--help does not list $name"
     expect 0 "usage: csengine $command" "$command" --help

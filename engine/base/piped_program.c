@@ -197,5 +197,7 @@ cse_status cse_piped_program_ask(const cse_piped_question *q, cse_piped_answer *
             close(ends[i][0]);
     if (failure == 0)
         return CSE_OK;
+    cse_text_clear(&answer->output);
+    cse_text_clear(&answer->errors);
     return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", q->words[0], strerror(failure));
 }

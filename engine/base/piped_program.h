@@ -32,7 +32,7 @@ typedef struct cse_piped_question {
 } cse_piped_question;
 
 typedef struct cse_piped_answer {
-    cse_text output, errors; /* cleared by the caller, in any case */
+    cse_text output, errors; /* cleared by the caller, unless the call has failed */
     int exit_code;           /* 128 + N where signal N ended it */
     bool late;               /* it was ended at the deadline */
 } cse_piped_answer;

@@ -229,7 +229,10 @@ wait_for 'the job does not go on' is_in RUNNING
 steer cancel || fail "cancel: $(cat cancel.out)"
 wait_for 'the job does not end' is_in CANCELLED
 # shellcheck disable=SC2086 # one word each
-"$csengine" kill other $api >kill.out 2>&1
+"$csengine" cancel other $api >other.out 2>&1 || fail "cancel: $(cat other.out)"
+# shellcheck disable=SC2086 # one word each
+other_ended() { "$csengine" get job other $api --json | grep -Eq '"state": ?"CANCELLED"'; }
+wait_for 'the other job does not end' other_ended
 kill -TERM $server
 wait $server
 rm -f slurm/state slurm/code slurm/submitted

@@ -10,7 +10,7 @@ import threading
 import time
 
 import support
-from support import API, EXECUTABLE, LONG, Failure, Server, check, configuration, end_jobs, equal
+from support import API, EXECUTABLE, LONG, Failure, Server, as_long, check, configuration, end_jobs, equal
 
 CONFIGS = os.path.join(os.environ.get("top_srcdir", "."), "configs")
 YAML = {"Content-Type": "application/yaml"}
@@ -435,19 +435,21 @@ def a_finished_job_keeps_what_it_has_when_resumed():
 def a_job_scales_also_beyond_its_start():
     """Fewer replicas while it runs; more by a new attempt from a checkpoint, whose losses are those
     of a run that was left alone."""
+    steps = as_long(40000)
+    last = steps * 39 // 40
     server = root_server("--cores", "4")
     try:
-        put(server, "alone", steps=40000)
-        put(server, "scaled", steps=40000)
+        put(server, "alone", steps=steps)
+        put(server, "scaled", steps=steps)
         server.wait_for("scaled", "RUNNING")
         detail = act(server, "scaled", "scale", {"num_csx": 3})["detail"]
         check("3 replicas" in detail, detail)
         for id in ("scaled", "alone"):
             server.wait_for(id, "SUCCEEDED")
         job = server.job("scaled")
-        equal((job["attempt"], job["num_csx"], job["progress"]["step"]), (2, 3, 40000))
-        series = server.get(f"{API}/jobs/scaled/metrics?names=loss&attempt=2&max_points=20000&from=39000").json()["series"][0]
-        alone = server.get(f"{API}/jobs/alone/metrics?names=loss&max_points=20000&from=39000").json()["series"][0]
+        equal((job["attempt"], job["num_csx"], job["progress"]["step"]), (2, 3, steps))
+        series = server.get(f"{API}/jobs/scaled/metrics?names=loss&attempt=2&max_points=20000&from={last}").json()["series"][0]
+        alone = server.get(f"{API}/jobs/alone/metrics?names=loss&max_points=20000&from={last}").json()["series"][0]
         equal((series["step"], series["value"]), (alone["step"], alone["value"]), "the same bits")
     finally:
         end_jobs(server)
@@ -502,7 +504,7 @@ def a_job_whose_process_is_killed_goes_on():
     """Nobody asked for its end: it needs no restart policy, and does each step once."""
     import sqlite3
 
-    steps = 60000
+    steps = as_long(60000)
     server = root_server("--cores", "2")
     try:
         put(server, "undisturbed", steps=steps)

@@ -13,7 +13,8 @@ import tempfile
 import time
 
 EXECUTABLE = os.environ.get("CSENGINE_EXECUTABLE", "./csengine")
-SLOW = 5 if os.environ.get("CSE_SANITIZE", "no") != "no" else 1
+SANITIZER = os.environ.get("CSE_SANITIZE", "no")
+SLOW = 5 if SANITIZER != "no" else 1
 API = "/api/v1"
 
 SYNTHETIC = """trainer:
@@ -315,6 +316,12 @@ LONG = 2000000  # steps: more than any test waits for
 def configuration(steps, checkpoint=1000000):
     """A run over data that it makes itself: a second of compiling, thousands of steps a second."""
     return SYNTHETIC.format(steps=steps, checkpoint=checkpoint, compiled=COMPILED)
+
+
+def as_long(steps):
+    """Steps that take about as long as so many do without a sanitizer, which makes each 10 to 30 times
+    slower: for what is to happen in the midst of a run, whose length says nothing else."""
+    return steps // (20 if "thread" in SANITIZER else 8 if SANITIZER != "no" else 1)
 
 
 def end_jobs(server):

@@ -73,15 +73,37 @@ static bool coordinate(cse_cluster *cluster, const run_case *run, float (*fetche
     return true;
 }
 
+/* What a serial run computes. Runs that differ in their processes only have it in common, and follow
+ * each other. */
+static struct {
+    run_case of;
+    unsigned char *states;
+    float fetched[MOST_STEPS][FAKE_FETCHES];
+} serial;
+
+static void compute_serial(fake_step *step, const run_case *run)
+{
+    const run_case *known = &serial.of;
+    if (serial.states && known->microbatches == run->microbatches &&
+        known->payload.format == run->payload.format &&
+        known->payload.stochastic == run->payload.stochastic &&
+        known->first_step == run->first_step && known->steps == run->steps)
+        return;
+    free(serial.states);
+    serial.of = *run;
+    serial.states = fake_step_states(step);
+    fake_step_reference(step, run->payload,
+                        (const int64_t[]){ run->first_step, run->first_step + run->steps },
+                        serial.states, serial.fetched);
+}
+
 static void run_and_compare(const run_case *run)
 {
     fake_step *step = fake_step_new(run->microbatches, 33 * 1024 + 5, 100);
     const size_t bytes = (size_t)fake_step_graph(step)->space_bytes[CSE_SPACE_STATE];
-    unsigned char *expected = fake_step_states(step), *initial = fake_step_states(step);
-    float want[MOST_STEPS][FAKE_FETCHES], got[MOST_STEPS][FAKE_FETCHES];
-    fake_step_reference(step, run->payload,
-                        (const int64_t[]){ run->first_step, run->first_step + run->steps },
-                        expected, want);
+    unsigned char *initial = fake_step_states(step);
+    float got[MOST_STEPS][FAKE_FETCHES];
+    compute_serial(step, run);
     cse_cluster_layout layout = { .graph = fake_step_graph(step),
                                   .states = initial,
                                   .replica_count = run->replicas,
@@ -115,13 +137,12 @@ static void run_and_compare(const run_case *run)
     }
     ck_assert(moved);
     ck_assert_int_eq(cse_cluster_steps_done(cluster), run->first_step + run->steps);
-    ck_assert_msg(memcmp(want, got, (size_t)run->steps * sizeof want[0]) == 0 &&
-                      memcmp(expected, cse_cluster_states_view(cluster), bytes) == 0,
+    ck_assert_msg(memcmp(serial.fetched, got, (size_t)run->steps * sizeof got[0]) == 0 &&
+                      memcmp(serial.states, cse_cluster_states_view(cluster), bytes) == 0,
                   "M %d, R %d, S %d, W %d, payload %s: other bits than the straight line",
                   run->microbatches, run->replicas, run->servers, run->inputs,
                   cse_rounding_name(run->payload));
     cse_cluster_destroy(&cluster);
-    free(expected);
     free(initial);
     fake_step_destroy(&step);
 }
@@ -130,8 +151,8 @@ START_TEST(test_any_number_of_replicas)
 {
     static const int microbatches[] = { 1, 3, 4, 5, 6, 7, 8 };
     for (unsigned i = 0; i < sizeof microbatches / sizeof *microbatches; i++)
-        for (int replicas = 1; replicas <= microbatches[i]; replicas++)
-            for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
+        for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
+            for (int replicas = 1; replicas <= microbatches[i]; replicas++)
                 run_and_compare(&(run_case){ .microbatches = microbatches[i],
                                              .replicas = replicas,
                                              .inputs = 1,
@@ -143,9 +164,9 @@ END_TEST
 
 START_TEST(test_any_number_of_servers_and_input_workers)
 {
-    for (int servers = 0; servers <= 3; servers++)
-        for (int inputs = 1; inputs <= 3; inputs++)
-            for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
+    for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
+        for (int servers = 0; servers <= 3; servers++)
+            for (int inputs = 1; inputs <= 3; inputs++)
                 run_and_compare(&(run_case){ .microbatches = 6,
                                              .replicas = 2,
                                              .servers = servers,

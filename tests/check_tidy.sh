@@ -217,6 +217,17 @@ if [ -f sources.am ]; then
     done
 fi
 
+# Every line about the tests under sanitizers is about a test.
+if [ -f tests/sanitizers.txt ]; then
+    grep -v '^#' tests/sanitizers.txt | while read -r pattern sanitizers reason; do
+        ls $pattern "$pattern.c" 2>/dev/null | grep -q . ||
+            echo "tests/sanitizers.txt:1: no test fits $pattern" >>"$found"
+        case $sanitizers:$reason in
+        *: | [!nab]*) echo "tests/sanitizers.txt:1: no sanitizers or reason for $pattern" >>"$found" ;;
+        esac
+    done
+fi
+
 count=$(wc -l <"$found")
 sort -t: -k1,1 -k2,2n "$found"
 echo "$(echo $c_files $script_files | wc -w) files, $((count)) violations"

@@ -85,7 +85,10 @@ float cse_float_from_format(cse_dtype dtype, uint16_t bits)
         return mantissa ? NAN : sign * INFINITY;
     if (field == 0)
         return sign * ldexpf((float)mantissa, 1 - bias - mantissa_bits);
-    return sign * ldexpf((float)(mantissa + (1 << mantissa_bits)), field - bias - mantissa_bits);
+    /* Normal numbers of the format are normal in float32. */
+    return cse_float_from_bits((uint32_t)(bits & 0x8000) << 16 |
+                               (uint32_t)(field - bias + 127) << 23 |
+                               (uint32_t)mantissa << (23 - mantissa_bits));
 }
 
 uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits)

@@ -73,8 +73,8 @@ static bool coordinate(cse_cluster *cluster, const run_case *run, float (*fetche
     return true;
 }
 
-/* What a serial run computes. Runs that differ in their processes only have it in common, and follow
- * each other. */
+/* What a serial run computes. Runs that differ in their processes only have it in common, and
+ * follow each other. */
 static struct {
     run_case of;
     unsigned char *states;

@@ -61,6 +61,7 @@ typedef struct scene {
     cse_node *operands[OPERANDS]; /* q, k, v, output, statistics, gradient of the output */
     void *values[OPERANDS];
     void *gradients[CSE_ATTENTION_GRADIENTS];
+    double *read[OPERANDS]; /* [time, channel] of the head that is compared; NULL: not read */
 } scene;
 
 static int64_t elements_of(const cse_node *node)
@@ -216,20 +217,27 @@ static void run_both(scene *s, int shift)
 
 /* ---- in double ---- */
 
-static double at_of(const scene *s, int operand, const int64_t place[3], int64_t time, int64_t c)
+/* The elements of one head, converted once: each is read for every query or key. */
+static void read_head(scene *s, int operand, const int64_t place[3])
 {
-    cse_shape shape = s->operands[operand]->shape;
-    return cse_read_element(
-        s->operands[operand]->dtype, s->values[operand],
-        ((place[0] * shape.dims[1] + time) * shape.dims[2] + place[1]) * shape.dims[3] + c);
+    const cse_node *node = s->operands[operand];
+    const int64_t times = node->shape.dims[1], channels = node->shape.dims[3];
+    double *to = s->read[operand] = cse_calloc((size_t)(times * channels), sizeof *to);
+    for (int64_t t = 0; t < times; t++) {
+        int64_t row = (place[0] * times + t) * node->shape.dims[2] + place[1];
+        for (int64_t c = 0; c < channels; c++)
+            *to++ = cse_read_element(node->dtype, s->values[operand], row * channels + c);
+    }
 }
 
-/* Row place[2] of operand `a` times row `j` of operand `b`. */
-static double product(const scene *s, const int64_t place[3], int a, int b, int64_t j)
+/* Row `i` of operand `a` times row `j` of operand `b`. */
+static double product(const scene *s, int a, int64_t i, int b, int64_t j)
 {
+    const int64_t channels = s->operands[a]->shape.dims[3];
+    const double *x = s->read[a] + i * channels, *y = s->read[b] + j * channels;
     double sum = 0;
-    for (int64_t c = 0; c < s->operands[a]->shape.dims[3]; c++)
-        sum += at_of(s, a, place, place[2], c) * at_of(s, b, place, j, c);
+    for (int64_t c = 0; c < channels; c++)
+        sum += x[c] * y[c];
     return sum;
 }
 
@@ -240,7 +248,7 @@ static void weights_of(const scene *s, const int64_t place[3], double *weights)
     int64_t keys = s->c.s.keys;
     for (int64_t j = 0; j < keys; j++) {
         bool seen = !s->c.causal || j <= place[2];
-        weights[j] = seen ? product(s, place, 0, 1, j) * scale_of(s) : -INFINITY;
+        weights[j] = seen ? product(s, 0, place[2], 1, j) * scale_of(s) : -INFINITY;
         maximum = fmax(maximum, weights[j]);
     }
     for (int64_t j = 0; j < keys; j++)
@@ -262,7 +270,7 @@ static void compute_query(const scene *s, const int64_t place[3], double *rows, 
     int64_t i = place[2];
     weights_of(s, place, weights);
     for (int64_t j = 0; j < z->keys; j++) {
-        change[j] = product(s, place, CSE_ATTENTION_OF_UPSTREAM, 2, j);
+        change[j] = product(s, CSE_ATTENTION_OF_UPSTREAM, i, 2, j);
         mean += weights[j] * change[j];
         size += weights[j] * fabs(change[j]);
     }
@@ -271,15 +279,15 @@ static void compute_query(const scene *s, const int64_t place[3], double *rows, 
         /* Each product of the gradient and a value may be off by a rounding of its terms. */
         double t = weights[j] * (fabs(change[j]) + size + sqrt((double)z->value)) * scale_of(s);
         for (int64_t c = 0; c < z->head; c++) {
-            double q = at_of(s, 0, place, i, c), k = at_of(s, 1, place, j, c);
+            double q = s->read[0][i * z->head + c], k = s->read[1][j * z->head + c];
             e->gradients[0][i * z->head + c] += d * k;
             e->gradient_scales[0][i * z->head + c] += t * fabs(k);
             e->gradients[1][j * z->head + c] += d * q;
             e->gradient_scales[1][j * z->head + c] += t * fabs(q);
         }
         for (int64_t c = 0; c < z->value; c++) {
-            double v = at_of(s, 2, place, j, c);
-            double o = at_of(s, CSE_ATTENTION_OF_UPSTREAM, place, i, c);
+            double v = s->read[2][j * z->value + c];
+            double o = s->read[CSE_ATTENTION_OF_UPSTREAM][i * z->value + c];
             e->output[i * z->value + c] += weights[j] * v;
             e->output_scale[i * z->value + c] += weights[j] * fabs(v);
             e->gradients[2][j * z->value + c] += weights[j] * o;
@@ -311,8 +319,11 @@ static void compare(const scene *s, const int64_t place[3], const compared *of)
     }
 }
 
-static void compare_head(const scene *s, int64_t place[3])
+static void compare_head(scene *s, int64_t place[3])
 {
+    static const int read[] = { 0, 1, 2, CSE_ATTENTION_OF_UPSTREAM };
+    for (int i = 0; i < 4; i++)
+        read_head(s, read[i], place);
     const cse_attention_sizes *z = &s->c.s;
     const int64_t sizes[4] = { z->queries * z->value, z->queries * z->head, z->keys * z->head,
                                z->keys * z->value };
@@ -341,6 +352,10 @@ static void compare_head(const scene *s, int64_t place[3])
                              i == 2 ? output : gradient });
     for (int i = 0; i < 8; i++)
         free(all[i]);
+    for (int i = 0; i < OPERANDS; i++) {
+        free(s->read[i]);
+        s->read[i] = NULL;
+    }
     free(rows);
 }
 

@@ -128,6 +128,10 @@ class Session:
             )
         self.settings.update(given)
 
+    def trains(self):
+        """Whether steps are run, and not compiled or checked alone."""
+        return not (self.settings.get("compile_only") or self.settings.get("validate_only"))
+
     def _labels(self, labels):
         kept = [_text(label) for label in labels]
         self._kept += kept

@@ -6,7 +6,7 @@ import torch
 
 from csengine.library import check, lib
 from cstorch import session as session_module
-from cstorch import traced
+from cstorch import traced, worker_parent
 from cstorch.session import Model
 
 
@@ -20,6 +20,8 @@ def configure(**settings):
     session = session_module.current
     session.checkpoint_steps = settings.pop("checkpoint_steps", None) or session.checkpoint_steps
     session.configure(**settings)
+    if session.trains():
+        worker_parent.start()
 
 
 class Cluster:
@@ -85,8 +87,7 @@ class Backend:
     @property
     def is_e2e_execution(self):
         """Whether steps are run, and not compiled or checked alone."""
-        settings = session_module.current.settings
-        return not (settings.get("compile_only") or settings.get("validate_only"))
+        return session_module.current.trains()
 
     def __repr__(self):
         return f"cstorch.backend({self.name!r})"
@@ -122,6 +123,8 @@ def compile(model, backend=None):
     if isinstance(model, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
         model = model.module
     session = session_module.current
+    if session.trains():
+        worker_parent.start()
     if not hasattr(model, "device"):
         model.device = torch.device("cpu")  # where a program finds its tensors
     known = [m for m in session.models if m.module is model]

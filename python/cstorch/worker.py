@@ -2,6 +2,7 @@
 
     python -m cstorch.worker FILE.pickle
 
+Most are forked of a process that has imported PyTorch already (begin_worker, worker_parent).
 A request is a line of JSON with numbers of samples and their epochs, an answer is safetensors, as
 docs/data.md describes for the input function `command`.
 """
@@ -103,11 +104,16 @@ def main():
     return 0
 
 
-if __name__ == "__main__":
+def run():
+    """Answers requests until there are no more; the exit code of the process."""
     try:
-        sys.exit(main())
+        return main()
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
     except Exception:
         traceback.print_exc()
-        sys.exit(65)
+        return 65
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -377,31 +377,6 @@ class Bits(Case):
             self.assertEqual(results[0], results[1])
             self.assertEqual(results[0], results[2])
 
-    def test_a_killed_input_worker_changes_nothing(self):
-        wanted = train(self, steps=40, micro=16)
-        cstorch.finish()
-        killed = []
-
-        def kill():
-            for _ in range(100):
-                listed = subprocess.run(
-                    ["pgrep", "-f", "cstorch.worker " + self.folder], capture_output=True, text=True
-                ).stdout.split()
-                if listed:
-                    os.kill(int(listed[0]), signal.SIGKILL)
-                    killed.append(listed[0])
-                    return
-                time.sleep(0.05)
-
-        thread = threading.Thread(target=kill)
-        thread.start()
-        found = train(self, steps=40, micro=16)
-        thread.join()
-        self.assertTrue(killed)
-        self.assertEqual(found[0], wanted[0])
-        for name, value in wanted[1].items():
-            self.assertTrue(torch.equal(found[1][name], value), name)
-
     def test_the_weights_of_the_same_network_in_yaml(self):
         """A network of the engine, from a configuration, and the same one written in PyTorch."""
         images = torch.randint(0, 256, (200, 4, 4), generator=torch.Generator().manual_seed(1))

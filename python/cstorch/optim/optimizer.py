@@ -1,6 +1,8 @@
 """The base of optimizers that a program writes: states in preinitialize, tensor operations in
 step."""
 
+import inspect
+
 import torch
 
 from csengine.library import lib
@@ -8,6 +10,9 @@ from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.optim.scheduler import in_order, refuse_doubles
+
+# PyTorch's own method is inside of one that imports its compiler, which takes seconds.
+_add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -43,7 +48,7 @@ class Optimizer(torch.optim.Optimizer):
                 f"{type(self).__name__}.add_param_group: the optimizer has been in a run already, "
                 "in which its parameters are fixed: add groups before the first step"
             )
-        super().add_param_group(param_group)
+        _add_param_group(self, param_group)
 
     def _refuse_torch_schedule(self):
         """A schedule of PyTorch counts in Python, where no step sees it."""

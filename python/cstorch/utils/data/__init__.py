@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from csengine.library import lib
-from cstorch import calls, messages
+from cstorch import begin_worker, calls, messages, worker_parent
 from cstorch import session as session_module
 from cstorch.execution import Execution
 from cstorch.traced import Traced
@@ -26,6 +26,10 @@ __all__ = [
     "SyntheticDataset",
     "compute_num_steps",
 ]
+
+
+# Not the file itself as an argument: files among the arguments are part of the run's data.
+BEGIN_WORKER = f"exec(open({begin_worker.__file__!r}).read())"
 
 
 class DataLoader:
@@ -80,6 +84,8 @@ class DataLoader:
         self.micro_batch_size = micro_batch_size
         self._source = None
         self.id = next(self._made)
+        if session_module.current.trains():
+            worker_parent.start()
 
     # ---- what it holds ----
 
@@ -124,7 +130,7 @@ class DataLoader:
         source = self.source
         settings = {
             "data_processor": "command",
-            "command": [sys.executable, "-m", "cstorch.worker", self._pickled(session)],
+            "command": [sys.executable, "-I", "-S", "-c", BEGIN_WORKER, self._pickled(session)],
             "batch_size": self.batch_size,
             "micro_batch_size": size,
             "shuffle": source.shuffles,

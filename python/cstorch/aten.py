@@ -65,6 +65,13 @@ def _functional(func):
         return None
     overload = func._schema.overload_name
     wanted = overload.removesuffix("_out").removesuffix("out") or "default"
+    if overload != "out":
+        return getattr(packet, wanted, None)
+    # torch.div(a, b, out=c) is aten.div.out, and without out aten.div.Tensor.
+    types = [str(a.type) for a in func._schema.arguments if not a.is_out]
+    for each in map(functools.partial(getattr, packet), packet.overloads()):
+        if types == [str(a.type) for a in each._schema.arguments]:
+            return each
     return getattr(packet, wanted, None)
 
 
@@ -785,11 +792,13 @@ def constant_pad_nd(x, pad, value=0):
 
 @primitive("index_select")
 def index_select(x, dim, index):
+    calls.check_range(index, x.shape[dim], "an index", -x.shape[dim])
     return wrap(lib.cse_index_select(operand(x), dim, operand(index, torch.int32)), x.dtype)
 
 
 @primitive("gather")
 def gather(x, dim, index, sparse_grad=False):
+    calls.check_range(index, x.shape[dim], "gather: the index")
     dim %= x.dim()
     if any(x.shape[i] != index.shape[i] for i in range(x.dim()) if i != dim):
         for i in range(x.dim()):

@@ -158,6 +158,21 @@ def handle_of(value, dtype=None):
     return ffi.NULL if value is None else operand(value, dtype)
 
 
+def check_range(indices, count, what, first=0, besides=None):
+    """Refuses constant indices that are not from `first` below `count`; of those of the batch the
+    values are not known, and what they choose out of range is nan."""
+    if isinstance(indices, Traced) or not isinstance(indices, torch.Tensor) or not numel(indices):
+        return
+    with torch._C.DisableTorchFunction():
+        wrong = indices[((indices < first) | (indices >= count)) & (indices != besides)]
+    if numel(wrong):
+        raise messages.TraceError(
+            f"{messages.place_text()}{what} {int(wrong.reshape(-1)[0])} is out of range: there are "
+            f"{count}, from 0 to {count - 1}",
+            [messages.place()],
+        )
+
+
 def as_meta(value):
     return value.as_meta() if isinstance(value, Traced) else value
 

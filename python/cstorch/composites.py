@@ -6,6 +6,7 @@ NotImplemented leaves the call to PyTorch's own composition of primitives.
 
 import torch
 import torch.nn.functional as F
+import torch.utils.checkpoint
 
 from csengine.library import ffi, lib
 from cstorch import calls, convolutions, messages
@@ -69,8 +70,9 @@ def embedding(
 ):
     if max_norm is not None or scale_grad_by_freq:
         return NotImplemented
+    calls.check_range(input, weight.shape[0], "embedding: the row")
     first = _first_of_range(input)
-    if first is not None and padding_idx is None and 0 <= first <= weight.shape[0] - len(input):
+    if first is not None and padding_idx is None:
         # Rows one after another, as those of positions: a slice of the table.
         rows = lib.cse_slice_axis(handle_of(weight), 0, first, first + len(input))
         return wrap(rows, weight.dtype)
@@ -433,6 +435,7 @@ def cross_entropy(
         )
     if how is None or target.dtype.is_floating_point or input.dim() < 2:
         return NotImplemented
+    calls.check_range(target, input.shape[1], "cross_entropy: the class", besides=ignore_index)
     logits, labels = handle_of(_classes_last(input)), handle_of(target)
     if reduction == "none" and weight is None and not label_smoothing and ignore_index < 0:
         return wrap(lib.cse_cross_entropy_per_sample(logits, labels), torch.float32)
@@ -456,6 +459,7 @@ def nll_loss(
     how = _reduction(reduction, size_average, reduce)
     if how is None or input.dim() < 2:
         return NotImplemented
+    calls.check_range(target, input.shape[1], "nll_loss: the class", besides=ignore_index)
     options = ffi.new(
         "cse_cross_entropy_options *",
         {
@@ -633,7 +637,11 @@ def grad(
 
 @composite(torch.Tensor.grad.__get__)
 def get_grad(tensor):
-    return _tracer().gradients.get(tensor.state.name) if tensor.state is not None else None
+    if tensor.state is None:
+        if tensor.asks_gradient:
+            retain_grad(tensor)
+        return None
+    return _tracer().gradients.get(tensor.state.name)
 
 
 @composite(torch.Tensor.grad.__set__)
@@ -667,7 +675,8 @@ def set_data(tensor, value):
 
 
 @composite(torch.Tensor.requires_grad.__set__, torch.Tensor.requires_grad_)
-def set_requires_grad(tensor, *_, **__):
+def set_requires_grad(tensor, requires_grad=True):
+    tensor.asks_gradient = bool(requires_grad)
     return tensor
 
 
@@ -778,7 +787,7 @@ def no_device(tensor, device="cuda", *_, **__):
 @composite(torch.Tensor.retain_grad)
 def retain_grad(tensor):
     raise messages.TraceError(
-        f"{messages.place_text()}retain_grad: only parameters have gradients in a step; return "
+        f"{messages.place_text()}only parameters have gradients in a step: return "
         "torch.autograd.grad(loss, parameter) or use p.grad",
         [messages.place()],
     )
@@ -862,6 +871,10 @@ class FunctionContext:
 
 def apply_function(function, *args, **kwargs):
     """torch.autograd.Function.apply: the program's forward, and its backward as the gradient."""
+    if function is torch.utils.checkpoint.CheckpointFunction:
+        # (what to call, whether to keep random numbers, its arguments). What is computed again is
+        # the engine's decision.
+        return args[0](*args[2:])
     tracer = _tracer()
     args = tracer.map_in(args)
     context = FunctionContext()

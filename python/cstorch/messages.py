@@ -55,6 +55,12 @@ def place():
     return (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
+def caller_place(depth):
+    """The same of the function that is `depth` calls above the one that asks."""
+    frame = sys._getframe(depth + 1)
+    return (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
 def place_text(where=None):
     """ "model.py:11 in forward: ", or "" where no frame is known."""
     filename, line, function = where or place()

@@ -36,6 +36,7 @@ class Traced(torch.Tensor):
         state: the state whose value it is, or None.
         first: the handle of a state's value before the step.
         label: how messages call it.
+        asks_gradient: the program called requires_grad_ of it.
         stopped: it was computed in torch.no_grad, so that no gradient goes through it.
     """
 
@@ -53,6 +54,7 @@ class Traced(torch.Tensor):
         self.label = ""
         self.meta_cache = None
         self.output = None
+        self.asks_gradient = False
         self.stopped = active is not None and not active.grad_enabled
 
     def current(self):

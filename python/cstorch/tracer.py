@@ -198,10 +198,11 @@ class Tracer:
                     return body(*args, **kwargs)
             finally:
                 self._busy.discard(func)
-        if body is not None:  # a method that calls the one of its base class
+        if body is not None and getattr(torch.Tensor, func.__name__, None) is func:
+            # A method that calls the one of its base class.
             func = getattr(torch._C.TensorBase, func.__name__, func)
         try:
-            with traps.drawing(func, args, has_traced):
+            with traps.drawing(func, args, kwargs, has_traced):
                 with torch._C.DisableTorchFunctionSubclass():
                     result = func(*args, **kwargs)
             if not has_traced and type(result) is torch.Tensor:
@@ -324,6 +325,11 @@ class Tracer:
             traps.refuse(
                 "a model of torch.compile cannot be traced, since the engine compiles the step: "
                 "give the model itself to cstorch.compile and call that"
+            )
+        if isinstance(module, torch.jit.ScriptModule):
+            traps.refuse(
+                "a model of torch.jit cannot be traced, since its operations are not Python's: "
+                "give the module that it was made of to cstorch.compile and call that"
             )
         if module._backward_hooks or module._backward_pre_hooks:
             traps.refuse(

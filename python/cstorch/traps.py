@@ -2,23 +2,25 @@
 gives, which would be the same in each step, and what Python changes, which would change once.
 
 Random numbers of torch by a shape become random numbers of the step. Numbers of `random` and
-`numpy.random` are refused, numbers of a clock (cstorch.clock) where they meet a tensor. Numbers of
-the model's modules that change are told about.
+`numpy.random` are refused, numbers of a clock (cstorch.clock) where they meet a tensor. Dates, other
+random numbers, and numbers of the model's modules that change are told about.
 """
 
 import contextlib
+import datetime
 import random
+import sys
 import time
 import warnings
 
 import numpy
 import torch
+from torch._functorch import eager_transforms
 from torch.utils import _pytree as pytree
 
 from csengine.library import lib
-from cstorch import calls, messages
+from cstorch import calls, clock, messages
 from cstorch import traced as traced_module
-from cstorch.clock import ClockNumber
 from cstorch.traced import Traced
 from cstorch.watch import tensor_summary
 
@@ -75,7 +77,10 @@ def refuse(what):
 
 def _of_traced(name, instead):
     def rule(*args, **_):
-        if any(isinstance(v, Traced) for v in pytree.tree_leaves(args)):
+        leaves = pytree.tree_leaves(args)
+        for value in leaves:
+            clock.check_number(value)
+        if any(isinstance(v, Traced) for v in leaves):
             refuse(f"torch.{name} of tensors of the step, whose values are not known: {instead}")
         return NotImplemented
 
@@ -105,16 +110,17 @@ _DRAWS = {
 
 
 @contextlib.contextmanager
-def drawing(func, args, has_traced):
+def drawing(func, args, kwargs, has_traced):
     """Around a call: random numbers that are drawn for a constant of the step are refused."""
     name = getattr(func, "__name__", "")
     made = args and isinstance(args[0], torch.nn.Parameter)  # a new module's, refused elsewhere
     if has_traced or name not in _DRAWS or made:
         yield
         return
-    before = torch.get_rng_state()
+    generator = kwargs.get("generator") or torch.default_generator
+    before = generator.get_state()
     yield
-    if not torch.equal(before, torch.get_rng_state()):
+    if not torch.equal(before, generator.get_state()):
         refuse(
             f"{name} of a tensor that is a constant of the step would be drawn once, while it is "
             "traced: use torch.rand or torch.randn of a shape, or rand_like of a tensor of the step"
@@ -133,13 +139,134 @@ CREATION = {
     torch.randperm: _not_random("randperm", "use torch.rand(n).argsort(), or the data set"),
 }
 
+# ---- what cannot be in a step ----
+
+
+def _no_seed(name):
+    return lambda *_: refuse(
+        f"torch.{name} has no effect on a step, whose random numbers are the engine's: "
+        "set cstorch.configure(seed=...)"
+    )
+
+
+def _no_transform(*_, **__):
+    refuse(
+        "torch.func.grad, vjp, jvp and what is made of them are not supported in a step: use "
+        "loss.backward(), torch.autograd.grad(loss, parameters), or a torch.autograd.Function"
+    )
+
+
+def _no_control(name):
+    return lambda *_, **__: refuse(
+        f"torch.{name} chooses by a value of the step, which is not known while it is traced: "
+        "compute both and choose with torch.where"
+    )
+
+
+def _no_compiler(name):
+    return lambda *_, **__: refuse(
+        f"{name} in a step: the engine compiles the whole step; call the module itself"
+    )
+
+
+def _no_dlpack(*_, **__):
+    refuse(
+        "to_dlpack(x): a tensor of the step has no memory while it is traced; read it in a "
+        "@cstorch.step_closure"
+    )
+
+
+def _no_collective(name):
+    return lambda *_, **__: refuse(
+        f"torch.distributed.{name} in a step: the engine adds up gradients over all replicas; "
+        "leave it out, or use cstorch.batch_sum(x) for a sum over the batch"
+    )
+
+
+COLLECTIVES = ("all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter", "barrier")
+
+
+class Reads:
+    """Sees, around a trace, calls of C functions that give something else at each time: dates,
+    and random numbers that the operating system or a generator of the step's own gives. They are
+    told, since what they gave is a constant of the step; clocks and the generators that all share
+    are watched where they meet a tensor."""
+
+    NAMES = {
+        "now": "datetime.now()",
+        "utcnow": "datetime.utcnow()",
+        "today": "date.today()",
+        "localtime": "time.localtime()",
+        "gmtime": "time.gmtime()",
+        "ctime": "time.ctime()",
+        "urandom": "os.urandom()",
+        "getrandom": "os.getrandom()",
+        "random": "a number of a random.Random",
+        "getrandbits": "a number of a random.Random",
+    }
+    # Modules that make what they give of such numbers.
+    THROUGH = ("uuid", "secrets", "random")
+
+    def __init__(self, other, drawn):
+        self.other = other  # a profiler of the program, which goes on instead
+        self.drawn = drawn
+        self.told = set()
+
+    def begin(self):
+        if self.other is None:
+            sys.setprofile(self.see)
+
+    def end(self):
+        if self.other is None:
+            sys.setprofile(None)
+
+    def see(self, frame, event, function):
+        """Called by Python for each call, and each return of one."""
+        if event != "c_call" or function.__name__ not in self.NAMES:
+            return
+        owner = function.__self__
+        if isinstance(owner, random.Random):
+            if owner is random._inst:
+                self.drawn.setdefault("random", messages.place_text())
+                return
+        elif not (isinstance(owner, type) and issubclass(owner, datetime.date)) and (
+            getattr(owner, "__name__", "") not in ("time", "posix")
+        ):
+            return
+        if messages.is_inner(frame.f_code.co_filename):
+            while frame is not None and frame.f_globals.get("__name__") in self.THROUGH:
+                frame = frame.f_back
+            if frame is None or messages.is_inner(frame.f_code.co_filename):
+                return
+        self.tell(frame, self.NAMES[function.__name__])
+
+    def tell(self, frame, what):
+        code = frame.f_code
+        where = (code.co_filename, frame.f_lineno, code.co_name)
+        if (where, what) in self.told or messages.is_installed(code.co_filename):
+            return
+        self.told.add((where, what))
+        warnings.warn_explicit(
+            f"{messages.place_text(where)}{what} is read once, while the step is traced, and is "
+            "the same in each step: read it in the loop's body, or give it to the step in its "
+            "batch; torch.rand is drawn in each step",
+            UserWarning,
+            code.co_filename,
+            frame.f_lineno,
+        )
+
+
 # ---- what is watched while a step is traced ----
 
 
 class Traps:
-    """Around a trace: clocks give ClockNumber, and generators of Python are watched."""
+    """Around a trace: clocks give marked numbers, and generators of Python are watched."""
 
-    CLOCKS = ("time", "perf_counter", "monotonic")
+    CLOCKS = tuple(
+        name + unit
+        for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+        for unit in ("", "_ns")
+    )
     GENERATORS = {
         random: (
             "random",
@@ -178,14 +305,7 @@ class Traps:
         for owner, names in self.GENERATORS.items():
             for name in names:
                 self._replace(owner, name, self._generator(owner, getattr(owner, name)))
-        self._replace(
-            torch,
-            "manual_seed",
-            lambda *_: refuse(
-                "torch.manual_seed has no effect on a step, whose random numbers are the engine's: "
-                "set cstorch.configure(seed=...)"
-            ),
-        )
+        self._replace(torch, "manual_seed", _no_seed("manual_seed"))
         self._replace(
             torch.amp.GradScaler,
             "scale",
@@ -198,6 +318,18 @@ class Traps:
         self._replace(torch, "is_grad_enabled", lambda: tracer.grad_enabled)
         self._replace(torch.inference_mode, "__enter__", self._enter_inference)
         self._replace(torch.inference_mode, "__exit__", self._leave_inference)
+        self._replace(torch, "seed", _no_seed("seed"))
+        for name in ("grad_increment_nesting", "jvp_increment_nesting"):
+            self._replace(eager_transforms, name, _no_transform)
+        self._replace(torch, "cond", _no_control("cond"))
+        self._replace(torch.jit, "script", _no_compiler("torch.jit.script"))
+        self._replace(torch.jit, "trace", _no_compiler("torch.jit.trace"))
+        self._replace(torch.utils.dlpack, "to_dlpack", _no_dlpack)
+        if torch.distributed.is_available():
+            for name in COLLECTIVES:
+                self._replace(torch.distributed, name, _no_collective(name))
+        self.read = Reads(sys.getprofile(), self.drawn)
+        self.read.begin()
         self.before = self._generators()
         self.numbers = self._numbers()
         return self
@@ -222,7 +354,11 @@ class Traps:
         return leave
 
     def _clock(self, function):
-        return lambda: ClockNumber(function())
+        def read():
+            inner = messages.is_inner(messages.caller_place(1)[0])  # Python's own library
+            return function() if inner else clock.marked(function())
+
+        return read
 
     def _generator(self, owner, function):
         def draw(*args, **kwargs):
@@ -251,6 +387,7 @@ class Traps:
         return found
 
     def __exit__(self, kind, *_):
+        self.read.end()
         for owner, name, value in self.saved:
             setattr(owner, name, value)
         if kind is not None:

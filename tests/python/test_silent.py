@@ -2,8 +2,15 @@
 parts without gradients, buffers that are assigned, what is changed between two steps. Each has
 PyTorch's result, or is told."""
 
+import datetime
+import os
+import random
 import re
+import secrets
+import sys
+import time
 import unittest
+import uuid
 import warnings
 
 import numpy
@@ -177,6 +184,38 @@ class Told(Base):
 
         self.told(step, r"the step changes `generator`, which happens once")
 
+    def test_what_is_read_once(self):
+        lines = [
+            ("datetime.now", lambda: datetime.datetime.now().second),
+            ("date.today", lambda: datetime.date.today().day),
+            ("time.localtime", lambda: time.localtime().tm_sec),
+            ("os.urandom", lambda: os.urandom(1)[0]),
+            ("os.urandom", lambda: uuid.uuid4().int % 7),
+            ("os.urandom", lambda: secrets.randbelow(7)),
+            ("os.urandom", lambda: numpy.random.default_rng().random()),
+            ("a number of a random.Random", lambda: random.Random(3).random()),
+            ("a number of a clock was made an int", lambda: int(time.time()) % 7),
+            ("a number of a clock decides something", lambda: 2 if time.time() > 1 else 3),
+        ]
+        for what, line in lines:
+            with self.subTest(what):
+                self.told(
+                    lambda batch, line=line: (self.model(batch[0]) * line()).sum(),
+                    rf"test_silent\.py:\d+ in <lambda>: {what}.* once, while",
+                )
+                cstorch.finish()
+
+    def test_a_profiler_goes_on(self):
+        seen = []
+        sys.setprofile(lambda *event: seen.append(event[1]))
+        try:
+            self.run_step(cstorch.trace(self.train), self.begin())
+        finally:
+            profiler = sys.getprofile()
+            sys.setprofile(None)
+        self.assertIsNotNone(profiler)
+        self.assertIn("c_call", seen)
+
     def test_tensors_of_modules(self):
         class Counting(torch.nn.Linear):
             def forward(self, x):
@@ -192,8 +231,8 @@ class Told(Base):
 class Same(Base):
     """As PyTorch does it."""
 
-    def gradient(self, loss_of):
-        """(the gradient of the bias by the engine, that of PyTorch)."""
+    def gradient(self, loss_of, inputs=None):
+        """Compares the gradient of the bias by the engine and by PyTorch."""
         data = self.begin()
 
         @cstorch.trace
@@ -204,7 +243,9 @@ class Same(Base):
         found = self.run_step(step, data)[0]
         other = torch.nn.Linear(16, 4)
         other.load_state_dict(self.model.state_dict())
-        loss_of(other, X[:8]).backward()
+        if inputs is not None:  # PyTorch's own way needs an input that has a gradient
+            inputs.data.copy_(X[:8])
+        loss_of(other, X[:8] if inputs is None else inputs).backward()
         torch.testing.assert_close(found, other.bias.grad)
 
     def test_parts_without_gradients(self):
@@ -238,6 +279,37 @@ class Same(Base):
             with self.subTest(loss_of.__name__):
                 self.gradient(loss_of)
                 cstorch.finish()
+
+    def test_checkpoints_and_normalized_weights(self):
+        def reentrant(model, x):
+            part = torch.utils.checkpoint.checkpoint(model, x, use_reentrant=True)
+            return (part * part).sum()
+
+        def in_parts(model, x):
+            layers = torch.nn.Sequential(model, torch.nn.Tanh())
+            made = torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=True)
+            return made.sum()
+
+        for loss_of in (reentrant, in_parts):
+            with self.subTest(loss_of.__name__), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of PyTorch, where inputs need no gradient
+                self.gradient(loss_of, torch.randn(8, 16, requires_grad=True))
+                cstorch.finish()
+
+    def test_spectral_norm(self):
+        norm = torch.nn.utils.parametrizations.spectral_norm
+        data = self.begin(norm(torch.nn.Linear(16, 4)))
+        other = norm(torch.nn.Linear(16, 4))
+        other.load_state_dict(self.model.state_dict())
+        optimizer = torch.optim.SGD(other.parameters(), lr=0.1)
+        found = self.run_step(cstorch.trace(self.train), data, steps=4)
+        for step, loss in enumerate(found):
+            at = slice(step * 8, step * 8 + 8)
+            expected = F.cross_entropy(other(X[at]), Y[at])
+            torch.testing.assert_close(loss, expected.detach())
+            optimizer.zero_grad()
+            expected.backward()
+            optimizer.step()
 
     def test_inference_mode(self):
         data = self.begin()

@@ -49,6 +49,34 @@ LINES = [
     ("time", lambda x, y, m: x * time.time(), r"number of a clock would be the same in each step"),
     ("counter", lambda x, y, m: x + time.perf_counter() / 3, r"number of a clock"),
     ("clock_left", lambda x, y, m: (1 - time.monotonic()) * x, r"number of a clock"),
+    ("time_ns", lambda x, y, m: x * time.time_ns(), r"number of a clock"),
+    ("counter_ns", lambda x, y, m: x + time.perf_counter_ns() % 7, r"number of a clock"),
+    ("process_time", lambda x, y, m: x * time.process_time(), r"number of a clock"),
+    ("round_clock", lambda x, y, m: x * round(time.time()), r"number of a clock"),
+    ("power_clock", lambda x, y, m: x * time.time() ** 0.5, r"number of a clock"),
+    ("clock_tensor", lambda x, y, m: torch.tensor([time.time(), 1.0]), r"number of a clock"),
+    ("clock_full", lambda x, y, m: x * torch.full((16,), time.time()), r"number of a clock"),
+    ("beta", lambda x, y, m: x * random.betavariate(1, 2), r"numbers of Python's `random`"),
+    ("torch_seed", lambda x, y, m: torch.seed(), r"torch\.seed has no effect on a step"),
+    (
+        "own_generator",
+        lambda x, y, m: x * torch.empty(16).normal_(generator=torch.Generator()),
+        r"normal_ of a tensor that is a constant of the step would be drawn once",
+    ),
+    # Indices that are known to be out of range.
+    (
+        "class",
+        lambda x, y, m: F.cross_entropy(m(x), torch.arange(8)),
+        r"the class 4 .* from 0 to 3",
+    ),
+    ("class_nll", lambda x, y, m: F.nll_loss(m(x), torch.full((8,), 9)), r"the class 9 .*range"),
+    ("row", lambda x, y, m: F.embedding(torch.arange(8), m.weight), r"the row 4 is out of range"),
+    ("index", lambda x, y, m: x[torch.tensor([9])], r"index 9 is out of range: there are 8"),
+    (
+        "gather",
+        lambda x, y, m: x.gather(1, torch.full((8, 1), 16)),
+        r"the index 16 is out of range",
+    ),
     # Values that decide about shapes, or that Python asks for.
     ("slice", lambda x, y, m: x[: y[0]], NOT_KNOWN),
     ("arange", lambda x, y, m: torch.arange(y.max()), NOT_KNOWN),
@@ -110,7 +138,47 @@ LINES = [
     ("weight_hook", lambda x, y, m: m.weight.register_hook(print), r"register_hook: hooks"),
     ("retain_grad", lambda x, y, m: x.retain_grad(), r"only parameters have gradients"),
     ("constant_loss", lambda x, y, m: torch.ones(()).backward(), r"a constant of the step"),
+    ("input_gradient", lambda x, y, m: x.requires_grad_().grad, r"only parameters have gradients"),
+    # Other transformations of a program.
+    (
+        "func_grad",
+        lambda x, y, m: torch.func.grad(lambda w: (x @ w.T).sum())(m.weight),
+        r"torch\.func\.grad, vjp, jvp.*not supported.*torch\.autograd\.grad",
+    ),
+    ("func_vjp", lambda x, y, m: torch.func.vjp(torch.sin, x), r"torch\.func\.grad, vjp, jvp"),
+    ("func_jvp", lambda x, y, m: torch.func.jvp(torch.sin, (x,), (x,)), r"vjp, jvp and what"),
+    ("jacobian", lambda x, y, m: torch.func.jacrev(lambda r: r.sum())(x), r"vjp, jvp and what"),
+    ("hessian", lambda x, y, m: torch.func.hessian(lambda r: r.sum())(x), r"vjp, jvp and what"),
+    (
+        "autograd_jacobian",
+        lambda x, y, m: torch.autograd.functional.jacobian(lambda r: r.sum(), x),
+        r"gradients of gradients and grad_outputs are not supported",
+    ),
+    (
+        "cond",
+        lambda x, y, m: torch.cond(x.sum() > 0, lambda: x, lambda: -x),
+        r"torch\.cond chooses by a value.*torch\.where",
+    ),
+    ("script", lambda x, y, m: torch.jit.script(m)(x), r"torch\.jit\.script in a step"),
+    ("jit_trace", lambda x, y, m: torch.jit.trace(m, x), r"torch\.jit\.trace in a step"),
+    ("dlpack", lambda x, y, m: torch.utils.dlpack.to_dlpack(x), r"no memory while it is traced"),
+    (
+        "all_reduce",
+        lambda x, y, m: torch.distributed.all_reduce(x),
+        r"torch\.distributed\.all_reduce in a step.*cstorch\.batch_sum",
+    ),
     # Operations that the engine has not.
+    (
+        "quantize",
+        lambda x, y, m: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
+        r"quantize_per",
+    ),
+    (
+        "ctc",
+        lambda x, y, m: F.ctc_loss(m(x)[:, None], y[None], torch.tensor([8]), torch.tensor([8])),
+        r"ctc_loss\.Tensor is not supported",
+    ),
+    ("pin", lambda x, y, m: x.pin_memory(), r"pin_memory is not supported"),
     ("sparse", lambda x, y, m: x.to_sparse(), r"is not supported on \[8, 16\] float32"),
     ("qr", lambda x, y, m: torch.linalg.qr(x), r"linalg_qr is not supported"),
     ("eigh", lambda x, y, m: torch.linalg.eigh(x[:4, :4]), r"eigh is not supported on \[4, 4\]"),
@@ -179,6 +247,12 @@ class Traps(Base):
     def test_a_model_of_torch_compile(self):
         compiled = torch.compile(self.model)
         self.refuse(lambda x, y, m: compiled(x), r"torch\.compile cannot be traced")
+
+    def test_a_model_of_torch_jit(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scripted = torch.jit.script(self.model)
+        self.refuse(lambda x, y, m: scripted(x), r"a model of torch\.jit cannot be traced")
 
     def test_random_numbers_of_a_step_in_parts(self):
         data = loader(torch.randn(16, 16), torch.randint(0, 4, (16,)))

@@ -106,6 +106,66 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__, module.__loader__ = self.kept
 
 
+class AbsentKind(type):
+    """A name of a package that is not installed: it can be imported and derived from, not used."""
+
+    def _refuse(cls):
+        absent = next(c for c in reversed(cls.__mro__) if type(c) is AbsentKind)
+        package = absent.__module__.partition(".")[0]
+        raise ImportError(
+            f"{cls.__module__}.{cls.__qualname__} needs the package {package}, which is not installed",
+            name=package,
+        )
+
+    def __call__(cls, *_, **__):
+        cls._refuse()
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        cls._refuse()
+
+
+class AbsentModule(types.ModuleType):
+    """A module of such a package."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.startswith("register_"):
+            return lambda *_, **__: lambda kind: kind
+        made = AbsentKind(name, (), {"__module__": self.__name__})
+        setattr(self, name, made)
+        return made
+
+
+class AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers the ModelZoo's imports of packages that its command line imports for evaluations, and
+    that are not installed: a training uses nothing of them."""
+
+    PACKAGES = ("lm_eval", "bigcode_eval")
+
+    def find_spec(self, name, path=None, target=None):
+        package, _, rest = name.partition(".")
+        if package not in self.PACKAGES:
+            return None
+        if rest:
+            answered = isinstance(sys.modules.get(package), AbsentModule)
+        else:
+            frame = sys._getframe(1)
+            while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+                frame = frame.f_back
+            asks = frame.f_globals.get("__name__", "") if frame is not None else ""
+            answered = asks.startswith("cerebras.modelzoo.")
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if answered else None
+
+    def create_module(self, spec):
+        return AbsentModule(spec.name)
+
+    def exec_module(self, module):
+        """Nothing: its names are made when they are asked for."""
+
+
 class LastFinder(importlib.abc.MetaPathFinder):
     """Says what is missing where a program imports a name from a module that is cstorch's own."""
 
@@ -117,5 +177,5 @@ class LastFinder(importlib.abc.MetaPathFinder):
 
 if not any(isinstance(finder, Finder) for finder in sys.meta_path):
     sys.meta_path.insert(0, Finder())
-    sys.meta_path.append(LastFinder())
+    sys.meta_path += [LastFinder(), AbsentFinder()]
     reference_names.add_names()

@@ -181,6 +181,43 @@ class Names(unittest.TestCase):
 
 
 class Packages(Case):
+    ABSENT = """
+from bigcode_eval import tasks
+from lm_eval import evaluator
+from lm_eval.api.model import LM
+from lm_eval.api.registry import register_model
+
+@register_model("mine")
+class Mine(LM):
+    pass
+"""
+
+    def test_packages_for_evaluations_may_be_absent(self):
+        folder = os.path.join(self.folder, "cerebras", "modelzoo")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "harness.py"), "w") as file:
+            file.write(self.ABSENT)
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        names = ("lm_eval", "bigcode_eval", "cerebras")
+        kept = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in names}
+        self.addCleanup(sys.modules.update, kept)
+        with mock.patch.object(
+            sys, "path", [self.folder]
+        ):  # where they may be installed is left out
+            harness = importlib.import_module("cerebras.modelzoo.harness")
+        told = r"lm_eval\..* needs the package lm_eval, which is not installed"
+        with self.assertRaisesRegex(ImportError, told):
+            harness.evaluator.simple_evaluate(model=None)
+        with self.assertRaisesRegex(ImportError, r"harness\.Mine needs|" + told):
+            harness.Mine()
+        with self.assertRaisesRegex(ImportError, r"bigcode_eval\.tasks needs the package"):
+            harness.tasks.get_task("one")
+        for name in [n for n in sys.modules if n.partition(".")[0] in names[:2]]:
+            del sys.modules[name]
+        with self.assertRaises(ImportError):  # of a program that is not the ModelZoo's
+            importlib.import_module("lm_eval")
+
     def test_a_package_below_cerebras_is_found_in_the_module_path(self):
         folder = os.path.join(self.folder, "src", "cerebras", "zoo")
         os.makedirs(folder)

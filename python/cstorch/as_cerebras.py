@@ -10,12 +10,15 @@ SCRIPT` does so for a program that is not changed at all. Other packages below `
 `cerebras.modelzoo`, are found where they are installed.
 """
 
+import dataclasses
 import importlib
 import importlib.abc
 import importlib.machinery
 import os
 import sys
 import types
+
+from torch.utils._pytree import TreeSpec
 
 from cstorch import reference_names
 
@@ -175,7 +178,25 @@ class LastFinder(importlib.abc.MetaPathFinder):
         return None
 
 
+def keep_names_of_tree_specs():
+    """The ModelZoo copies a TreeSpec of PyTorch with dataclasses.replace(spec, children_specs=...),
+    where newer ones call this field otherwise."""
+    plain = TreeSpec.__init__
+
+    def init(self, type, context=None, children_specs=None, *, _context=None, _children=None):
+        plain(
+            self,
+            type,
+            context if _context is None else _context,
+            _children if children_specs is None else children_specs,
+        )
+
+    if {"_context", "_children"} <= {field.name for field in dataclasses.fields(TreeSpec)}:
+        TreeSpec.__init__ = init
+
+
 if not any(isinstance(finder, Finder) for finder in sys.meta_path):
     sys.meta_path.insert(0, Finder())
     sys.meta_path += [LastFinder(), AbsentFinder()]
     reference_names.add_names()
+    keep_names_of_tree_specs()

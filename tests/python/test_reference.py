@@ -1,6 +1,7 @@
 """Programs that import the reference's packages: which names are answered, how a package of the
 user's below `cerebras` is found, and a model and a trainer in the style of the ModelZoo."""
 
+import dataclasses
 import importlib
 import inspect
 import math
@@ -8,10 +9,12 @@ import os
 import sys
 import typing
 import unittest
+import warnings
 from contextlib import ExitStack
 from unittest import mock
 
 import torch
+from torch.utils import _pytree as pytree
 
 import cstorch
 import cstorch.as_cerebras  # noqa: F401 - what is tested
@@ -191,6 +194,20 @@ from lm_eval.api.registry import register_model
 class Mine(LM):
     pass
 """
+
+    def test_tree_specs_are_copied_by_their_older_names(self):
+        def lists(spec):
+            if spec.num_children == 0:
+                return spec
+            kind = list if spec.type is tuple else spec.type
+            children = [lists(child) for child in spec.children_specs]
+            return dataclasses.replace(spec, type=kind, children_specs=children)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's about the older names
+            values, spec = pytree.tree_flatten({"a": (1, (2, [3])), "b": 4})
+            made = pytree.tree_unflatten(values, lists(spec))
+        self.assertEqual(made, {"a": [1, [2, [3]]], "b": 4})
 
     def test_packages_for_evaluations_may_be_absent(self):
         folder = os.path.join(self.folder, "cerebras", "modelzoo")

@@ -53,9 +53,9 @@ def start():
 
 
 def stop(process, owner):
-    """Ends it, at the end of the process that started it."""
+    """Ends it, at the end of the process that started it, which may come before it is ready."""
     if os.getpid() == owner:
-        process.stdin.close()
+        process.kill()
         process.wait()
 
 

@@ -100,6 +100,11 @@ cse_tensor *cse_activate(const char *name, cse_tensor *x)
                                              name);
 }
 
+bool cse_activation_is_same(const char *one, const char *other)
+{
+    return find(plain, one) != NULL && find(plain, one) == find(plain, other);
+}
+
 bool cse_activation_is_gated(const char *name)
 {
     return find(gates, name) != NULL;

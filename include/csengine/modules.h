@@ -87,6 +87,8 @@ CSE_API cse_status cse_refuse_unsupported(const cse_setting *table, const cse_se
 
 /* One of CSE_ACTIVATION_NAMES of x; any other name is an error of the step. */
 CSE_API cse_tensor *cse_activate(const char *name, cse_tensor *x);
+/* Whether both names mean the same function, as gelu_tanh and gelu_new do. */
+CSE_API bool cse_activation_is_same(const char *one, const char *other);
 /* Whether it is one of CSE_GATED_ACTIVATION_NAMES, and x * activation(gate) (Shazeer 2020). */
 CSE_API bool cse_activation_is_gated(const char *name);
 CSE_API cse_tensor *cse_activate_gated(const char *name, cse_tensor *x, cse_tensor *gate);

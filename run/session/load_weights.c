@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csengine/modules.h"
 #include "engine/base/arena.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/links.h"
@@ -71,7 +72,8 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
         if (here == NULL || here->kind != CSE_YAML_SCALAR || there->kind != CSE_YAML_SCALAR ||
             !has_meaning(key) || cse_yaml_is_null(here) || cse_yaml_is_null(there))
             continue;
-        if (!cse_map_equal(here->text, there->text))
+        if (!cse_map_equal(here->text, there->text) &&
+            !cse_activation_is_same(here->text, there->text))
             return cse_fail(CSE_DATA,
                             "%s: belongs to a model with %s %s, this one has %s; set "
                             "trainer.init.model.%s to %s",

@@ -134,6 +134,17 @@ grep -q 'checkpoint_2.mdl' out || fail "the run does not go on: $(cat out)"
 must start gpt2.yaml --weights "$reference/gpt2" --no_dashboard --model_dir ./other
 grep -q "$(sed -n 's/^Weights digest: //p' first)" out || fail 'another digest from the folder'
 
+# Another name of the same activation is no other model; another activation is one.
+for name in gelu_new gelu_fast; do
+    sed "s/nonlinearity: gelu_tanh/nonlinearity: $name/" gpt2.yaml >named.yaml
+    grep -q "nonlinearity: $name" named.yaml || fail "no $name in named.yaml"
+    must start named.yaml --weights "$reference/gpt2" --no_dashboard --model_dir "./$name"
+    grep -q "$(sed -n 's/^Weights digest: //p' first)" out || fail "$name: another digest"
+done
+sed 's/nonlinearity: gelu_tanh/nonlinearity: gelu/' gpt2.yaml >named.yaml
+expect 65 'set trainer.init.model.nonlinearity to gelu_tanh' start named.yaml \
+    --weights "$reference/gpt2" --no_dashboard --model_dir ./gelu
+
 # All of a checkpoint, the optimizer's states as well.
 digest=$("$csengine" checkpoint digest run/checkpoint_2.mdl)
 for extension in safetensors pt h5 npz; do

@@ -21,6 +21,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "engine/base/log.h"
 
 enum { MOST_JOBS = 64, MOST_TIME = 1 << 20 };
 
@@ -204,13 +205,13 @@ static json_t *summary_of(const wishes *w, const cse_tokenizer *tokenizer,
                            ? json_null()
                            : json_pack("[s, s, s]", "input_ids", "attention_mask", "labels");
     return json_pack(
-        "{s:o, s:s, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "features", features, "format",
-        w->output.npy ? "npy" : "hdf5", "max_seq_length", (json_int_t)w->output.time, "vocab_size",
-        (json_int_t)cse_tokenizer_vocab_size(tokenizer), "eos_id", w->options.end_of_document,
-        "num_sequences", (json_int_t)counts->samples, "num_tokens", (json_int_t)counts->tokens,
-        "num_files", (json_int_t)counts->files, "num_documents", (json_int_t)result->documents,
-        "num_bad_documents", (json_int_t)result->bad_documents, "text_bytes",
-        (json_int_t)result->text_bytes);
+        "{s:o, s:s, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "features", features,
+        "format", w->output.npy ? "npy" : "hdf5", "max_seq_length", (json_int_t)w->output.time,
+        "vocab_size", (json_int_t)cse_tokenizer_vocab_size(tokenizer), "eos_id",
+        w->options.end_of_document, "num_sequences", (json_int_t)counts->samples, "num_tokens",
+        (json_int_t)counts->tokens, "num_files", (json_int_t)counts->files, "num_documents",
+        (json_int_t)result->documents, "num_bad_documents", (json_int_t)result->bad_documents,
+        "num_not_utf8", (json_int_t)result->not_utf8, "text_bytes", (json_int_t)result->text_bytes);
 }
 
 static cse_status finish(const wishes *w, json_t *summary)
@@ -242,6 +243,8 @@ static cse_status tokenize(wishes *w, display *d, const cse_tokenizer *tokenizer
     *summary = summary_of(w, tokenizer, &counts, &result);
     if (result.bad_documents > 0)
         json_object_set_new(*summary, "first_bad", json_string(result.first_bad));
+    if (result.not_utf8 > 0)
+        json_object_set_new(*summary, "first_not_utf8", json_string(result.first_not_utf8));
     return finish(w, *summary);
 }
 
@@ -255,6 +258,8 @@ static cse_status prepare(wishes *w, display *d, json_t **summary)
     CSE_TRY(cse_make_directories("--to", w->partial));
     cse_status status = w->tokenizer != NULL ? cse_tokenizer_load(w->tokenizer, &tokenizer)
                                              : train_tokenizer(w, d, &tokenizer);
+    if (status == CSE_OK && w->tokenizer != NULL)
+        status = cse_tokenizer_copy(w->tokenizer, w->partial);
     if (status == CSE_OK)
         status = tokenize(w, d, tokenizer, summary);
     cse_tokenizer_close(&tokenizer);
@@ -279,6 +284,17 @@ static void print_summary(const wishes *w, const json_t *summary)
                (long long)cse_json_whole(summary, "num_bad_documents", 0), bad);
 }
 
+static void warn(const json_t *summary)
+{
+    const char *first = json_string_value(json_object_get(summary, "first_not_utf8"));
+    if (first != NULL)
+        cse_log_line(CSE_LOG_WARNING,
+                     "%lld documents have bytes that are no UTF-8; each became the character "
+                     "U+FFFD, and what they said is lost. Convert such files, as by `iconv -f "
+                     "WINDOWS-1252 -t UTF-8`. The first: %s",
+                     (long long)cse_json_whole(summary, "num_not_utf8", 0), first);
+}
+
 int cse_data_tokenize(const cse_command_line *line)
 {
     wishes w = { .tokenizer = NULL };
@@ -297,6 +313,7 @@ int cse_data_tokenize(const cse_command_line *line)
             cse_live_line_open(&(cse_live_line_options){ .out = stderr, .draw = draw, .self = &d });
     status = prepare(&w, &d, &summary);
     cse_live_line_close(&d.line);
+    warn(summary);
     if (status == CSE_OK && cse_option_is_on(line, "json"))
         cse_json_print(summary);
     else if (status == CSE_OK)

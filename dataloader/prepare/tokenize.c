@@ -11,6 +11,7 @@
 #include "dataloader/prepare/text_pieces.h"
 #include "dataloader/tokenizer/train.h"
 #include "engine/base/arena.h"
+#include "engine/base/text.h"
 #include "engine/checkpoint/parallel.h"
 
 enum { BATCH_PIECES = 4096, BATCH_BYTES = 1 << 25, MOST_JOBS = 256 };
@@ -19,6 +20,7 @@ typedef struct piece_work {
     cse_text_piece piece;
     cse_token_ids ids;
     size_t text_bytes;
+    bool not_utf8;
     char *failure; /* why it could not be read; NULL: it could */
     cse_status status;
 } piece_work;
@@ -30,7 +32,27 @@ typedef struct tokenizing {
     piece_work *work; /* [BATCH_PIECES] */
     int count;
     atomic_int next;
+    bool not_utf8; /* a piece of the document so far */
 } tokenizing;
+
+static bool is_utf8(const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        uint64_t eight;
+        if (size - at >= sizeof eight) {
+            memcpy(&eight, text + at, sizeof eight);
+            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof eight;
+                continue;
+            }
+        }
+        const size_t length = cse_utf8_length(text + at, size - at);
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
 
 static cse_status encode_piece(tokenizing *t, cse_encoder *encoder, piece_work *work)
 {
@@ -38,9 +60,10 @@ static cse_status encode_piece(tokenizing *t, cse_encoder *encoder, piece_work *
     size_t size = work->piece.size;
     if (work->piece.is_json)
         CSE_TRY(cse_json_line_text(work->piece.bytes, size, t->options->field, &text, &size));
+    const char *bytes = text != NULL ? text : work->piece.bytes;
     work->text_bytes = size;
-    cse_status status =
-        cse_encode(encoder, text != NULL ? text : work->piece.bytes, size, &work->ids);
+    work->not_utf8 = !is_utf8(bytes, size);
+    cse_status status = cse_encode(encoder, bytes, size, &work->ids);
     free(text);
     return status;
 }
@@ -52,6 +75,7 @@ static void encode_some(void *self, int job)
     for (int i; (i = atomic_fetch_add(&t->next, 1)) < t->count;) {
         piece_work *work = &t->work[i];
         work->ids.count = 0;
+        work->not_utf8 = false;
         work->status = encode_piece(t, t->encoders[job], work);
         if (work->status != CSE_OK)
             work->failure = cse_strdup(cse_error_message());
@@ -92,6 +116,10 @@ static cse_status write_piece(tokenizing *t, piece_work *work, cse_token_writer 
         return CSE_OK;
     }
     result->text_bytes += (int64_t)work->text_bytes;
+    if (work->not_utf8 && !t->not_utf8 && result->not_utf8++ == 0)
+        tell_place(&work->piece, "has bytes that are no UTF-8", result->first_not_utf8,
+                   sizeof result->first_not_utf8);
+    t->not_utf8 = (t->not_utf8 || work->not_utf8) && !work->piece.ends_document;
     CSE_TRY(cse_token_writer_add(writer, work->ids.ids, work->ids.count));
     if (!work->piece.ends_document)
         return CSE_OK;

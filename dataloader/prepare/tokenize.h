@@ -25,6 +25,8 @@ typedef struct cse_tokenize_options {
 typedef struct cse_tokenize_result {
     int64_t documents, bad_documents, text_bytes;
     char first_bad[512]; /* where the first one is, and why */
+    int64_t not_utf8;    /* documents with bytes that are no UTF-8, which became U+FFFD */
+    char first_not_utf8[512];
 } cse_tokenize_result;
 
 /* Adds the tokens of all texts to the writer, without finishing it. */

@@ -1,9 +1,13 @@
 /* Finds the files of a tokenizer and reads them whole. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "csengine/input.h"
+#include "dataloader/file_list.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
 
 typedef struct content {
@@ -61,21 +65,26 @@ static const char *in_folder(cse_arena *arena, const char *folder, const char *n
     return cse_byte_source_exists(path) ? path : NULL;
 }
 
-static cse_status load_from_folder(cse_arena *arena, const char *folder, cse_tokenizer *tokenizer)
+/* The files of a tokenizer: tokenizer.json, or `vocab` with `merges`. */
+typedef struct files {
+    const char *one, *vocab, *merges;
+} files;
+
+static files files_of_folder(cse_arena *arena, const char *folder)
 {
-    const char *one = in_folder(arena, folder, "tokenizer.json");
-    const char *vocab = in_folder(arena, folder, "vocab.json");
-    const char *merges = in_folder(arena, folder, "merges.txt");
-    if (one != NULL)
-        return load_one(one, tokenizer);
-    if (merges == NULL)
-        merges = in_folder(arena, folder, "vocab.bpe");
-    if (vocab != NULL && merges != NULL)
-        return load_pair(vocab, merges, tokenizer);
-    return cse_fail(CSE_NO_INPUT,
-                    "%s: there is no tokenizer.json, and no vocab.json with merges.txt or "
-                    "vocab.bpe",
-                    folder);
+    files found = { .one = in_folder(arena, folder, "tokenizer.json") };
+    if (found.one != NULL)
+        return found;
+    found.vocab = in_folder(arena, folder, "vocab.json");
+    found.merges = in_folder(arena, folder, "merges.txt");
+    if (found.merges == NULL)
+        found.merges = in_folder(arena, folder, "vocab.bpe");
+    return found;
+}
+
+static bool are_there(const files *found)
+{
+    return found->one != NULL || (found->vocab != NULL && found->merges != NULL);
 }
 
 static bool is_named(const char *path, const char *name)
@@ -84,26 +93,105 @@ static bool is_named(const char *path, const char *name)
     return strcmp(slash != NULL ? slash + 1 : path, name) == 0;
 }
 
-cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer)
+/* `path`: a file, or a folder. */
+static cse_status find_files(cse_arena *arena, const char *path, files *found)
 {
     struct stat info;
+    const char *folder = path;
+    *found = (files){ .one = path };
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        const char *slash = strrchr(path, '/');
+        if (!is_named(path, "vocab.json"))
+            return CSE_OK;
+        folder = slash == NULL   ? "."
+                 : slash == path ? "/"
+                                 : cse_arena_printf(arena, "%.*s", (int)(slash - path), path);
+    }
+    *found = files_of_folder(arena, folder);
+    return are_there(found) ? CSE_OK
+                            : cse_fail(CSE_NO_INPUT,
+                                       "%s: there is no tokenizer.json, and no vocab.json with "
+                                       "merges.txt or vocab.bpe",
+                                       folder);
+}
+
+cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer)
+{
+    files found;
     cse_arena *arena = cse_arena_new();
     cse_tokenizer *loaded = cse_calloc(1, sizeof *loaded);
-    cse_status status;
     *tokenizer = NULL;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        status = load_from_folder(arena, path, loaded);
-    } else if (is_named(path, "vocab.json")) {
-        const char *slash = strrchr(path, '/');
-        const char *folder =
-            slash == NULL ? "." : cse_arena_printf(arena, "%.*s", (int)(slash - path), path);
-        status = load_from_folder(arena, *folder == '\0' ? "/" : folder, loaded);
-    } else {
-        status = load_one(path, loaded);
-    }
+    cse_status status = find_files(arena, path, &found);
+    if (status == CSE_OK)
+        status = found.one != NULL ? load_one(found.one, loaded)
+                                   : load_pair(found.vocab, found.merges, loaded);
     cse_arena_destroy(&arena);
     if (status != CSE_OK)
         cse_tokenizer_close(&loaded);
     *tokenizer = loaded;
+    return status;
+}
+
+bool cse_tokenizer_is_in(const char *folder)
+{
+    cse_arena *arena = cse_arena_new();
+    const files found = files_of_folder(arena, folder);
+    cse_arena_destroy(&arena);
+    return are_there(&found);
+}
+
+bool cse_tokenizer_beside(const char *source, char *folder, size_t size)
+{
+    struct stat info;
+    const char *slash = strrchr(source, '/');
+    if (stat(source, &info) != 0)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        snprintf(folder, size, "%s", source);
+    else if (!cse_name_ends(source, ".h5|.hdf5|.npy"))
+        return false;
+    else if (slash == NULL)
+        snprintf(folder, size, ".");
+    else
+        snprintf(folder, size, "%.*s", slash > source ? (int)(slash - source) : 1, source);
+    return cse_tokenizer_is_in(folder);
+}
+
+static bool write_bytes(const char *path, const content *file)
+{
+    FILE *out = fopen(path, "wbxe");
+    const bool written = out != NULL && fwrite(file->bytes, 1, file->size, out) == file->size;
+    return out != NULL && fclose(out) == 0 && written;
+}
+
+static cse_status copy_file(cse_arena *arena, const char *from, const char *folder,
+                            const char *name)
+{
+    content file;
+    const char *path = cse_arena_printf(arena, "%s/%s", folder, name);
+    const char *draft = cse_arena_printf(arena, "%s.%ld.tmp", path, (long)getpid());
+    CSE_TRY(read_file(from, &file));
+    cse_status status = CSE_OK;
+    if (!write_bytes(draft, &file) || rename(draft, path) != 0) {
+        status = cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
+        unlink(draft);
+    }
+    free(file.bytes);
+    return status;
+}
+
+cse_status cse_tokenizer_copy(const char *path, const char *folder)
+{
+    files found;
+    cse_arena *arena = cse_arena_new();
+    cse_status status = find_files(arena, path, &found);
+    if (status == CSE_OK && found.one != NULL) {
+        status = copy_file(arena, found.one, folder, "tokenizer.json");
+    } else if (status == CSE_OK) {
+        status = copy_file(arena, found.vocab, folder, "vocab.json");
+        if (status == CSE_OK)
+            status = copy_file(arena, found.merges, folder, "merges.txt");
+    }
+    cse_arena_destroy(&arena);
     return status;
 }

@@ -18,6 +18,14 @@ typedef struct cse_tokenizer cse_tokenizer;
 cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer);
 void cse_tokenizer_close(cse_tokenizer **tokenizer);
 
+/* Whether the folder holds a tokenizer.json, or the two files that are read without one. */
+bool cse_tokenizer_is_in(const char *folder);
+/* The folder with a tokenizer that lies beside tokens: `source`, or the folder of that file of
+ * HDF5 or npy. False: there is none; a tokenizer beside a text says nothing about its use. */
+bool cse_tokenizer_beside(const char *source, char *folder, size_t size);
+/* Copies the files that `path` is loaded from into the folder: a tokenizer.json, or the two. */
+cse_status cse_tokenizer_copy(const char *path, const char *folder);
+
 /* The largest number plus one. */
 int64_t cse_tokenizer_vocab_size(const cse_tokenizer *tokenizer);
 /* The number of the token with this content, -1 where there is none. */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dataloader/class_names.h"
 #include "dataloader/position.h"
+#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -73,7 +73,7 @@ static void keep(const cse_job_look *look, const char *name, const json_t *value
 /* The tokenizer of model_dir, or of the folder of the data, or bytes; none is no failure. */
 static void find_codec(cse_run_samples *s, const cse_job_look *look, const cse_input *input)
 {
-    char path[CSE_SOURCE_BYTES + 32];
+    char folder[CSE_SOURCE_BYTES];
     const int64_t vocabulary = cse_model_vocabulary(look->model);
     const char *model_dir = s->settings->session.model_dir;
     if (s->has_codec)
@@ -81,8 +81,8 @@ static void find_codec(cse_run_samples *s, const cse_job_look *look, const cse_i
     s->has_codec = true;
     if (cse_text_codec_find(NULL, model_dir, vocabulary, &s->codec) == CSE_OK)
         return;
-    snprintf(path, sizeof path, "%s/tokenizer.json", input->source);
-    if (access(path, R_OK) == 0 && cse_text_codec_open(path, &s->codec) == CSE_OK)
+    if (cse_tokenizer_beside(input->source, folder, sizeof folder) &&
+        cse_text_codec_open(folder, &s->codec) == CSE_OK)
         return;
     s->codec = NULL;
 }

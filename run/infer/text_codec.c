@@ -1,11 +1,8 @@
 /* A tokenizer's tokens, bytes, or numbers. */
 #include "run/infer/text_codec.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
@@ -57,21 +54,20 @@ static cse_status check_vocabulary(const char *path, const cse_text_codec *codec
 cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t vocabulary,
                                cse_text_codec **codec)
 {
-    char beside[PATH_MAX];
-    snprintf(beside, sizeof beside, "%s/tokenizer.json", model_dir);
-    if (path == NULL && access(beside, F_OK) == 0)
-        path = beside;
+    if (path == NULL && cse_tokenizer_is_in(model_dir))
+        path = model_dir;
     *codec = NULL;
     if (path != NULL) {
         CSE_TRY(cse_text_codec_open(path, codec));
         return check_vocabulary(path, *codec, vocabulary);
     }
     if (vocabulary > BYTES)
-        return cse_fail_at(&(cse_error){ .status = CSE_USAGE,
-                                         .hint = "give --tokenizer FILE, a tokenizer.json or a "
-                                                 "folder that holds one" },
-                           "the model knows %lld tokens, which are no bytes, and there is no %s",
-                           (long long)vocabulary, beside);
+        return cse_fail_at(
+            &(cse_error){ .status = CSE_USAGE,
+                          .hint = "give --tokenizer FILE, a tokenizer.json or a "
+                                  "folder that holds one" },
+            "the model knows %lld tokens, which are no bytes, and there is no %s/tokenizer.json",
+            (long long)vocabulary, model_dir);
     *codec = cse_text_codec_of_bytes();
     return CSE_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "dataloader/class_names.h"
 #include "dataloader/data_description.h"
+#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/log.h"
 #include "engine/config/settings.h"
 #include "run/session/session.h"
@@ -81,12 +82,19 @@ cse_status cse_session_open_data(cse_session *session, const cse_settings *input
     return status == CSE_NO_INPUT && c->validate_only ? describe(session, input, loader) : status;
 }
 
-void cse_session_keep_class_names(const cse_session *session, const cse_dataloader *loader)
+void cse_session_keep_names(const cse_session *session, const cse_dataloader *loader)
 {
-    if (session->observer.run_directory != NULL &&
-        cse_class_names_write(session->configuration.model_dir,
-                              cse_dataloader_input_view(loader)) != CSE_OK)
+    const cse_input *input = cse_dataloader_input_view(loader);
+    const char *model_dir = session->configuration.model_dir;
+    char folder[CSE_SOURCE_BYTES];
+    if (session->observer.run_directory == NULL)
+        return;
+    if (cse_class_names_write(model_dir, input) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "%s: `predict` will show numbers of classes",
+                     cse_error_message());
+    if (cse_tokenizer_beside(input->source, folder, sizeof folder) &&
+        cse_tokenizer_copy(folder, model_dir) != CSE_OK)
+        cse_log_line(CSE_LOG_WARNING, "%s: `generate` will ask for --tokenizer",
                      cse_error_message());
 }
 

@@ -662,7 +662,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(status);
     CSE_TRY(cse_session_settle_data(session, r->step->training));
     if (r->step->training)
-        cse_session_keep_class_names(session, r->loader);
+        cse_session_keep_names(session, r->loader);
     return run_traced(r);
 }
 

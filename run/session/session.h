@@ -240,9 +240,10 @@ cse_status cse_session_settle_data(cse_session *session, bool training);
 void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoint,
                            const char *path);
 /* The identity of the files as text, in the session's memory. */
-/* Leaves the names of the classes of training in model_dir, for those who use the model. */
-void cse_session_keep_class_names(const cse_session *session, const cse_dataloader *loader);
 const char *cse_session_data_text(cse_session *session);
+/* Leaves the names of the classes of training, and the tokenizer that lies beside its data, in
+ * model_dir, for those who use the model. */
+void cse_session_keep_names(const cse_session *session, const cse_dataloader *loader);
 void cse_session_clear_loaded(cse_session *session);
 void cse_session_clear_data(cse_session *session);
 

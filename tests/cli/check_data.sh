@@ -3,6 +3,7 @@
 # what it refuses; and nothing is left behind.
 set -eu
 engine=$CSENGINE_EXECUTABLE
+reference=$(cd "${top_srcdir:-.}" && pwd)/tests/reference
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "check_data.sh: $*" >&2; exit 1; }
@@ -45,6 +46,25 @@ END
 train() { # options: the digest of the weights
     "$engine" start config.yaml --no_dashboard "$@" 2>&1 | sed -n 's/^Weights digest: //p'
 }
+# The tokenizer stays with the tokens, and from there with the model: `generate` is given none.
+cmp tokens/tokenizer.json again/tokenizer.json || fail 'the tokenizer is not with the tokens'
+"$engine" start config.yaml --no_dashboard --model_dir talks >/dev/null 2>&1
+cmp tokens/tokenizer.json talks/tokenizer.json || fail 'the tokenizer is not with the model'
+expect "$("$engine" generate config.yaml --model_dir talks --prompt 'the cat' --greedy \
+    --max_new_tokens 4 2>&1)" '^the cat'
+# So does one of two files.
+mkdir pair
+cp "$reference/tokenizer_vocab.json" pair/vocab.json
+cp "$reference/tokenizer_merges.txt" pair/merges.txt
+"$engine" data tokenize cats.txt --tokenizer pair --end_of_text none --sequence_length 32 \
+    --to of_pair >/dev/null
+cmp pair/vocab.json of_pair/vocab.json && cmp pair/merges.txt of_pair/merges.txt ||
+    fail 'a tokenizer of two files is not with the tokens'
+"$engine" start config.yaml --no_dashboard --model_dir talks_too \
+    --set fit.train_dataloader.data_dir=of_pair --set init.model.vocab_size=420 >/dev/null 2>&1
+expect "$("$engine" generate config.yaml --set init.model.vocab_size=420 --model_dir talks_too --prompt 'the cat' --greedy \
+    --max_new_tokens 4 2>&1)" '^the cat'
+
 # The same samples in the same order for any number of processes, and after a stop.
 whole=$(train --model_dir whole)
 [ -n "$whole" ] || fail 'the training failed'
@@ -61,6 +81,17 @@ of_step() { tr -d ' \n' <"$1" | grep -o '"samples":\[[0-9,]*\]' | tr -cd '0-9,\n
 [ "$(of_step one.json)" = "$(of_step two.json)" ] ||
     fail 'the microbatch changes which samples a step takes'
 expect "$(cat one.json)" 'data-00000.h5: row'
+
+# Bytes that are no UTF-8 are told, with the first of the files.
+printf 'caf\303\251\n' >utf8.txt
+printf 'caf\351\n' >latin.txt
+printf '\377\376c\000a\000' >windows.txt
+"$engine" data tokenize utf8.txt latin.txt windows.txt --tokenizer tokens --sequence_length 4 \
+    --to mixed >/dev/null 2>err
+grep -q '2 documents have bytes that are no UTF-8.*latin.txt' err || fail "not told: $(cat err)"
+grep -q '"num_not_utf8": 2' mixed/data_params.json || fail 'not counted'
+"$engine" data tokenize utf8.txt --tokenizer tokens --sequence_length 4 --to plain >/dev/null 2>err
+[ ! -s err ] || fail "UTF-8 is warned of: $(cat err)"
 
 awk 'BEGIN { for (i = 0; i < 1000; i++) print "{\"text\": \"line " i "\"}" }' >lines.jsonl
 expect "$("$engine" data split lines.jsonl --to parts --fractions 8,2)" \

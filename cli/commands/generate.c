@@ -169,6 +169,7 @@ static cse_status read_options(generating *g, cse_generation_options *options)
     g->json = cse_option_is_on(g->line, "json");
     g->until = cse_option_value(g->line, "until");
     options->max_new_tokens = 128;
+    options->ends_when_full = cse_option_value(g->line, "max_new_tokens") == NULL;
     options->sampling = (cse_sampling){ .temperature = 1, .top_p = 1 };
     CSE_TRY(cse_option_integer(g->line, "max_new_tokens", tokens, &options->max_new_tokens));
     CSE_TRY(cse_option_integer(g->line, "texts", texts, &g->texts));
@@ -256,7 +257,8 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "prompt", "TEXT", NULL, "begins a text; repeatable; without it the standard input is read" },
-    { "max_new_tokens", "N", NULL, "ends a text after so many tokens; 128" },
+    { "max_new_tokens", "N", NULL,
+      "ends a text after so many tokens; without it after 128, or where the model takes no more" },
     { "temperature", "T", NULL, "divides the logits; 0: the most likely token each time; 1" },
     { "greedy", NULL, NULL, "the most likely token each time, as --temperature 0" },
     { "top_k", "K", NULL, "only the K most likely tokens; 0, all" },

@@ -9,6 +9,7 @@
 
 struct cse_generation {
     cse_generation_options options;
+    int64_t most_tokens; /* of a prompt and its text */
     cse_token_decoder *decoder;
     cse_sampler *sampler;
 };
@@ -16,7 +17,9 @@ struct cse_generation {
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **result)
 {
     const int64_t longest = cse_longest_sequence(options->model);
-    const int64_t tokens = options->longest_prompt + options->max_new_tokens;
+    int64_t tokens = options->longest_prompt + options->max_new_tokens;
+    if (longest > 0 && options->ends_when_full && tokens > longest)
+        tokens = options->longest_prompt < longest ? longest : options->longest_prompt + 1;
     *result = NULL;
     if (longest > 0 && tokens > longest)
         return cse_fail_at(
@@ -24,10 +27,11 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
                           .hint = "give fewer max_new_tokens, or a shorter prompt" },
             "the prompt has %lld tokens and %lld more are asked for, but the model takes %lld "
             "(max_position_embeddings)",
-            (long long)options->longest_prompt, (long long)options->max_new_tokens,
+            (long long)options->longest_prompt, (long long)(tokens - options->longest_prompt),
             (long long)longest);
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
+    generation->most_tokens = longest > 0 ? longest : INT64_MAX;
     cse_status status =
         cse_token_decoder_new(options->model, cse_compiled_length(options->longest_prompt, longest),
                               cse_compiled_length(tokens, longest), &generation->decoder);
@@ -59,7 +63,9 @@ cse_status cse_generate(cse_generation *generation, const cse_generation_request
     int32_t last = -1;
     cse_status status =
         cse_token_decoder_begin(generation->decoder, request->prompt, request->count);
-    for (int64_t i = 0; i < options->max_new_tokens && goes_on && status == CSE_OK; i++) {
+    const int64_t room = generation->most_tokens - request->count;
+    const int64_t most = options->max_new_tokens < room ? options->max_new_tokens : room;
+    for (int64_t i = 0; i < most && goes_on && status == CSE_OK; i++) {
         cse_generated_token next = { .token = last };
         if (i > 0)
             status = cse_token_decoder_append(generation->decoder, last);

@@ -11,6 +11,7 @@ typedef struct cse_generation_options {
     cse_text_codec *codec;
     cse_sampling sampling;
     int64_t max_new_tokens;
+    bool ends_when_full;    /* where the model takes no more tokens, without a failure */
     int64_t longest_prompt; /* in tokens */
     int32_t end_token;      /* ends a text; -1: none */
 } cse_generation_options;

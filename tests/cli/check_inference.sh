@@ -114,6 +114,13 @@ generate -p 'the quick b' --greedy --max_new_tokens 30 >"$work/greedy" 2>&1
     fail "greedy: $(cat "$work/greedy")"
 [ "$(echo 'the quick b' | generate --greedy --max_new_tokens 30)" = "$(cat "$work/greedy")" ] ||
     fail "a prompt on the standard input"
+# Without a number of tokens a text ends where the model is full, also beside a longer prompt.
+generate -p 'the quick b' --greedy --json >"$work/full" 2>&1
+[ "$(grep -c '"prompt"' "$work/full")" -eq 1 ] || fail "no text to the end: $(cat "$work/full")"
+[ "$(tr -d '\n' <"$work/full" | sed 's/.*"tokens"[^[]*\[\([^]]*\)\].*/\1/' | tr ',' '\n' |
+    grep -c .)" -eq 53 ] || fail "not 64 tokens: $(cat "$work/full")"
+generate -p 'the quick b' -p 'the quick brown fox jumps' --greedy --json 2>&1 | head -n 1 |
+    cmp - "$work/full" || fail 'a longer prompt beside it shows'
 until=$(generate -p 'the quick b' --greedy --max_new_tokens 40 --until fox)
 [ "$until" = 'the quick brown fox' ] || fail "--until: $until"
 sample() { generate --temperature 1.3 --max_new_tokens 20 --seed 7 --json "$@"; }
@@ -170,6 +177,7 @@ refused() { # exit code, part of the message, arguments...
 refused 64 'there is no prompt' generate "$work/text.yaml"
 refused 64 'is empty' generate "$work/text.yaml" -p ''
 refused 65 'max_position_embeddings' generate "$work/text.yaml" -p hello --max_new_tokens 60
+refused 65 'and 1 more' generate "$work/text.yaml" -p "$(printf '%064d' 0)"
 refused 64 'temperature' generate "$work/text.yaml" -p hello --temperature -1
 refused 66 'train first' generate "$work/text.yaml" -p hello --model_dir "$work/nothing"
 refused 64 'accepted: model.fc_layers.0' predict "$work/classes.yaml" --output model.nothing

@@ -162,7 +162,7 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
 # What only the program and its library have: kernels of oneDNN, which brings OpenMP, and HDF5. In
 # their place the client library has the files of client/.
 computing_files='
-dataloader/hdf5_chunks.c
+engine/checkpoint/hdf5_chunks.c
 dataloader/hdf5_table.c
 dataloader/prepare/text_pieces.c
 dataloader/prepare/token_writer.c

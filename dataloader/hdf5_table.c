@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/hdf5_chunks.h"
 #include "engine/base/arena.h"
+#include "engine/checkpoint/hdf5_chunks.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/hdf5_library.h"
 
@@ -50,10 +50,9 @@ static cse_status check_storage(const cse_hdf5_table *t)
         return refuse(t, "has its values in another file, which is not accepted");
     if (chunked && elements > MOST_CHUNK_BYTES / (size > 0 ? size : 1))
         return refuse(t, "has chunks of more than 256 MiB: write it with smaller ones");
-    t->chunks->descriptor = t->target.descriptor;
     if (!cse_hdf5_chunks_begin(t->chunks, t->dataset, t->rank, t->dims, (uint64_t)size))
         return refuse(t, "has filters that are not accepted: write it with deflate, shuffle or "
-                         "fletcher32, or without");
+                         "fletcher32, or without, as `h5repack -f NONE` does");
     return CSE_OK;
 }
 
@@ -64,7 +63,7 @@ static cse_status open_dataset(cse_hdf5_table *t)
         return refuse(t, "is missing");
     if (link.type != H5L_TYPE_HARD)
         return refuse(t, "is a link, which is not accepted");
-    t->dataset = H5Dopen2(t->file, t->name, H5P_DEFAULT);
+    t->dataset = cse_hdf5_dataset_open(t->file, t->name);
     if (t->dataset < 0)
         return cse_hdf5_failed(CSE_DATA, t->path, "open the dataset");
     t->space = H5Dget_space(t->dataset);

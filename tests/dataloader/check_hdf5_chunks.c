@@ -118,6 +118,30 @@ START_TEST(an_unpacked_chunk_of_another_size_is_refused)
 }
 END_TEST
 
+/* The tree of chunks names the first one twice, of which libhdf5 reads the second. */
+START_TEST(a_chunk_that_is_named_twice_is_looked_at_where_it_is_read)
+{
+    static const unsigned char place[28] = { [4] = CHUNK_ROWS };
+    for (int wrong = 0; wrong < 2; wrong++) {
+        int changed = 0;
+        char bytes[1 << 16];
+        write_file(DEFLATE, wrong ? 2 * CHUNK_BYTES : CHUNK_BYTES);
+        FILE *file = fopen(fixture_path("t.h5"), "r+b");
+        const size_t all = fread(bytes, 1, sizeof bytes, file);
+        for (size_t at = 0; at + sizeof place <= all; at++)
+            if (memcmp(bytes + at, place, sizeof place) == 0) {
+                fseek(file, (long)at + 4, SEEK_SET);
+                fputc(0, file);
+                changed++;
+            }
+        fclose(file);
+        ck_assert_int_eq(changed, 1);
+        memset(values, 0, sizeof values); /* what the second one holds */
+        ck_assert_int_eq(read_rows(0, CHUNK_ROWS), wrong ? CSE_DATA : CSE_OK);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *test = tcase_create("chunks of HDF5");
@@ -125,5 +149,6 @@ int main(void)
     tcase_add_test(test, good_chunks_are_read);
     tcase_add_test(test, a_chunk_of_another_size_is_refused);
     tcase_add_test(test, an_unpacked_chunk_of_another_size_is_refused);
+    tcase_add_test(test, a_chunk_that_is_named_twice_is_looked_at_where_it_is_read);
     return fixture_run(test);
 }

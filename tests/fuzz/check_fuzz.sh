@@ -65,7 +65,7 @@ sources_of() { # harness
             dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
             dataloader/byte_source.c ;;
         image) ls dataloader/images/image_decode.c dataloader/images/image_resize.c ;;
-        hdf5) ls dataloader/hdf5_table.c dataloader/hdf5_chunks.c ;;
+        hdf5) ls dataloader/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/base/text.h"
+#include "engine/checkpoint/hdf5_chunks.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/hdf5_library.h"
 #include "engine/weights/weight_formats/lz4_filter.h"
@@ -152,10 +153,12 @@ static cse_status place(const walk *w, hid_t dataset, cse_weight *weight)
         size_t count = 0;
         const H5Z_filter_t filter = H5Pget_filter2(properties, (unsigned)i, &flags, &count, NULL,
                                                    sizeof name, name, &settings);
-        if (H5Zfilter_avail(filter) <= 0)
+        if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
+            filter != H5Z_FILTER_FLETCHER32 && filter != CSE_CHUNK_FILTER_LZ4)
             status = cse_fail(CSE_DATA,
                               "%s: '%s' is compressed by the filter %d (%s), which is not known "
-                              "here; accepted: gzip, shuffle, LZ4, or none",
+                              "here; accepted: gzip, shuffle, fletcher32, LZ4, or none (`h5repack "
+                              "-f NONE` writes it so)",
                               w->weights->path, weight->name, (int)filter, name);
     }
     const haddr_t at = layout == H5D_CONTIGUOUS ? H5Dget_offset(dataset) : HADDR_UNDEF;
@@ -216,19 +219,41 @@ static herr_t visit(hid_t file, const char *path, const H5O_info_t *info, void *
     return w->status != CSE_OK;
 }
 
+/* Whether the pieces of a dataset have the bytes that its elements need. */
+static cse_status check_pieces(const cse_weights *weights, int index, hid_t dataset, hid_t type)
+{
+    const cse_weight *weight = &weights->list[index];
+    cse_hdf5_chunks chunks = { 0 };
+    hsize_t start[CSE_MAX_RANK] = { 0 }, count[CSE_MAX_RANK];
+    cse_status status = CSE_OK;
+    for (int i = 0; i < weight->shape.rank; i++)
+        count[i] = (hsize_t)weight->shape.dims[i];
+    if (!cse_hdf5_chunks_begin(&chunks, dataset, weight->shape.rank, count, H5Tget_size(type)))
+        status = cse_fail(CSE_DATA,
+                          "%s: '%s' is in chunks of a form that is not accepted: write it with "
+                          "gzip, shuffle, fletcher32 or LZ4, or without filters",
+                          weights->path, weight->name);
+    else if (!cse_hdf5_chunks_fit(&chunks, start, count))
+        status = cse_fail(CSE_DATA,
+                          "%s: '%s' has a chunk that is damaged: it has not the bytes of its "
+                          "elements",
+                          weights->path, weight->name);
+    cse_hdf5_chunks_clear(&chunks);
+    return status;
+}
+
 static cse_status read_pieces(cse_weights *weights, int index, unsigned char *to)
 {
     const open_file *self = weights->self;
-    hid_t dataset = H5Dopen2(self->file, self->names[index], H5P_DEFAULT);
-    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : H5I_INVALID_HID;
-    const bool good =
-        dataset >= 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0;
-    const cse_status status =
-        good ? CSE_OK : cse_hdf5_failed(CSE_DATA, weights->path, "read the elements of a weight");
-    if (type >= 0)
-        H5Tclose(type);
-    if (dataset >= 0)
-        H5Dclose(dataset);
+    hid_t dataset = cse_hdf5_dataset_open(self->file, self->names[index]);
+    if (dataset < 0)
+        return cse_hdf5_failed(CSE_DATA, weights->path, "open a dataset");
+    hid_t type = H5Dget_type(dataset);
+    cse_status status = check_pieces(weights, index, dataset, type);
+    if (status == CSE_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
+        status = cse_hdf5_failed(CSE_DATA, weights->path, "read the elements of a weight");
+    H5Tclose(type);
+    H5Dclose(dataset);
     return status;
 }
 
@@ -289,6 +314,7 @@ cse_status cse_hdf5_datasets_open(cse_weights *weights, int file,
     weights->read = read_weight;
     weights->close = close_file;
     cse_hdf5_quiet saved = cse_hdf5_silence();
+    H5PLset_loading_state(0); /* no filters from shared objects */
     cse_lz4_filter_register();
     hid_t access = cse_hdf5_access_new(&self->target);
     self->file = H5Fopen(weights->path, H5F_ACC_RDONLY, access);

@@ -1,6 +1,7 @@
 /* Every format that is written gives back the same bits, and the same file for the same weights;
  * what it cannot hold is refused by name and leaves nothing behind. */
 #include <hdf5.h>
+#include <zlib.h>
 
 #include "engine/base/protobuf.h"
 #include "engine/weights/format.h"
@@ -574,6 +575,64 @@ START_TEST(files_of_cstorch_are_read)
 }
 END_TEST
 
+/* HDF5 makes a dataset with a filter only where something could compress by it. */
+static size_t compress_never(unsigned flags, size_t count, const unsigned *values, size_t bytes,
+                             size_t *capacity, void **buffer)
+{
+    (void)flags, (void)count, (void)values, (void)bytes, (void)capacity, (void)buffer;
+    return 0;
+}
+
+/* A chunk of four numbers of 16 bits under `filter`, which unpacks to `bytes`. */
+static void write_chunk(H5Z_filter_t filter, size_t bytes)
+{
+    const hsize_t sizes[] = { 4 }, offset[] = { 0 };
+    unsigned char plain[64] = { 0, 0x3c }, chunk[128] = { 0 };
+    uLongf size = sizeof chunk;
+    const H5Z_class2_t lz4 = { H5Z_CLASS_T_VERS, 32004, 1, 1, "LZ4", NULL, NULL, compress_never };
+    ck_assert_int_ge(H5Zregister(&lz4), 0);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, sizes, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 1, sizes);
+    const unsigned level = 6, levels = filter == H5Z_FILTER_DEFLATE;
+    ck_assert_int_ge(H5Pset_filter(properties, filter, H5Z_FLAG_OPTIONAL, levels, &level), 0);
+    hid_t data = H5Dcreate2(file, "w", H5T_STD_I16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    if (filter == H5Z_FILTER_DEFLATE) {
+        ck_assert_int_eq(compress2(chunk, &size, plain, bytes, 6), Z_OK);
+    } else { /* one block, which is as long as its elements: these themselves */
+        chunk[7] = chunk[11] = chunk[15] = (unsigned char)bytes;
+        memcpy(chunk + 16, plain, bytes);
+        size = 16 + bytes;
+    }
+    ck_assert_int_ge(H5Dwrite_chunk(data, H5P_DEFAULT, 0, offset, size, chunk), 0);
+    H5Dclose(data);
+    H5Pclose(properties);
+    H5Sclose(space);
+    H5Fclose(file);
+    H5Zunregister(lz4.id);
+}
+
+START_TEST(a_chunk_of_another_size_is_refused)
+{
+    static const H5Z_filter_t filters[] = { H5Z_FILTER_DEFLATE, 32004 };
+    static const size_t bytes[] = { 8, 7, 9, 16, 48 };
+    snprintf(path, sizeof path, "%s/x.h5", directory);
+    for (size_t i = 0; i < 2 * sizeof bytes / sizeof bytes[0]; i++) {
+        uint16_t values[4] = { 0 };
+        cse_weights *weights = NULL;
+        write_chunk(filters[i % 2], bytes[i / 2]);
+        ck_assert_msg(cse_weights_open(path, NULL, &weights) == CSE_OK, "%s", cse_error_message());
+        const cse_status status = cse_weights_read(weights, 0, 0, sizeof values, values);
+        ck_assert_int_eq(status, bytes[i / 2] == sizeof values ? CSE_OK : CSE_DATA);
+        if (status == CSE_OK)
+            ck_assert_int_eq(values[0], 0x3c00);
+        else
+            ck_assert_ptr_nonnull(strstr(cse_error_message(), "has a chunk that is damaged"));
+        cse_weights_close(&weights);
+    }
+}
+END_TEST
+
 /* ---- LZ4 ---- */
 
 /* By the format's description: a token, literals, how far back, and how many more than 4. */
@@ -609,6 +668,7 @@ int main(void)
     tcase_add_test(test, an_onnx_of_two_files_is_whole_or_not_there);
     tcase_add_test(test, an_onnx_takes_the_weights_of_its_pass);
     tcase_add_test(test, files_of_cstorch_are_read);
+    tcase_add_test(test, a_chunk_of_another_size_is_refused);
     tcase_add_test(test, blocks_of_lz4_are_decoded);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);

@@ -1,34 +1,57 @@
-/* Filters that keep the size (shuffle), take four bytes away (fletcher32), or unpack (deflate). */
-#include "dataloader/hdf5_chunks.h"
+/* Filters that keep the size (shuffle), take four bytes away (fletcher32), or unpack (deflate,
+ * LZ4). */
+#include "engine/checkpoint/hdf5_chunks.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/file_bytes.h"
 
 enum { CHECKSUM_BYTES = 4, SCRATCH_BYTES = 1 << 16, MOST_KNOWN = 1 << 26 };
+
+hid_t cse_hdf5_dataset_open(hid_t file, const char *name)
+{
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        return dataset;
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const bool lies_open = H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_nfilters(creation) == 0;
+    H5Pclose(creation);
+    if (!lies_open)
+        return dataset;
+    H5Dclose(dataset);
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, 0, H5D_CHUNK_CACHE_W0_DEFAULT);
+    dataset = H5Dopen2(file, name, access);
+    H5Pclose(access);
+    return dataset;
+}
+
+static bool is_known(H5Z_filter_t filter)
+{
+    return filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
+           filter == H5Z_FILTER_FLETCHER32 ||
+           (filter == CSE_CHUNK_FILTER_LZ4 && H5Zfilter_avail(filter) > 0);
+}
 
 bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, const hsize_t *dims,
                            uint64_t element)
 {
-    const int descriptor = chunks->descriptor;
-    *chunks = (cse_hdf5_chunks){
-        .dataset = dataset, .rank = rank, .bytes = element, .descriptor = descriptor
-    };
+    *chunks = (cse_hdf5_chunks){ .dataset = dataset, .rank = rank, .bytes = element };
     const hid_t creation = H5Dget_create_plist(dataset);
     const int filters = H5Pget_nfilters(creation);
     bool good = filters <= CSE_CHUNK_FILTERS && H5Pget_layout(creation) == H5D_CHUNKED &&
                 H5Pget_chunk(creation, CSE_CHUNK_RANK, chunks->sizes) == rank;
     const bool whole = H5Pget_layout(creation) != H5D_CHUNKED;
+    unsigned choices = 0; /* such as edges that are not filtered */
+    good = good && H5Pget_chunk_opts(creation, &choices) >= 0 && choices == 0;
     for (int i = 0; i < filters && good; i++) {
         unsigned flags = 0, configuration = 0;
         size_t values = 0;
         const H5Z_filter_t filter = chunks->filters[i] =
             H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
-        good = filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
-               filter == H5Z_FILTER_FLETCHER32;
+        good = is_known(filter);
     }
     H5Pclose(creation);
     if (whole || !good)
@@ -77,27 +100,45 @@ static uint64_t inflated(cse_hdf5_chunks *c, uint64_t size, uint64_t most)
     return made;
 }
 
-static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
+/* The bytes that LZ4 makes, which its chunks begin with; it makes so many or fails. */
+static uint64_t unpacked_by_lz4(const cse_hdf5_chunks *c, uint64_t size)
+{
+    uint64_t made = 0;
+    for (int i = 0; i < 8 && size >= 8; i++)
+        made = made << 8 | c->packed[i];
+    return made;
+}
+
+/* Without filters: H5Dget_chunk_storage_size tells the bytes of its values, whatever the file has. */
+static bool open_chunk_fits(const cse_hdf5_chunks *c, const hsize_t *offset)
 {
     hsize_t stored = 0;
     unsigned skips = 0;
     haddr_t address = HADDR_UNDEF;
+    return H5Dget_chunk_info_by_coord(c->dataset, offset, &skips, &address, &stored) >= 0 &&
+           (stored == 0 || stored == c->bytes);
+}
+
+/* All is asked by the search that reading uses: where a file names a chunk twice, another one finds
+ * the other. */
+static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
+{
+    hsize_t stored = 0;
+    uint32_t skips = 0;
     bool unpacks = false;
-    /* H5Dget_chunk_storage_size tells the bytes of its values where there is no filter. */
-    if (H5Dget_chunk_info_by_coord(c->dataset, offset, &skips, &address, &stored) < 0)
+    if (c->filter_count == 0)
+        return open_chunk_fits(c, offset);
+    if (H5Dget_chunk_storage_size(c->dataset, offset, &stored) < 0)
         return false;
     if (stored == 0) /* not in the file: zeros */
         return true;
-    if (c->filter_count == 0)
-        return stored == c->bytes;
     if (stored > 2 * c->bytes + SCRATCH_BYTES)
         return false;
     if (stored > c->packed_bytes) {
         c->packed = cse_realloc(c->packed, (size_t)stored);
         c->packed_bytes = stored;
     }
-    /* Not by H5Dread_chunk, which may read another size where the file names a chunk twice. */
-    if (cse_read_at(c->descriptor, c->packed, (size_t)stored, address) != (int64_t)stored)
+    if (H5Dread_chunk(c->dataset, H5P_DEFAULT, offset, &skips, c->packed) < 0)
         return false;
     uint64_t size = stored;
     for (int i = c->filter_count - 1; i >= 0; i--) {
@@ -110,7 +151,9 @@ static bool fits(cse_hdf5_chunks *c, const hsize_t *offset)
         } else if (unpacks) {
             return false; /* what was packed twice */
         } else {
-            size = inflated(c, size, c->bytes + CHECKSUM_BYTES);
+            size = c->filters[i] == CSE_CHUNK_FILTER_LZ4
+                       ? unpacked_by_lz4(c, size)
+                       : inflated(c, size, c->bytes + CHECKSUM_BYTES);
             unpacks = true;
         }
     }

@@ -1,18 +1,21 @@
 /* Chunks of a dataset in HDF5 that a stranger may have written: libhdf5 1.10 reads as many bytes as
  * a chunk has, also where the file has fewer of them, or a filter makes fewer. So the size of each
  * is looked at before, and what is packed is unpacked once for it. */
-#ifndef CSE_DATALOADER_HDF5_CHUNKS_H
-#define CSE_DATALOADER_HDF5_CHUNKS_H
+#ifndef CSE_CHECKPOINT_HDF5_CHUNKS_H
+#define CSE_CHECKPOINT_HDF5_CHUNKS_H
 
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CSE_CHUNK_RANK = 4, CSE_CHUNK_FILTERS = 8 };
+enum { CSE_CHUNK_RANK = 8, CSE_CHUNK_FILTERS = 8, CSE_CHUNK_FILTER_LZ4 = 32004 };
+
+/* Opens a dataset so that chunks without filters are read where they lie: in its memory for chunks
+ * the library keeps as many bytes as the file says, and takes those of a chunk from them. */
+hid_t cse_hdf5_dataset_open(hid_t file, const char *name);
 
 typedef struct cse_hdf5_chunks {
-    hid_t dataset;  /* borrowed */
-    int descriptor; /* of the file, to be set before it begins */
+    hid_t dataset; /* borrowed */
     bool is_chunked;
     int rank, filter_count;
     H5Z_filter_t filters[CSE_CHUNK_FILTERS];

@@ -109,7 +109,7 @@ static uint64_t unpacked_by_lz4(const cse_hdf5_chunks *c, uint64_t size)
     return made;
 }
 
-/* Without filters: H5Dget_chunk_storage_size tells the bytes of its values, whatever the file has. */
+/* Without filters: then H5Dget_chunk_storage_size does not tell what the file has. */
 static bool open_chunk_fits(const cse_hdf5_chunks *c, const hsize_t *offset)
 {
     hsize_t stored = 0;

@@ -60,9 +60,10 @@ cp "$reference/tokenizer_merges.txt" pair/merges.txt
     --to of_pair >/dev/null
 cmp pair/vocab.json of_pair/vocab.json && cmp pair/merges.txt of_pair/merges.txt ||
     fail 'a tokenizer of two files is not with the tokens'
-"$engine" start config.yaml --no_dashboard --model_dir talks_too \
-    --set fit.train_dataloader.data_dir=of_pair --set init.model.vocab_size=420 >/dev/null 2>&1
-expect "$("$engine" generate config.yaml --set init.model.vocab_size=420 --model_dir talks_too --prompt 'the cat' --greedy \
+sed 's/vocab_size: 400/vocab_size: 420/; s/data_dir: tokens/data_dir: of_pair/' \
+    config.yaml >of_pair.yaml
+"$engine" start of_pair.yaml --no_dashboard --model_dir talks_too >/dev/null 2>&1
+expect "$("$engine" generate of_pair.yaml --model_dir talks_too --prompt 'the cat' --greedy \
     --max_new_tokens 4 2>&1)" '^the cat'
 
 # The same samples in the same order for any number of processes, and after a stop.

@@ -44,7 +44,7 @@ static cse_status check_storage(const cse_hdf5_table *t)
                            : elements * (int64_t)(chunk[i] > 0 ? chunk[i] : 1);
     H5Tclose(type);
     H5Pclose(creation);
-    if (kind != H5T_INTEGER && kind != H5T_FLOAT)
+    if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || size == 0) /* by which libhdf5 divides */
         return refuse(t, "is neither of whole numbers nor of floats");
     if (outside)
         return refuse(t, "has its values in another file, which is not accepted");

@@ -142,6 +142,27 @@ START_TEST(a_chunk_that_is_named_twice_is_looked_at_where_it_is_read)
 }
 END_TEST
 
+/* By the size of an element libhdf5 divides where a chunk is not in the file. */
+START_TEST(elements_of_no_bytes_are_refused)
+{
+    static const unsigned char type[] = { 0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0 };
+    int changed = 0;
+    char bytes[1 << 16];
+    write_file(0, 0);
+    FILE *file = fopen(fixture_path("t.h5"), "r+b");
+    const size_t all = fread(bytes, 1, sizeof bytes, file);
+    for (size_t at = 0; at + sizeof type <= all; at++)
+        if (memcmp(bytes + at, type, sizeof type) == 0) {
+            fseek(file, (long)at + 4, SEEK_SET);
+            fputc(0, file);
+            changed++;
+        }
+    fclose(file);
+    ck_assert_int_eq(changed, 1);
+    ck_assert_int_eq(read_rows(0, 1), CSE_DATA);
+}
+END_TEST
+
 int main(void)
 {
     TCase *test = tcase_create("chunks of HDF5");
@@ -150,5 +171,6 @@ int main(void)
     tcase_add_test(test, a_chunk_of_another_size_is_refused);
     tcase_add_test(test, an_unpacked_chunk_of_another_size_is_refused);
     tcase_add_test(test, a_chunk_that_is_named_twice_is_looked_at_where_it_is_read);
+    tcase_add_test(test, elements_of_no_bytes_are_refused);
     return fixture_run(test);
 }

@@ -223,7 +223,9 @@ if [ -f tests/sanitizers.txt ]; then
         ls $pattern "$pattern.c" 2>/dev/null | grep -q . ||
             echo "tests/sanitizers.txt:1: no test fits $pattern" >>"$found"
         case $sanitizers:$reason in
-        *: | [!nab]*) echo "tests/sanitizers.txt:1: no sanitizers or reason for $pattern" >>"$found" ;;
+        *: | [!nab]*)
+            echo "tests/sanitizers.txt:1: no sanitizers or reason for $pattern" >>"$found"
+            ;;
         esac
     done
 fi

@@ -10,9 +10,9 @@
  *     step      = compute + exposed + update / R
  *
  * A piece is sent from the moment on at which its first elements are final, in the last microbatch
- * of its node. With P the time that sending the last one takes, and the joined stripes, with n-1
- * sixteenths sent, sixteenth n cannot leave before it is final, `early[n - 1]` of a microbatch before
- * the node's end:
+ * of its node. P is the time that sending the last piece and the joined stripes takes. With n - 1
+ * sixteenths of that sent, sixteenth n cannot leave before it is final, which is `early[n - 1]` of
+ * a microbatch before the node's end:
  *
  *     hidden    = P - max over n = 1..16 of ((17 - n) / 16 * P - early[n - 1] * microbatch)
  *

@@ -117,7 +117,8 @@ done
 # last sixteenth, which is final at the end.
 sed 's/^{/{"early": [.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,.5,0], /; s/\[\./[0./; s/,\./,0./g' \
     "$work/profile" >"$work/early"
-plan --profile "$work/early" --hosts 2 --link 100M --replicas 1 --json >"$work/json" || fail "no plan"
+plan --profile "$work/early" --hosts 2 --link 100M --replicas 1 --json >"$work/json" ||
+    fail "no plan"
 near exposed_s 2 "$(awk -v piece="$piece" 'BEGIN { late = piece - 0.25; last = piece / 16
     printf "%.17g", (late > last ? late : last) }')"
 sed 's/"microbatches": 4/"microbatches": 8/' "$work/profile" >"$work/bad"

@@ -149,9 +149,9 @@ END_TEST
 
 /* Half of a gradient is final 0.06 s before the end of its microbatch, 7/16 0.01 s before it, the
  * last sixteenth at the end. At 100 MB/s a piece takes 0.1 s: it begins 0.06 s before the end, and
- * the link is never idle. So it is at 1 MB/s, where a piece takes 10 s. At 1 GB/s each part has left
- * when the next one is final: one sixteenth of 0.01 s is left. Four hosts send 3/4 of a piece and of what is joined,
- * 0.15 s. */
+ * the link is never idle. So it is at 1 MB/s, where a piece takes 10 s. At 1 GB/s each part has
+ * left when the next one is final: one sixteenth of 0.01 s is left. Four hosts send 3/4 of a piece
+ * and of what is joined, 0.15 s. */
 START_TEST(test_pieces_leave_while_they_are_computed)
 {
     cse_host_profile early = profile;

@@ -1,5 +1,5 @@
-/* Final elements: what a program's groups leave final, against a simulation of its writes; and what a
- * reader may believe of a node that is still computed. */
+/* Final elements: what a program's groups leave final, against a simulation of its writes; and what
+ * a reader may believe of a node that is still computed. */
 #include <check.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* The sums of several hosts: the bits of one process alone, whoever dies or is lost, and no byte more
- * than the formula. The hosts are those of host_play.h. */
+/* The sums of several hosts: the bits of one process alone, whoever dies or is lost, and no byte
+ * more than the formula. The hosts are those of host_play.h. */
 #include <check.h>
 
 #include "tests/support/host_play.h"

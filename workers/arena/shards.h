@@ -5,9 +5,9 @@
  * So each host sends every other one only that one's shard of its pieces; the owner of a shard
  * joins it along the tree, as any host would, and sends the result to all (reduce-scatter and
  * all-gather: Thakur, Rabenseifner, Gropp 2005). A shard is a number of stripes, each of which is
- * joined as soon as all hosts' elements of it are there. With two hosts both ways move the same, and whole
- * pieces need one exchange less. The joined shards make the partial sum of the root, which has a
- * place of its own, behind those of the microbatches. */
+ * joined as soon as all hosts' elements of it are there. With two hosts both ways move the same,
+ * and whole pieces need one exchange less. The joined shards make the partial sum of the root,
+ * which has a place of its own, behind those of the microbatches. */
 #ifndef CSE_WORKERS_ARENA_SHARDS_H
 #define CSE_WORKERS_ARENA_SHARDS_H
 

@@ -1,8 +1,8 @@
 /* Stripes: the elements of a gradient in runs, dealt out to several owners in turn.
  *
  * Gradients are completed in the order of their elements (final_elements.h), so that each owner has
- * something to join and to send from the beginning of the backward pass to its end. Stripes begin at
- * whole blocks of a join, so that no block is joined twice. */
+ * something to join and to send from the beginning of the backward pass to its end. Stripes begin
+ * at whole blocks of a join, so that no block is joined twice. */
 #ifndef CSE_WORKERS_ARENA_STRIPES_H
 #define CSE_WORKERS_ARENA_STRIPES_H
 

@@ -3,6 +3,7 @@
 #include "workers/control/topology.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,6 +114,7 @@ static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
     /* A wait is counted when it ends, so it may be longer than the interval. */
     if (idle + blocked > 1)
         idle = 1 - blocked;
+    const double busy = fmax(0, 1 - idle - blocked); /* the difference may round below it */
     t->loads[slot] = now;
     json_t *process = json_pack(
         "{s:s, s:s, s:i, s:o, s:i, s:s, s:f, s:f, s:f, s:f}", "name",
@@ -120,8 +122,8 @@ static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
         cse_role_name(cse_cluster_slot_kind(t->cluster, slot)), "rank",
         cse_cluster_slot_index(t->cluster, slot), "pid", pid > 0 ? json_integer(pid) : json_null(),
         "incarnation", cse_cluster_incarnation(t->cluster, slot), "state",
-        state_name(t->states[slot]), "busy", 1 - idle - blocked, "idle", idle, "back_pressured",
-        blocked, "input_wait", share(now.input_wait_ns - before.input_wait_ns, elapsed_ns));
+        state_name(t->states[slot]), "busy", busy, "idle", idle, "back_pressured", blocked,
+        "input_wait", share(now.input_wait_ns - before.input_wait_ns, elapsed_ns));
     add_microbatch(t, slot, process);
     add_bad_records(t, slot, process);
     return process;

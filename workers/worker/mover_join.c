@@ -1,6 +1,6 @@
-/* Joining the own stripes, each as soon as it is here and final: what other hosts have sent of their
- * pieces lies in the places of these pieces, whose words the mover has claimed and gives back in the
- * end: they are never complete. */
+/* Joining the own stripes, each as soon as it is here and final. What other hosts have sent of
+ * their pieces lies in the places of these pieces. The mover has claimed their words, and gives
+ * them back in the end, since they are never complete. */
 #include <string.h>
 
 #include "workers/worker/mover_state.h"

@@ -106,8 +106,9 @@ static void publish(cse_mover *mover, int host, cse_tree_node node)
     cse_mover_advance(mover);
 }
 
-/* Frames come in the order of their stream (the two are independent), or from its beginning again. Those of another order are
- * of a stream that its sender has given up, or will; they are no fault. */
+/* Frames come in the order of their stream (the two are independent), or from its beginning again.
+ * Those of another order are of a stream that its sender has given up, or will; they are no
+ * fault. */
 static void take_frame(cse_mover *mover, int host, const cse_piece_frame *frame)
 {
     cse_mover_peer *peer = &mover->peers[host];

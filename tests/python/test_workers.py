@@ -15,7 +15,7 @@ import cstorch
 from cstorch import worker_parent
 from programs import Case
 
-STEPS = 60
+STEPS = 600  # far more than the program can be ahead of closures
 
 
 class Rows(torch.utils.data.Dataset):

@@ -57,6 +57,6 @@ csengine start "$hosts_folder/run.yaml" --model_dir "$hosts_folder/alone" --no_d
 digest=$(grep 'Weights digest' "$hosts_folder/alone.out")
 trained=$(grep 'Weights digest' "$hosts_folder/job.out" | tail -n 1)
 [ -n "$digest" ] && [ "$trained" = "$digest" ] ||
-    complain "the weights are not those of one host: $digest"
+    complain "the weights are not those of one host: $digest; $(scontrol show job "$job")"
 cat "$hosts_folder/job.out"
 exit $failed

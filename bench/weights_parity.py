@@ -1,10 +1,12 @@
 """Weights of Hugging Face in, fine-tuned beside PyTorch, and out again.
 
-    weights_parity.py [--csengine PATH] [--models gpt2,llama] [--steps 50] [--small]
+    weights_parity.py [--csengine PATH] [--models gpt2,llama] [--steps 50] [--rate 1e-5] [--small]
 
 Each model is made by transformers with a seed: gpt2 is GPT-2 of 124M; llama has 8 heads over 2
 groups, 4 layers, 256 wide. It is saved as a folder, trained by csengine from that and by PyTorch,
 on the same tokens of chance with AdamW, and converted to a folder of Hugging Face and to GGUF.
+AdamW makes a step of the learning rate of any gradient, of one that is rounding alone, too, so that
+differences grow with the rate.
 Told are the largest differences
 
     losses    of the same step, in training
@@ -34,7 +36,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-BATCH, LENGTH, RATE, DECAY = 4, 64, 1e-4, 0.1
+BATCH, LENGTH, DECAY = 4, 64, 0.1
 
 
 def gpt2(small):
@@ -84,7 +86,12 @@ def train_here(options, folder):
     """Losses by step, of the model that the folder's config.json describes."""
     convert = ("checkpoint", "convert", f"{folder}/hf", f"{folder}/in.mdl", "--print_model")
     settings = SETTINGS.format(
-        folder=folder, rate=RATE, decay=DECAY, steps=options.steps, length=LENGTH, batch=BATCH
+        folder=folder,
+        rate=options.rate,
+        decay=DECAY,
+        steps=options.steps,
+        length=LENGTH,
+        batch=BATCH,
     )
     with open(f"{folder}/config.yaml", "w", encoding="utf-8") as file:
         file.write(run(options, *convert) + settings)
@@ -97,7 +104,7 @@ def train_here(options, folder):
 def train_there(options, model, tokens):
     """Decays what csengine decays: all parameters."""
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=RATE, weight_decay=DECAY, betas=(0.9, 0.95), eps=1e-8
+        model.parameters(), lr=options.rate, weight_decay=DECAY, betas=(0.9, 0.95), eps=1e-8
     )
     losses = []
     model.train()
@@ -119,7 +126,7 @@ def files_of(folder):
 
 
 def gguf_difference(path, folder):
-    """The largest difference of values, sorted by size, in tensors of equal length: names differ."""
+    """The largest difference of sorted values in tensors of equal length, since names differ."""
     theirs, ours = {}, {}
     for content in map(safetensors.numpy.load_file, pathlib.Path(folder).glob("*.safetensors")):
         for value in content.values():
@@ -171,6 +178,7 @@ def main():
     parser.add_argument("--csengine", default="csengine")
     parser.add_argument("--models", default="gpt2,llama")
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--rate", type=float, default=1e-5)
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()

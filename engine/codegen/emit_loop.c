@@ -340,7 +340,9 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
     e->outside_count = cse_group_inputs(graph, group, NULL, 0);
     e->outside = cse_calloc((size_t)e->outside_count + 1, sizeof *e->outside);
     e->outside_count = cse_group_inputs(graph, group, e->outside, e->outside_count);
-    cse_loop_find(group->nodes, group->node_count, &e->loop);
+    const bool found = cse_loop_find(group->nodes, group->node_count, &e->loop);
+    assert(found); /* fusion makes no other group of this kind */
+    (void)found;
     cse_text_add(out, "static void group_%d%s(const cse_step_frame *frame)\n{\n",
                  (int)(group - graph->groups), takes_statistics ? "_statistics" : "");
     emit_bases(e);

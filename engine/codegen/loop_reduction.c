@@ -53,18 +53,21 @@ void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n)
 {
     const cse_node *node = e->group->nodes[n];
     const long long columns = (long long)e->loop.columns;
+    /* Beyond what a stack holds: the memory is the thread's, taken when it is first used. */
+    const char *where = columns > CSE_LOOP_MOST_SUMMED_COLUMNS ? "static _Thread_local " : "";
     char initial[CSE_NAME_BYTES];
     cse_loop_initial_name(node, initial);
     if (cse_loop_reduces_rows(e, n))
         cse_text_add(e->out,
-                     "    _Alignas(64) %s a%u[%lld];\n"
+                     "    %s_Alignas(64) %s a%u[%lld];\n"
                      "    for (int64_t c = 0; c < %lld; c++)\n        a%u[c] = %s;\n",
-                     accumulator_type(node, false), node->id, columns, columns, node->id, initial);
+                     where, accumulator_type(node, false), node->id, columns, columns, node->id,
+                     initial);
     if (is_sum_of_many_rows(e, n))
         cse_text_add(e->out,
-                     "    _Alignas(64) double t%u[%lld];\n"
+                     "    %s_Alignas(64) double t%u[%lld];\n"
                      "    for (int64_t c = 0; c < %lld; c++)\n        t%u[c] = 0;\n",
-                     node->id, columns, columns, node->id);
+                     where, node->id, columns, columns, node->id);
     else if (!cse_loop_reduces_rows(e, n))
         cse_text_add(e->out, "    %s t%u = %s;\n", accumulator_type(node, true), node->id, initial);
 }

@@ -93,7 +93,7 @@ static void run_part(compiled *self, cse_frame *frame, cse_part part)
             to->function->run(to->places, frame);
         if (frame->collector != NULL)
             count_stored(graph, &graph->groups[g], frame);
-        cse_executable_note_group(&self->base, part, g);
+        cse_frame_note_group(frame, part, g);
     }
 }
 
@@ -123,8 +123,8 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         self->calls[g].function->run(self->calls[g].places, frame);
         const int64_t end_ns = cse_clock_ns();
         ns[g] = end_ns - start_ns;
-        cse_executable_note_group(executable, part, g);
-        start_ns = executable->watch.call != NULL ? cse_clock_ns() : end_ns;
+        cse_frame_note_group(frame, part, g);
+        start_ns = frame->watch.call != NULL ? cse_clock_ns() : end_ns;
     }
 }
 

@@ -12,6 +12,13 @@
 
 typedef struct cse_statistics_collector cse_statistics_collector;
 
+/* Called after each group of REPLICA that has run, between two groups: it may read what the groups
+ * so far have stored. NULL: nothing is called. */
+typedef struct cse_group_watch {
+    void (*call)(void *self, int group);
+    void *self;
+} cse_group_watch;
+
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
 typedef struct cse_frame {
@@ -27,6 +34,7 @@ typedef struct cse_frame {
     /* REPLICA, WEIGHTS: counts the tracked tensors (tensor_statistics.h); NULL on a step that takes
      * no statistics. */
     cse_statistics_collector *collector;
+    cse_group_watch watch; /* REPLICA; generated code does not know it */
 } cse_frame;
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
@@ -43,19 +51,11 @@ typedef struct cse_undo_log {
 /* The most nodes of an UPDATE group that the interpreter accepts. */
 enum { CSE_MAX_LINE_NODES = 128 };
 
-/* Called after each group of REPLICA that has run, between two groups: it may read what the groups
- * so far have stored. NULL: nothing is called. */
-typedef struct cse_group_watch {
-    void (*call)(void *self, int group);
-    void *self;
-} cse_group_watch;
-
 typedef struct cse_executable cse_executable;
 struct cse_executable {
     const cse_graph *graph;
-    cse_graph *owned;      /* the graph, if it is destroyed with the executable; NULL: borrowed */
-    const char *kind;      /* "compiled" or "interpreted" */
-    cse_group_watch watch; /* set by who runs it */
+    cse_graph *owned; /* the graph, if it is destroyed with the executable; NULL: borrowed */
+    const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* Runs what `replica` or `weights` runs, with the same bits, and sets ns[g] to the nanoseconds
@@ -86,11 +86,10 @@ cse_status cse_executable_read_graph(const char *directory, const char *digest, 
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);
 
-static inline void cse_executable_note_group(const cse_executable *executable, cse_part part,
-                                             int group)
+static inline void cse_frame_note_group(const cse_frame *frame, cse_part part, int group)
 {
-    if (part == CSE_PART_REPLICA && executable->watch.call != NULL)
-        executable->watch.call(executable->watch.self, group);
+    if (part == CSE_PART_REPLICA && frame->watch.call != NULL)
+        frame->watch.call(frame->watch.self, group);
 }
 
 /* Initial contents of CSE_SPACE_STATE (graph->space_bytes[CSE_SPACE_STATE] bytes, zeroed by the

@@ -116,7 +116,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         run_group(self, frame, &graph->groups[g]);
         if (ns != NULL)
             ns[g] = cse_clock_ns() - start_ns;
-        cse_executable_note_group(executable, part, g);
+        cse_frame_note_group(frame, part, g);
     }
 }
 

@@ -7,6 +7,7 @@ typedef struct analysis {
     cse_node *const *nodes;
     int count; /* nodes seen so far: inputs are among them or outside */
     cse_loop *loop;
+    bool alone; /* the loop has one node */
 } analysis;
 
 int cse_loop_position(cse_node *const nodes[], int count, const cse_node *value)
@@ -243,7 +244,7 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
     if (form == REDUCES_ALL)
         return input->level == CSE_LEVEL_FULL || input->level == CSE_LEVEL_ROW;
     return form == REDUCES_FIRST && input->level == CSE_LEVEL_FULL &&
-           elements == a->loop->columns && elements <= CSE_LOOP_MOST_SUMMED_COLUMNS;
+           elements == a->loop->columns && (a->alone || elements <= CSE_LOOP_MOST_SUMMED_COLUMNS);
 }
 
 static bool is_expanding(const cse_node *node)
@@ -310,7 +311,7 @@ bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t col
     if (count > CSE_LOOP_MOST_NODES)
         return false;
     *loop = (cse_loop){ .rows = rows, .columns = columns, .phases = 0 };
-    analysis a = { nodes, 0, loop };
+    analysis a = { nodes, 0, loop, count == 1 };
     for (int n = 0; n < count; n++) {
         cse_node *node = nodes[n];
         cse_loop_value *value = &loop->values[n];

@@ -16,8 +16,8 @@
 
 enum {
     CSE_LOOP_MOST_NODES = 96,
-    /* Bounds sums over rows; and what a loop keeps of one row between phases, all values of it
-     * together. */
+    /* Bounds sums over rows, but for one that has a loop of its own; and what a loop keeps of one
+     * row between phases, all values of it together. */
     CSE_LOOP_MOST_SUMMED_COLUMNS = 16384,
     CSE_LOOP_MOST_KEPT_ELEMENTS = 131072,
 };

@@ -60,15 +60,15 @@ static void replica(cse_executable *self, cse_frame *frame)
     float bias = hashed((uint64_t)frame->step, frame->seed + (uint64_t)frame->first_sample);
     for (int i = 0; i < step->large; i++)
         partial[step->at_large / 4 + i] = large[i] * x[i % BATCH] + x[(i * 7) % BATCH] * 1e3f;
-    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_LARGE);
+    cse_frame_note_group(frame, CSE_PART_REPLICA, GROUP_LARGE);
     float loss = 0;
     for (int i = 0; i < BATCH; i++)
         loss += x[i] * large[i % step->large] + small[i % step->small];
     partial[step->at_loss / 4] = loss + 257; /* a sum that bfloat16 could not hold */
-    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_LOSS);
+    cse_frame_note_group(frame, CSE_PART_REPLICA, GROUP_LOSS);
     for (int i = 0; i < step->small; i++)
         partial[step->at_small / 4 + i] = small[i] + x[i % BATCH] * 0.3f + bias;
-    cse_executable_note_group(self, CSE_PART_REPLICA, GROUP_SMALL);
+    cse_frame_note_group(frame, CSE_PART_REPLICA, GROUP_SMALL);
 }
 
 static void weights(cse_executable *self, cse_frame *frame)
@@ -325,7 +325,6 @@ void fake_step_reference(fake_step *step, cse_rounding payload, const int64_t st
 {
     _Alignas(64) unsigned char factor[64], fetch[64];
     cse_set_float_mode();
-    step->executable.watch = (cse_group_watch){ 0 }; /* left by one that died */
     for (int64_t s = steps[0]; s < steps[1]; s++) {
         cse_frame frame = { .seed = SEED, .step = s };
         frame.base[CSE_SPACE_STATE] = states;

@@ -160,7 +160,6 @@ static bool turn(play *self, int h, int slot)
     computing = place;
     if (setjmp(death) != 0)
         return true;
-    fake_step_executable(self->step)->watch = (cse_group_watch){ 0 }; /* left by one that died */
     const cse_work_result result = cse_cluster_slot_kind(place->cluster, slot) == CSE_ROLE_MOVER
                                        ? cse_mover_once(place->mover, 0)
                                        : cse_work_once(place->works[slot]);

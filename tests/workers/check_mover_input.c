@@ -76,7 +76,7 @@ START_TEST(test_deaths_at_each_point_of_input)
                                   CSE_FAILPOINT_INPUT_UNPUBLISHED };
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
         long deaths = 0;
-        for (uint64_t seed = 1; seed <= play_seeds(12); seed++) {
+        for (uint64_t seed = 1; seed <= play_seeds(32); seed++) {
             const play_case test = case_without_data(seed);
             deaths += play_run(&test, &(faults){ .percent = 40, .point = points[i] }, seed);
         }

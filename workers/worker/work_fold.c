@@ -92,12 +92,12 @@ void cse_work_fold_watch(cse_work *work)
     const bool last = work->sums.added + 1 == work->node.size;
     work->folded = work->told = 0;
     if (last && work->final != NULL)
-        work->executable->watch = (cse_group_watch){ add_final, work };
+        work->frame.watch = (cse_group_watch){ add_final, work };
 }
 
 void cse_work_fold(cse_work *work)
 {
     const cse_element_range rest = { work->folded, work->cluster->head->gradient_bytes / 4 };
-    work->executable->watch = (cse_group_watch){ 0 };
+    work->frame.watch = (cse_group_watch){ 0 };
     work->sums = add(work, rest);
 }

@@ -1,7 +1,6 @@
 /* A file that a person can read and write. */
 #include "dataloader/class_names.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,33 +13,19 @@
 
 enum { MOST_BYTES = 1 << 26, MOST_NAME_BYTES = 1024 };
 
-static bool write_names(FILE *file, const cse_input *input)
-{
-    char line[MOST_NAME_BYTES];
-    bool good = true;
-    for (int i = 0; i < input->class_count && good; i++) {
-        cse_text_printable(input->class_names[i], line, sizeof line);
-        good = fprintf(file, "%s\n", line) > 0;
-    }
-    return good;
-}
-
 cse_status cse_class_names_write(const char *model_dir, const cse_input *input)
 {
-    char path[PATH_MAX], draft[PATH_MAX + 32];
+    char path[PATH_MAX], line[MOST_NAME_BYTES];
+    cse_text text = { 0 };
     if (input->class_names == NULL || input->class_count == 0)
         return CSE_OK;
     snprintf(path, sizeof path, "%s/classes.txt", model_dir);
-    snprintf(draft, sizeof draft, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(draft, "wbxe");
-    if (file == NULL)
-        return cse_fail(CSE_IO, "%s: cannot be created: %s", draft, strerror(errno));
-    bool good = write_names(file, input);
-    good = fclose(file) == 0 && good;
-    if (good && rename(draft, path) == 0)
-        return CSE_OK;
-    cse_status status = cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
-    unlink(draft);
+    for (int i = 0; i < input->class_count; i++) {
+        cse_text_printable(input->class_names[i], line, sizeof line);
+        cse_text_add(&text, "%s\n", line);
+    }
+    const cse_status status = cse_whole_file_write(path, text.data, text.size);
+    cse_text_clear(&text);
     return status;
 }
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "dataloader/data_identity.h"
+#include "dataloader/whole_file.h"
 #include "engine/base/arena.h"
 
 enum { MOST_CACHE_BYTES = 1 << 20 };
@@ -31,17 +31,8 @@ static void read_cache(const char *cache, cse_data_identity *kept)
 static void write_cache(const char *cache, const cse_data_identity *kept)
 {
     cse_text text = { 0 };
-    char *temporary = cse_malloc(strlen(cache) + 32);
-    snprintf(temporary, strlen(cache) + 32, "%s.%ld.tmp", cache, (long)getpid());
     cse_data_identity_print(kept, &text);
-    FILE *file = fopen(temporary, "wbxe");
-    if (file != NULL) {
-        bool good = fwrite(text.data, 1, text.size, file) == text.size;
-        good = fclose(file) == 0 && good;
-        if (!good || rename(temporary, cache) != 0)
-            unlink(temporary);
-    }
-    free(temporary);
+    cse_whole_file_write(cache, text.data, text.size);
     cse_text_clear(&text);
 }
 

@@ -1,14 +1,13 @@
 /* Finds the files of a tokenizer and reads them whole. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "csengine/input.h"
 #include "dataloader/file_list.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
+#include "dataloader/whole_file.h"
 
 typedef struct content {
     unsigned char *bytes;
@@ -136,8 +135,9 @@ bool cse_tokenizer_is_in(const char *folder)
 {
     cse_arena *arena = cse_arena_new();
     const files found = files_of_folder(arena, folder);
+    const bool there = are_there(&found);
     cse_arena_destroy(&arena);
-    return are_there(&found);
+    return there;
 }
 
 bool cse_tokenizer_beside(const char *source, char *folder, size_t size)
@@ -157,25 +157,13 @@ bool cse_tokenizer_beside(const char *source, char *folder, size_t size)
     return cse_tokenizer_is_in(folder);
 }
 
-static bool write_bytes(const char *path, const content *file)
-{
-    FILE *out = fopen(path, "wbxe");
-    const bool written = out != NULL && fwrite(file->bytes, 1, file->size, out) == file->size;
-    return out != NULL && fclose(out) == 0 && written;
-}
-
 static cse_status copy_file(cse_arena *arena, const char *from, const char *folder,
                             const char *name)
 {
     content file;
-    const char *path = cse_arena_printf(arena, "%s/%s", folder, name);
-    const char *draft = cse_arena_printf(arena, "%s.%ld.tmp", path, (long)getpid());
     CSE_TRY(read_file(from, &file));
-    cse_status status = CSE_OK;
-    if (!write_bytes(draft, &file) || rename(draft, path) != 0) {
-        status = cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
-        unlink(draft);
-    }
+    cse_status status =
+        cse_whole_file_write(cse_arena_printf(arena, "%s/%s", folder, name), file.bytes, file.size);
     free(file.bytes);
     return status;
 }

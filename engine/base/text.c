@@ -122,3 +122,10 @@ size_t cse_text_printable(const char *text, char *printable, size_t size)
         printable[used] = '\0';
     return whole;
 }
+
+void cse_text_one_line(const char *text, char *line, size_t size)
+{
+    cse_text_printable(text, line, size);
+    for (char *c = line; *c != '\0'; c++)
+        *c = *c == '\n' && c[1] != '\0' ? ';' : *c == '\n' ? '\0' : *c;
+}

@@ -31,5 +31,7 @@ size_t cse_utf8_length(const char *text, size_t left);
  * no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of the whole, like
  * snprintf. The result stays as it is when it is copied again. */
 size_t cse_text_printable(const char *text, char *printable, size_t size);
+/* The same on one line, for messages: ";" stands between lines. */
+void cse_text_one_line(const char *text, char *line, size_t size);
 
 #endif

@@ -28,7 +28,7 @@ hid_t cse_hdf5_dataset_open(hid_t file, const char *name)
     return dataset;
 }
 
-static bool is_known(H5Z_filter_t filter)
+bool cse_hdf5_filter_is_known(H5Z_filter_t filter)
 {
     return filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
            filter == H5Z_FILTER_FLETCHER32 ||
@@ -51,7 +51,7 @@ bool cse_hdf5_chunks_begin(cse_hdf5_chunks *chunks, hid_t dataset, int rank, con
         size_t values = 0;
         const H5Z_filter_t filter = chunks->filters[i] =
             H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
-        good = is_known(filter);
+        good = cse_hdf5_filter_is_known(filter);
     }
     H5Pclose(creation);
     if (whole || !good)

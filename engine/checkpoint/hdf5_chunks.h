@@ -14,6 +14,10 @@ enum { CSE_CHUNK_RANK = 8, CSE_CHUNK_FILTERS = 8, CSE_CHUNK_FILTER_LZ4 = 32004 }
  * the library keeps as many bytes as the file says, and takes those of a chunk from them. */
 hid_t cse_hdf5_dataset_open(hid_t file, const char *name);
 
+/* Whether the sizes that a filter makes are known here: deflate, shuffle, fletcher32, and LZ4 where
+ * that is registered. */
+bool cse_hdf5_filter_is_known(H5Z_filter_t filter);
+
 typedef struct cse_hdf5_chunks {
     hid_t dataset; /* borrowed */
     bool is_chunked;

@@ -13,10 +13,9 @@ const char *const cse_host_model_assumptions[] = {
     "input is read in time; a step has no other work than that of the profile",
     "pieces go directly to every other host, at the full rate of full-duplex links, without delay; "
     "94 % of what an Ethernet link carries is payload of TCP",
-    "a piece is sent while the last microbatch of its node is computed, as far as it is final: "
-    "with several replicas, at the end of the share; from three working hosts on, each joins "
-    "stripes "
-    "of all pieces in no time, and sends them to all",
+    "a piece is sent while the last microbatch of its node is computed, as far as it is final; "
+    "with several replicas that is at the end of the share; from three working hosts on, each "
+    "joins stripes of all pieces, which takes no time, and sends them to all",
     "a lost host is replaced: it costs the lease and one step, and no state",
     NULL,
 };

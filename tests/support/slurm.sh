@@ -1,9 +1,9 @@
 # Slurm on the hosts of a test: a controller on this script's side and a slurmd on each host. To be
 # sourced after tests/support/hosts.sh, of which it uses the hosts:
 #
-#     slurm_need           # before hosts_enter: skips the test where Slurm is not installed
+#     slurm_enter "$0" "$@"    # hosts_enter, or skips the test; sets csengine, to an absolute path
 #     hosts_make 2
-#     slurm_start          # srun, sbatch and the rest work on n1 and n2 from here on
+#     slurm_start              # srun, sbatch and the rest work on n1 and n2 from here on
 #
 # Nothing needs to be stopped: the namespace ends all. The settings fit Debian's Slurm 22.05, no
 # accounting; processes are only tracked by their parents (linuxproc): what a
@@ -19,6 +19,16 @@ slurm_obstacle() {
 slurm_need() {
     slurm_why=$(slurm_obstacle)
     [ -z "$slurm_why" ] || hosts_skip "Slurm is not installed: $slurm_why"
+}
+
+slurm_enter() { # script, arguments...
+    [ "${CSE_SANITIZE:-no}" = no ] || hosts_skip 'a sanitizer makes jobs slow'
+    slurm_need
+    csengine=${CSENGINE_EXECUTABLE:?}
+    case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
+    CSENGINE_EXECUTABLE=$csengine
+    export CSENGINE_EXECUTABLE
+    hosts_enter "$@"
 }
 
 slurm_configure() {

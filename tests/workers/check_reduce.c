@@ -75,14 +75,15 @@ static cse_segments segments_for(int payload)
 }
 
 /* The next operation is done in two parts, which meet anywhere. */
-static cse_element_range parts[2];
+static int64_t parts[2][2];
 
 static void cut_anywhere(void)
 {
     static uint32_t number;
     const int64_t cut = 16 * (int64_t)(cse_hash_bits(SEED, number++) % (ELEMENTS / 16 + 1));
-    parts[0] = (cse_element_range){ 0, cut };
-    parts[1] = (cse_element_range){ cut, ELEMENTS };
+    parts[0][0] = 0;
+    parts[0][1] = parts[1][0] = cut;
+    parts[1][1] = ELEMENTS;
 }
 
 static void join_top(const cse_segments *segments, partials *all, cse_microbatch_range *held,

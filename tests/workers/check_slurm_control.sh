@@ -8,13 +8,8 @@
 set -u
 . "${top_srcdir:?}/tests/support/hosts.sh"
 . "$top_srcdir/tests/support/slurm.sh"
-[ "${CSE_SANITIZE:-no}" = no ] || hosts_skip 'a sanitizer makes jobs slow'
-slurm_need
 source=$(cd "$top_srcdir" && pwd)
-csengine=${CSENGINE_EXECUTABLE:?}
-case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
-CSENGINE_EXECUTABLE=$csengine
-hosts_enter "$0" "$@"
+slurm_enter "$0" "$@"
 failed=0
 complain() {
     echo "FAIL: $*"
@@ -30,7 +25,6 @@ expect() { # pattern, file
 
 hosts_make 2
 slurm_start
-export CSENGINE_EXECUTABLE
 HOME=$hosts_folder
 export HOME
 work=$hosts_folder

@@ -6,15 +6,10 @@
 set -u
 . "${top_srcdir:?}/tests/support/hosts.sh"
 . "$top_srcdir/tests/support/slurm.sh"
-[ "${CSE_SANITIZE:-no}" = no ] || hosts_skip 'a sanitizer makes jobs slow'
-slurm_need
-csengine=${CSENGINE_EXECUTABLE:?}
-case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
-CSENGINE_EXECUTABLE=$csengine
-hosts_enter "$0" "$@"
+slurm_enter "$0" "$@"
 CSE_DASHBOARD=0
 HOME=$hosts_folder
-export CSENGINE_EXECUTABLE CSE_DASHBOARD HOME
+export CSE_DASHBOARD HOME
 config=$top_srcdir/configs/synthetic.yaml
 work=$hosts_folder
 failed=0

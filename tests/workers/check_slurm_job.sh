@@ -5,13 +5,8 @@
 set -u
 . "${top_srcdir:?}/tests/support/hosts.sh"
 . "$top_srcdir/tests/support/slurm.sh"
-[ "${CSE_SANITIZE:-no}" = no ] || hosts_skip 'a sanitizer makes jobs slow'
-slurm_need
 source=$(cd "$top_srcdir" && pwd)
-csengine=${CSENGINE_EXECUTABLE:?}
-case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
-CSENGINE_EXECUTABLE=$csengine
-hosts_enter "$0" "$@"
+slurm_enter "$0" "$@"
 failed=0
 complain() {
     echo "$*"
@@ -25,7 +20,7 @@ slurm_start
 mkdir "$hosts_folder/bin"
 ln -s "$csengine" "$hosts_folder/bin/csengine"
 PATH=$hosts_folder/bin:$PATH
-export PATH CSENGINE_EXECUTABLE
+export PATH
 flags="--compile_dir $hosts_folder/compiled --set fit.val_dataloader=null
     --set checkpoint.steps=1000000000 --set logging.log_steps=1000000000"
 set_steps() { # number: the run's last step, in the configuration that the job reads

@@ -104,34 +104,19 @@ void cse_piece_advance(const cse_piece_stream *stream, cse_piece_cursor *cursor,
         *cursor = at_piece(stream, cursor->piece + 1);
 }
 
-/* The part of a segment that lies in a range of elements. */
-typedef struct part {
-    cse_segment segment;
-    int64_t skip, count; /* from the segment's start */
-} part;
-
-static bool part_of(cse_segment segment, const int64_t range[2], part *found)
-{
-    const int64_t from = segment.first > range[0] ? segment.first : range[0];
-    const int64_t end = segment.first + segment.count;
-    const int64_t to = end < range[1] ? end : range[1];
-    *found = (part){ segment, from - segment.first, to - from };
-    return from < to;
-}
-
 int64_t cse_piece_bytes(const cse_segments *segments, int64_t first, int64_t end)
 {
     const int64_t range[2] = { first, end };
     int64_t bytes = 0;
-    part p;
+    cse_segment_part p;
     for (int i = 0; i < segments->count; i++)
-        if (part_of(segments->items[i], range, &p))
+        if (cse_segment_part_of(segments->items[i], range, &p))
             bytes += p.count * (p.segment.rounded ? 2 : 4);
     return bytes;
 }
 
 /* Where the part lies in a partial sum, and how many bytes it has there and on the wire. */
-static int64_t place(const part *p, size_t *bytes)
+static int64_t place(const cse_segment_part *p, size_t *bytes)
 {
     const int64_t width = p->segment.rounded ? 2 : 4;
     *bytes = (size_t)(p->count * width);
@@ -141,10 +126,10 @@ static int64_t place(const part *p, size_t *bytes)
 void cse_piece_take(const cse_segments *segments, const unsigned char *partial,
                     const int64_t range[2], unsigned char *wire)
 {
-    part p;
+    cse_segment_part p;
     size_t bytes;
     for (int i = 0; i < segments->count; i++) {
-        if (!part_of(segments->items[i], range, &p))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
         const int64_t at = place(&p, &bytes);
         memcpy(wire, partial + at, bytes);
@@ -155,10 +140,10 @@ void cse_piece_take(const cse_segments *segments, const unsigned char *partial,
 void cse_piece_put(const cse_segments *segments, const unsigned char *wire, const int64_t range[2],
                    unsigned char *partial)
 {
-    part p;
+    cse_segment_part p;
     size_t bytes;
     for (int i = 0; i < segments->count; i++) {
-        if (!part_of(segments->items[i], range, &p))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
         const int64_t at = place(&p, &bytes);
         memcpy(partial + at, wire, bytes);
@@ -170,10 +155,10 @@ void cse_piece_take_joined(const cse_segments *segments, const unsigned char *re
                            const int64_t range[2], unsigned char *wire)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
-    part p;
+    cse_segment_part p;
     size_t bytes;
     for (int i = 0; i < segments->count; i++) {
-        if (!part_of(segments->items[i], range, &p))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
         const unsigned char *at = reduced + 4 * (p.segment.first + p.skip);
         place(&p, &bytes);

@@ -124,84 +124,76 @@ static const uint16_t *const_packed(const unsigned char *bytes, int64_t first, i
     return (const uint16_t *)(const void *)(bytes + 4 * first) + skip;
 }
 
-/* Elements [skip, skip + n) of a segment. */
-typedef struct block {
-    const cse_segments *segments;
-    cse_segment segment;
-    int64_t skip, n;
-} block;
-
-/* The elements of segment i that are in the range; false: none. */
-static bool block_in(const cse_segments *segments, int i, cse_element_range range, block *b)
+bool cse_segment_part_of(cse_segment segment, const int64_t range[2], cse_segment_part *part)
 {
-    const cse_segment s = segments->items[i];
-    const int64_t from = s.first > range.first ? s.first : range.first;
-    const int64_t to = s.first + s.count < range.end ? s.first + s.count : range.end;
-    *b = (block){ segments, s, from - s.first, to - from };
+    const int64_t from = segment.first > range[0] ? segment.first : range[0];
+    const int64_t end = segment.first + segment.count;
+    const int64_t to = end < range[1] ? end : range[1];
+    *part = (cse_segment_part){ segment, from - segment.first, to - from };
     return from < to;
 }
 
-static cse_draw draw_of(const block *b, cse_microbatch_range sum)
+static cse_draw draw_of(const cse_segments *segments, const cse_segment_part *part,
+                        cse_microbatch_range sum)
 {
-    const cse_segments *segments = b->segments;
     if (!segments->payload.stochastic)
         return (cse_draw){ 0, 0 };
-    return (cse_draw){ cse_hash_key(segments->seed, segments->step, b->segment.stream,
+    return (cse_draw){ cse_hash_key(segments->seed, segments->step, part->segment.stream,
                                     (uint32_t)sum.first, (uint32_t)sum.size),
-                       (uint32_t)b->skip };
+                       (uint32_t)part->skip };
 }
 
-void cse_partial_sum_set(const cse_segments *segments, cse_element_range range,
+void cse_partial_sum_set(const cse_segments *segments, const int64_t range[2],
                          unsigned char *partial, const unsigned char *gradient, int microbatch)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
-    block b;
+    cse_segment_part p;
     for (int i = 0; i < segments->count; i++) {
-        if (!block_in(segments, i, range, &b))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
-        const int64_t first = b.segment.first, at = first + b.skip;
-        if (b.segment.rounded)
-            loops->pack(packed(partial, first, b.skip), const_floats(gradient, at), b.n,
-                        draw_of(&b, (cse_microbatch_range){ microbatch, 1 }));
+        const int64_t first = p.segment.first, at = first + p.skip;
+        if (p.segment.rounded)
+            loops->pack(packed(partial, first, p.skip), const_floats(gradient, at), p.count,
+                        draw_of(segments, &p, (cse_microbatch_range){ microbatch, 1 }));
         else
-            memcpy(floats(partial, at), const_floats(gradient, at), (size_t)b.n * 4);
+            memcpy(floats(partial, at), const_floats(gradient, at), (size_t)p.count * 4);
     }
 }
 
-void cse_partial_sum_add_gradient(const cse_segments *segments, cse_element_range range,
+void cse_partial_sum_add_gradient(const cse_segments *segments, const int64_t range[2],
                                   unsigned char *partial, const unsigned char *gradient,
                                   cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
     assert(sum.size > 1);
     const cse_microbatch_range last = { sum.first + sum.size - 1, 1 };
-    block b;
+    cse_segment_part p;
     for (int i = 0; i < segments->count; i++) {
-        if (!block_in(segments, i, range, &b))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
-        const int64_t first = b.segment.first, at = first + b.skip;
-        if (b.segment.rounded)
-            loops->add_gradient(packed(partial, first, b.skip), const_floats(gradient, at), b.n,
-                                draw_of(&b, sum), draw_of(&b, last));
+        const int64_t first = p.segment.first, at = first + p.skip;
+        if (p.segment.rounded)
+            loops->add_gradient(packed(partial, first, p.skip), const_floats(gradient, at), p.count,
+                                draw_of(segments, &p, sum), draw_of(segments, &p, last));
         else
-            cse_add_exact(floats(partial, at), const_floats(gradient, at), b.n);
+            cse_add_exact(floats(partial, at), const_floats(gradient, at), p.count);
     }
 }
 
-void cse_partial_sum_add(const cse_segments *segments, cse_element_range range, unsigned char *left,
+void cse_partial_sum_add(const cse_segments *segments, const int64_t range[2], unsigned char *left,
                          const unsigned char *right, cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
-    block b;
+    cse_segment_part p;
     for (int i = 0; i < segments->count; i++) {
-        if (!block_in(segments, i, range, &b))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
-        const int64_t first = b.segment.first, at = first + b.skip;
-        if (b.segment.rounded)
-            loops->add_packed(packed(left, first, b.skip), const_packed(right, first, b.skip), b.n,
-                              draw_of(&b, sum));
+        const int64_t first = p.segment.first, at = first + p.skip;
+        if (p.segment.rounded)
+            loops->add_packed(packed(left, first, p.skip), const_packed(right, first, p.skip),
+                              p.count, draw_of(segments, &p, sum));
         else
-            cse_add_exact(floats(left, at), const_floats(right, at), b.n);
+            cse_add_exact(floats(left, at), const_floats(right, at), p.count);
     }
 }
 
@@ -236,37 +228,44 @@ void cse_join_plan(cse_join *join, cse_tree_node root, cse_partial_sum_lookup *l
     plan_node(&planner, root, 0, CSE_JOIN_LOAD, (cse_microbatch_range){ root.first, root.size });
 }
 
-static void rounded_step(const cse_join_step *step, const block *b, float *y, const float *next)
+static void rounded_step(const cse_segments *segments, const cse_join_step *step,
+                         const cse_segment_part *p, float *y, const float *next)
 {
-    const cse_reduce_loops *loops = cse_reduce_loops_for(b->segments->payload);
-    const cse_draw draw = draw_of(b, step->sum);
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    const cse_draw draw = draw_of(segments, p, step->sum);
     if (step->kind == CSE_JOIN_SUM)
-        loops->add_rounded(y, next, b->n, draw);
+        loops->add_rounded(y, next, p->count, draw);
     else if (step->kind == CSE_JOIN_LOAD)
-        loops->unpack(y, const_packed(step->partial, b->segment.first, b->skip), b->n);
+        loops->unpack(y, const_packed(step->partial, p->segment.first, p->skip), p->count);
     else
-        loops->add_unpacked(y, const_packed(step->partial, b->segment.first, b->skip), b->n, draw);
+        loops->add_unpacked(y, const_packed(step->partial, p->segment.first, p->skip), p->count,
+                            draw);
 }
 
-static void exact_step(const cse_join_step *step, const block *b, float *y, const float *next)
+static void exact_step(const cse_join_step *step, const cse_segment_part *p, float *y,
+                       const float *next)
 {
+    const int64_t at = p->segment.first + p->skip;
     if (step->kind == CSE_JOIN_SUM)
-        cse_add_exact(y, next, b->n);
+        cse_add_exact(y, next, p->count);
     else if (step->kind == CSE_JOIN_LOAD)
-        memcpy(y, const_floats(step->partial, b->segment.first + b->skip),
-               (size_t)b->n * sizeof *y);
+        memcpy(y, const_floats(step->partial, at), (size_t)p->count * sizeof *y);
     else
-        cse_add_exact(y, const_floats(step->partial, b->segment.first + b->skip), b->n);
+        cse_add_exact(y, const_floats(step->partial, at), p->count);
 }
 
 /* Block 0 of the stack is the output itself. */
-static void join_block(const cse_join *join, const block *b, float *output)
+static void join_block(const cse_join *join, const cse_segments *segments,
+                       const cse_segment_part *p, float *output)
 {
     for (int i = 0; i < join->count; i++) {
         const cse_join_step *step = &join->steps[i];
         float *y = step->depth == 0 ? output : join->blocks + (int64_t)step->depth * CSE_JOIN_BLOCK;
         const float *next = join->blocks + (int64_t)(step->depth + 1) * CSE_JOIN_BLOCK;
-        (b->segment.rounded ? rounded_step : exact_step)(step, b, y, next);
+        if (p->segment.rounded)
+            rounded_step(segments, step, p, y, next);
+        else
+            exact_step(step, p, y, next);
     }
 }
 
@@ -274,15 +273,14 @@ void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned c
                   int64_t first, int64_t end)
 {
     assert(join->count > 0 && first >= 0 && first <= end);
-    block whole;
+    const int64_t range[2] = { first, end };
+    cse_segment_part p;
     for (int i = 0; i < segments->count; i++) {
-        if (!block_in(segments, i, (cse_element_range){ first, end }, &whole))
+        if (!cse_segment_part_of(segments->items[i], range, &p))
             continue;
-        for (int64_t at = 0; at < whole.n; at += CSE_JOIN_BLOCK) {
-            const int64_t left = whole.n - at;
-            const block b = { segments, whole.segment, whole.skip + at,
-                              left < CSE_JOIN_BLOCK ? left : CSE_JOIN_BLOCK };
-            join_block(join, &b, floats(reduced, b.segment.first + b.skip));
+        for (int64_t left = p.count; left > 0; left -= p.count, p.skip += p.count) {
+            p.count = left < CSE_JOIN_BLOCK ? left : CSE_JOIN_BLOCK;
+            join_block(join, segments, &p, floats(reduced, p.segment.first + p.skip));
         }
     }
 }

@@ -51,23 +51,27 @@ typedef struct cse_microbatch_range {
     int first, size;
 } cse_microbatch_range;
 
-/* Elements [first, end) of a gradient. `first` is a multiple of 16. */
-typedef struct cse_element_range {
-    int64_t first, end;
-} cse_element_range;
+/* The elements of a segment that lie in a range. */
+typedef struct cse_segment_part {
+    cse_segment segment;
+    int64_t skip, count; /* from the segment's start */
+} cse_segment_part;
 
-/* Each of these three works on the elements of a range, which may be a part of a segment.
+/* False: none lie in elements [range[0], range[1]). */
+bool cse_segment_part_of(cse_segment segment, const int64_t range[2], cse_segment_part *part);
+
+/* Each of these three works on elements [range[0], range[1]); range[0] is a multiple of 16.
  *
  * partial := the gradient of a microbatch (rounded). */
-void cse_partial_sum_set(const cse_segments *segments, cse_element_range range,
+void cse_partial_sum_set(const cse_segments *segments, const int64_t range[2],
                          unsigned char *partial, const unsigned char *gradient, int microbatch);
 /* partial := partial + the gradient of its last microbatch (the gradient rounded, then the sum).
  * `sum`: the result's microbatches. */
-void cse_partial_sum_add_gradient(const cse_segments *segments, cse_element_range range,
+void cse_partial_sum_add_gradient(const cse_segments *segments, const int64_t range[2],
                                   unsigned char *partial, const unsigned char *gradient,
                                   cse_microbatch_range sum);
 /* left := left + right. `sum`: the result's microbatches. */
-void cse_partial_sum_add(const cse_segments *segments, cse_element_range range, unsigned char *left,
+void cse_partial_sum_add(const cse_segments *segments, const int64_t range[2], unsigned char *left,
                          const unsigned char *right, cse_microbatch_range sum);
 
 /* How a step's partial sums are joined (added up to the root): a program for a stack of blocks. */

@@ -135,19 +135,11 @@ static cse_status find_job(const char *number, int64_t deadline_ns, cse_slurm_st
 
 /* ---- the step ---- */
 
-/* What srun said, as one line. */
-static void one_line(const cse_text *said, char line[MOST_SAID_BYTES])
-{
-    cse_text_printable(said->data, line, MOST_SAID_BYTES);
-    for (char *c = line; *c != '\0'; c++)
-        *c = *c == '\n' && c[1] != '\0' ? ';' : *c == '\n' ? '\0' : *c;
-}
-
 static cse_status no_answer(const cse_slurm_state *state, const char *program,
                             const cse_piped_answer *answer)
 {
     char said[MOST_SAID_BYTES];
-    one_line(&answer->errors, said);
+    cse_text_one_line(answer->errors.data, said, sizeof said);
     if (answer->late)
         return cse_fail(CSE_TEMPORARY,
                         "job %s, node %s: no answer in time%s%s; the command may still be carried "

@@ -27,9 +27,7 @@ static cse_status ask(const char *const *words, int *exit_code, cse_text *said)
 static cse_status refused(const char *command, int exit_code, const cse_text *said)
 {
     char words[MOST_SAID_BYTES];
-    cse_text_printable(said->data, words, sizeof words);
-    for (char *c = words; *c != '\0'; c++)
-        *c = *c == '\n' && c[1] != '\0' ? ';' : *c == '\n' ? '\0' : *c;
+    cse_text_one_line(said->data, words, sizeof words);
     return cse_fail(CSE_UNAVAILABLE, "%s ended with exit code %d: %s", command, exit_code, words);
 }
 

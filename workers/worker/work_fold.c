@@ -18,7 +18,7 @@ static unsigned char *sum_at(const cse_work *work, int level)
     return work->sums_memory + (level - 1) * work->cluster->head->partial_sum_stride;
 }
 
-static void join_top(const cse_work *work, const cse_segments *segments, cse_element_range range,
+static void join_top(const cse_work *work, const cse_segments *segments, const int64_t range[2],
                      cse_work_sums *sums)
 {
     assert(sums->count >= 2);
@@ -30,7 +30,7 @@ static void join_top(const cse_work *work, const cse_segments *segments, cse_ele
 }
 
 /* Adds a range of the gradient to the sums, and returns the sums that hold the range then. */
-static cse_work_sums add(const cse_work *work, cse_element_range range)
+static cse_work_sums add(const cse_work *work, const int64_t range[2])
 {
     cse_segments segments = work->cluster->segments;
     cse_work_sums sums = work->sums;
@@ -65,7 +65,7 @@ static void add_final(void *self, int group)
     const int64_t final = work->final[group];
     if (final <= work->folded)
         return;
-    add(work, (cse_element_range){ work->folded, final });
+    add(work, (const int64_t[]){ work->folded, final });
     work->folded = final;
     cse_final_elements_tell(work->cluster, work->node, final);
     CSE_FAILPOINT(GRADIENT_PART);
@@ -97,7 +97,7 @@ void cse_work_fold_watch(cse_work *work)
 
 void cse_work_fold(cse_work *work)
 {
-    const cse_element_range rest = { work->folded, work->cluster->head->gradient_bytes / 4 };
+    const int64_t rest[2] = { work->folded, work->cluster->head->gradient_bytes / 4 };
     work->frame.watch = (cse_group_watch){ 0 };
     work->sums = add(work, rest);
 }

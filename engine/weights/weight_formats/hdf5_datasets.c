@@ -153,8 +153,7 @@ static cse_status place(const walk *w, hid_t dataset, cse_weight *weight)
         size_t count = 0;
         const H5Z_filter_t filter = H5Pget_filter2(properties, (unsigned)i, &flags, &count, NULL,
                                                    sizeof name, name, &settings);
-        if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
-            filter != H5Z_FILTER_FLETCHER32 && filter != CSE_CHUNK_FILTER_LZ4)
+        if (!cse_hdf5_filter_is_known(filter))
             status = cse_fail(CSE_DATA,
                               "%s: '%s' is compressed by the filter %d (%s), which is not known "
                               "here; accepted: gzip, shuffle, fletcher32, LZ4, or none (`h5repack "

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILTER = 32004, HEAD_BYTES = 12, LEAST_MATCH = 4, MOST_CHUNK_BYTES = INT32_MAX };
+#include "engine/checkpoint/hdf5_chunks.h"
+
+enum { HEAD_BYTES = 12, LEAST_MATCH = 4, MOST_CHUNK_BYTES = INT32_MAX };
 
 /* A length that goes on in further bytes where its four bits are all ones. */
 static int take_length(const unsigned char **at, const unsigned char *end, size_t *length)
@@ -110,8 +112,8 @@ static size_t h5z_decode(unsigned flags, size_t count, const unsigned *values, s
 void cse_lz4_filter_register(void)
 {
     static const H5Z_class2_t class = {
-        H5Z_CLASS_T_VERS, FILTER, 0, 1, "LZ4 (read)", NULL, NULL, h5z_decode,
+        H5Z_CLASS_T_VERS, CSE_CHUNK_FILTER_LZ4, 0, 1, "LZ4 (read)", NULL, NULL, h5z_decode,
     };
-    if (H5Zfilter_avail(FILTER) <= 0)
+    if (H5Zfilter_avail(CSE_CHUNK_FILTER_LZ4) <= 0)
         (void)H5Zregister(&class);
 }

@@ -88,6 +88,16 @@ static bool reduces_row(const cse_loop_emitter *e, int n, int phase)
            !cse_loop_reduces_rows(e, n);
 }
 
+/* "for (...) {" over the columns of a row, or of its part in a strip. */
+static void emit_column_loop(cse_loop_emitter *e)
+{
+    if (e->in_strips)
+        cse_text_add(e->out, "%sfor (int64_t c = strip; c < end; c++) {\n", e->margin);
+    else
+        cse_text_add(e->out, "%sfor (int64_t c = 0; c < %lld; c++) {\n", e->margin,
+                     (long long)e->loop.columns);
+}
+
 /* Declares the accumulators of one row, and begins the loop over its blocks where a sum has them,
  * and over its columns, with the clauses that let it vectorise. Returns whether there are blocks.
  */
@@ -115,8 +125,7 @@ static bool emit_columns_begin(cse_loop_emitter *e, int phase)
     if (blocks)
         cse_text_add(e->out, "%sfor (int64_t c = block; c < end; c++) {\n", e->margin);
     else
-        cse_text_add(e->out, "%sfor (int64_t c = 0; c < %lld; c++) {\n", e->margin,
-                     (long long)e->loop.columns);
+        emit_column_loop(e);
     return blocks;
 }
 
@@ -314,8 +323,8 @@ static void emit_columns_after_rows(cse_loop_emitter *e)
         any = any || cse_loop_value_at(e, n)->level == CSE_LEVEL_COLUMN;
     if (!any)
         return;
-    cse_text_add(e->out, "#pragma omp simd\n    for (int64_t c = 0; c < %lld; c++) {\n",
-                 (long long)e->loop.columns);
+    cse_text_add(e->out, "#pragma omp simd\n");
+    emit_column_loop(e);
     e->margin = "        ";
     for (int o = 0; o < e->outside_count; o++)
         if (is_read_at(e, e->outside[o], CSE_LEVEL_COLUMN) &&
@@ -326,6 +335,16 @@ static void emit_columns_after_rows(cse_loop_emitter *e)
             emit_complete(e, n);
     cse_text_add(e->out, "    }\n");
     e->margin = "    ";
+}
+
+static void emit_strips_begin(cse_loop_emitter *e)
+{
+    const long long columns = (long long)e->loop.columns;
+    cse_text_add(e->out,
+                 "    for (int64_t strip = 0; strip < %lld; strip += %d) {\n"
+                 "    const int64_t end = strip < %lld ? strip + %d : %lld;\n",
+                 columns, CSE_LOOP_STRIP_COLUMNS, columns - CSE_LOOP_STRIP_COLUMNS,
+                 CSE_LOOP_STRIP_COLUMNS, columns);
 }
 
 static void emit_function(cse_text *out, const cse_graph *graph, const cse_group *group,
@@ -343,14 +362,19 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
     const bool found = cse_loop_find(group->nodes, group->node_count, &e->loop);
     assert(found); /* fusion makes no other group of this kind */
     (void)found;
+    e->in_strips = cse_loop_needs_strips(e);
     cse_text_add(out, "static void group_%d%s(const cse_step_frame *frame)\n{\n",
                  (int)(group - graph->groups), takes_statistics ? "_statistics" : "");
     emit_bases(e);
     cse_loop_emit_statistics_bases(e);
+    if (e->in_strips)
+        emit_strips_begin(e);
     emit_prologue(e);
     emit_rows(e);
     emit_scalars_after_rows(e);
     emit_columns_after_rows(e);
+    if (e->in_strips)
+        cse_text_add(out, "    }\n");
     cse_loop_emit_statistics_calls(e);
     cse_text_add(out, "}\n\n");
     free(e->outside);

@@ -10,6 +10,7 @@
  *   h12             that of a block of a long row
  *   n12             whether a maximum has met a NaN
  *   k12             a row's values that are kept for a later pass
+ *   strip, end      the first column of a strip, and the one after its last
  *   u12, o12        a value before it is rounded; where such values are stored for statistics
  */
 #ifndef CSE_CODEGEN_LOOP_EMITTER_H
@@ -27,7 +28,11 @@ typedef struct cse_loop_emitter {
     int outside_count;
     const char *margin;
     bool takes_statistics; /* the variant for steps that take tensor statistics */
+    bool in_strips;        /* all rows of one strip of columns, then of the next */
 } cse_loop_emitter;
+
+/* Columns of a strip, and of what is accumulated for one. */
+enum { CSE_LOOP_STRIP_COLUMNS = 4096 };
 
 static inline const cse_loop_value *cse_loop_value_at(const cse_loop_emitter *e, int n)
 {
@@ -88,6 +93,13 @@ void cse_loop_emit_statistics_calls(cse_loop_emitter *e);
 /* The value a reduction starts from. */
 void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES]);
 
+/* Whether the group is one sum over rows whose accumulators have no room on a stack: it is computed
+ * in strips of columns. Each column's sum is the same as without them. */
+bool cse_loop_needs_strips(const cse_loop_emitter *e);
+
+/* "[c]": where an accumulator over rows has column c. */
+const char *cse_loop_accumulator_index(const cse_loop_emitter *e);
+
 /* Declares accumulators: those over rows before the first row; that of a row, where the loop over
  * its columns follows; "reduction(+ : a12)", for the pragma of that loop. */
 void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n);
@@ -102,7 +114,7 @@ bool cse_loop_has_long_sum(const cse_loop_emitter *e, const cse_node *node);
 void cse_loop_emit_blocks_begin(cse_loop_emitter *e);
 void cse_loop_emit_block_accumulator(cse_loop_emitter *e, const cse_node *node, bool ends);
 
-/* Adds an element to a12, or to a12[c]. */
+/* Adds an element to a12, or to that of its column. */
 void cse_loop_emit_accumulation(cse_loop_emitter *e, int n);
 /* After a block of rows: adds a12[c] to t12[c], where many rows are summed. */
 void cse_loop_emit_row_end(cse_loop_emitter *e, int n);

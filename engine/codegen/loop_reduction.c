@@ -32,6 +32,17 @@ bool cse_loop_has_long_sum(const cse_loop_emitter *e, const cse_node *node)
     return is_float_sum(node) && e->loop.columns > FLOAT_COLUMNS;
 }
 
+bool cse_loop_needs_strips(const cse_loop_emitter *e)
+{
+    return e->group->node_count == 1 && cse_loop_reduces_rows(e, 0) &&
+           e->loop.columns > CSE_LOOP_MOST_SUMMED_COLUMNS;
+}
+
+const char *cse_loop_accumulator_index(const cse_loop_emitter *e)
+{
+    return e->in_strips ? "[c - strip]" : "[c]";
+}
+
 /* Whether a sum over rows is moved from a12[c] to t12[c] after each block of rows. */
 static bool is_sum_of_many_rows(const cse_loop_emitter *e, int n)
 {
@@ -49,25 +60,27 @@ void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
         cse_emit_number(node->op->initial, node->dtype, name);
 }
 
+/* "float a12[4096]" over rows, with the initial value in each column. */
+static void emit_accumulators(cse_loop_emitter *e, const cse_node *node, char array, bool wide,
+                              const char *initial)
+{
+    const long long columns = e->in_strips ? CSE_LOOP_STRIP_COLUMNS : (long long)e->loop.columns;
+    cse_text_add(e->out,
+                 "    _Alignas(64) %s %c%u[%lld];\n"
+                 "    for (int64_t c = 0; c < %lld; c++)\n        %c%u[c] = %s;\n",
+                 accumulator_type(node, wide), array, node->id, columns, columns, array, node->id,
+                 initial);
+}
+
 void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n)
 {
     const cse_node *node = e->group->nodes[n];
-    const long long columns = (long long)e->loop.columns;
-    /* Beyond what a stack holds: the memory is the thread's, taken when it is first used. */
-    const char *where = columns > CSE_LOOP_MOST_SUMMED_COLUMNS ? "static _Thread_local " : "";
     char initial[CSE_NAME_BYTES];
     cse_loop_initial_name(node, initial);
     if (cse_loop_reduces_rows(e, n))
-        cse_text_add(e->out,
-                     "    %s_Alignas(64) %s a%u[%lld];\n"
-                     "    for (int64_t c = 0; c < %lld; c++)\n        a%u[c] = %s;\n",
-                     where, accumulator_type(node, false), node->id, columns, columns, node->id,
-                     initial);
+        emit_accumulators(e, node, 'a', false, initial);
     if (is_sum_of_many_rows(e, n))
-        cse_text_add(e->out,
-                     "    %s_Alignas(64) double t%u[%lld];\n"
-                     "    for (int64_t c = 0; c < %lld; c++)\n        t%u[c] = 0;\n",
-                     where, node->id, columns, columns, node->id);
+        emit_accumulators(e, node, 't', true, "0");
     else if (!cse_loop_reduces_rows(e, n))
         cse_text_add(e->out, "    %s t%u = %s;\n", accumulator_type(node, true), node->id, initial);
 }
@@ -108,7 +121,8 @@ void cse_loop_emit_row_end(cse_loop_emitter *e, int n)
                      "%s    for (int64_t c = 0; c < %lld; c++) {\n"
                      "%s        t%u[c] += a%u[c];\n%s        a%u[c] = 0;\n%s    }\n",
                      e->margin, FLOAT_ROWS, FLOAT_ROWS - 1, (long long)e->loop.rows - 1, e->margin,
-                     (long long)e->loop.columns, e->margin, id, id, e->margin, id, e->margin);
+                     e->in_strips ? CSE_LOOP_STRIP_COLUMNS : (long long)e->loop.columns, e->margin,
+                     id, id, e->margin, id, e->margin);
 }
 
 void cse_loop_add_reduction_clause(const cse_loop_emitter *e, cse_text *clauses,
@@ -128,7 +142,8 @@ void cse_loop_emit_accumulation(cse_loop_emitter *e, int n)
     cse_emit_names names = { .flat = "0", .last_index = "0" };
     cse_loop_input_name(e, node, 0, CSE_LEVEL_FULL, names.inputs[1]);
     snprintf(names.inputs[0], CSE_NAME_BYTES, "%c%u%s",
-             cse_loop_has_long_sum(e, node) && !by_column ? 'h' : 'a', id, by_column ? "[c]" : "");
+             cse_loop_has_long_sum(e, node) && !by_column ? 'h' : 'a', id,
+             by_column ? cse_loop_accumulator_index(e) : "");
     cse_text_add(e->out, "%s%s = ", e->margin, names.inputs[0]);
     if (node->op->role == CSE_OP_ROLE_MAX && !by_column)
         cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], id, names.inputs[1], id);
@@ -173,8 +188,9 @@ void cse_loop_emit_result(cse_loop_emitter *e, int n)
         emit_flag(e, node);
     cse_text_add(e->out, "%sconst %s v%u = ", e->margin, type, node->id);
     cse_emit_rounding_begin(e->out, node->dtype);
-    cse_text_add(e->out, level == CSE_LEVEL_COLUMN ? "(%s)%c%u[c]" : "(%s)%c%u", type,
-                 level == CSE_LEVEL_SCALAR || is_sum_of_many_rows(e, n) ? 't' : 'a', node->id);
+    cse_text_add(e->out, "(%s)%c%u%s", type,
+                 level == CSE_LEVEL_SCALAR || is_sum_of_many_rows(e, n) ? 't' : 'a', node->id,
+                 level == CSE_LEVEL_COLUMN ? cse_loop_accumulator_index(e) : "");
     cse_emit_rounding_end(e->out, node->dtype);
     cse_text_add(e->out, ";\n");
     cse_loop_emit_statistics(e, n);

@@ -4,8 +4,7 @@
  * microbatch), WEIGHTS (serial, once a step) and UPDATE (elementwise, in place, on ranges of
  * lines). It is either generated code (codegen) or the interpreter over reference kernels
  * (reference.c). Both touch nothing but the frame's memory, and give the same bits for the same
- * frame every time. They allocate nothing while running; a sum over rows of very many columns has
- * memory of its thread from its first run on (loop_reduction.c). */
+ * frame every time. They allocate nothing while running. */
 #ifndef CSE_EXECUTE_EXECUTE_H
 #define CSE_EXECUTE_EXECUTE_H
 

@@ -45,6 +45,9 @@ bool cse_request_accepts(const cse_request *request, const char *media_type)
 
 /* ---- answers ---- */
 
+/* What was busy, or waits in a queue, may be free after as long. */
+enum { RETRY_SECONDS = 2 };
+
 static const struct {
     int status;
     const char *word, *title;
@@ -127,6 +130,8 @@ void cse_answer_failure(cse_answer *answer, cse_status status)
         break;
     }
     cse_answer_problem(answer, problem, "%s", cse_error_message());
+    if (status == CSE_TEMPORARY)
+        cse_answer_header(answer, "Retry-After", "%d", RETRY_SECONDS);
 }
 
 void cse_answer_json(cse_answer *answer, int status, json_t *value)

@@ -10,7 +10,7 @@
 #include "engine/base/text.h"
 
 /* Fewer than the server's threads for calls that take long. */
-enum { CSE_MOST_CHECKERS = 2, CSE_CHECKER_RETRY_SECONDS = 2 };
+enum { CSE_MOST_CHECKERS = 2 };
 
 typedef struct cse_checker_call {
     char **words; /* program and arguments, ended by NULL */

@@ -35,7 +35,7 @@
       "This server cannot do that")                                                              \
     X(UNAVAILABLE, 503, "unavailable", "Not possible at the moment",                             \
       "Not possible at the moment: the run's process or the store does not answer, or there is " \
-      "no room on the disk for what is asked")
+      "no room on the disk for what is asked; with Retry-After, ask again after as many seconds")
 
 typedef enum cse_problem {
 #define CSE_PROBLEM_ENUM(name, status, word, title, doc) CSE_PROBLEM_##name,

@@ -28,8 +28,6 @@ static void validate(const cse_request *request, cse_answer *answer)
                                 json_array_size(found.diagnostics) == 0, "diagnostics",
                                 found.diagnostics, "warnings", found.warnings, "milliseconds",
                                 (double)(cse_clock_ns() - began_ns) / 1e6));
-    if (status == CSE_TEMPORARY)
-        cse_answer_header(answer, "Retry-After", "%d", CSE_CHECKER_RETRY_SECONDS);
 }
 
 static const char schemas[] =

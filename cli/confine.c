@@ -2,6 +2,7 @@
 #include "cli/confine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/option_values.h"
 #include "engine/base/confinement.h"
@@ -25,6 +26,20 @@ static cse_status allow_all(const cse_command_line *line, size_t row, cse_confin
     return status;
 }
 
+/* Other hosts find the folders by their names, which they are told in a line. */
+static cse_status check_for_hosts(const cse_confinement *confinement)
+{
+    for (int use = 0; use < CSE_PATH_USES; use++)
+        for (int i = 0; i < cse_confinement_count(confinement, (cse_path_use)use); i++) {
+            const char *name = cse_confinement_name(confinement, (cse_path_use)use, i);
+            if (name[0] != '/' || strchr(name, '\n') != NULL)
+                return cse_fail(CSE_USAGE,
+                                "%s: with --allow_hosts every folder is named by its absolute path",
+                                name);
+        }
+    return CSE_OK;
+}
+
 static cse_status fill(const cse_command_line *line, const char *model_dir,
                        cse_confinement *confinement)
 {
@@ -36,13 +51,17 @@ static cse_status fill(const cse_command_line *line, const char *model_dir,
         cse_confinement_allow_data_sets(confinement);
     if (queue != NULL)
         CSE_TRY(cse_confinement_allow_queue(confinement, queue));
-    return cse_confinement_allow(confinement, CSE_PATH_INPUT, model_dir);
+    CSE_TRY(cse_confinement_allow(confinement, CSE_PATH_INPUT, model_dir));
+    if (!cse_option_is_on(line, "allow_hosts"))
+        return CSE_OK;
+    cse_confinement_allow_hosts(confinement);
+    return check_for_hosts(confinement);
 }
 
 static cse_status check_unconfined(const cse_command_line *line)
 {
-    static const char *const names[] = { "data_root", "output_root", "allow_library",
-                                         "allow_program", "queue_root" };
+    static const char *const names[] = { "data_root",     "output_root", "allow_library",
+                                         "allow_program", "allow_hosts", "queue_root" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cse_option_value(line, names[i]) != NULL)
             return cse_fail(CSE_USAGE, "%s: --%s has no effect without --confine",

@@ -15,6 +15,8 @@
       "with --confine: libraries of plugins may lie below DIR; repeatable; default: nowhere" },    \
     { "allow_program", "DIR", NULL,                                                               \
       "with --confine: a program that is run may lie below DIR; repeatable; default: nowhere" },  \
+    { "allow_hosts", NULL, NULL,                                                                  \
+      "with --confine: the job may use the hosts of its place; its workers are held there" },     \
     { "queue_root", "DIR", NULL,                                                                  \
       "with --confine: the queue of the job, whose other jobs it may read; given by serve" }
 /* clang-format on */

@@ -17,6 +17,7 @@
 #include "cli/lead_hosts.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
+#include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
@@ -31,6 +32,7 @@
 typedef struct follower {
     cse_arena *arena;
     cse_agent_place place;
+    cse_confinement *confinement; /* NULL: none */
     cse_host_group *group;
     cse_run_directory directory;
     struct cse_job_hosts hosts;
@@ -270,9 +272,22 @@ static cse_status lead(follower *f)
     return status;
 }
 
+/* To the folders of the job, and to that for what a follower would write, and is sent. */
+static cse_status confine(follower *f)
+{
+    if (f->place.confinement[0] == '\0')
+        return CSE_OK;
+    CSE_TRY(cse_confinement_decode(f->place.confinement, &f->confinement));
+    CSE_TRY(cse_confinement_allow(f->confinement, CSE_PATH_OUTPUT, f->directory.path));
+    CSE_TRY(cse_confinement_allow(f->confinement, CSE_PATH_INPUT, f->directory.path));
+    cse_confine(f->confinement);
+    return CSE_OK;
+}
+
 static cse_status follow(follower *f)
 {
     CSE_TRY(cse_run_directory_make(&f->directory));
+    CSE_TRY(confine(f));
     CSE_TRY(open_group(f));
     CSE_TRY(cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given));
     cse_status status = run_job(f);
@@ -314,6 +329,8 @@ int cse_follow_leader(void)
     }
     const int exit_code = cse_report(status);
     cse_host_group_close(&f.group);
+    cse_confine(NULL);
+    cse_confinement_destroy(&f.confinement);
     if (f.directory.lock >= 0)
         cse_run_directory_remove(&f.directory);
     if (f.lock >= 0)

@@ -218,8 +218,11 @@ static cse_status enter_sandbox(const supervised_job *supervised)
         return CSE_OK;
     cse_run_directory_use(supervised->directory.path);
     setenv("TMPDIR", supervised->directory.path, 1); /* for the compiler */
-    CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, confinement, supervised->directory.path));
-    return CSE_OK;
+    /* One that leads hosts starts programs there; the kernel holds its workers. */
+    return cse_leads_hosts(&supervised->job->settings) && cse_confinement_allows_hosts(confinement)
+               ? CSE_OK
+               : cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, confinement,
+                                   supervised->directory.path);
 }
 
 static int run_supervised(void *self)

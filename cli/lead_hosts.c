@@ -49,6 +49,7 @@ struct cse_led_hosts {
     cse_host_list list;
     const cse_host_launcher *launcher;
     cse_agent_place place;
+    cse_text confinement; /* of the job, for the agents */
     struct cse_job_hosts hosts;
     /* Agents are started by the thread that opens the group, and looked after by the group's, which
      * runs by then. */
@@ -61,8 +62,15 @@ struct cse_led_hosts {
 };
 typedef struct cse_led_hosts led;
 
+static bool may_use_hosts(void)
+{
+    const cse_confinement *own = cse_confinement_view();
+    return own == NULL || cse_confinement_allows_hosts(own);
+}
+
 /* A confined job may start nothing on other hosts, but needs none where its place is one host: the
- * batch script of a run asks for the hosts of its place in any case. */
+ * batch script of a run asks for the hosts of its place in any case. One that may is held by the
+ * kernel as a whole there. */
 static bool has_one_host(const cse_job_settings *s)
 {
     cse_host_list list = { .count = 0 };
@@ -316,7 +324,7 @@ static cse_status prepare_link(led *l, const cse_job_host_settings *s)
 static cse_status open_hosts(led *l, const cse_job_settings *settings)
 {
     const cse_job_host_settings *s = &settings->host_settings;
-    if (cse_confinement_view() != NULL)
+    if (!may_use_hosts())
         return cse_fail(CSE_PERMISSION,
                         "backend.cluster_config.hosts: a confined job starts nothing "
                         "on other hosts");
@@ -331,6 +339,9 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
     l->place.plain = s->plain;
     l->place.portable = settings->session.portable;
     l->place.log_level = "INFO";
+    if (cse_confinement_view() != NULL)
+        cse_confinement_encode(cse_confinement_view(), &l->confinement);
+    l->place.confinement = l->confinement.data != NULL ? l->confinement.data : "";
     CSE_TRY(prepare_link(l, s));
     if (l->carriers != NULL && l->taken == NULL && !s->may_lack) {
         place_hosts(l, FIRST_PORT); /* their names */
@@ -360,6 +371,7 @@ static void destroy(led *l)
     if (l->lock >= 0)
         close(l->lock);
     memset(l->place.key, 0, sizeof l->place.key);
+    cse_text_clear(&l->confinement);
     pthread_mutex_destroy(&l->agents_lock);
     cse_arena_destroy(&l->arena);
     free(l);

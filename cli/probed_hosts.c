@@ -190,6 +190,7 @@ static cse_status make_place(probe *p)
     p->place.lease_ns = 1;
     p->place.link = "tcp";
     p->place.log_level = "ERROR";
+    p->place.confinement = "";
     p->place.run = "doctor";
     for (int h = 0; h < p->probed->count; h++) {
         const cse_host_entry *host = &p->probing->list->hosts[h];

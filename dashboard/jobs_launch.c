@@ -113,16 +113,14 @@ static void make_program_command(const cse_jobs *jobs, const cse_job_entry *entr
         add_word(c, "%s", json_string_value(argument));
 }
 
-/* A batch job of several nodes starts agents on other hosts, which a confined one may not: its
- * paths were checked when it was created, and Slurm's limits are those of its processes. */
+/* A batch job of several nodes starts agents on other hosts. */
 static void add_launcher(const cse_jobs *jobs, const cse_job_entry *entry, const json_t *spec,
                          command *c)
 {
     const char *options = json_string_value(json_object_get(spec, "launcher_options"));
-    if (cse_job_is_on_one_node(spec))
-        add_place(jobs, entry, c);
-    else
-        add_word(c, "--model_dir=%s", entry->record.model_dir);
+    add_place(jobs, entry, c);
+    if (!cse_job_is_on_one_node(spec))
+        add_word(c, "--allow_hosts");
     add_word(c, "--launcher=slurm");
     if (options != NULL)
         add_word(c, "--launcher_options=%s", options);

@@ -28,7 +28,11 @@ typedef struct folders {
 
 struct cse_confinement {
     folders of[CSE_PATH_USES];
+    bool hosts;
 };
+
+/* The first word of the text, with other hosts. */
+#define WITH_HOSTS "hosts "
 
 static const cse_confinement *own;
 
@@ -93,6 +97,16 @@ void cse_confinement_allow_data_sets(cse_confinement *confinement)
             (void)allow(confinement, CSE_PATH_INPUT, data_sets[i], false);
 }
 
+void cse_confinement_allow_hosts(cse_confinement *confinement)
+{
+    confinement->hosts = true;
+}
+
+bool cse_confinement_allows_hosts(const cse_confinement *confinement)
+{
+    return confinement->hosts;
+}
+
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use)
 {
     return confinement->of[use].count;
@@ -103,6 +117,11 @@ const char *cse_confinement_folder(const cse_confinement *confinement, cse_path_
     return confinement->of[use].items[index].real;
 }
 
+const char *cse_confinement_name(const cse_confinement *confinement, cse_path_use use, int index)
+{
+    return confinement->of[use].items[index].given;
+}
+
 bool cse_confinement_is_queue(const cse_confinement *confinement, int index)
 {
     return confinement->of[CSE_PATH_INPUT].items[index].queue;
@@ -110,6 +129,7 @@ bool cse_confinement_is_queue(const cse_confinement *confinement, int index)
 
 void cse_confinement_encode(const cse_confinement *confinement, cse_text *text)
 {
+    cse_text_add(text, "%s", confinement->hosts ? WITH_HOSTS : "");
     for (int use = 0; use < CSE_PATH_USES; use++)
         for (int i = 0; i < confinement->of[use].count; i++) {
             const folder *f = &confinement->of[use].items[i];
@@ -121,6 +141,8 @@ cse_status cse_confinement_decode(const char *text, cse_confinement **confinemen
 {
     cse_status status = CSE_OK;
     *confinement = cse_confinement_new();
+    (*confinement)->hosts = strncmp(text, WITH_HOSTS, strlen(WITH_HOSTS)) == 0;
+    text += (*confinement)->hosts ? strlen(WITH_HOSTS) : 0;
     while (status == CSE_OK && *text != '\0') {
         int use = -1, used = 0;
         char kind = '\0', path[PATH_MAX];
@@ -131,7 +153,8 @@ cse_status cse_confinement_decode(const char *text, cse_confinement **confinemen
             break;
         }
         snprintf(path, sizeof path, "%.*s", (int)length, text + used);
-        status = allow(*confinement, (cse_path_use)use, path, kind == 'q');
+        if (allow(*confinement, (cse_path_use)use, path, kind == 'q') != CSE_OK && errno != ENOENT)
+            status = CSE_NO_INPUT;
         text += used + length;
     }
     if (status != CSE_OK)

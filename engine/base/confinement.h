@@ -35,9 +35,18 @@ cse_status cse_confinement_allow_queue(cse_confinement *confinement, const char 
 /* Adds the folders in which Debian's packages put data; those that are missing are left out. */
 void cse_confinement_allow_data_sets(cse_confinement *confinement);
 
+/* The job may have processes on other hosts, which the operator allows for one whose place a
+ * cluster's scheduler chooses. Then what its leading process and the agents start cannot be held by
+ * the kernel (they start programs elsewhere); their workers are. */
+void cse_confinement_allow_hosts(cse_confinement *confinement);
+bool cse_confinement_allows_hosts(const cse_confinement *confinement);
+
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use);
 /* The real path of a folder. Borrowed. */
 const char *cse_confinement_folder(const cse_confinement *confinement, cse_path_use use, int index);
+
+/* Its name as it was given. Borrowed. */
+const char *cse_confinement_name(const cse_confinement *confinement, cse_path_use use, int index);
 
 /* Whether the folder for input is that of a queue. */
 bool cse_confinement_is_queue(const cse_confinement *confinement, int index);
@@ -48,7 +57,8 @@ bool cse_confinement_is_queue(const cse_confinement *confinement, int index);
 cse_status cse_confinement_check(const cse_confinement *confinement, cse_path_use use,
                                  const char *path);
 
-/* For another process of the same version. The decoded value is the caller's. */
+/* For another process of the same version, in one line. The decoded value is the caller's; a folder
+ * that this host does not have is left out. */
 void cse_confinement_encode(const cse_confinement *confinement, cse_text *text);
 cse_status cse_confinement_decode(const char *text, cse_confinement **confinement);
 

@@ -55,7 +55,7 @@ int cse_landlock_version(void)
     return version > 0 ? (int)version : 0;
 }
 
-cse_landlock *cse_landlock_new(void)
+cse_landlock *cse_landlock_new(bool connects)
 {
     const int version = cse_landlock_version();
     if (version == 0)
@@ -67,7 +67,7 @@ cse_landlock *cse_landlock_new(void)
     if (version >= 3)
         wanted.file_system |= FS_TRUNCATE;
     if (version >= 4) {
-        wanted.network = NET_TCP;
+        wanted.network = connects ? 0 : NET_TCP;
         size += sizeof wanted.network;
     }
     if (version >= 5)

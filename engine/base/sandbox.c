@@ -40,6 +40,10 @@ static const char *const system_files[] = { "/proc",
                                             "/etc/group",
                                             "/etc/hostname" };
 
+/* How the name of another host becomes its address. */
+static const char *const name_files[] = { "/etc/hosts", "/etc/host.conf", "/etc/gai.conf",
+                                          "/etc/resolv.conf", "/run/systemd/resolve" };
+
 static int allow_library(struct dl_phdr_info *info, size_t size, void *landlock)
 {
     (void)size;
@@ -74,6 +78,9 @@ static void allow_system(cse_landlock *landlock, cse_sandbox_profile profile)
                                                               : CSE_LANDLOCK_READ);
     for (size_t i = 0; i < sizeof system_files / sizeof system_files[0]; i++)
         cse_landlock_allow(landlock, system_files[i], CSE_LANDLOCK_READ);
+    for (size_t i = 0;
+         profile == CSE_SANDBOX_MOVER && i < sizeof name_files / sizeof name_files[0]; i++)
+        cse_landlock_allow(landlock, name_files[i], CSE_LANDLOCK_READ);
     cse_landlock_allow(landlock, "/dev/null", CSE_LANDLOCK_WRITE);
     if (SANITIZED)
         cse_landlock_allow(landlock, "/", CSE_LANDLOCK_EXECUTE);
@@ -118,18 +125,17 @@ static cse_status restrict_files(cse_sandbox_profile profile, const cse_confinem
                                  const char *private_folder)
 {
     const bool coordinates = profile == CSE_SANDBOX_COORDINATOR;
-    cse_landlock *landlock = cse_landlock_new();
+    const bool reads = coordinates || profile == CSE_SANDBOX_INPUT;
+    cse_landlock *landlock = cse_landlock_new(profile == CSE_SANDBOX_MOVER);
     if (landlock == NULL)
         return CSE_OK;
     allow_system(landlock, profile);
-    if (profile != CSE_SANDBOX_COMPUTE)
+    if (reads)
         allow_inputs(landlock, confinement);
     for (int i = 0; i < cse_confinement_count(confinement, CSE_PATH_OUTPUT); i++)
         cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_OUTPUT, i),
                            coordinates ? CSE_LANDLOCK_WRITE : CSE_LANDLOCK_READ);
-    for (int i = 0;
-         profile != CSE_SANDBOX_COMPUTE && i < cse_confinement_count(confinement, CSE_PATH_LIBRARY);
-         i++)
+    for (int i = 0; reads && i < cse_confinement_count(confinement, CSE_PATH_LIBRARY); i++)
         cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_LIBRARY, i),
                            CSE_LANDLOCK_READ);
     for (int i = 0; coordinates && i < cse_confinement_count(confinement, CSE_PATH_PROGRAM); i++)
@@ -163,5 +169,7 @@ cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement 
         return cse_fail(CSE_UNAVAILABLE, "the job cannot be confined: PR_SET_NO_NEW_PRIVS: %s",
                         strerror(errno));
     CSE_TRY(restrict_files(profile, confinement, private_folder));
-    return cse_system_calls_filter(profile == CSE_SANDBOX_COORDINATOR);
+    return cse_system_calls_filter(
+        (cse_system_call_use){ .starts = profile == CSE_SANDBOX_COORDINATOR,
+                               .connects = profile == CSE_SANDBOX_MOVER });
 }

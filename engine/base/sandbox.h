@@ -13,7 +13,8 @@
 typedef enum cse_sandbox_profile {
     CSE_SANDBOX_COORDINATOR, /* compiles, and starts workers */
     CSE_SANDBOX_INPUT,       /* reads data, writes nothing, starts nothing */
-    CSE_SANDBOX_COMPUTE      /* loads the compiled step, reads no data */
+    CSE_SANDBOX_COMPUTE,     /* loads the compiled step, reads no data */
+    CSE_SANDBOX_MOVER        /* speaks with other hosts, reads no data, starts nothing */
 } cse_sandbox_profile;
 
 /* What a kernel offers. */

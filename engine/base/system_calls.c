@@ -112,12 +112,14 @@ static const int of_the_machine[] = {
 #endif
 };
 
-/* Of a worker, which neither starts anything nor is reached by anybody. */
-static const int of_starting[] = { SYS_execve, SYS_execveat, SYS_bind, SYS_listen,
+static const int of_starting[] = { SYS_execve, SYS_execveat,
 #if defined(__x86_64__)
                                    SYS_fork,   SYS_vfork
 #endif
 };
+
+/* Of a worker that nobody reaches. */
+static const int of_listening[] = { SYS_bind, SYS_listen };
 
 typedef struct program {
     struct sock_filter lines[MOST_INSTRUCTIONS];
@@ -182,17 +184,22 @@ static void judge_clone(program *p, uint32_t refused, uint32_t needed)
     answer(p, 0);
 }
 
-/* Sockets of the same machine's processes alone. */
-static void judge_socket(program *p)
+/* Sockets of this machine's processes; of a process that connects to other hosts also those of the
+ * Internet, and that by which the C library asks for the addresses of this host. Ends the program
+ * where it is socket. */
+static void judge_socket(program *p, bool connects)
 {
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4);
+    static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+    const uint8_t count = connects ? sizeof families / sizeof families[0] : 1;
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, (uint8_t)(count + 3));
     load(p, argument(0));
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+    for (uint8_t i = 0; i < count; i++)
+        add(p, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(count - i), 0);
     answer(p, EPERM);
     answer(p, 0);
 }
 
-static void make(program *p, bool may_start)
+static void make(program *p, cse_system_call_use use)
 {
     const uint32_t spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                             CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -209,10 +216,12 @@ static void make(program *p, bool may_start)
     refuse_all(p, of_the_machine, sizeof of_the_machine / sizeof of_the_machine[0]);
     refuse_from_to(p, CALL_IO_URING_SETUP, CALL_IO_URING_REGISTER);
     refuse_from_to(p, CALL_OPEN_TREE, CALL_FSPICK); /* mounting by descriptors */
-    if (!may_start && !SANITIZED)
+    if (!use.starts && !SANITIZED)
         refuse_all(p, of_starting, sizeof of_starting / sizeof of_starting[0]);
-    judge_clone(p, spaces, may_start || SANITIZED ? 0 : CLONE_THREAD);
-    judge_socket(p);
+    if (!use.starts && !use.connects && !SANITIZED)
+        refuse_all(p, of_listening, sizeof of_listening / sizeof of_listening[0]);
+    judge_clone(p, spaces, use.starts || SANITIZED ? 0 : CLONE_THREAD);
+    judge_socket(p, use.connects);
     answer(p, 0);
 }
 
@@ -222,12 +231,12 @@ bool cse_system_calls_can_filter(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-cse_status cse_system_calls_filter(bool may_start)
+cse_status cse_system_calls_filter(cse_system_call_use use)
 {
     program p = { .length = 0 };
     if (!cse_system_calls_can_filter())
         return CSE_OK;
-    make(&p, may_start);
+    make(&p, use);
     /* Without SPEC_ALLOW, kernels before 5.16 slow down a process that has a filter. */
     const struct sock_fprog filter = { .len = p.length, .filter = p.lines };
     long result = p.length < MOST_INSTRUCTIONS
@@ -247,9 +256,9 @@ bool cse_system_calls_can_filter(void)
     return false;
 }
 
-cse_status cse_system_calls_filter(bool may_start)
+cse_status cse_system_calls_filter(cse_system_call_use use)
 {
-    (void)may_start;
+    (void)use;
     return CSE_OK;
 }
 

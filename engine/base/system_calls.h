@@ -9,9 +9,14 @@
 /* Whether the kernel has filters, and the filter is written for this processor. */
 bool cse_system_calls_can_filter(void);
 
-/* For all threads of this process and all that it starts; needs PR_SET_NO_NEW_PRIVS. `may_start`:
- * it starts programs (a compiler, workers); without it, neither programs nor processes can be
- * started, nor sockets offered. CSE_OK, too, where nothing can be filtered. */
-cse_status cse_system_calls_filter(bool may_start);
+typedef struct cse_system_call_use {
+    bool starts;   /* programs (a compiler, workers) and processes */
+    bool connects; /* to other hosts; without it, sockets are those of this machine's processes */
+} cse_system_call_use;
+
+/* For all threads of this process and all that it starts; needs PR_SET_NO_NEW_PRIVS. A process that
+ * neither starts nor connects cannot offer sockets, either. CSE_OK, too, where nothing can be
+ * filtered. */
+cse_status cse_system_calls_filter(cse_system_call_use use);
 
 #endif

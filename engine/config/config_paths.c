@@ -61,6 +61,32 @@ static cse_status check_common(const check *c, cse_path_use use, const cse_setti
     return newest ? CSE_OK : check_one(c, use, name, path, cse_settings_place(section, name));
 }
 
+/* ---- the cluster ---- */
+
+/* They choose the programs that reach other hosts, and their arguments. */
+static const char *const of_operator[] = { "host_launcher", "host_launcher_options",
+                                           "host_link_options" };
+
+static cse_status check_cluster(const check *c, const cse_settings *backend)
+{
+    if (backend == NULL || backend->faulty)
+        return CSE_OK;
+    const cse_settings *cluster = cse_settings_nested(backend, "cluster_config");
+    for (size_t i = 0; cluster != NULL && i < sizeof of_operator / sizeof of_operator[0]; i++) {
+        if (cluster->faulty || !cse_settings_has(cluster, of_operator[i]))
+            continue;
+        const cse_error error = { .status = CSE_CONFIG,
+                                  .context = "configuration: ",
+                                  .place = cse_settings_place(cluster, of_operator[i]) };
+        CSE_TRY(cse_diagnostics_take(
+            c->diagnostics, cse_fail_at(&error,
+                                        "%s: how hosts are reached is the operator's to choose; "
+                                        "leave it out of a confined job",
+                                        of_operator[i])));
+    }
+    return CSE_OK;
+}
+
 /* ---- libraries ---- */
 
 /* Calls `visit` for each value of the key, in the order of the text, until one returns a failure.
@@ -123,6 +149,7 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
     const check c = { confinement, diagnostics };
     if (confinement == NULL || trainer == NULL)
         return CSE_OK;
+    CSE_TRY(check_cluster(&c, cse_settings_section(trainer, "init.backend")));
     const int loggers = cse_plugin_section_index("loggers");
     const int callbacks = cse_plugin_section_index("callbacks");
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.backend"),

@@ -1,4 +1,5 @@
-/* The paths of a configuration that somebody else wrote, against what its job may touch. */
+/* The paths, and the words that become a program's arguments, of a configuration that somebody else
+ * wrote, against what its job may touch. */
 #ifndef CSE_CONFIG_CONFIG_PATHS_H
 #define CSE_CONFIG_CONFIG_PATHS_H
 
@@ -16,7 +17,8 @@ cse_status cse_config_check_libraries(cse_arena *arena, const cse_yaml_node *roo
                                       cse_diagnostics *diagnostics);
 
 /* `trainer` is the checked settings of that name; `sections` has CSE_PLUGIN_SECTION_COUNT entries.
- * CSE_CONFIG with the place of a path that lies elsewhere; `diagnostics` may be NULL. All is well
+ * CSE_CONFIG with the place of a path that lies elsewhere, or of a setting of the cluster that
+ * chooses a program or its arguments; `diagnostics` may be NULL. All is well
  * without a confinement. model_dir is not looked at: who confines a job chooses it. */
 cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_list *sections,
                                   const cse_confinement *confinement, cse_diagnostics *diagnostics);

@@ -218,7 +218,8 @@ static cse_status replace_hosts(cse_host_change *change, const char *text)
 cse_status cse_host_change_ask(cse_host_change *change, const char *hosts)
 {
     cse_status status;
-    if (cse_confinement_view() != NULL)
+    const cse_confinement *own = cse_confinement_view();
+    if (own != NULL && !cse_confinement_allows_hosts(own))
         return refuse("cannot be, since a confined job starts nothing on other hosts", hosts);
     pthread_mutex_lock(&change->lock);
     status = hosts[0] == '+'   ? add_host(change, hosts + 1)

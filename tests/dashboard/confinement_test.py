@@ -230,6 +230,20 @@ def mount_dirs_lie_below_the_folders_of_the_operator():
         place.stop()
 
 
+def programs_that_reach_hosts_are_the_operators():
+    """A launcher and its arguments are a program that the server's user would run."""
+    place = Place()
+    cluster = "    backend: {{ cluster_config: {{ {}: \"{}\" }} }}\n".format
+    try:
+        for name, value in (("host_launcher", "exec"), ("host_launcher", "ssh"), ("host_launcher_options", "touch /tmp/x"),
+                            ("host_link_options", "--pre-launch touch")):
+            place.refused(configuration(init=cluster(name, value)), "operator's")
+        log = place.ends("hosts", configuration(init="    backend: { cluster_config: { hosts: [a, b] } }\n"), "FAILED")
+        check("starts nothing on other hosts" in log, log)
+    finally:
+        place.stop()
+
+
 def build_library(place, name):
     """The model of examples/outside with code of its own, which runs when it is loaded."""
     source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
@@ -397,5 +411,5 @@ if __name__ == "__main__":
     support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
                   the_server_follows_no_link_in_the_folder_of_a_job,
                   input_lies_below_the_folders_of_the_operator, the_operator_names_folders,
-                  mount_dirs_lie_below_the_folders_of_the_operator, libraries_are_the_operators, every_kind_is_the_operators,
-                  files_are_their_owners_alone, nothing_stays_in_temporary_folders])
+                  mount_dirs_lie_below_the_folders_of_the_operator, programs_that_reach_hosts_are_the_operators,
+                  libraries_are_the_operators, every_kind_is_the_operators, files_are_their_owners_alone, nothing_stays_in_temporary_folders])

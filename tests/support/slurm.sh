@@ -107,6 +107,9 @@ slurm_wait() { # seconds, what to say, command...
         if [ "$(date +%s)" -gt $slurm_until ]; then
             echo "Slurm: $slurm_what"
             tail -n 20 "$slurm_folder"/*.log
+            for slurm_log in "$hosts_folder"/*/logs/*.log "$hosts_folder"/*/*/logs/*.log; do
+                [ ! -e "$slurm_log" ] || { echo "==> $slurm_log <==" && tail -n 20 "$slurm_log"; }
+            done
             exit 1
         fi
         sleep 0.1

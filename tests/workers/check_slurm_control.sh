@@ -142,7 +142,19 @@ submit job --launcher_options --nodes=2
 slurm_wait 60 'a submitted job does not run' slurm_run_began "$work/queue/job"
 hide_lock queue/job
 slurm_wait 20 'the server does not see that it runs' is_told job RUNNING
+# The kernel holds its workers on both nodes; not what starts them, which starts programs elsewhere.
 [ "$(confinement queue/job)" = "$own_filters" ] || complain 'a job of two nodes is confined'
+held_workers() { # how many workers of the job are held by a filter, and how many are not
+    for pid in $(pgrep -f '^[^ ]*csengine worker '); do
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "HOME=$HOME" || continue
+        [ "$(filters "/proc/$pid/status")" -gt "$own_filters" ] && echo held || echo free
+    done 2>/dev/null | sort | uniq -c | tr -s ' \n' ' '
+}
+workers=$(held_workers)
+case $workers in
+*free* | '') complain "workers of a job of two nodes: ${workers:-none}" ;;
+*) echo "workers of a job of two nodes:$workers" ;;
+esac
 # shellcheck disable=SC2086 # one word each
 steer job queue/job job $server
 # shellcheck disable=SC2086 # one word each

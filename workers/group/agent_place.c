@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 16, LINE_BYTES = 512 };
+enum { MOST_BYTES = 1 << 16 };
 #define FIRST_LINE "csengine-agent"
-#define FORM 2
+#define FORM 3
 
 void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
 {
@@ -19,7 +19,8 @@ void cse_agent_place_encode(const cse_agent_place *p, cse_text *out)
     cse_text_add(out, "plain %d\nportable %d\nkey ", p->plain, p->portable);
     for (int i = 0; i < CSE_HOST_LINK_KEY_BYTES; i++)
         cse_text_add(out, "%02x", p->key[i]);
-    cse_text_add(out, "\nlink %s\nlog_level %s\nrun %s\n", p->link, p->log_level, p->run);
+    cse_text_add(out, "\nlink %s\nlog_level %s\nrun %s\nconfinement %s\n", p->link, p->log_level,
+                 p->run, p->confinement);
     for (int h = 0; h < p->host_count; h++)
         cse_text_add(out, "name %s\naddress %s\nmover %s\ndata %d\n", p->names[h], p->addresses[h],
                      p->movers[h], cse_hosts_have(&p->data_hosts, h));
@@ -37,19 +38,17 @@ typedef struct reader {
 static const char *next(reader *in, const char *word)
 {
     const size_t length = strlen(word), line = strcspn(in->at, "\n");
-    char value[LINE_BYTES];
     if (in->status != CSE_OK)
         return "";
-    if (strncmp(in->at, word, length) != 0 || in->at[length] != ' ' || in->at[line] != '\n' ||
-        line - length - 1 >= sizeof value) {
+    if (strncmp(in->at, word, length) != 0 || in->at[length] != ' ' || in->at[line] != '\n') {
         in->status =
             cse_fail(CSE_DATA, "agent: standard input: a line \"%s VALUE\" is missing", word);
         return "";
     }
-    memcpy(value, in->at + length + 1, line - length - 1);
-    value[line - length - 1] = '\0';
+    const char *value = cse_arena_printf(in->arena, "%.*s", (int)(line - length - 1),
+                                         in->at + length + 1);
     in->at += line + 1;
-    return cse_arena_string(in->arena, value);
+    return value;
 }
 
 static int64_t number(reader *in, const char *word, int64_t least, int64_t most)
@@ -97,6 +96,7 @@ cse_status cse_agent_place_decode(const char *text, cse_arena *arena, cse_agent_
     p->link = next(&in, "link");
     p->log_level = next(&in, "log_level");
     p->run = next(&in, "run");
+    p->confinement = next(&in, "confinement");
     for (int h = 0; h < p->host_count && in.status == CSE_OK; h++) {
         p->names[h] = next(&in, "name");
         p->addresses[h] = next(&in, "address");

@@ -20,6 +20,7 @@ typedef struct cse_agent_place {
     /* "host:port" where the agents, and where the movers, are reached. */
     const char *addresses[CSE_MAX_HOSTS], *movers[CSE_MAX_HOSTS];
     cse_host_set data_hosts; /* that have the data; none: all */
+    const char *confinement; /* of the job, as confinement.h encodes it; "": none */
 } cse_agent_place;
 
 void cse_agent_place_encode(const cse_agent_place *place, cse_text *out);

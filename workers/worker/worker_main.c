@@ -210,7 +210,11 @@ static cse_status confine(worker *w)
     CSE_TRY(cse_confinement_decode(text, &w->confinement));
     cse_confine(w->confinement);
     const bool reads = strcmp(w->given.role, cse_role_name(CSE_ROLE_INPUT)) == 0;
-    return cse_sandbox_enter(reads ? CSE_SANDBOX_INPUT : CSE_SANDBOX_COMPUTE, w->confinement, NULL);
+    const bool moves = strcmp(w->given.role, cse_role_name(CSE_ROLE_MOVER)) == 0;
+    return cse_sandbox_enter(reads   ? CSE_SANDBOX_INPUT
+                             : moves ? CSE_SANDBOX_MOVER
+                                     : CSE_SANDBOX_COMPUTE,
+                             w->confinement, NULL);
 }
 
 /* The data must be those that the run began with. */

@@ -200,6 +200,14 @@ static cse_confinement *confinement_of(void)
     cse_text text = { 0 };
     cse_confinement_encode(made, &text);
     ck_assert_int_eq(cse_confinement_decode(text.data, &copy), CSE_OK);
+    ck_assert(!cse_confinement_allows_hosts(copy));
+    cse_confinement_destroy(&copy);
+    cse_text_clear(&text);
+    cse_confinement_allow_hosts(made);
+    cse_confinement_encode(made, &text);
+    ck_assert_int_eq(cse_confinement_decode(text.data, &copy), CSE_OK);
+    ck_assert(cse_confinement_allows_hosts(copy));
+    ck_assert_str_eq(cse_confinement_name(copy, CSE_PATH_OUTPUT, 0), job);
     cse_text_clear(&text);
     cse_confinement_destroy(&made);
     return copy;
@@ -251,6 +259,11 @@ START_TEST(a_confined_process_opens_what_its_job_may)
     cse_confinement_destroy(&confinement);
     ck_assert_int_ne(cse_confinement_decode("0-9 /etc", &confinement), CSE_OK);
     ck_assert_ptr_null(confinement);
+    /* Another host need not have every folder. */
+    ck_assert_int_eq(cse_confinement_decode("0-12 /no/such/one0-4 /etc", &confinement), CSE_OK);
+    ck_assert_int_eq(cse_confinement_count(confinement, CSE_PATH_INPUT), 1);
+    ck_assert_str_eq(cse_confinement_folder(confinement, CSE_PATH_INPUT, 0), "/etc");
+    cse_confinement_destroy(&confinement);
     tear_down(folder);
 }
 END_TEST

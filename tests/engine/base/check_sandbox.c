@@ -130,7 +130,7 @@ static const char *leaves_what_a_worker_needs(void)
 static const char *coordinator(void)
 {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    MUST(cse_system_calls_filter(true) == CSE_OK);
+    MUST(cse_system_calls_filter((cse_system_call_use){ .starts = true }) == CSE_OK);
     const char *wrong = filters() ? refuses_what_no_job_needs() : NULL;
     if (wrong == NULL)
         wrong = leaves_what_a_worker_needs();
@@ -138,7 +138,7 @@ static const char *coordinator(void)
         return wrong;
     MUST(run_program() == 0);
     /* What it starts is held to the same, and may restrict itself further. */
-    MUST(cse_system_calls_filter(false) == CSE_OK);
+    MUST(cse_system_calls_filter((cse_system_call_use){ 0 }) == CSE_OK);
     if (filters() && !SANITIZED)
         MUST(run_program() == -1 && errno == EPERM);
     return leaves_what_a_worker_needs();
@@ -148,7 +148,7 @@ static const char *worker(void)
 {
     const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/tmp/none/x" };
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    MUST(cse_system_calls_filter(false) == CSE_OK);
+    MUST(cse_system_calls_filter((cse_system_call_use){ 0 }) == CSE_OK);
     const char *wrong = filters() ? refuses_what_no_job_needs() : NULL;
     if (wrong == NULL && filters() && !SANITIZED) {
         REFUSED(fork(), EPERM);
@@ -158,6 +158,41 @@ static const char *worker(void)
         REFUSED(listen(descriptor, 1), EPERM);
     }
     return wrong != NULL ? wrong : leaves_what_a_worker_needs();
+}
+
+/* Listens, and connects to itself. */
+static const char *speaks_with_hosts(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t length = sizeof address;
+    const int listening = socket(AF_INET, SOCK_STREAM, 0), other = socket(AF_INET, SOCK_STREAM, 0);
+    MUST(bind(listening, (const struct sockaddr *)&address, sizeof address) == 0);
+    MUST(listen(listening, 1) == 0);
+    MUST(getsockname(listening, (struct sockaddr *)&address, &length) == 0);
+    MUST(connect(other, (const struct sockaddr *)&address, sizeof address) == 0);
+    return NULL;
+}
+
+static const char *mover(void)
+{
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    MUST(cse_system_calls_filter((cse_system_call_use){ .connects = true }) == CSE_OK);
+    const char *wrong = speaks_with_hosts();
+    if (wrong != NULL)
+        return wrong;
+    MUST(socket(AF_INET6, SOCK_STREAM, 0) >= 0 || errno == EAFNOSUPPORT);
+    MUST(socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
+    if (filters()) {
+        REFUSED(socket(AF_PACKET, SOCK_RAW, 0), EPERM);
+        REFUSED(socket(AF_VSOCK, SOCK_STREAM, 0), EPERM);
+        REFUSED(syscall(SYS_unshare, CLONE_NEWUSER), EPERM);
+    }
+    if (filters() && !SANITIZED) {
+        REFUSED(fork(), EPERM);
+        REFUSED(execl("/bin/true", "true", (char *)NULL), EPERM);
+    }
+    return leaves_what_a_worker_needs();
 }
 
 static int open_in(const char *folder, const char *name, int flags)
@@ -240,6 +275,18 @@ static const char *files_of_a_replica(void)
     return files_of_everybody();
 }
 
+static const char *files_of_a_mover(void)
+{
+    MUST(cse_sandbox_enter(CSE_SANDBOX_MOVER, confinement, NULL) == CSE_OK);
+    MUST(open("/etc/hosts", O_RDONLY) >= 0);
+    MUST(open_in("job", "file", O_RDONLY) == 0);
+    REFUSED(open_in("job", "more", O_WRONLY | O_CREAT), EACCES);
+    if (!SANITIZED)
+        REFUSED(open_in("data", "file", O_RDONLY), EACCES);
+    const char *wrong = speaks_with_hosts();
+    return wrong != NULL ? wrong : files_of_everybody();
+}
+
 START_TEST(the_filter_of_a_coordinator)
 {
     in_child(coordinator);
@@ -252,6 +299,12 @@ START_TEST(the_filter_of_a_worker)
 }
 END_TEST
 
+START_TEST(the_filter_of_a_mover)
+{
+    in_child(mover);
+}
+END_TEST
+
 START_TEST(files_of_the_roles)
 {
     cse_confinement *made = confinement_of_top();
@@ -260,6 +313,7 @@ START_TEST(files_of_the_roles)
         in_child(files_of_a_coordinator);
         in_child(files_of_an_input_worker);
         in_child(files_of_a_replica);
+        in_child(files_of_a_mover);
     }
     cse_confinement_destroy(&made);
     cse_remove_tree(top);
@@ -272,6 +326,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, the_filter_of_a_coordinator);
     tcase_add_test(tests, the_filter_of_a_worker);
+    tcase_add_test(tests, the_filter_of_a_mover);
     tcase_add_test(tests, files_of_the_roles);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);

@@ -26,8 +26,8 @@ cse_landlock *cse_landlock_new(bool connects);
 /* A path that does not exist is left out. */
 void cse_landlock_allow(cse_landlock *landlock, const char *path, cse_landlock_access access);
 /* From here on the calling thread, and what it starts, has these rights and no others; no TCP but
- * for one that connects, and, where the kernel can, no signals to processes outside. Needs PR_SET_NO_NEW_PRIVS. Destroys
- * `*landlock`. */
+ * for one that connects, and, where the kernel can, no signals to processes outside. Needs
+ * PR_SET_NO_NEW_PRIVS. Destroys `*landlock`. */
 cse_status cse_landlock_enforce(cse_landlock **landlock);
 
 #endif

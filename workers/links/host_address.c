@@ -212,8 +212,8 @@ cse_status cse_host_address_listen(const cse_host_address *address, int *listene
                                          .hint = "choose an address of this host, and a port that "
                                                  "no other program uses" },
                            "cannot listen at %s port %s: %s",
-                           address->name[0] != '\0' ? address->name : "any address,",
-                           address->port, strerror(errno));
+                           address->name[0] != '\0' ? address->name : "any address,", address->port,
+                           strerror(errno));
     getsockname(*listener, (struct sockaddr *)&own, &size);
     *port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
                                             : ((struct sockaddr_in *)&own)->sin_port);

@@ -176,6 +176,7 @@ engine/kernels/conv2d.c
 engine/kernels/dnnl.c
 engine/kernels/matmul.c
 engine/kernels/own_kernels.c
+engine/weights/apart.c
 engine/weights/weight_formats/hdf5_datasets.c
 engine/weights/weight_formats/lz4_filter.c
 '

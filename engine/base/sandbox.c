@@ -78,8 +78,8 @@ static void allow_system(cse_landlock *landlock, cse_sandbox_profile profile)
                                                               : CSE_LANDLOCK_READ);
     for (size_t i = 0; i < sizeof system_files / sizeof system_files[0]; i++)
         cse_landlock_allow(landlock, system_files[i], CSE_LANDLOCK_READ);
-    for (size_t i = 0;
-         profile == CSE_SANDBOX_MOVER && i < sizeof name_files / sizeof name_files[0]; i++)
+    for (size_t i = 0; profile == CSE_SANDBOX_MOVER && i < sizeof name_files / sizeof name_files[0];
+         i++)
         cse_landlock_allow(landlock, name_files[i], CSE_LANDLOCK_READ);
     cse_landlock_allow(landlock, "/dev/null", CSE_LANDLOCK_WRITE);
     if (SANITIZED)
@@ -119,6 +119,16 @@ static void allow_inputs(cse_landlock *landlock, const cse_confinement *confinem
         else
             cse_landlock_allow(landlock, folder, CSE_LANDLOCK_READ);
     }
+}
+
+static cse_status forbid_files(void)
+{
+    cse_landlock *landlock = cse_landlock_new(false);
+    if (landlock == NULL)
+        return CSE_OK;
+    if (SANITIZED)
+        cse_landlock_allow(landlock, "/", CSE_LANDLOCK_EXECUTE);
+    return cse_landlock_enforce(&landlock);
 }
 
 static cse_status restrict_files(cse_sandbox_profile profile, const cse_confinement *confinement,
@@ -168,8 +178,8 @@ cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return cse_fail(CSE_UNAVAILABLE, "the job cannot be confined: PR_SET_NO_NEW_PRIVS: %s",
                         strerror(errno));
-    CSE_TRY(restrict_files(profile, confinement, private_folder));
-    return cse_system_calls_filter(
-        (cse_system_call_use){ .starts = profile == CSE_SANDBOX_COORDINATOR,
-                               .connects = profile == CSE_SANDBOX_MOVER });
+    CSE_TRY(profile == CSE_SANDBOX_PARSER ? forbid_files()
+                                          : restrict_files(profile, confinement, private_folder));
+    return cse_system_calls_filter((cse_system_call_use){
+        .starts = profile == CSE_SANDBOX_COORDINATOR, .connects = profile == CSE_SANDBOX_MOVER });
 }

@@ -14,7 +14,8 @@ typedef enum cse_sandbox_profile {
     CSE_SANDBOX_COORDINATOR, /* compiles, and starts workers */
     CSE_SANDBOX_INPUT,       /* reads data, writes nothing, starts nothing */
     CSE_SANDBOX_COMPUTE,     /* loads the compiled step, reads no data */
-    CSE_SANDBOX_MOVER        /* speaks with other hosts, reads no data, starts nothing */
+    CSE_SANDBOX_MOVER,       /* speaks with other hosts, reads no data, starts nothing */
+    CSE_SANDBOX_PARSER       /* reads what is open already; opens and starts nothing */
 } cse_sandbox_profile;
 
 /* What a kernel offers. */
@@ -26,7 +27,7 @@ cse_sandbox_figures cse_sandbox_available(void);
 /* "no new privileges, Landlock 7, a filter of system calls", as far as it is there. */
 void cse_sandbox_describe(cse_text *text);
 
-/* `private_folder`: sockets and temporary files of the run; NULL: none is needed. Called by the
+/* `confinement` may be NULL for a parser. `private_folder`: sockets and temporary files of the run; NULL: none is needed. Called by the
  * main thread, of a coordinator before there are others. */
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
                              const char *private_folder);

@@ -140,9 +140,15 @@ uint64_t cse_weight_bytes(const cse_weight *weight)
 
 cse_status cse_weights_read(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to)
 {
-    const cse_weight *weight = &weights->list[index];
-    if (weight->file < 0 || weights->read != NULL)
+    if (weights->list[index].file < 0 || weights->read != NULL)
         return weights->read(weights, index, first, bytes, to);
+    return cse_weights_read_file(weights, index, first, bytes, to);
+}
+
+cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t first,
+                                 size_t bytes, void *to)
+{
+    const cse_weight *weight = &weights->list[index];
     const cse_weights_file *file = &weights->files[weight->file];
     const int64_t got = cse_read_at(file->descriptor, to, bytes, weight->offset + first);
     if (got == (int64_t)bytes)

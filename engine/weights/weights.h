@@ -65,6 +65,10 @@ uint64_t cse_weight_bytes(const cse_weight *weight);
 cse_status cse_weights_read(cse_weights *weights, int index, uint64_t first, size_t bytes,
                             void *to);
 
+/* The same of one whose elements lie in a file, past `read`. For formats. CSE_IO. */
+cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t first,
+                                 size_t bytes, void *to);
+
 /* Reads all elements of a weight as those of another type. CSE_SHAPE when there is no such
  * conversion. */
 cse_status cse_weights_read_as(cse_weights *weights, int index, cse_element element, void *to);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights, and manifests of compiled
-# steps and checkpoints with digests that fit.
+# hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights (those in HDF5 by
+# themselves), and manifests of compiled steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
@@ -69,6 +69,8 @@ sources_of() { # harness
         arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
+        hdf5_weights) ls engine/weights/*.c engine/weights/weight_formats/*.c \
+            engine/checkpoint/hdf5_chunks.c ;;
         weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
         checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
         esac
@@ -77,7 +79,7 @@ sources_of() { # harness
 }
 
 harnesses='request configuration graph message host_message link dataset records image
-    hdf5 arrow tokenizer manifest checkpoint weights'
+    hdf5 hdf5_weights arrow tokenizer manifest checkpoint weights'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
@@ -113,10 +115,12 @@ find "$work/compiled" -name manifest -exec cp {} "$work/manifest/" \;
     --model_dir "$work/run" --num_steps 1 --no_dashboard >"$work/start.log" 2>&1 ||
     cat "$work/start.log"
 cp "$work"/run/*.mdl "$work/checkpoint/"
-for extension in pt npz gguf; do
+mkdir -p "$work/hdf5" "$work/hdf5_weights"
+for extension in pt npz gguf h5; do
     "$CSENGINE_EXECUTABLE" checkpoint convert "$work/weights/safetensors" \
         "$work/weights/$extension.$extension" >"$work/convert.log" 2>&1 || cat "$work/convert.log"
 done
+mv "$work/weights/h5.h5" "$work/hdf5_weights/"
 "$python" -c 'import sys, zipfile
 sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read("weights/data.pkl"))' \
     "$work/weights/pt.pt" >"$work/weights/pickle"
@@ -125,8 +129,8 @@ for sample in 8 50; do
     "$CSENGINE_EXECUTABLE" data tokenize "$tree/LICENSE" --train_tokenizer 300 \
         --sequence_length $sample --to "$work/tokens$sample" >"$work/tokenize.log" 2>&1 ||
         cat "$work/tokenize.log"
-    mkdir -p "$work/hdf5"
     cp "$work/tokens$sample"/*00000.h5 "$work/hdf5/$sample.h5"
+    cp "$work/hdf5/$sample.h5" "$work/hdf5_weights/tokens$sample.h5"
 done
 
 failed=0
@@ -138,10 +142,11 @@ for harness in ${FUZZ_ONLY:-$harnesses}; do
     # libhdf5 leaks in many inputs, and asks for memory by a length in the file before it reads on:
     # leaks are looked for at the end, without its own.
     suppressions= more=
-    if [ "$harness" = hdf5 ]; then
+    case $harness in hdf5*)
         suppressions=suppressions=$tree/tests/fuzz/hdf5_leaks.supp:print_suppressions=0
         more='-detect_leaks=0 -malloc_limit_mb=1048576'
-    fi
+        ;;
+    esac
     # What is refused for want of memory is refused.
     # shellcheck disable=SC2086 # a list of options
     if ASAN_OPTIONS=allocator_may_return_null=1 LSAN_OPTIONS=$suppressions \

@@ -177,6 +177,7 @@ for name in ("png", "jpeg"):
     text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
     write("image", name, b"\5" + text.encode().decode("unicode_escape").encode("latin-1"))
 words("image", ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "JFIF", "Exif", "\\xff\\xc0", "\\xff\\xda", "\\xff\\xc4"])
+words("hdf5_weights", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "weight"])
 words("hdf5", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "data"])
 for name in ("plain", "split", "digits"):
     text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()

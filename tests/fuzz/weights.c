@@ -1,4 +1,4 @@
-/* A file of weights from a stranger, in any format but HDF5: it is refused with a message, or all
+/* A file of weights from a stranger, in any format but HDF5 (hdf5_weights.c): it is refused with a message, or all
  * that it says is there can be read, also under our names. An input that begins as a pickle is put
  * into an archive with the right checksum first; one that begins with L is a block of LZ4. */
 #include <string.h>
@@ -8,10 +8,9 @@
 #include "engine/weights/weight_formats/lz4_filter.h"
 #include "engine/weights/weight_formats/zip.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/read_weights.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { MOST_BYTES_READ = 1 << 16 };
 
 static int archive_of(const uint8_t *pickle, size_t size, char path[MEMORY_PATH_BYTES])
 {
@@ -25,21 +24,6 @@ static int archive_of(const uint8_t *pickle, size_t size, char path[MEMORY_PATH_
         abort();
     cse_zip_writer_clear(&zip);
     return file;
-}
-
-static void read_all(cse_weights *weights)
-{
-    unsigned char *block = malloc(MOST_BYTES_READ);
-    for (int i = 0; i < weights->count; i++) {
-        const uint64_t bytes = cse_weight_bytes(&weights->list[i]);
-        const size_t some = bytes < MOST_BYTES_READ ? (size_t)bytes : MOST_BYTES_READ;
-        if (cse_weights_find(weights, weights->list[i].name) != i)
-            abort();
-        if (cse_weights_read(weights, i, 0, some, block) != CSE_OK ||
-            cse_weights_read(weights, i, bytes - some, some, block) != CSE_OK)
-            abort();
-    }
-    free(block);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,12 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int file =
         size > 0 && data[0] == 0x80 ? archive_of(data, size, path) : memory_file(data, size, path);
     if (cse_weights_open(path, NULL, &weights) == CSE_OK)
-        read_all(weights);
+        read_weights(weights, true);
     else if (*cse_error_message() == '\0')
         abort();
     cse_weights_close(&weights);
     if (cse_weights_open_ours(path, NULL, &weights) == CSE_OK)
-        read_all(weights);
+        read_weights(weights, true);
     cse_weights_close(&weights);
     close(file);
     return 0;

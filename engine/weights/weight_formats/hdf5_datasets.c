@@ -1,9 +1,9 @@
 /* Any HDF5 file whose datasets are weights: as h5py writes and edits them, with or without
  * groups, and as cstorch keeps its checkpoints (names quoted as in addresses, bfloat16 as integers
- * that say so). Elements that lie in one block are read past HDF5, others by it.
+ * that say so). Elements that lie in one block are read past HDF5, others by it. Data in other
+ * files are refused.
  *
- * The library is not made for hostile files: `csengine checkpoint convert` gives up its rights
- * before, and a confined job does. Data in other files are refused. */
+ * The library is not made for hostile files: it is called in a process of its own (apart.h). */
 #include "engine/weights/weight_formats/hdf5_datasets.h"
 
 #include <hdf5.h>
@@ -14,10 +14,10 @@
 #include "engine/checkpoint/hdf5_chunks.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/hdf5_library.h"
+#include "engine/weights/apart.h"
 #include "engine/weights/weight_formats/lz4_filter.h"
 
-/* The most that compressed elements may grow: deflate makes 1032 bytes of one. */
-enum { MOST_GROWTH = 1100, MOST_DEPTH = 16 };
+enum { MOST_DEPTH = 16 };
 
 static const char prefix[] = "model.";
 
@@ -190,9 +190,6 @@ static cse_status add_dataset(walk *w, hid_t dataset, const char *path)
         return status;
     if (w->is_checkpoint && !w->all)
         weight.name += sizeof prefix - 1;
-    if (cse_weight_bytes(&weight) / MOST_GROWTH > weights->files[w->file].bytes)
-        return cse_fail(CSE_DATA, "%s: '%s' has more elements than the file can hold",
-                        weights->path, weight.name);
     CSE_GROW(self->names, weights->count, self->capacity);
     self->names[weights->count] = cse_arena_string(weights->arena, path);
     return cse_weights_add(weights, &weight);
@@ -302,8 +299,8 @@ static cse_status walk_file(walk *w)
     return w->status;
 }
 
-cse_status cse_hdf5_datasets_open(cse_weights *weights, int file,
-                                  const cse_weights_options *options)
+/* In the process that reads. */
+static cse_status open_datasets(cse_weights *weights, int file, const cse_weights_options *options)
 {
     open_file *self = cse_arena_alloc(weights->arena, sizeof *self);
     walk w = { .weights = weights, .self = self, .file = file, .all = options->all };
@@ -322,6 +319,12 @@ cse_status cse_hdf5_datasets_open(cse_weights *weights, int file,
     H5Pclose(access);
     cse_hdf5_restore(saved);
     return status;
+}
+
+cse_status cse_hdf5_datasets_open(cse_weights *weights, int file,
+                                  const cse_weights_options *options)
+{
+    return cse_weights_open_apart(weights, file, options, open_datasets);
 }
 
 /* ---- writing ---- */

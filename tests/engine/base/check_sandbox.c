@@ -287,6 +287,22 @@ static const char *files_of_a_mover(void)
     return wrong != NULL ? wrong : files_of_everybody();
 }
 
+static const char *files_of_a_parser(void)
+{
+    const int before = open("/etc/passwd", O_RDONLY);
+    char byte;
+    MUST(cse_sandbox_enter(CSE_SANDBOX_PARSER, NULL, NULL) == CSE_OK);
+    MUST(read(before, &byte, 1) == 1);
+    REFUSED(open_in("job", "more", O_WRONLY | O_CREAT), EACCES);
+    if (SANITIZED)
+        return NULL;
+    REFUSED(open("/etc/passwd", O_RDONLY), EACCES);
+    REFUSED(open_in("job", "file", O_RDONLY), EACCES);
+    if (filters())
+        REFUSED(fork(), EPERM);
+    return NULL;
+}
+
 START_TEST(the_filter_of_a_coordinator)
 {
     in_child(coordinator);
@@ -314,6 +330,7 @@ START_TEST(files_of_the_roles)
         in_child(files_of_an_input_worker);
         in_child(files_of_a_replica);
         in_child(files_of_a_mover);
+        in_child(files_of_a_parser);
     }
     cse_confinement_destroy(&made);
     cse_remove_tree(top);

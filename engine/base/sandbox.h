@@ -27,8 +27,8 @@ cse_sandbox_figures cse_sandbox_available(void);
 /* "no new privileges, Landlock 7, a filter of system calls", as far as it is there. */
 void cse_sandbox_describe(cse_text *text);
 
-/* `confinement` may be NULL for a parser. `private_folder`: sockets and temporary files of the run; NULL: none is needed. Called by the
- * main thread, of a coordinator before there are others. */
+/* `confinement` may be NULL for a parser. `private_folder`: sockets and temporary files of the run;
+ * NULL: none is needed. Called by the main thread, of a coordinator before there are others. */
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
                              const char *private_folder);
 

@@ -1,6 +1,7 @@
-/* A file of weights from a stranger, in any format but HDF5 (hdf5_weights.c): it is refused with a message, or all
- * that it says is there can be read, also under our names. An input that begins as a pickle is put
- * into an archive with the right checksum first; one that begins with L is a block of LZ4. */
+/* A file of weights from a stranger, in any format but HDF5 (hdf5_weights.c): it is refused with a
+ * message, or all that it says is there can be read, also under our names. An input that begins as
+ * a pickle is put into an archive with the right checksum first; one that begins with L is a block
+ * of LZ4. */
 #include <string.h>
 
 #include "engine/weights/format.h"

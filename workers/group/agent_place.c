@@ -45,8 +45,8 @@ static const char *next(reader *in, const char *word)
             cse_fail(CSE_DATA, "agent: standard input: a line \"%s VALUE\" is missing", word);
         return "";
     }
-    const char *value = cse_arena_printf(in->arena, "%.*s", (int)(line - length - 1),
-                                         in->at + length + 1);
+    const char *value =
+        cse_arena_printf(in->arena, "%.*s", (int)(line - length - 1), in->at + length + 1);
     in->at += line + 1;
     return value;
 }

@@ -114,7 +114,7 @@ static const int of_the_machine[] = {
 
 static const int of_starting[] = { SYS_execve, SYS_execveat,
 #if defined(__x86_64__)
-                                   SYS_fork,   SYS_vfork
+                                   SYS_fork, SYS_vfork
 #endif
 };
 

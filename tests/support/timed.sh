@@ -4,7 +4,16 @@
 # (LOG_COMPILER). A test that takes longer than CSE_TEST_SECONDS hangs: it is ended with all that it
 # started, and fails.
 #
+# Without CSE_LONG=yes a test that tests/long.txt names is skipped, and says so, unless it was asked
+# for by TESTS=...
+#
 # Usage: timed.sh TEST [ARGUMENT...]
+name=tests/${1##*tests/}
+case " ${MAKEFLAGS:-} " in *' TESTS='*) CSE_LONG=yes ;; esac
+if [ "${CSE_LONG:-yes}" != yes ] && grep -q "^$name " "${top_srcdir:?}/tests/long.txt"; then
+    echo "left to .ci/run, or make check LONG=yes (tests/long.txt)"
+    exit 77
+fi
 most_seconds=${CSE_TEST_SECONDS:-900}
 begun=$(date +%s)
 # In the background, so that an interrupt of this script reaches the test: timeout makes a process

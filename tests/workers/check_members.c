@@ -13,18 +13,15 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "tests/support/sanitized.h"
 #include "workers/group/members.h"
 
 #define MS INT64_C(1000000)
 #define LEASE_NS (1000 * MS)
 #define FAULTS_NS (10000 * MS)
 #define END_NS (150000 * MS)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { USUAL_SEEDS = 20 };
-#else
-enum { USUAL_SEEDS = 200 };
-#endif
 enum {
+    USUAL_SEEDS = SANITIZED ? 20 : 200,
     EXECUTIONS = 3,
     MOST_STEPS = 4096,
     MOST_DELAY_TICKS = 31,

@@ -22,12 +22,7 @@
 #include "engine/base/landlock.h"
 #include "engine/base/sandbox.h"
 #include "engine/base/system_calls.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
+#include "tests/support/sanitized.h"
 
 static char top[] = "/tmp/cse-sandbox-XXXXXX";
 

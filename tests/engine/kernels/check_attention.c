@@ -15,10 +15,11 @@
 #include "engine/trace/attention.h"
 #include "engine/trace/trace.h"
 #include "tests/support/expect.h"
+#include "tests/support/sanitized.h"
 
 extern const cse_op cse_op_fused_attention, cse_op_fused_attention_gradient;
 
-enum { CASES = 60, SHIFT = 64, BORDER = 4096, OPERANDS = CSE_ATTENTION_INPUTS };
+enum { CASES = SANITIZED ? 12 : 60, SHIFT = 64, BORDER = 4096, OPERANDS = CSE_ATTENTION_INPUTS };
 
 typedef struct attention_case {
     cse_attention_sizes s;

@@ -12,12 +12,7 @@
 #include "engine/base/landlock.h"
 #include "engine/base/system_calls.h"
 #include "engine/weights/apart.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
+#include "tests/support/sanitized.h"
 
 enum { FILE_BYTES = 64, SOME = 1000 };
 

@@ -45,7 +45,8 @@ def wait_until(server, id, what, holds, seconds=60):
 
 
 def validating(server, id):
-    return wait_until(server, id, "a validation", lambda j: j["phase"] == "validate" and j["phase_steps"])
+    """In the midst of it: some of its batches are done."""
+    return wait_until(server, id, "a validation", lambda j: j["phase"] == "validate" and j["phase_steps"] and j["phase_step"])
 
 
 def digest(server, id):

@@ -28,6 +28,7 @@ enum {
 #define START_NS INT64_C(60000000000)
 #define MEASURE_NS INT64_C(60000000000)
 #define END_NS INT64_C(5000000000)
+#define CAUSE_NS INT64_C(2000000000)
 
 typedef struct prober {
     cse_host_process *process; /* NULL: not started, or gone */
@@ -282,12 +283,30 @@ static cse_status measure_all(probe *p)
 
 /* ---- end ---- */
 
-static bool any_left(const probe *p)
+static bool any_link_failed(const probe *p)
 {
-    for (int h = 0; h < p->probed->count; h++)
-        if (p->probers[h].process != NULL)
+    for (int i = 0; i < p->probed->count * p->probed->count; i++)
+        if (p->probed->pairs[i].why != NULL)
             return true;
     return false;
+}
+
+static int processes(const probe *p)
+{
+    int count = 0;
+    for (int h = 0; h < p->probed->count; h++)
+        count += p->probers[h].process != NULL;
+    return count;
+}
+
+/* A link ends before its host's end is known here: with it the cause is told. */
+static void wait_for_causes(probe *p)
+{
+    const int64_t deadline = cse_clock_ns() + CAUSE_NS;
+    const int before = processes(p);
+    while (any_link_failed(p) && before == p->probed->count && processes(p) == before &&
+           cse_clock_ns() < deadline && !p->probing->stops())
+        turn(p);
 }
 
 static void end_probers(probe *p)
@@ -297,7 +316,7 @@ static void end_probers(probe *p)
     for (int h = 0; h < p->probed->count; h++)
         if (p->probers[h].process != NULL)
             cse_host_process_close_input(p->probers[h].process);
-    while (any_left(p) && cse_clock_ns() < deadline)
+    while (processes(p) > 0 && cse_clock_ns() < deadline)
         turn(p);
     for (int h = 0; h < p->probed->count; h++)
         if (p->probers[h].process != NULL)
@@ -323,6 +342,8 @@ cse_status cse_probe_hosts(const cse_probing *probing, cse_probed_hosts *probed)
         status = start_probers(&p);
     if (status == CSE_OK)
         status = measure_all(&p);
+    if (status == CSE_OK)
+        wait_for_causes(&p);
     cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
     end_probers(&p);
     if (failure != NULL)

@@ -16,7 +16,7 @@ typedef struct bert_classifier {
 } bert_classifier;
 
 static const cse_setting settings[] = {
-    CSE_BERT_SETTINGS("30522", "1024", "2", "0.1"),
+    CSE_BERT_SETTINGS("30522", "1024", "2", "0.1", "false"),
     CSE_BERT_RANGE("embedding_pad_token_id", INTEGER, "0", 0, 1 << 24,
                    "padding, whose embedding is not trained"),
     CSE_ALIAS_SETTING("pad_token_id", "embedding_pad_token_id"),
@@ -40,6 +40,7 @@ static cse_status build(cse_model *model, const cse_settings *s)
         .prefix = "bert",
         .pools = true,
         .pad_setting = "embedding_pad_token_id",
+        .dropped_token = -1,
         .segments = cse_settings_integer(s, "num_segments"),
         .embedding_dropout = cse_settings_number(s, cse_settings_has(s, "embedding_dropout_rate")
                                                         ? "embedding_dropout_rate"

@@ -66,6 +66,26 @@ static cse_status read_mup(const cse_settings *s, cse_bert_encoder *e)
     return CSE_OK;
 }
 
+static cse_status read_rotary(const cse_settings *s, int64_t head, cse_attention_module *attention)
+{
+    const char *type = cse_settings_text(s, "position_embedding_type");
+    attention->rotates = type != NULL && strcmp(type, "rotary") == 0;
+    if (!attention->rotates)
+        return CSE_OK;
+    const int64_t size =
+        cse_settings_has(s, "rotary_dim") ? cse_settings_integer(s, "rotary_dim") : head / 4;
+    attention->rotary = (cse_rotary_options){ .base = cse_settings_number(s, "rope_theta"),
+                                              .size = size,
+                                              .interleaved = true,
+                                              .scaling = 1 };
+    if (size < 2 || size % 2 != 0 || size > head)
+        return cse_fail(CSE_CONFIG,
+                        "rotary_dim (%s) is %lld; accepted: an even number up to the size of a "
+                        "head, which is %lld",
+                        cse_settings_origin(s, "rotary_dim"), (long long)size, (long long)head);
+    return CSE_OK;
+}
+
 static cse_status read_block(const cse_settings *s, cse_initial initial, cse_block_module *block)
 {
     const int64_t hidden = cse_settings_integer(s, "hidden_size");
@@ -98,7 +118,7 @@ static cse_status read_block(const cse_settings *s, cse_initial initial, cse_blo
                  .output = initial,
                  .output_dropout = dropout },
     };
-    return CSE_OK;
+    return read_rotary(s, hidden / heads, &block->attention);
 }
 
 /* ---- parameters ---- */
@@ -160,6 +180,7 @@ cse_status cse_bert_build(cse_model *model, cse_bert_encoder *e, const cse_setti
     e->prefix = options->prefix;
     e->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
     e->embedding_dropout = options->embedding_dropout;
+    e->dropped_token = options->dropped_token;
     e->embeddings_scale = cse_settings_number(s, "embeddings_scale");
     e->pooler_activation = pooler != NULL ? pooler : cse_settings_text(s, "encoder_nonlinearity");
     CSE_TRY(read_padding(s, e, options->pad_setting));
@@ -194,16 +215,43 @@ static cse_tensor *counted_positions(const cse_bert_encoder *e, cse_tensor *toke
     return cse_add(cse_mul(cse_cumsum(is_token, 1), is_token), padding);
 }
 
+/* With several sequences in a sample each begins at position 0. */
 static cse_tensor *positions_of(const cse_model *model, const cse_bert_encoder *e,
-                                cse_tensor *tokens)
+                                const cse_bert_inputs *inputs)
 {
-    const int64_t time = cse_tensor_shape(tokens).dims[1];
+    const int64_t time = cse_tensor_shape(inputs->tokens).dims[1];
     const char *type = cse_settings_text(cse_model_settings_view(model), "position_embedding_type");
-    if (e->positions == NULL)
-        return type != NULL ? cse_sinusoidal_positions(time, e->block.attention.hidden_size) : NULL;
-    cse_tensor *table = cse_read(e->positions);
-    return e->masks_positions ? cse_embedding(table, counted_positions(e, tokens))
-                              : cse_slice_axis(table, 0, 0, time);
+    if (type == NULL || e->block.attention.rotates)
+        return NULL; /* none, or where attention is */
+    cse_tensor *table = e->positions != NULL
+                            ? cse_read(e->positions)
+                            : cse_sinusoidal_positions(time, e->block.attention.hidden_size);
+    if (e->masks_positions)
+        return cse_embedding(table, counted_positions(e, inputs->tokens));
+    return inputs->positions != NULL ? cse_embedding(table, inputs->positions)
+           : e->positions != NULL    ? cse_slice_axis(table, 0, 0, time)
+                                     : table;
+}
+
+/* x [batch, time, channel] without masked tokens, the others scaled so that their sum is as with as
+ * many masked tokens as in training. As in ESM, 15 % of tokens are chosen, 80 % of them masked. */
+static cse_tensor *drop_tokens(const cse_bert_encoder *e, cse_tensor *x,
+                               const cse_bert_inputs *inputs)
+{
+    const double trained = 1 - 0.15 * 0.8;
+    const cse_shape shape = cse_tensor_shape(inputs->tokens);
+    cse_tensor *masked =
+        cse_cast(cse_equal(inputs->tokens, cse_constant_int(e->dropped_token)), CSE_FLOAT32);
+    cse_tensor *length =
+        inputs->attention_mask != NULL
+            ? cse_sum(cse_cast(inputs->attention_mask, CSE_FLOAT32), cse_axes(1), true)
+            : cse_constant((double)shape.dims[1]);
+    cse_tensor *left =
+        cse_sub(cse_constant(1), cse_div(cse_sum(masked, cse_axes(1), true), length));
+    cse_tensor *scale =
+        cse_mul(cse_sub(cse_constant(1), masked), cse_div(cse_constant(trained), left));
+    scale = cse_reshape(scale, cse_shape_of(shape.dims[0], shape.dims[1], 1));
+    return cse_mul(x, cse_cast(scale, cse_tensor_dtype(x)));
 }
 
 static cse_tensor *embed(const cse_model *model, const cse_bert_encoder *e,
@@ -214,7 +262,8 @@ static cse_tensor *embed(const cse_model *model, const cse_bert_encoder *e,
                                    : cse_embedding(words, inputs->tokens);
     if (cse_trace_is_poison(x))
         return x;
-    cse_tensor *positions = positions_of(model, e, inputs->tokens);
+    x = e->dropped_token >= 0 ? drop_tokens(e, x, inputs) : x;
+    cse_tensor *positions = positions_of(model, e, inputs);
     x = positions != NULL ? cse_add(x, positions) : x;
     if (e->segments != NULL) {
         cse_tensor *table = cse_read(e->segments);
@@ -239,10 +288,14 @@ cse_tensor *cse_bert_encode(cse_model *model, const cse_bert_encoder *e,
                               "max_position_embeddings (%lld) a sample, not rank %d with %lld",
                               (long long)longest, shape.rank,
                               (long long)(shape.rank > 1 ? shape.dims[1] : 0));
+    if (inputs->span != NULL && inputs->positions == NULL)
+        return cse_trace_fail(CSE_SHAPE, "attention_span needs position_ids");
     CSE_SCOPE(NULL, cse_model_text(model, "%s.embedding_layer", e->prefix))
     {
         x = embed(model, e, inputs);
-        mask = inputs->attention_mask != NULL ? cse_padding_mask(inputs->attention_mask) : NULL;
+        mask = inputs->span != NULL             ? cse_sequence_mask(inputs->span, inputs->positions)
+               : inputs->attention_mask != NULL ? cse_padding_mask(inputs->attention_mask)
+                                                : NULL;
     }
     if (cse_trace_is_poison(x))
         return x;
@@ -266,11 +319,14 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step)
     static const char *const others[] = { "labels",         "attention_mask",
                                           "token_type_ids", "masked_lm_positions",
                                           "masked_lm_mask", "next_sentence_label",
-                                          "mlm_loss_scale", NULL };
+                                          "mlm_loss_scale", "attention_span",
+                                          "position_ids",   NULL };
     cse_tensor *segments = cse_step_optional_input(step, "token_type_ids");
     return (cse_bert_inputs){
         .tokens = cse_step_main_input(step, "input_ids", others),
         .attention_mask = cse_step_optional_input(step, "attention_mask"),
         .segments = segments != NULL ? segments : cse_step_optional_input(step, "segment_ids"),
+        .span = cse_step_optional_input(step, "attention_span"),
+        .positions = cse_step_optional_input(step, "position_ids"),
     };
 }

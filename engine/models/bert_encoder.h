@@ -1,4 +1,4 @@
-/* What bert and bert/classifier share: the encoder and its settings. */
+/* What bert, bert/classifier and esm2 share: the encoder and its settings. */
 #ifndef CSE_MODELS_BERT_ENCODER_H
 #define CSE_MODELS_BERT_ENCODER_H
 
@@ -12,6 +12,9 @@ typedef struct cse_bert_inputs {
     cse_tensor *tokens;         /* int32 [batch, time] */
     cse_tensor *attention_mask; /* [batch, time], 1 where a token is none of padding */
     cse_tensor *segments;       /* token types, int32 [batch, time]; all 0 */
+    /* Of several sequences in a sample, int32 [batch, time]: how many tokens follow in that of a
+     * token, and how many stand before it. Both or neither. */
+    cse_tensor *span, *positions;
 } cse_bert_inputs;
 
 typedef struct cse_bert_encoder {
@@ -24,7 +27,8 @@ typedef struct cse_bert_encoder {
     double embedding_dropout, embeddings_scale, logits_scale;
     bool has_padding; /* the row of pad_token gets no gradient */
     int32_t pad_token;
-    bool masks_positions; /* padding has no position of its own, as in RoBERTa */
+    bool masks_positions;  /* padding has no position of its own, as in RoBERTa */
+    int32_t dropped_token; /* -1: none */
     int layer_count;
     cse_block_layer blocks[CSE_BERT_LAYERS];
 } cse_bert_encoder;
@@ -36,6 +40,8 @@ typedef struct cse_bert_options {
     int64_t segments; /* 0: no token types */
     const char *pad_setting;
     double embedding_dropout;
+    int32_t dropped_token; /* the mask, where the embeddings of masked tokens are dropped (Rives et
+                              al. 2021); -1: they are not */
 } cse_bert_options;
 
 cse_status cse_bert_build(cse_model *model, cse_bert_encoder *encoder, const cse_settings *settings,
@@ -65,12 +71,12 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
         .choices = (choices_), .doc = (doc_)                                      \
     }
 
-/* Of both models; arguments are defaults. */
-#define CSE_BERT_SETTINGS(vocab, positions, segments, attention_dropout)                           \
+/* Of all models; arguments are defaults. */
+#define CSE_BERT_SETTINGS(vocab, positions, segments, attention_dropout, first)                    \
     CSE_BERT_RANGE("vocab_size", INTEGER, vocab, 1, 1 << 24, "number of different tokens"),        \
         CSE_BERT_RANGE("max_position_embeddings", INTEGER, positions, 1, 1 << 24,                  \
                        "tokens of the longest sample"),                                            \
-        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed",                     \
+        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed|rotary",              \
                         "how positions enter; null: not at all"),                                  \
         CSE_BERT_ROW("mask_padding_in_positional_embed", BOOL, "false",                            \
                      "tokens are numbered from 1 without padding, which has number 0 (RoBERTa)"),  \
@@ -97,7 +103,7 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
                        "added to the variance in norms"),                                          \
         CSE_BERT_CHOICE("attention_type", "scaled_dot_product", "scaled_dot_product|dot_product",  \
                         "whether scores are divided by the root of the head's size"),              \
-        CSE_BERT_ROW("norm_first", BOOL, "false", "norms before attention and networks"),          \
+        CSE_BERT_ROW("norm_first", BOOL, first, "norms before attention and networks"),            \
         CSE_BERT_ROW("embedding_layer_norm", BOOL, "true", "norm right after the embeddings"),     \
         CSE_BERT_ROW("use_final_layer_norm", BOOL, "false", "norm after the last block"),          \
         CSE_BERT_ROW("use_projection_bias_in_attention", BOOL, "true",                             \
@@ -126,8 +132,10 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
         CSE_UNSUPPORTED_SETTING("extra_attention_params", "{}", "its arguments"),                  \
         CSE_UNSUPPORTED_SETTING("attention_softmax_fp32", "true",                                  \
                                 "the softmax is computed in float32; pol sets its precision"),     \
-        CSE_UNSUPPORTED_SETTING("rotary_dim", "null", "rotary positions"),                         \
-        CSE_UNSUPPORTED_SETTING("rope_theta", "10000", "rotary positions"),                        \
+        CSE_BERT_RANGE("rotary_dim", INTEGER, "null", 2, 1 << 16,                                  \
+                       "channels of a head that rotate; null: a quarter of them"),                 \
+        CSE_BERT_RANGE("rope_theta", NUMBER, "10000", 1e-6, 1e12,                                  \
+                       "base of the wave lengths of the rotation"),                                \
         CSE_UNSUPPORTED_SETTING("num_relative_attention_buckets", "32", "relative positions"),     \
         CSE_UNSUPPORTED_SETTING("alibi_trainable_slopes", "false", "ALiBi"),                       \
         CSE_UNSUPPORTED_SETTING("pos_scaling_factor", "1.0", "scaled positions"),                  \

@@ -33,16 +33,30 @@ cse_tensor *cse_padding_mask(cse_tensor *attention_mask)
                        cse_shape_of(shape.dims[0], 1, 1, shape.dims[1]));
 }
 
-cse_tensor *cse_span_mask(cse_tensor *span)
+/* [batch, 1, time, time]: whether query i is at most limit[j] places behind key j, or, turned,
+ * before it. */
+static cse_tensor *within(cse_tensor *limit, const char *name, bool turned)
 {
-    const cse_shape shape = cse_tensor_shape(span);
-    if (cse_trace_is_poison(span))
-        return span;
-    if (shape.rank != 2 || cse_tensor_dtype(span) != CSE_INT32)
-        return refuse("attention_span");
+    const cse_shape shape = cse_tensor_shape(limit);
+    if (cse_trace_is_poison(limit))
+        return limit;
+    if (shape.rank != 2 || cse_tensor_dtype(limit) != CSE_INT32)
+        return refuse(name);
     const int64_t time = shape.dims[1];
     cse_tensor *query = cse_reshape(cse_iota(time, 0, 1), cse_shape_of(time, 1));
-    cse_tensor *distance = cse_sub(query, cse_iota(time, 0, 1));
+    cse_tensor *key = cse_iota(time, 0, 1);
+    cse_tensor *distance = turned ? cse_sub(key, query) : cse_sub(query, key);
     return cse_less_equal(cse_reshape(distance, cse_shape_of(1, 1, time, time)),
-                          cse_reshape(span, cse_shape_of(shape.dims[0], 1, 1, time)));
+                          cse_reshape(limit, cse_shape_of(shape.dims[0], 1, 1, time)));
+}
+
+cse_tensor *cse_span_mask(cse_tensor *span)
+{
+    return within(span, "attention_span", false);
+}
+
+cse_tensor *cse_sequence_mask(cse_tensor *span, cse_tensor *positions)
+{
+    return cse_logical_and(within(span, "attention_span", false),
+                           within(positions, "position_ids", true));
 }

@@ -361,6 +361,24 @@ static json_t *json_of(const cse_yaml_node *node)
                                               : json_integer(strtoll(node->text, NULL, 10));
 }
 
+static bool is_real(const cse_yaml_node *node)
+{
+    double number;
+    return node != NULL && node->kind == CSE_YAML_SCALAR && !node->quoted &&
+           is_number(node->text, &number) && strpbrk(node->text, ".eE") != NULL;
+}
+
+/* A whole number is written as 0.0 where theirs is no integer, as its default says: transformers 5
+ * reads no other. */
+static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
+{
+    if (!json_is_integer(value) || !is_real(fact->their_default))
+        return value;
+    json_t *real = json_real((double)json_integer_value(value));
+    json_decref(value);
+    return real;
+}
+
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                               const cse_map_fact *fact, json_t *facts)
 {
@@ -384,6 +402,7 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
         return CSE_OK; /* nothing is put into an object that would say nothing */
     json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
                                             : json_of(cse_yaml_scalar_new(arena, no_place, text));
+    value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
     put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);

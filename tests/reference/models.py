@@ -576,26 +576,40 @@ def bert_batch(step):
                 mask=mask, labels=labels.gather(1, positions), sentence=labels[:, 0] & 1)
 
 
+# Three sequences in a sample: how many tokens follow, and how many stand before.
+SPAN = torch.tensor([2, 1, 0, 4, 3, 2, 1, 0])
+PLACE = torch.tensor([0, 1, 2, 0, 1, 2, 3, 4])
+
+
+def own_sequence():
+    """As a mask [query, key]: both of one sequence."""
+    number = (PLACE == 0).cumsum(0)
+    return number[:, None] == number[None, :]
+
+
 class Bert:
-    data = "bert"
     base = ("hidden_size: 12, num_hidden_layers: 2, num_heads: 2, filter_size: 20, "
             "vocab_size: 128, max_position_embeddings: 10, dropout_rate: 0")
 
     def __init__(self, model, settings, nsp=True, tied=True, counts=False, pre=False,
-                 weight=1.0):
+                 weight=1.0, packed=False, esm=False):
+        self.data = "packed_bert" if packed else "bert"
+        self.packed, self.esm = packed, esm
         self.model, self.settings = model, f"{self.base}{settings}"
         self.nsp, self.tied, self.counts, self.pre, self.weight = nsp, tied, counts, pre, weight
-        self.prefix = "bert_encoder" if model == "bert" else "bert"
+        self.prefix = "bert" if model == "bert/classifier" else "bert_encoder"
         self.pad = 32 if counts else 0
 
     def weights(self):
         w, p = Weights(), self.prefix
         w.declare(f"{p}.embedding_layer.word_embeddings.weight", VOCAB, 12)
-        w.declare(f"{p}.embedding_layer.position_embeddings.embed.weight",
-                  10 + (self.pad + 1 if self.counts else 0), 12)
+        if not self.esm:
+            w.declare(f"{p}.embedding_layer.position_embeddings.embed.weight",
+                      10 + (self.pad + 1 if self.counts else 0), 12)
         if self.nsp:
             w.declare(f"{p}.embedding_layer.segment_embeddings.weight", 2, 12)
-        w.norm(f"{p}.embed_ln_f", 12)
+        if not self.esm:
+            w.norm(f"{p}.embed_ln_f", 12)
         for n in range(2):
             name = f"{p}.transformer_encoder.layers.{n}"
             w.norm(f"{name}.norm1", 12)
@@ -606,7 +620,7 @@ class Bert:
             w.norm(f"{p}.transformer_encoder.norm", 12)
         if self.nsp:
             w.linear(f"{p}.pooler.pooler.ffn.0.linear_layer", 12, 12)
-        if self.model != "bert":
+        if self.model == "bert/classifier":
             w.linear("classifier", 12, 3)
             return w
         if self.nsp:
@@ -621,22 +635,31 @@ class Bert:
     def encode(self, w, tokens, segments, seen):
         p, words = self.prefix, w[f"{self.prefix}.embedding_layer.word_embeddings.weight"]
         x = F.embedding(tokens, words, padding_idx=self.pad)
-        table = w[f"{p}.embedding_layer.position_embeddings.embed.weight"]
-        if self.counts:
+        table = None if self.esm else w[f"{p}.embedding_layer.position_embeddings.embed.weight"]
+        if self.esm:  # token dropout, as Hugging Face's EsmEmbeddings
+            masked = tokens == ESM_MASK
+            observed = masked.sum(1) / seen.sum(1)
+            x = x.masked_fill(masked[..., None], 0) * (1 - 0.15 * 0.8) / (1 - observed)[:, None, None]
+        elif self.packed:
+            x = x + table[PLACE]
+        elif self.counts:
             is_token = (tokens != self.pad).long()
             x = x + table[is_token.cumsum(1) * is_token + self.pad]
         else:
             x = x + table[:tokens.shape[1]]
         if self.nsp:
             x = x + w[f"{p}.embedding_layer.segment_embeddings.weight"][segments]
-        x = layer_norm(w, f"{p}.embed_ln_f", x)
+        x = x if self.esm else layer_norm(w, f"{p}.embed_ln_f", x)
         bias = None if seen is None else torch.zeros(1).masked_fill(
             ~seen, -math.inf)[:, None, None, :]
+        if self.packed:
+            bias = torch.zeros(1).masked_fill(~own_sequence(), -math.inf)
+        turn = rotation(4) if self.esm else None
         for n in range(2):
             name = f"{p}.transformer_encoder.layers.{n}"
             if self.pre:
                 x = x + attention(w, f"{name}.self_attn", layer_norm(w, f"{name}.norm1", x), 2,
-                                  bias=bias)
+                                  bias=bias, turn=turn)
                 x = x + ffn(w, f"{name}.ffn", layer_norm(w, f"{name}.norm2", x), "gelu")
             else:
                 x = layer_norm(w, f"{name}.norm1",
@@ -656,7 +679,7 @@ class Bert:
 
     def loss(self, w, step):
         b = bert_batch(step)
-        if self.model != "bert":
+        if self.model == "bert/classifier":
             x = self.encode(w, b["tokens"], torch.zeros_like(b["segments"]), None)
             return F.cross_entropy(linear(w, "classifier", self.pool(w, x)), b["sentence"])
         x = self.encode(w, b["tokens"], b["segments"], b["seen"])
@@ -670,6 +693,7 @@ class Bert:
         return loss
 
 
+ESM_MASK = ord("e")
 BERT = [
     Bert("bert", ", pooler_nonlinearity: tanh, mlm_loss_weight: 0.25", weight=0.25),
     Bert("bert", ", disable_nsp: true, share_embedding_weights: false, pad_token_id: 32, "
@@ -677,6 +701,13 @@ BERT = [
          nsp=False, tied=False, counts=True, pre=True),
     Bert("bert/classifier", ", pooler_nonlinearity: tanh, attention_dropout_rate: 0, "
          "task_dropout: 0, num_labels: 3"),
+    Bert("bert", ", disable_nsp: true", nsp=False, packed=True),
+    Bert("esm2", f", disable_nsp: true, embedding_layer_norm: false, mask_token_id: {ESM_MASK}, "
+         "position_embedding_type: rotary, rotary_dim: 4, token_dropout: true, use_final_layer_norm: true",
+         nsp=False, pre=True, esm=True),
+    Bert("esm2", f", disable_nsp: true, embedding_layer_norm: false, mask_token_id: {ESM_MASK}, "
+         "position_embedding_type: rotary, rotary_dim: 4, token_dropout: true, use_final_layer_norm: true",
+         nsp=False, pre=True, esm=True, packed=True),
 ]
 
 

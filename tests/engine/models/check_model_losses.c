@@ -9,7 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "csengine/modules.h"
-#include "engine/models/bert_targets.h"
+#include "engine/models/bert_pretraining.h"
 #include "engine/models/decoder.h"
 #include "tests/reference/models_bert.h"
 #include "tests/reference/models_images.h"
@@ -100,18 +100,24 @@ static cse_tensor *packed_step(cse_step *step, void *self)
     return loss;
 }
 
-/* As bert_batch in tests/reference/models.py. */
-static cse_tensor *pretraining_loss(cse_step *step, cse_model *model)
+/* As bert_batch in tests/reference/models.py; `packed`: three sequences in a sample. */
+static cse_tensor *pretraining_loss(cse_step *step, cse_model *model, bool packed)
 {
+    static const int32_t span[] = { 2, 1, 0, 4, 3, 2, 1, 0 }, place[] = { 0, 1, 2, 0, 1, 2, 3, 4 };
+    const cse_shape row = cse_shape_of(1, 8), rows = cse_shape_of(2, 8);
     static const int32_t places[2][3] = { { 1, 4, 6 }, { 0, 3, 7 } };
     static const float counted[2][3] = { { 1, 1, 0 }, { 1, 1, 1 } };
     cse_tensor *tokens = cse_input(step, "input_ids"), *labels = cse_input(step, "labels");
     cse_tensor *predictions = NULL;
-    const cse_bert_inputs inputs = {
+    cse_bert_inputs inputs = {
         .tokens = tokens,
         .segments = cse_bitwise_and(tokens, cse_constant_int(1)),
         .attention_mask = cse_cast(cse_not_equal(tokens, cse_constant_int(32)), CSE_INT32),
     };
+    if (packed) {
+        inputs.span = cse_broadcast_to(cse_constant_data(step, row, CSE_INT32, span), rows);
+        inputs.positions = cse_broadcast_to(cse_constant_data(step, row, CSE_INT32, place), rows);
+    }
     cse_bert_targets targets = {
         .positions = cse_constant_data(step, cse_shape_of(2, 3), CSE_INT32, places),
         .mask = cse_constant_data(step, cse_shape_of(2, 3), CSE_FLOAT32, counted),
@@ -132,9 +138,17 @@ static cse_tensor *sentence_loss(cse_step *step, cse_model *model)
 static cse_tensor *bert_step(cse_step *step, void *self)
 {
     cse_optimizer *optimizer = self;
-    const bool pretrains = strcmp(optimizer->model->descriptor->name, "bert") == 0;
-    cse_tensor *loss = pretrains ? pretraining_loss(step, optimizer->model)
-                                 : sentence_loss(step, optimizer->model);
+    const bool classifies = strcmp(optimizer->model->descriptor->name, "bert/classifier") == 0;
+    cse_tensor *loss = classifies ? sentence_loss(step, optimizer->model)
+                                  : pretraining_loss(step, optimizer->model, false);
+    cse_optimizer_step(step, loss, optimizer, NULL, NULL);
+    return loss;
+}
+
+static cse_tensor *packed_bert_step(cse_step *step, void *self)
+{
+    cse_optimizer *optimizer = self;
+    cse_tensor *loss = pretraining_loss(step, optimizer->model, true);
     cse_optimizer_step(step, loss, optimizer, NULL, NULL);
     return loss;
 }
@@ -225,9 +239,10 @@ static void train_beside_pytorch(const model_run *row, bool compiled)
     table_file file;
     traced_run traced;
     const bool text = strcmp(row->data, "images") != 0;
-    cse_step_function *step = strcmp(row->data, "bert") == 0     ? bert_step
-                              : strcmp(row->data, "packed") == 0 ? packed_step
-                                                                 : training_step;
+    cse_step_function *step = strcmp(row->data, "bert") == 0          ? bert_step
+                              : strcmp(row->data, "packed_bert") == 0 ? packed_bert_step
+                              : strcmp(row->data, "packed") == 0      ? packed_step
+                                                                      : training_step;
     cse_model *model = open_model(row);
     snprintf(rate, sizeof rate, "{lr: %g, momentum: 0.9}", row->rate);
     cse_optimizer *optimizer = cse_configure_optimizer("SGD", model, rate);

@@ -7,9 +7,11 @@
 # and the bytes that a host has sent against the formula; and for each rate what plain TCP takes to
 # bring the bytes of two hosts both ways.
 #
-# Hosts share the cores and the memory of this machine. So the profile for a number of hosts is
-# measured by as many processes at once; it is taken anew before each run, since what else the
-# machine does falls on both.
+# Hosts share the cores and the memory of this machine. So each has its part of the cores by a group
+# of the kernel's (where those can be made), as an own, slower processor: else one would compute
+# faster while others wait for their links. The profile for a number of hosts is measured by as many
+# processes at once, in such groups; it is taken anew before each run, since what else the machine
+# does falls on both.
 set -u
 top_srcdir=${top_srcdir:-.}
 . "$top_srcdir/tests/support/hosts.sh"
@@ -26,10 +28,56 @@ export CSE_DASHBOARD HOME
 work=$hosts_folder
 hosts_make 3
 
+# ---- each host's part of the cores ----
+
+cores=$(nproc)
+period_us=2000 # a fraction of what anything measured here takes
+groups=/sys/fs/cgroup
+[ ! -d $groups/cpu ] || groups=$groups/cpu
+groups=$groups/csengine.$$
+mkdir $groups 2>/dev/null || groups=
+if [ -n "$groups" ]; then
+    for k in 0 1 2 3; do mkdir "$groups/$k"; done
+    [ -e $groups/0/cpu.cfs_quota_us ] || echo +cpu >$groups/cgroup.subtree_control
+    trap 'for k in 0 1 2 3; do rmdir "$groups/$k"; done; rmdir $groups' EXIT
+else
+    echo 'no groups of processes can be made here: hosts may compute while others wait'
+fi
+cat >"$hosts_folder/in_group" <<IN
+#!/bin/sh
+# number, command...
+number=\$1
+shift
+[ -z "$groups" ] || echo 0 >"$groups/\$number/cgroup.procs"
+exec "\$@"
+IN
+chmod +x "$hosts_folder/in_group"
+cat >"$hosts_folder/in_group_on" <<ON
+#!/bin/sh
+# host nN, command...
+exec "$hosts_folder/in_group" "\${1#n}" "$hosts_folder/on" "\$@"
+ON
+chmod +x "$hosts_folder/in_group_on"
+
+limit_hosts() { # how many
+    quota_us=$((period_us * cores / $1))
+    [ $quota_us -lt $period_us ] || quota_us=$period_us
+    for k in $(seq 0 $(($1 - 1))); do
+        [ -n "$groups" ] || continue
+        if [ -e "$groups/$k/cpu.cfs_quota_us" ]; then
+            echo $period_us >"$groups/$k/cpu.cfs_period_us"
+            echo $quota_us >"$groups/$k/cpu.cfs_quota_us"
+        else
+            echo "$quota_us $period_us" >"$groups/$k/cpu.max"
+        fi
+    done
+}
+
 start() { # name, arguments...
     name=$1
     shift
-    "$csengine" start "$config" --model_dir "$work/$name" --compile_dir "$work/compiled" \
+    "$hosts_folder/in_group" 0 "$csengine" start "$config" --model_dir "$work/$name" \
+        --compile_dir "$work/compiled" \
         --num_csx 1 --num_steps "$steps" --set logging.log_steps=1 "$@" \
         >"$work/$name.out" 2>"$work/$name.err" || { cat "$work/$name.err"; exit 1; }
 }
@@ -38,7 +86,8 @@ start() { # name, arguments...
 profile() { # how many
     profiling=
     for k in $(seq "$1"); do
-        "$csengine" plan "$config" --replicas 1 --steps 40 --save_profile "$work/profile.$k.json" \
+        "$hosts_folder/in_group" $((k - 1)) "$csengine" plan "$config" --replicas 1 --steps 40 \
+            --save_profile "$work/profile.$k.json" \
             --compile_dir "$work/compiled" >/dev/null &
         profiling="$profiling $!"
     done
@@ -62,11 +111,13 @@ for rate in $rates; do
     tc qdisc add dev br0 root tbf rate "$rate" burst 256kb latency 50ms
     for count in $counts; do
         list=head$(seq -s '' -f ',n%g' $((count - 1)))
+        limit_hosts "$count"
         profile "$count"
         before=$(hosts_sent n1)
+        on="$hosts_folder/in_group_on {host} {command}"
         start "$rate.$count" --hosts "$list" --host_launcher exec \
             --set backend.cluster_config.host_shares="${CSE_BENCH_SHARES:-even}" \
-            --set "backend.cluster_config.host_launcher_options=$(hosts_template)"
+            --set "backend.cluster_config.host_launcher_options=$on"
         sent=$(($(hosts_sent n1) - before))
         for k in $(seq "$count"); do
             "$csengine" plan "$config" --replicas 1 --profile "$work/profile.$k.json" \

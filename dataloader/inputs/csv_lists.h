@@ -1,5 +1,5 @@
-/* Samples of masked language models from tables whose fields are lists, "[101, 7592, 102]", what the
- * input functions with its two names share.
+/* Samples of masked language models from tables whose fields are lists, "[101, 7592, 102]", what
+ * the input functions with its two names share.
  *
  * Columns are input_ids, attention_mask, labels, and, where they are there, token_type_ids,
  * next_sentence_label, masked_lm_positions and masked_lm_weights, which is the stream

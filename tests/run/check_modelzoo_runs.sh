@@ -162,6 +162,23 @@ printf '%s\n' 'data_processor: BertCSVDynamicMaskDataProcessor' 'data_dir: bert'
     'vocab_file: bert/vocab.txt' 'max_sequence_length: 8' 'max_predictions_per_seq: 2' \
     'do_lower: true' 'masked_lm_prob: 0.15' >data
 check bert
+mkdir esm
+awk 'BEGIN {
+    print "input_ids,attention_mask,labels"
+    for (i = 0; i < 40; i++) {
+        a = 4 + i % 5
+        printf "\"[0, %d, %d, 9, %d, 2, 1, 1]\",\"[1, 1, 1, 1, 1, 1, 0, 0]\",", a, a, a + 10
+        printf "\"[-100, %d, -100, 8, -100, -100, -100, -100]\"\n", a
+    }
+}' | sed 's/\[0, [0-9]*,/[0, 9,/' >esm/part.csv
+printf '%s\n' 'name: esm2' 'hidden_size: 32' 'num_hidden_layers: 1' 'num_heads: 2' \
+    'filter_size: 64' 'vocab_size: 33' 'max_position_embeddings: 8' 'dropout_rate: 0.0' \
+    'attention_dropout_rate: 0.0' 'disable_nsp: true' 'embedding_layer_norm: false' \
+    'encoder_nonlinearity: gelu' 'mlm_nonlinearity: gelu' 'position_embedding_type: rotary' \
+    'rotary_dim: 16' 'share_embedding_weights: true' 'token_dropout: true' 'mask_token_id: 9' \
+    'pad_token_id: 1' 'use_final_layer_norm: true' 'mlm_loss_weight: 0.5' >model
+printf '%s\n' 'data_processor: BertCSVDataProcessor' 'data_dir: esm' 'disable_nsp: true' >data
+check esm2
 
 mkdir t5 glue
 awk 'BEGIN { for (i = 0; i < 40; i++) print "the cat sat on the mat and the dog did not" }' \

@@ -83,6 +83,12 @@ while read -r model loss; do
     near "$(loss_of "$model.yaml" "${model}_parts")" "$loss" || fail "$model: loss of its parts"
 done <"$reference/losses.txt"
 
+# What is no integer there is written as none, however the configuration has it.
+sed 's/dropout_rate: 0\.[0-9]*/dropout_rate: 0/' gpt2.yaml >whole.yaml
+grep -q 'dropout_rate: 0[^.]*$' whole.yaml || fail "gpt2 has no rate of dropout: $(cat gpt2.yaml)"
+must checkpoint convert gpt2.safetensors whole --config whole.yaml
+grep -q '"resid_pdrop": 0\.0' whole/config.json || fail "a fraction: $(cat whole/config.json)"
+
 # Encoders come back to the byte as well, and give the library's values.
 configuration() { # MODEL_SECTION DATA
     cat "$1"

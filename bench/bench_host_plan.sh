@@ -59,11 +59,11 @@ exec "$hosts_folder/in_group" "\${1#n}" "$hosts_folder/on" "\$@"
 ON
 chmod +x "$hosts_folder/in_group_on"
 
+# Up to as many hosts as cores have one each without a group; what moves the bytes takes a bit more.
 limit_hosts() { # how many
     quota_us=$((period_us * cores / $1))
-    [ $quota_us -lt $period_us ] || quota_us=$period_us
     for k in $(seq 0 $(($1 - 1))); do
-        [ -n "$groups" ] || continue
+        [ -n "$groups" ] && [ "$1" -gt "$cores" ] || continue
         if [ -e "$groups/$k/cpu.cfs_quota_us" ]; then
             echo $period_us >"$groups/$k/cpu.cfs_period_us"
             echo $quota_us >"$groups/$k/cpu.cfs_quota_us"

@@ -7,11 +7,11 @@
 # and the bytes that a host has sent against the formula; and for each rate what plain TCP takes to
 # bring the bytes of two hosts both ways.
 #
-# Hosts share the cores and the memory of this machine. So each has its part of the cores by a group
-# of the kernel's (where those can be made), as an own, slower processor: else one would compute
-# faster while others wait for their links. The profile for a number of hosts is measured by as many
-# processes at once, in such groups; it is taken anew before each run, since what else the machine
-# does falls on both.
+# Hosts share the cores and the memory of this machine. Where there are more hosts than cores, a
+# control group limits each to its part of them, as if it had a slower processor of its own: without
+# a limit a host computes faster while others wait for their links. The profile for a number of
+# hosts is measured by as many processes at once, with the same limits; it is taken anew before each
+# run, since what else the machine does falls on both.
 set -u
 top_srcdir=${top_srcdir:-.}
 . "$top_srcdir/tests/support/hosts.sh"
@@ -41,7 +41,7 @@ if [ -n "$groups" ]; then
     [ -e $groups/0/cpu.cfs_quota_us ] || echo +cpu >$groups/cgroup.subtree_control
     trap 'for k in 0 1 2 3; do rmdir "$groups/$k"; done; rmdir $groups' EXIT
 else
-    echo 'no groups of processes can be made here: hosts may compute while others wait'
+    echo 'no control groups can be made here: a host computes faster while others wait'
 fi
 cat >"$hosts_folder/in_group" <<IN
 #!/bin/sh
@@ -59,16 +59,18 @@ exec "$hosts_folder/in_group" "\${1#n}" "$hosts_folder/on" "\$@"
 ON
 chmod +x "$hosts_folder/in_group_on"
 
-# Up to as many hosts as cores have one each without a group; what moves the bytes takes a bit more.
+# With a core for each host there is no limit: the process that moves the bytes needs some of a core
+# besides that of the replica.
 limit_hosts() { # how many
-    quota_us=$((period_us * cores / $1))
+    quota_us=none
+    [ "$1" -le "$cores" ] || quota_us=$((period_us * cores / $1))
     for k in $(seq 0 $(($1 - 1))); do
-        [ -n "$groups" ] && [ "$1" -gt "$cores" ] || continue
+        [ -n "$groups" ] || continue
         if [ -e "$groups/$k/cpu.cfs_quota_us" ]; then
             echo $period_us >"$groups/$k/cpu.cfs_period_us"
-            echo $quota_us >"$groups/$k/cpu.cfs_quota_us"
+            echo "$quota_us" | sed 's/none/-1/' >"$groups/$k/cpu.cfs_quota_us"
         else
-            echo "$quota_us $period_us" >"$groups/$k/cpu.max"
+            echo "$quota_us $period_us" | sed 's/none/max/' >"$groups/$k/cpu.max"
         fi
     done
 }

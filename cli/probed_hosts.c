@@ -299,7 +299,8 @@ static int processes(const probe *p)
     return count;
 }
 
-/* A link ends before its host's end is known here: with it the cause is told. */
+/* When the process of a host ends, its links fail first. Waits until that end is known, too, so
+ * that the report names the cause. */
 static void wait_for_causes(probe *p)
 {
     const int64_t deadline = cse_clock_ns() + CAUSE_NS;

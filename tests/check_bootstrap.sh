@@ -92,6 +92,14 @@ expect "$work/out" '^PASS: a test' 'the tests'
 bootstrap check
 [ "$code" = 0 ] || fail "a second check: exit code $code"
 refuse "$work/calls" '^(apt-get|configure|config.status) ' 'a second check'
+expect "$work/calls" '^make .* check LONG=no$' 'without the long tests'
+
+bootstrap check --long
+[ "$code" = 0 ] || fail "check --long: exit code $code"
+expect "$work/calls" '^make .* check LONG=yes$' 'with the long tests'
+bootstrap check --all
+[ "$code" = 64 ] || fail "check --all: exit code $code"
+expect "$work/out" 'check takes --long, or no arguments: --all' 'a wrong flag'
 
 # From a release archive: configure is there, whatever its time; the tools that make it are not
 # needed.

@@ -11,6 +11,7 @@
 #include "dataloader/file_list.h"
 #include "dataloader/line_index.h"
 #include "dataloader/part_of.h"
+#include "dataloader/unseen_length.h"
 #include "engine/base/arena.h"
 
 /* Keys that the ModelZoo accepts and ignores. */
@@ -316,13 +317,9 @@ cse_status cse_csv_lists_open(cse_input *input, const cse_settings *settings)
 cse_status cse_csv_lists_describe(cse_input *input, const cse_settings *settings,
                                   const cse_unseen_data *known)
 {
-    const int64_t time = cse_settings_has(settings, "max_sequence_length")
-                             ? cse_settings_integer(settings, "max_sequence_length")
-                             : known->longest;
+    int64_t time;
     const int count = cse_settings_bool(settings, "disable_nsp") ? REQUIRED : SENTENCE_FEATURES;
-    if (time < 1)
-        return cse_fail(CSE_CONFIG, "data loader: nothing says how many tokens a sample has: set "
-                                    "max_sequence_length");
+    CSE_TRY(cse_unseen_length(settings, known, &time));
     for (int f = 0; f < count; f++)
         input->streams[input->stream_count++] = (cse_stream){
             .name = features[f].stream,

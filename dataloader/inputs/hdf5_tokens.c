@@ -9,6 +9,7 @@
 #include "dataloader/inputs/sink_tokens.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/token_sources.h"
+#include "dataloader/unseen_length.h"
 #include "engine/base/arena.h"
 #include "engine/config/settings.h"
 
@@ -226,13 +227,10 @@ cse_status cse_hdf5_tokens_describe(cse_input *input, const cse_settings *settin
     cse_sink_tokens sinks;
     CSE_TRY(part_of(settings, part));
     CSE_TRY(cse_sink_tokens_read(settings, &sinks));
-    int64_t length = known->longest;
+    int64_t length;
+    CSE_TRY(cse_unseen_length(settings, known, &length));
     if (cse_settings_has(settings, "max_sequence_length"))
-        length =
-            cse_sink_tokens_length(&sinks, cse_settings_integer(settings, "max_sequence_length"));
-    if (length < 1)
-        return cse_fail(CSE_CONFIG, "data loader: nothing says how many tokens a sample has: set "
-                                    "max_sequence_length");
+        length = cse_sink_tokens_length(&sinks, length);
     describe_streams(input, settings, length);
     return CSE_OK;
 }

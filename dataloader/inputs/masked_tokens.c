@@ -12,6 +12,7 @@
 #include "dataloader/hdf5_table.h"
 #include "dataloader/inputs/masked_tokens_samples.h"
 #include "dataloader/part_of.h"
+#include "dataloader/unseen_length.h"
 #include "engine/config/settings.h"
 
 enum { DATA, LABELS, TABLES };
@@ -241,12 +242,8 @@ cse_status cse_masked_tokens_open(cse_input *input, const cse_settings *settings
 cse_status cse_masked_tokens_describe(cse_input *input, const cse_settings *settings,
                                       const cse_unseen_data *known)
 {
-    const int64_t time = cse_settings_has(settings, "max_sequence_length")
-                             ? cse_settings_integer(settings, "max_sequence_length")
-                             : known->longest;
-    if (time < 1)
-        return cse_fail(CSE_CONFIG, "data loader: nothing says how many tokens a sample has: set "
-                                    "max_sequence_length");
+    int64_t time;
+    CSE_TRY(cse_unseen_length(settings, known, &time));
     const masked_tokens like = {
         .length = { time, time },
         .used = { cse_settings_bool(settings, "use_vsl") ? SPAN_FEATURES : PLAIN_FEATURES, 1 },

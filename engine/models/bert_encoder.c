@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/models/rotary.h"
 #include "engine/trace/trace.h"
 
 typedef struct initials {
@@ -70,20 +71,7 @@ static cse_status read_rotary(const cse_settings *s, int64_t head, cse_attention
 {
     const char *type = cse_settings_text(s, "position_embedding_type");
     attention->rotates = type != NULL && strcmp(type, "rotary") == 0;
-    if (!attention->rotates)
-        return CSE_OK;
-    const int64_t size =
-        cse_settings_has(s, "rotary_dim") ? cse_settings_integer(s, "rotary_dim") : head / 4;
-    attention->rotary = (cse_rotary_options){ .base = cse_settings_number(s, "rope_theta"),
-                                              .size = size,
-                                              .interleaved = true,
-                                              .scaling = 1 };
-    if (size < 2 || size % 2 != 0 || size > head)
-        return cse_fail(CSE_CONFIG,
-                        "rotary_dim (%s) is %lld; accepted: an even number up to the size of a "
-                        "head, which is %lld",
-                        cse_settings_origin(s, "rotary_dim"), (long long)size, (long long)head);
-    return CSE_OK;
+    return attention->rotates ? cse_rotary_read(s, head, &attention->rotary) : CSE_OK;
 }
 
 static cse_status read_block(const cse_settings *s, cse_initial initial, cse_block_module *block)
@@ -233,8 +221,9 @@ static cse_tensor *positions_of(const cse_model *model, const cse_bert_encoder *
                                      : table;
 }
 
-/* x [batch, time, channel] without masked tokens, the others scaled so that their sum is as with as
- * many masked tokens as in training. As in ESM, 15 % of tokens are chosen, 80 % of them masked. */
+/* Token dropout of ESM-2: in x [batch, time, channel] the embeddings of masked tokens become 0, and
+ * the others are scaled by (1 - 0.15 * 0.8) / (1 - share of the sample's tokens that are masked).
+ * 0.15 * 0.8 is the share in ESM-2's training: 15 % of tokens are chosen, 80 % of those masked. */
 static cse_tensor *drop_tokens(const cse_bert_encoder *e, cse_tensor *x,
                                const cse_bert_inputs *inputs)
 {

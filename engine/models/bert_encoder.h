@@ -12,8 +12,8 @@ typedef struct cse_bert_inputs {
     cse_tensor *tokens;         /* int32 [batch, time] */
     cse_tensor *attention_mask; /* [batch, time], 1 where a token is none of padding */
     cse_tensor *segments;       /* token types, int32 [batch, time]; all 0 */
-    /* Of several sequences in a sample, int32 [batch, time]: how many tokens follow in that of a
-     * token, and how many stand before it. Both or neither. */
+    /* For several sequences in a sample, int32 [batch, time]: how many tokens of its own sequence
+     * follow a token, and how many precede it. `span` needs `positions`. */
     cse_tensor *span, *positions;
 } cse_bert_inputs;
 
@@ -28,7 +28,7 @@ typedef struct cse_bert_encoder {
     bool has_padding; /* the row of pad_token gets no gradient */
     int32_t pad_token;
     bool masks_positions;  /* padding has no position of its own, as in RoBERTa */
-    int32_t dropped_token; /* -1: none */
+    int32_t dropped_token; /* as in cse_bert_options */
     int layer_count;
     cse_block_layer blocks[CSE_BERT_LAYERS];
 } cse_bert_encoder;
@@ -40,8 +40,7 @@ typedef struct cse_bert_options {
     int64_t segments; /* 0: no token types */
     const char *pad_setting;
     double embedding_dropout;
-    int32_t dropped_token; /* the mask, where the embeddings of masked tokens are dropped (Rives et
-                              al. 2021); -1: they are not */
+    int32_t dropped_token; /* the mask token of ESM-2's token dropout; -1: without it */
 } cse_bert_options;
 
 cse_status cse_bert_build(cse_model *model, cse_bert_encoder *encoder, const cse_settings *settings,

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/models/rotary.h"
 #include "engine/trace/decoding.h"
 #include "engine/trace/trace.h"
 
@@ -110,16 +111,8 @@ static cse_status read_rotary(const cse_settings *s, cse_attention_module *atten
                                        "pos_scaling_factor (%s) is %g; accepted other than 1 with "
                                        "position_embedding_type: rotary alone",
                                        cse_settings_origin(s, "pos_scaling_factor"), scaling);
-    *rotary = (cse_rotary_options){ .base = cse_settings_number(s, "rope_theta"),
-                                    .size = integer_or(s, "rotary_dim", head / 4),
-                                    .interleaved = true,
-                                    .scaling = scaling };
-    if (rotary->size < 2 || rotary->size % 2 != 0 || rotary->size > head)
-        return cse_fail(CSE_CONFIG,
-                        "rotary_dim (%s) is %lld; accepted: an even number up to the size of a "
-                        "head, which is %lld",
-                        cse_settings_origin(s, "rotary_dim"), (long long)rotary->size,
-                        (long long)head);
+    CSE_TRY(cse_rotary_read(s, head, rotary));
+    rotary->scaling = scaling;
     return is_text(s, "pos_scaling_type", "llama3") ? read_llama3(s, rotary) : CSE_OK;
 }
 

@@ -7,10 +7,10 @@ static const cse_setting settings[] = {
     CSE_BERT_SETTINGS("50257", "512", "null", "null", "true"),
     CSE_BERT_PRETRAINING_SETTINGS,
     CSE_BERT_ROW("token_dropout", BOOL, "false",
-                 "masked tokens have no embedding, and those of the others are scaled by "
+                 "the embeddings of masked tokens are 0, and those of the others are scaled by "
                  "0.88 / the share of tokens that are not masked"),
     CSE_BERT_RANGE("mask_token_id", INTEGER, "null", 0, 1 << 24,
-                   "the mask of token_dropout, which needs it"),
+                   "the mask token; needed by token_dropout"),
     { .name = NULL },
 };
 

@@ -33,8 +33,8 @@ cse_tensor *cse_padding_mask(cse_tensor *attention_mask)
                        cse_shape_of(shape.dims[0], 1, 1, shape.dims[1]));
 }
 
-/* [batch, 1, time, time]: whether query i is at most limit[j] places behind key j, or, turned,
- * before it. */
+/* [batch, 1, time, time]: whether i - j <= limit[j] for query i and key j; `turned`: whether
+ * j - i <= limit[j]. */
 static cse_tensor *within(cse_tensor *limit, const char *name, bool turned)
 {
     const cse_shape shape = cse_tensor_shape(limit);

@@ -1,6 +1,7 @@
-/* Both processes hold the end of a pair of sockets. Questions are positions of weights, answers a
- * status, then its message or what was asked for. The other process ends with its socket; time on
- * the processor that no good file needs ends it, too. */
+/* The two processes speak over a pair of sockets. The one that asks sends the position of a weight;
+ * the one that reads answers with a status, followed by the message of a failure or by the
+ * elements. The one that reads ends when the other end of its socket is closed, and is killed when
+ * it takes more processor time than a good file needs. */
 #include "engine/weights/apart.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include "engine/base/sandbox.h"
 
 enum {
-    NAME_BYTES = 1024,        /* of a weight */
     MESSAGE_BYTES = 4096,     /* of a failure */
     BLOCK_BYTES = 1 << 20,    /* that are sent at once */
     LEAST_SECONDS = 60,       /* of processor time for an answer, */
@@ -168,21 +168,21 @@ typedef struct reader {
 } reader;
 
 /* Waits for its end; it keeps nothing that could be lost. */
-static int end_process(reader *r)
+static void end_process(reader *r)
 {
-    int how = 0;
     if (r->process <= 0)
-        return 0;
+        return;
     close(r->socket);
     kill(r->process, SIGKILL);
-    while (waitpid(r->process, &how, 0) < 0 && errno == EINTR)
+    while (waitpid(r->process, NULL, 0) < 0 && errno == EINTR)
         continue;
     r->process = 0;
-    return how;
 }
 
-static cse_status fail_ended(const cse_weights *weights)
+/* After an answer that is missing or malformed. */
+static cse_status fail_ended(const cse_weights *weights, reader *r)
 {
+    end_process(r);
     return cse_fail(CSE_DATA,
                     "%s: is damaged: the process that read it ended, or took too much time",
                     weights->path);
@@ -193,10 +193,8 @@ static cse_status receive_answer(const cse_weights *weights, reader *r, answer *
     char message[MESSAGE_BYTES];
     if (r->process <= 0 || !receive_all(r->socket, received, sizeof *received) ||
         received->message_bytes >= sizeof message ||
-        !receive_all(r->socket, message, received->message_bytes)) {
-        end_process(r);
-        return fail_ended(weights);
-    }
+        !receive_all(r->socket, message, received->message_bytes))
+        return fail_ended(weights, r);
     message[received->message_bytes] = '\0';
     switch (received->status) {
     case CSE_OK:
@@ -213,11 +211,11 @@ static cse_status receive_answer(const cse_weights *weights, reader *r, answer *
 static cse_status receive_entry(cse_weights *weights, int file, reader *r)
 {
     entry received;
-    char name[NAME_BYTES + 1];
+    char name[CSE_WEIGHT_NAME_BYTES + 1];
     if (!receive_all(r->socket, &received, sizeof received) || received.name_bytes < 0 ||
-        received.name_bytes > NAME_BYTES ||
+        received.name_bytes > CSE_WEIGHT_NAME_BYTES ||
         !receive_all(r->socket, name, (size_t)received.name_bytes))
-        return fail_ended(weights);
+        return fail_ended(weights, r);
     name[received.name_bytes] = '\0';
     cse_weight weight = { .name = name,
                           .element = (cse_element)received.element,
@@ -239,16 +237,12 @@ static cse_status receive_elements(cse_weights *weights, reader *r, int32_t inde
     free(r->elements);
     r->elements = NULL;
     r->kept = -1;
-    if (r->process <= 0 || !send_all(r->socket, &index, sizeof index)) {
-        end_process(r);
-        return fail_ended(weights);
-    }
+    if (r->process <= 0 || !send_all(r->socket, &index, sizeof index))
+        return fail_ended(weights, r);
     CSE_TRY(receive_answer(weights, r, &received));
     r->elements = cse_calloc(bytes + 1, 1);
-    if (received.count != bytes || !receive_all(r->socket, r->elements, bytes)) {
-        end_process(r);
-        return fail_ended(weights);
-    }
+    if (received.count != bytes || !receive_all(r->socket, r->elements, bytes))
+        return fail_ended(weights, r);
     r->kept = index;
     return CSE_OK;
 }

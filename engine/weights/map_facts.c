@@ -361,22 +361,18 @@ static json_t *json_of(const cse_yaml_node *node)
                                               : json_integer(strtoll(node->text, NULL, 10));
 }
 
-static bool is_real(const cse_yaml_node *node)
-{
-    double number;
-    return node != NULL && node->kind == CSE_YAML_SCALAR && !node->quoted &&
-           is_number(node->text, &number) && strpbrk(node->text, ".eE") != NULL;
-}
-
-/* A whole number is written as 0.0 where theirs is no integer, as its default says: transformers 5
- * reads no other. */
+/* Writes 0 as 0.0 where the default of the other program is a float: transformers 5 refuses an
+ * integer there. */
 static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
 {
-    if (!json_is_integer(value) || !is_real(fact->their_default))
-        return value;
-    json_t *real = json_real((double)json_integer_value(value));
-    json_decref(value);
-    return real;
+    json_t *theirs = fact->their_default != NULL ? json_of(fact->their_default) : NULL;
+    if (json_is_integer(value) && json_is_real(theirs)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
+    }
+    json_decref(theirs);
+    return value;
 }
 
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,

@@ -166,13 +166,14 @@ static const char *expand(cse_arena *arena, const char *pattern, int layer)
                                            star + 1);
 }
 
-/* A number stands for the star; or the star itself, in whose place transformers 5 writes none for
- * what all layers share. */
+/* The star of a pattern stands for a number; transformers 5 saves some names with the star. */
 static bool matches(const char *pattern, const char *name)
 {
     const char *star = strchr(pattern, '*');
-    if (star == NULL || strcmp(pattern, name) == 0)
-        return strcmp(pattern, name) == 0;
+    if (strcmp(pattern, name) == 0)
+        return true;
+    if (star == NULL)
+        return false;
     const size_t length = (size_t)(star - pattern);
     if (strncmp(pattern, name, length) != 0)
         return false;

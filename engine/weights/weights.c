@@ -11,7 +11,7 @@
 #include "engine/base/confinement.h"
 #include "engine/checkpoint/file_bytes.h"
 
-enum { NAME_BYTES = 1024, MOST_WEIGHTS = 1 << 22 };
+enum { MOST_WEIGHTS = 1 << 22 };
 
 cse_weights *cse_weights_new(const char *path)
 {
@@ -69,7 +69,7 @@ cse_status cse_weights_add_file(cse_weights *weights, const char *path, int *fil
 static bool is_good_name(const char *name)
 {
     const size_t length = name != NULL ? strlen(name) : 0;
-    bool good = length > 0 && length <= NAME_BYTES;
+    bool good = length > 0 && length <= CSE_WEIGHT_NAME_BYTES;
     for (size_t i = 0; good && i < length; i++)
         good = (unsigned char)name[i] >= 32 && name[i] != 127;
     return good;
@@ -101,7 +101,7 @@ cse_status cse_weights_add(cse_weights *weights, const cse_weight *weight)
         return cse_fail(CSE_DATA,
                         "%s: the name of a weight is empty, longer than %d bytes, or has control "
                         "characters",
-                        path, NAME_BYTES);
+                        path, CSE_WEIGHT_NAME_BYTES);
     if (weights->count >= MOST_WEIGHTS)
         return cse_fail(CSE_DATA, "%s: more than %d weights", path, MOST_WEIGHTS);
     if (weight->shape.rank < 0 || weight->shape.rank > CSE_MAX_RANK)

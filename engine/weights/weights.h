@@ -11,6 +11,8 @@
 #include "engine/base/name_index.h"
 #include "engine/weights/element.h"
 
+enum { CSE_WEIGHT_NAME_BYTES = 1024 }; /* of a weight's name, at most */
+
 typedef struct cse_weight {
     const char *name;
     cse_element element;
@@ -81,8 +83,9 @@ cse_weights *cse_weights_convert(cse_weights **from, cse_element element);
 cse_weights *cse_weights_new(const char *path);
 /* Opens a regular file for reading and adds it; `*file` is its position. */
 cse_status cse_weights_add_file(cse_weights *weights, const char *path, int *file);
-/* Adds a weight after checking it: a name of 1 to 1024 bytes without control characters that was
- * not added before, at most CSE_MAX_RANK dimensions, elements that lie in the file. CSE_DATA. */
+/* Adds a weight after checking it: a name of 1 to CSE_WEIGHT_NAME_BYTES bytes without control
+ * characters that was not added before, at most CSE_MAX_RANK dimensions, elements that lie in the
+ * file. CSE_DATA. */
 cse_status cse_weights_add(cse_weights *weights, const cse_weight *weight);
 
 #endif

@@ -198,8 +198,9 @@ CSE_API cse_tensor *cse_padding_mask(cse_tensor *attention_mask);
 /* Keys j of which query i is at most span[j] places away, for several samples in a row:
  * span int32 [batch, key] gives [batch, 1, key, key]. */
 CSE_API cse_tensor *cse_span_mask(cse_tensor *span);
-/* The same where queries see what follows as well: also the keys j that are at most positions[j]
- * places behind query i, with positions int32 [batch, key] from 0 in each sample. */
+/* The same for attention in both directions: query i sees the keys j of its own sample, those with
+ * 0 <= i - j <= span[j] or 0 <= j - i <= positions[j]. positions int32 [batch, key] counts from 0
+ * in each sample. */
 CSE_API cse_tensor *cse_sequence_mask(cse_tensor *span, cse_tensor *positions);
 
 /* ---- feed-forward networks, blocks ---- */

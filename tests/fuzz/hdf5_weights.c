@@ -1,5 +1,8 @@
 /* Weights in an HDF5 file from a stranger: they are refused with a message, or each tensor's begin
- * and end can be read, or refused, also under our names. */
+ * and end can be read, or refused, also under our names.
+ *
+ * libhdf5 runs in a process of its own (engine/weights/apart.h): the fuzzer does not see which code
+ * of the reader an input reaches, only whether this process survives it. */
 #include <string.h>
 
 #include "engine/weights/open.h"

@@ -5,20 +5,12 @@ Run: python3 bert_folder.py CSENGINE FOLDER
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy
 import torch
+from folders import run, transformers
+from safetensors.torch import load_file, save_file
 
-sys.modules.setdefault("torchvision", None)  # not needed, and often of another version of PyTorch
-
-import transformers  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-csengine, work = os.path.abspath(sys.argv[1]), sys.argv[2]
-os.chdir(work)
-transformers.utils.logging.set_verbosity_error()
 torch.manual_seed(3)
 
 TIME = 24
@@ -40,12 +32,6 @@ SIZES = {
     "max_position_embeddings": TIME,
     "initializer_range": 0.3,
 }
-
-
-def run(*arguments):
-    result = subprocess.run([csengine, *arguments], capture_output=True, text=True)
-    assert result.returncode == 0, (arguments, result.stderr)
-    return result.stdout + result.stderr
 
 
 def configuration(folder, lower="null"):

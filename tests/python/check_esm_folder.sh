@@ -5,4 +5,4 @@ set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'torch, transformers') ||
     skip 'no Python has PyTorch and transformers; CSE_TORCH_PYTHON names one'
-"$python" -W ignore "$tree/tests/python/esm_folder.py" "$CSENGINE_EXECUTABLE" "$work"
+"$python" -B -W ignore "$tree/tests/python/esm_folder.py" "$CSENGINE_EXECUTABLE" "$work"

@@ -5,19 +5,11 @@ Run: python3 esm_folder.py CSENGINE FOLDER
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy
 import torch
+from folders import run, transformers
 
-sys.modules.setdefault("torchvision", None)  # not needed, and often of another version of PyTorch
-
-import transformers  # noqa: E402
-
-csengine, work = os.path.abspath(sys.argv[1]), sys.argv[2]
-os.chdir(work)
-transformers.utils.logging.set_verbosity_error()
 torch.manual_seed(5)
 
 TIME, SAMPLES, MASK = 20, 4, 32
@@ -38,12 +30,6 @@ config = transformers.EsmConfig(
     hidden_dropout_prob=0.0,
     attention_probs_dropout_prob=0.0,
 )
-
-
-def run(*arguments):
-    result = subprocess.run([csengine, *arguments], capture_output=True, text=True)
-    assert result.returncode == 0, (arguments, result.stderr)
-    return result.stdout + result.stderr
 
 
 def compare(name, checkpoint, model):

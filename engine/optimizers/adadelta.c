@@ -33,7 +33,7 @@ static void update(cse_optimizer_update *u)
 {
     const double rho = cse_settings_number(u->settings, "rho");
     const double eps = cse_settings_number(u->settings, "eps");
-    cse_tensor *gradient = cse_optimizer_penalized(u, true);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     cse_tensor *squares = cse_optimizer_average(u->states[0], cse_square(gradient), rho);
     cse_tensor *ratio =
         cse_div(cse_sqrt(cse_shift(u->states[1], eps)), cse_sqrt(cse_shift(squares, eps)));

@@ -35,7 +35,7 @@ static void update(cse_optimizer_update *u)
 {
     const double eps = cse_settings_number(u->settings, "eps");
     const double lr_decay = cse_settings_number(u->settings, "lr_decay");
-    cse_tensor *gradient = cse_optimizer_penalized(u, true);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     cse_tensor *before = u->states[0];
     cse_tensor *sum = cse_add(u->states[1], cse_square(gradient));
     cse_tensor *direction = cse_div(gradient, cse_shift(cse_sqrt(sum), eps));

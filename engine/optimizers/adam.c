@@ -10,6 +10,7 @@
 static const cse_setting settings[] = {
     CSE_LEARNING_RATE_SETTINGS,
     CSE_ADAM_SETTINGS,
+    CSE_OPTIMIZER_DECOUPLED,
     { .name = "correct_bias",
       .type = CSE_SETTING_BOOL,
       .default_value = "true",
@@ -37,7 +38,9 @@ static int states(const cse_settings *s, cse_shape shape,
 
 static void update(cse_optimizer_update *u)
 {
-    cse_adam_update(u, (cse_adam_variant){ .correct_bias = true });
+    bool decoupled = cse_settings_bool(u->settings, "decoupled_weight_decay");
+    cse_adam_update(
+        u, (cse_adam_variant){ .decoupled_weight_decay = decoupled, .correct_bias = true });
 }
 
 /* Written by tests/reference/optimizers.py. */
@@ -76,6 +79,22 @@ static const cse_optimizer_sample samples[] = {
           { 0.401267091, -1.078477387, 1.945460899, 0.344517017 },
           { 0.374117583, -1.056785486, 1.932583001, 0.351012038 },
           { 0.317950292, -1.037233027, 1.881583357, 0.363971273 },
+      } },
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, decoupled_weight_decay: true, maximize: true}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = {
+          { 0.541056782, -0.94071449, 2.029335989, 0.198771294 },
+          { 0.58107297, -0.896968785, 2.001752778, 0.152441978 },
+          { 0.57664003, -0.881258672, 1.951028582, 0.140163611 },
+          { 0.573771919, -0.826718753, 1.877622812, 0.115958947 },
+      } },
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, maximize: true}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = {
+          { 0.531343284, -0.950555679, 2.048583569, 0.201127904 },
+          { 0.568563678, -0.909751809, 2.021356761, 0.156228092 },
+          { 0.528057221, -0.879752547, 1.969817106, 0.143267633 },
+          { 0.455587691, -0.800434981, 1.883273797, 0.118121659 },
       } },
     { .settings = "{betas: [0.9]}", .refusal = "two numbers" },
     { .settings = "{correct_bias: false}", .refusal = "accepted: true" },

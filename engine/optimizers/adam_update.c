@@ -62,10 +62,9 @@ static cse_tensor *corrected_direction(cse_optimizer_update *u, int first_power,
 void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
 {
     double eps = cse_settings_number(u->settings, "eps");
-    cse_tensor *gradient = u->gradient;
+    cse_tensor *gradient =
+        variant.decoupled_weight_decay ? cse_optimizer_gradient(u) : cse_optimizer_penalized(u);
     int next = REST;
-    if (!variant.decoupled_weight_decay)
-        gradient = cse_optimizer_decayed(u, gradient);
     cse_tensor *first = cse_optimizer_average(u->states[FIRST_MOMENT], gradient,
                                               cse_settings_number_at(u->settings, "betas", 0));
     cse_tensor *second = cse_optimizer_average(u->states[SECOND_MOMENT], cse_square(gradient),

@@ -31,10 +31,11 @@
           .min = 0,                                                                    \
           .max = 1e6,                                                                  \
           .doc = CSE_ADAM_WEIGHT_DECAY_DOC },                                          \
-    {                                                                                  \
-        .name = "amsgrad", .type = CSE_SETTING_BOOL, .default_value = "false",         \
-        .doc = "divide by the greatest second moment so far"                           \
-    }
+        { .name = "amsgrad",                                                           \
+          .type = CSE_SETTING_BOOL,                                                    \
+          .default_value = "false",                                                    \
+          .doc = "divide by the greatest second moment so far" },                      \
+        CSE_OPTIMIZER_MAXIMIZE
 
 /* Where Adam and AdamW differ. */
 typedef struct cse_adam_variant {

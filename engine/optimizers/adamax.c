@@ -41,7 +41,7 @@ static void update(cse_optimizer_update *u)
     const double beta1 = cse_settings_number_at(u->settings, "betas", 0),
                  beta2 = cse_settings_number_at(u->settings, "betas", 1);
     const double eps = cse_settings_number(u->settings, "eps");
-    cse_tensor *gradient = cse_optimizer_penalized(u, true);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     cse_tensor *first = cse_optimizer_average(u->states[0], gradient, beta1);
     cse_tensor *largest =
         cse_maximum(cse_scale(u->states[1], beta2), cse_shift(cse_abs(gradient), eps));

@@ -45,7 +45,7 @@ static void update(cse_optimizer_update *u)
     /* A schedule's first learning rate is not known when the state is made. */
     cse_tensor *eta = cse_where(cse_equal(u->states[STEP], zero), rate, u->states[ETA]);
     cse_tensor *step = cse_optimizer_count_step(u, STEP);
-    cse_tensor *gradient = cse_optimizer_penalized(u, true);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     cse_tensor *kept = cse_mul(u->parameter, cse_sub(one, cse_scale(eta, lambd)));
     u->next_parameter = cse_sub(kept, cse_mul(gradient, eta));
     cse_tensor *way = cse_sub(u->next_parameter, u->states[AX]);

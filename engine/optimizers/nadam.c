@@ -18,6 +18,8 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_BETAS("[0.9, 0.999]"),
     CSE_OPTIMIZER_NUMBER("eps", "1e-8", 0, 1, "added to the root of the corrected second moment"),
     CSE_OPTIMIZER_PENALTY,
+    CSE_OPTIMIZER_DECOUPLED,
+    CSE_OPTIMIZER_MAXIMIZE,
     CSE_OPTIMIZER_NUMBER("momentum_decay", "4e-3", 0, 1e6, "how fast the momentum rises to beta1"),
     { .name = NULL },
 };
@@ -57,7 +59,8 @@ static void update(cse_optimizer_update *u)
                  beta2 = cse_settings_number_at(u->settings, "betas", 1);
     const double eps = cse_settings_number(u->settings, "eps");
     cse_tensor *step = cse_optimizer_count_step(u, STEP), *one = cse_constant(1);
-    cse_tensor *gradient = cse_optimizer_penalized(u, false);
+    const bool decoupled = cse_settings_bool(u->settings, "decoupled_weight_decay");
+    cse_tensor *gradient = decoupled ? cse_optimizer_gradient(u) : cse_optimizer_penalized(u);
     cse_tensor *now = momentum_at(u, step), *then = momentum_at(u, cse_shift(step, 1));
     cse_tensor *product = cse_mul(u->states[PRODUCT], now);
     cse_tensor *first = cse_optimizer_average(u->states[FIRST], gradient, beta1);
@@ -69,7 +72,8 @@ static void update(cse_optimizer_update *u)
     cse_tensor *of_gradient = cse_div(cse_sub(one, now), cse_sub(one, product));
     cse_tensor *of_moment = cse_div(then, cse_sub(one, cse_mul(product, then)));
     cse_tensor *sum = cse_add(cse_mul(gradient, of_gradient), cse_mul(first, of_moment));
-    cse_optimizer_descend(u, cse_div(sum, cse_shift(root, eps)));
+    cse_tensor *direction = cse_div(sum, cse_shift(root, eps));
+    cse_optimizer_descend(u, decoupled ? cse_optimizer_decayed(u, direction) : direction);
 }
 
 /* Written by tests/reference/optimizers.py. */
@@ -90,6 +94,14 @@ static const cse_optimizer_sample samples[] = {
           { 0.399081278, -1.051756979, 1.97524768, 0.357411696 },
           { 0.43907606, -1.005998352, 1.944863148, 0.295313166 },
           { 0.399452348, -0.989263649, 1.893384045, 0.298472037 },
+      } },
+    { .settings = "{lr: 0.05, eps: 0.01, weight_decay: 0.1, decoupled_weight_decay: true, maximize: true}",
+      .source = "torch.optim.NAdam in float64",
+      .parameters = {
+          { 0.54615677, -0.942932235, 2.042121094, 0.197270471 },
+          { 0.59003602, -0.932970997, 1.994073382, 0.145575642 },
+          { 0.529022777, -0.951770209, 1.987997322, 0.200470337 },
+          { 0.527709833, -0.917924832, 1.959820033, 0.189118029 },
       } },
     { .settings = "{eps: -1}", .refusal = "out of range" },
     { .settings = NULL },

@@ -28,6 +28,8 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_BETAS("[0.9, 0.999]"),
     CSE_OPTIMIZER_NUMBER("eps", "1e-6", 0, 1, "added to the root of the second moment"),
     CSE_OPTIMIZER_PENALTY,
+    CSE_OPTIMIZER_DECOUPLED,
+    CSE_OPTIMIZER_MAXIMIZE,
     { .name = NULL },
 };
 
@@ -79,7 +81,8 @@ static void update(cse_optimizer_update *u)
                  beta2 = cse_settings_number_at(u->settings, "betas", 1);
     const double eps = cse_settings_number(u->settings, "eps");
     cse_tensor *step = cse_optimizer_count_step(u, STEP);
-    cse_tensor *gradient = cse_optimizer_penalized(u, false);
+    const bool decoupled = cse_settings_bool(u->settings, "decoupled_weight_decay");
+    cse_tensor *gradient = decoupled ? cse_optimizer_gradient(u) : cse_optimizer_penalized(u);
     cse_tensor *first = cse_optimizer_average(u->states[FIRST], gradient, beta1);
     cse_tensor *second = cse_optimizer_average(u->states[SECOND], cse_square(gradient), beta2);
     u->next_states[FIRST] = first;
@@ -92,7 +95,7 @@ static void update(cse_optimizer_update *u)
         cse_tensor *adaptive = cse_div(factor, cse_shift(cse_sqrt(second), eps));
         direction = cse_mul(direction, cse_where(cse_greater(rho, cse_constant(5)), adaptive, one));
     }
-    cse_optimizer_descend(u, direction);
+    cse_optimizer_descend(u, decoupled ? cse_optimizer_decayed(u, direction) : direction);
 }
 
 /* Written by tests/reference/optimizers.py. */
@@ -120,6 +123,14 @@ static const cse_optimizer_sample samples[] = {
           { 0.48437, -1.050627222, 1.971341667, 0.316257778 },
           { 0.484607612, -1.04526165, 1.979589511, 0.316909775 },
           { 0.481742906, -1.053206487, 1.97660813, 0.329542066 },
+      } },
+    { .settings = "{lr: 0.05, betas: [0.8, 0.9], eps: 0.01, weight_decay: 0.1, decoupled_weight_decay: true, maximize: true}",
+      .source = "torch.optim.RAdam in float64",
+      .parameters = {
+          { 0.50334, -0.96051, 2.02715, 0.229585 },
+          { 0.5106133, -0.939570228, 2.008522583, 0.181344297 },
+          { 0.505272243, -0.93553976, 1.980317151, 0.178946411 },
+          { 0.496921368, -0.908751144, 1.948578799, 0.168433457 },
       } },
     { .settings = "{betas: [1, 0.9]}", .refusal = "below 1" },
     { .settings = NULL },

@@ -19,6 +19,7 @@ static const cse_setting settings[] = {
     CSE_OPTIMIZER_NUMBER("momentum", "0.0", 0, 1, "fraction of the buffer that is kept"),
     CSE_OPTIMIZER_SWITCH("centered", "false",
                          "divide by the deviation, not by the root of the mean square"),
+    CSE_OPTIMIZER_MAXIMIZE,
     { .name = NULL },
 };
 
@@ -41,7 +42,7 @@ static void update(cse_optimizer_update *u)
     const double eps = cse_settings_number(u->settings, "eps");
     const double momentum = cse_settings_number(u->settings, "momentum");
     const int average_index = momentum > 0 ? 2 : 1;
-    cse_tensor *gradient = cse_optimizer_penalized(u, false);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     cse_tensor *squares = cse_optimizer_average(u->states[0], cse_square(gradient), alpha);
     u->next_states[0] = squares;
     if (cse_settings_bool(u->settings, "centered")) {
@@ -91,6 +92,14 @@ static const cse_optimizer_sample samples[] = {
           { 0.432733948, -1.049103157, 1.976422265, 0.328329476 },
           { 0.442994979, -1.032925757, 1.981839128, 0.321847423 },
           { 0.437078571, -1.040062187, 1.975825532, 0.328271198 },
+      } },
+    { .settings = "{lr: 0.01, eps: 0.01, weight_decay: 0.1, maximize: true}",
+      .source = "torch.optim.RMSprop in float64",
+      .parameters = {
+          { 0.540047962, -0.911238481, 2.0844479, 0.169673421 },
+          { 0.605022478, -0.897805412, 2.001298469, 0.079750765 },
+          { 0.496226564, -0.931256458, 2.002509238, 0.178343473 },
+          { 0.478823333, -0.890510005, 1.976348762, 0.161243441 },
       } },
     { .settings = "{nesterov: true}", .refusal = "unknown setting" },
     { .settings = NULL },

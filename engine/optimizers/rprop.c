@@ -18,6 +18,7 @@ static const cse_setting settings[] = {
         "factors of a step size: below 1 when the sign changes, above 1 when it stays"),
     CSE_OPTIMIZER_PAIR("step_sizes", "[1e-6, 50]", 0, 1000000.0,
                        "the least and the largest step size, above 0"),
+    CSE_OPTIMIZER_MAXIMIZE,
     { .name = NULL },
 };
 
@@ -54,7 +55,8 @@ static void update(cse_optimizer_update *u)
 {
     const cse_settings *s = u->settings;
     cse_tensor *zero = cse_constant(0), *one = cse_constant(1), *size = u->states[1];
-    cse_tensor *agreement = cse_sign(cse_mul(u->gradient, u->states[0]));
+    cse_tensor *fresh = cse_optimizer_gradient(u);
+    cse_tensor *agreement = cse_sign(cse_mul(fresh, u->states[0]));
     cse_tensor *changed = cse_less(agreement, zero), *kept = cse_greater(agreement, zero);
     cse_tensor *shrink = cse_constant(cse_settings_number_at(s, "etas", 0));
     cse_tensor *grow = cse_constant(cse_settings_number_at(s, "etas", 1));
@@ -62,7 +64,7 @@ static void update(cse_optimizer_update *u)
     size = cse_mul(cse_where(cse_greater(size, zero), size, u->learning_rate), factor);
     size = cse_maximum(size, cse_constant(cse_settings_number_at(s, "step_sizes", 0)));
     size = cse_minimum(size, cse_constant(cse_settings_number_at(s, "step_sizes", 1)));
-    cse_tensor *gradient = cse_where(changed, zero, u->gradient);
+    cse_tensor *gradient = cse_where(changed, zero, fresh);
     u->next_states[0] = gradient;
     u->next_states[1] = size;
     u->next_parameter = cse_sub(u->parameter, cse_mul(cse_sign(gradient), size));
@@ -85,6 +87,14 @@ static const cse_optimizer_sample samples[] = {
           { 0.375, -1.125, 1.95, 0.375 },
           { 0.3975, -1.1475, 1.97, 0.3525 },
           { 0.3975, -1.16125, 1.9, 0.3525 },
+      } },
+    { .settings = "{lr: 0.05, maximize: true}",
+      .source = "torch.optim.Rprop in float64",
+      .parameters = {
+          { 0.55, -0.95, 2.05, 0.2 },
+          { 0.61, -0.89, 2.05, 0.14 },
+          { 0.58, -0.86, 2.025, 0.17 },
+          { 0.5875, -0.842, 2.05125, 0.1625 },
       } },
     { .settings = "{etas: [1.5, 2]}", .refusal = "between 0 and 1" },
     { .settings = "{step_sizes: [0, 50]}", .refusal = "above 0" },

@@ -26,12 +26,14 @@ double cse_optimizer_rate_or(const cse_settings *settings, double value)
     return value;
 }
 
-cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maximize)
+cse_tensor *cse_optimizer_gradient(const cse_optimizer_update *u)
 {
-    cse_tensor *gradient = u->gradient;
-    if (may_maximize && cse_settings_bool(u->settings, "maximize"))
-        gradient = cse_neg(gradient);
-    return cse_optimizer_decayed(u, gradient);
+    return cse_settings_bool(u->settings, "maximize") ? cse_neg(u->gradient) : u->gradient;
+}
+
+cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u)
+{
+    return cse_optimizer_decayed(u, cse_optimizer_gradient(u));
 }
 
 cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x)

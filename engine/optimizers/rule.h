@@ -28,6 +28,9 @@
 #define CSE_OPTIMIZER_DECOUPLED_DECAY                   \
     CSE_OPTIMIZER_NUMBER("weight_decay", "0.0", 0, 1e6, \
                          "fraction of the parameter, times lr, that is taken off each step")
+#define CSE_OPTIMIZER_DECOUPLED                             \
+    CSE_OPTIMIZER_SWITCH("decoupled_weight_decay", "false", \
+                         "take lr * weight_decay of the parameter off, as AdamW; no L2 penalty")
 #define CSE_OPTIMIZER_MAXIMIZE                \
     CSE_OPTIMIZER_SWITCH("maximize", "false", \
                          "maximize the loss: step along the gradient, not against it")
@@ -38,9 +41,11 @@ cse_status cse_optimizer_check_betas(const cse_settings *settings, const char *s
 /* The learning rate of the settings, or `value` where there is none: for a state that starts so. */
 double cse_optimizer_rate_or(const cse_settings *settings, double value);
 
-/* The gradient, negated with the setting `maximize` (where the optimizer has it), plus weight_decay
- * times the parameter. */
-cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maximize);
+/* The gradient, negated with the setting `maximize`, which the optimizer must have. */
+cse_tensor *cse_optimizer_gradient(const cse_optimizer_update *u);
+
+/* The same plus weight_decay times the parameter. */
+cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u);
 
 /* x plus the weight decay times the parameter; x itself where there is none. */
 cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x);

@@ -7,7 +7,8 @@
  *
  * Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep
  * learning", 2013. Differs from PyTorch in one thing, as cerebras.pytorch does: the buffer starts
- * at 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient). */
+ * at 0, so dampening applies to the first step too. PyTorch's first buffer is the gradient, as here
+ * with `dampen_first_step: false`. */
 #include "csengine/generated/ops.h"
 #include "engine/optimizers/rule.h"
 
@@ -35,10 +36,10 @@ static const cse_setting settings[] = {
       .type = CSE_SETTING_BOOL,
       .default_value = "false",
       .doc = "look ahead along the buffer; needs momentum and no dampening" },
-    { .name = "maximize",
-      .type = CSE_SETTING_BOOL,
-      .default_value = "false",
-      .doc = "maximize the loss: step along the gradient, not against it" },
+    CSE_OPTIMIZER_SWITCH("dampen_first_step", "true",
+                         "dampening applies to the first step, too; false: the first gradient "
+                         "enters the buffer in whole, as in PyTorch"),
+    CSE_OPTIMIZER_MAXIMIZE,
     { .name = NULL },
 };
 
@@ -53,28 +54,42 @@ static cse_status check(const cse_settings *s)
     return CSE_OK;
 }
 
+enum { BUFFER, STEP };
+
+/* Whether the first step is told from the others. */
+static bool counts_steps(const cse_settings *s)
+{
+    return cse_settings_number(s, "momentum") > 0 && cse_settings_number(s, "dampening") > 0 &&
+           !cse_settings_bool(s, "dampen_first_step");
+}
+
 static int states(const cse_settings *s, cse_shape shape,
                   cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     (void)shape;
     if (cse_settings_number(s, "momentum") == 0)
         return 0;
-    list[0] = (cse_declared_state){ .name = "momentum_buffer" };
-    return 1;
+    list[BUFFER] = (cse_declared_state){ .name = "momentum_buffer" };
+    if (!counts_steps(s))
+        return 1;
+    list[STEP] = (cse_declared_state){ .name = "step", .scalar = true };
+    return 2;
 }
 
 static void update(cse_optimizer_update *u)
 {
     double momentum = cse_settings_number(u->settings, "momentum");
     double dampening = cse_settings_number(u->settings, "dampening");
-    cse_tensor *gradient = u->gradient;
-    if (cse_settings_bool(u->settings, "maximize"))
-        gradient = cse_neg(gradient);
-    gradient = cse_optimizer_decayed(u, gradient);
+    cse_tensor *gradient = cse_optimizer_penalized(u);
     if (momentum > 0) {
         cse_tensor *fresh = dampening > 0 ? cse_scale(gradient, 1 - dampening) : gradient;
-        cse_tensor *buffer = cse_add(cse_optimizer_with_momentum(u, u->states[0]), fresh);
-        u->next_states[0] = buffer;
+        if (counts_steps(u->settings)) {
+            cse_tensor *is_first = cse_equal(u->states[STEP], cse_constant(0));
+            fresh = cse_where(is_first, gradient, fresh);
+            cse_optimizer_count_step(u, STEP);
+        }
+        cse_tensor *buffer = cse_add(cse_optimizer_with_momentum(u, u->states[BUFFER]), fresh);
+        u->next_states[BUFFER] = buffer;
         gradient = cse_settings_bool(u->settings, "nesterov")
                        ? cse_add(gradient, cse_optimizer_with_momentum(u, buffer))
                        : buffer;
@@ -114,6 +129,14 @@ static const cse_optimizer_sample samples[] = {
                       { 0.4663356, -1.0937804, 1.964188, 0.3981879 },
                       { 0.461988236, -1.089376924, 1.98763688, 0.423289599 },
                       { 0.436269394, -1.154054701, 1.972154633, 0.539071563 } } },
+    { .settings = "{lr: 0.1, momentum: 0.9, dampening: 0.3, dampen_first_step: false, maximize: true}",
+      .source = "torch.optim.SGD in float64",
+      .parameters = {
+          { 0.51168, -0.93102, 2.0743, 0.21167 },
+          { 0.540322, -0.866901, 2.078163, 0.079964 },
+          { 0.55006202, -0.83945641, 2.08901843, 0.03716534 },
+          { 0.583687035, -0.728086184, 2.154794226, -0.104562138 },
+      } },
     { .settings = "{lr: 0.1, learning_rate: 0.1}", .refusal = "mean the same" },
     { .settings = "{lr: -1}", .refusal = "out of range" },
     { .settings = "{lr: 0.1, nesterov: true}", .refusal = "needs a momentum" },

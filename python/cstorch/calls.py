@@ -94,14 +94,24 @@ def cast_handle(handle, dtype):
     return handle if lib.cse_tensor_dtype(handle) == want else lib.cse_cast(handle, want)
 
 
+def refuse_beyond_int32(least, most):
+    """Refuses whole numbers that the engine's do not hold, which have 32 bits."""
+    for value in (least, most):
+        if not -LARGEST_INT32 - 1 <= value <= LARGEST_INT32:
+            raise messages.TraceError(
+                f"{messages.place_text()}{value} is beyond the whole numbers of a step, which have "
+                "32 bits: use smaller ones, or float32",
+                [messages.place()],
+            )
+
+
 def constant_number(value, dtype):
     """A scalar constant of the engine."""
     clock.check_number(value)
     if dtype == torch.bool:
         return lib.cse_cast(lib.cse_constant_int(int(bool(value))), lib.CSE_BOOL)
     if not dtype.is_floating_point:
-        if abs(int(value)) > LARGEST_INT32:
-            value = max(min(int(value), LARGEST_INT32), -LARGEST_INT32 - 1)
+        refuse_beyond_int32(int(value), int(value))
         return lib.cse_constant_int(int(value))
     return cast_handle(lib.cse_constant(float(value)), dtype)
 
@@ -114,9 +124,8 @@ def constant_tensor(tensor, dtype=None):
         if tensor.dim() == 0:
             return constant_number(tensor.item(), dtype)
         wanted = c_dtype(dtype)
-        if wanted == lib.CSE_INT32 and tensor.dtype == torch.int64:
-            if tensor.numel() and int(tensor.abs().max()) > LARGEST_INT32:
-                tensor = tensor.clamp(-LARGEST_INT32 - 1, LARGEST_INT32)
+        if wanted == lib.CSE_INT32 and tensor.numel() and tensor.dtype == torch.int64:
+            refuse_beyond_int32(int(tensor.min()), int(tensor.max()))
         storage = {lib.CSE_INT32: torch.int32, lib.CSE_BOOL: torch.bool}.get(wanted, torch.float32)
         values = tensor.to(storage).contiguous()
         first = values.reshape(-1)[0] if values.numel() else None

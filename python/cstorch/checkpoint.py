@@ -1,6 +1,7 @@
 """save and load: nested values of Python in the engine's checkpoints."""
 
 import json
+import math
 import os
 
 import numpy
@@ -114,18 +115,53 @@ def _put_tensor(tree, key, tensor):
     if state is not None and state.handle is not None:
         lib.cse_tree_set_state(tree, key, state.handle)
         return {"dtype": str(tensor.dtype).removeprefix("torch.")}
-    kept = torch.float32 if tensor.dtype.is_floating_point else torch.int32
-    values = tensor.detach().to(kept).contiguous()
-    if kept == torch.int32 and not torch.equal(values.to(tensor.dtype), tensor.detach()):
-        raise ValueError(f"{key.decode()}: values beyond 32 bits")
-    lib.cse_tree_set_array(
-        tree,
-        key,
-        calls.c_shape(values.shape),
-        calls.C_DTYPES[kept],
-        ffi.from_buffer(values.reshape(-1).numpy()) if values.numel() else ffi.NULL,
-    )
-    return {"dtype": str(tensor.dtype).removeprefix("torch.")}
+    values, is_words = _stored(tensor.detach())
+    described = {"dtype": str(tensor.dtype).removeprefix("torch.")}
+    if is_words:
+        described["words_of"] = list(tensor.shape)
+    if values.numel():
+        lib.cse_tree_set_array(
+            tree,
+            key,
+            calls.c_shape(values.shape),
+            calls.C_DTYPES[values.dtype],
+            ffi.from_buffer(values.reshape(-1).numpy()),
+        )
+    return described
+
+
+# Types of which the engine's hold every value.
+_HELD = {
+    torch.float32: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float16: torch.float32,
+    torch.int32: torch.int32,
+    torch.int16: torch.int32,
+    torch.int8: torch.int32,
+    torch.uint8: torch.int32,
+    torch.bool: torch.int32,
+}
+
+
+def _stored(tensor):
+    """What a checkpoint holds of a tensor, and whether these are the words of its memory, since the
+    engine has no type that holds each of its values, or no tensor without elements."""
+    kept = _HELD.get(tensor.dtype)
+    if tensor.numel() and tensor.dtype in (torch.int64, torch.float64):
+        narrow = tensor.to(torch.int32 if tensor.dtype == torch.int64 else torch.float32)
+        wide = narrow.to(tensor.dtype)
+        if torch.equal(_bytes_of(wide), _bytes_of(tensor)):
+            return narrow.contiguous(), False
+    if kept is not None and tensor.numel():
+        return tensor.to(kept).contiguous(), False
+    content = _bytes_of(tensor)
+    words = torch.zeros((content.numel() + 3) // 4 * 4, dtype=torch.uint8)
+    words[: content.numel()] = content
+    return words.view(torch.int32), True
+
+
+def _bytes_of(tensor):
+    return tensor.contiguous().reshape(-1).view(torch.uint8)
 
 
 def _by_storage(session):
@@ -202,7 +238,14 @@ class _Reader:
                 for i, d in enumerate(described.get("list", described.get("tuple")))
             ]
             return tuple(values) if "tuple" in described else values
-        return self.value(key).to(getattr(torch, described["dtype"]))
+        dtype = getattr(torch, described["dtype"])
+        if "words_of" not in described:
+            return self.value(key).to(dtype)
+        shape = described["words_of"]
+        size = math.prod(shape) * dtype.itemsize
+        if size == 0:
+            return torch.empty(shape, dtype=dtype)
+        return self.value(key).view(torch.uint8)[:size].clone().view(dtype).reshape(shape)
 
     def plain(self):
         """A checkpoint of the engine's own: model, parts, numbers."""

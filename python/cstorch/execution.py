@@ -70,6 +70,7 @@ class Execution:
         self.activation_steps = activation_steps or 0
         self.loop = None
         self.error = None
+        self.trained = False
         self.function = None
         self.results = None
         self.pending = []

@@ -244,6 +244,8 @@ class Session:
             if state.version == state.tensor._version:
                 continue
             values = state.tensor.detach()
+            if values.dtype == torch.int64 and values.numel():
+                calls.refuse_beyond_int32(int(values.min()), int(values.max()))
             values = values.to(
                 torch.int32 if not values.dtype.is_floating_point else torch.float32
             ).contiguous()

@@ -111,9 +111,11 @@ class Watch:
         for optimizer in self.session.declared:
             for index, group in enumerate(getattr(optimizer, "param_groups", ())):
                 for name, value in group.items():
+                    where = f"{type(optimizer).__name__}.param_groups[{index}][{name!r}]"
                     if isinstance(value, PLAIN) and name != "initial_lr":
-                        where = f"{type(optimizer).__name__}.param_groups[{index}][{name!r}]"
                         found[where] = (type(value), value)
+                    elif isinstance(value, torch.Tensor) and not isinstance(value, Traced):
+                        found[where] = (torch.Tensor, value.tolist())
         for model in self.session.models:
             modes = [m.training for m in model.module.modules()]
             found[f"{type(model.module).__name__}.training"] = (bool, modes)

@@ -18,20 +18,37 @@ import traceback
 _TYPES = {"float32": "F32", "int32": "I32", "int64": "I64"}
 
 
-def answer(source, request):
-    """The bytes that answer a request."""
+def converted(name, tensor):
+    """The values of an input in a type that the engine reads, each of them exact but for the
+    rounding of float64."""
     import torch
 
+    if tensor.dtype.is_floating_point:
+        kept = tensor.to(torch.float32)
+        if tensor.dtype == torch.float64 and not torch.equal(kept.isinf(), tensor.isinf()):
+            raise ValueError(
+                f"input {name} has {tensor[kept.isinf() & ~tensor.isinf()][0].item()}, which is "
+                "beyond float32: scale it"
+            )
+        return kept
+    if tensor.dtype in (torch.int32, torch.int64):
+        return tensor  # the engine refuses what is beyond 32 bits
+    if tensor.dtype in (torch.bool, torch.int8, torch.int16, torch.uint8):
+        return tensor.to(torch.int32)
+    raise ValueError(
+        f"input {name} is {str(tensor.dtype).removeprefix('torch.')}; accepted: floating-point "
+        "types, bool, uint8, int8, int16, int32, int64"
+    )
+
+
+def answer(source, request):
+    """The bytes that answer a request."""
     values = source.read(request["samples"], request["epochs"])
     header = {"__metadata__": {"sample_count": str(source.samples())}}
     body = []
     offset = 0
     for name, tensor in values:
-        if tensor.dtype.is_floating_point:
-            tensor = tensor.to(torch.float32)
-        elif tensor.dtype not in (torch.int32, torch.int64):
-            tensor = tensor.to(torch.int32)
-        array = tensor.contiguous().numpy()
+        array = converted(name, tensor).contiguous().numpy()
         header[name] = {
             "dtype": _TYPES[str(array.dtype)],
             "shape": list(array.shape),

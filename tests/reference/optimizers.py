@@ -216,6 +216,24 @@ CASES += [
     of_formula("SM3", "{lr: 0.05, momentum: 0.8, beta: 0.7, eps: 0.01}", sm3(0.05, 0.8, 0.7, 0.01),
                MATRIX),
     of_formula("SM3", "{lr: 0.05, momentum: 0.8}", sm3(0.05, 0.8, 0.0, 1e-30)),
+    of_torch("SGD", "{lr: 0.1, momentum: 0.9, dampening: 0.3, dampen_first_step: false, "
+             "maximize: true}", lr=0.1, momentum=0.9, dampening=0.3, maximize=True),
+    of_torch("Adam", "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+             "decoupled_weight_decay: true, maximize: true}", lr=0.05, eps=0.01, weight_decay=0.2,
+             decoupled_weight_decay=True, maximize=True),
+    of_torch("Adam", "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+             "maximize: true}", lr=0.05, eps=0.01, weight_decay=0.2, maximize=True),
+    of_torch("AdamW", "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+             "maximize: true}", lr=0.05, eps=0.01, weight_decay=0.2, maximize=True),
+    of_torch("NAdam", "{lr: 0.05, eps: 0.01, weight_decay: 0.1, decoupled_weight_decay: true, "
+             "maximize: true}", lr=0.05, eps=0.01, weight_decay=0.1, decoupled_weight_decay=True,
+             maximize=True),
+    of_torch("RAdam", "{lr: 0.05, betas: [0.8, 0.9], eps: 0.01, weight_decay: 0.1, "
+             "decoupled_weight_decay: true, maximize: true}", lr=0.05, betas=(0.8, 0.9), eps=0.01,
+             weight_decay=0.1, decoupled_weight_decay=True, maximize=True),
+    of_torch("RMSprop", "{lr: 0.01, eps: 0.01, weight_decay: 0.1, maximize: true}", lr=0.01,
+             eps=0.01, weight_decay=0.1, maximize=True),
+    of_torch("Rprop", "{lr: 0.05, maximize: true}", lr=0.05, maximize=True),
 ]
 
 

@@ -20,6 +20,7 @@ from cstorch.optim.builtin import (
     Rprop,
 )
 from cstorch.optim.builtin import OPTIMIZERS as _OPTIMIZERS
+from cstorch.optim.convert import convert
 from cstorch.optim.optimizer import Optimizer
 
 __all__ = [
@@ -57,8 +58,8 @@ def configure_optimizer(optimizer_type, params, **kwargs):
         raise ValueError(
             f"no optimizer {optimizer_type!r}; accepted: " + ", ".join(sorted(_OPTIMIZERS))
         )
-    if "learning_rate" in kwargs and not isinstance(kwargs["learning_rate"], (int, float)):
-        kwargs.pop("learning_rate")
+    if isinstance(kwargs.get("learning_rate"), (dict, list, tuple)):
+        kwargs.pop("learning_rate")  # a schedule, which configure_lr_scheduler takes
     if "learning_rate" in kwargs:
         kwargs.setdefault("lr", kwargs.pop("learning_rate"))
     return by_name[optimizer_type.lower()](params, **kwargs)
@@ -67,27 +68,15 @@ def configure_optimizer(optimizer_type, params, **kwargs):
 def configure_lr_scheduler(optimizer, learning_rate, adjust_learning_rate=None):
     """A schedule of the learning rate: a number, {scheduler: NAME, ...}, or a list of these, each
     for its total_iters."""
+    if adjust_learning_rate:
+        raise ValueError(
+            "configure_lr_scheduler() takes no adjust_learning_rate: give the parameter groups the "
+            "factor (`adjust_learning_rate` of each), and the schedule {ScalePerParamLR: "
+            "{scheduler: ...}}"
+        )
     return lr_scheduler.configured(optimizer, learning_rate)
 
 
 def configure_scheduler(optimizer, schedulers_params):
     return configure_lr_scheduler(optimizer, schedulers_params)
 
-
-def convert(optimizer):
-    """The engine's counterpart of a torch.optim optimizer: SGD, Adam, AdamW, with its settings."""
-    import torch
-
-    name = type(optimizer).__name__
-    if not isinstance(optimizer, torch.optim.Optimizer) or name not in ("SGD", "Adam", "AdamW"):
-        raise TypeError(f"convert() takes a torch.optim SGD, Adam or AdamW, not {name}")
-    groups = []
-    names = {
-        "SGD": ("lr", "momentum", "dampening", "weight_decay", "nesterov"),
-        "Adam": ("lr", "betas", "eps", "weight_decay", "amsgrad"),
-        "AdamW": ("lr", "betas", "eps", "weight_decay", "amsgrad"),
-    }[name]
-    for group in optimizer.param_groups:
-        groups.append({"params": group["params"], **{n: group[n] for n in names}})
-    more = {} if name == "SGD" else {"eps_added_to": "corrected"}
-    return _OPTIMIZERS[name](groups, **more)

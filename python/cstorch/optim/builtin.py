@@ -14,17 +14,22 @@ from cstorch.optim import signatures
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
 
-# Settings of PyTorch's constructors that change nothing in what is computed.
-_IGNORED = (
-    "foreach",
-    "fused",
-    "capturable",
-    "differentiable",
-    "decoupled_weight_decay",
-    "param_names",
-)
+# Settings of PyTorch's constructors that choose how it computes the same numbers.
+_IGNORED = ("foreach", "fused", "capturable", "param_names")
 # Words about a group, beside its settings.
 _OF_GROUPS = ("tags", "name", "adjust_learning_rate")
+
+
+def _plain(name, value):
+    """The value of a setting as the engine reads it: numbers of tensors and of NumPy as numbers."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, one) for one in value]
+    if isinstance(value, torch.Tensor) and (value.numel() != 1 or traced.is_traced(value)):
+        raise TypeError(
+            f"the optimizer's setting {name} is a tensor {messages.describe(value)}; accepted: a "
+            "number, or a tensor of one"
+        )
+    return value.item() if hasattr(value, "item") else value
 
 
 class EngineOptimizer(Optimizer):
@@ -47,12 +52,11 @@ class EngineOptimizer(Optimizer):
 
     def _settings(self, group):
         return {
-            k: list(v) if isinstance(v, tuple) else v
-            for k, v in group.items()
-            if k not in ("params", "initial_lr")
-            and k not in (*_IGNORED, *_OF_GROUPS)
-            and v is not None
-            and not isinstance(v, torch.Tensor)
+            name: _plain(name, value)
+            for name, value in group.items()
+            if name not in ("params", "initial_lr", *_IGNORED, *_OF_GROUPS)
+            and value is not None
+            and not (name == "differentiable" and value is False)
         }
 
     def _declare(self):
@@ -210,17 +214,18 @@ SETTINGS = {
     "Adafactor": "eps clip_threshold decay_rate beta1 weight_decay scale_parameter relative_step "
     "warmup_init",
     "Adagrad": "lr_decay weight_decay initial_accumulator_value eps maximize",
-    "Adam": "betas eps eps_added_to weight_decay amsgrad correct_bias",
+    "Adam": "betas eps eps_added_to weight_decay amsgrad maximize decoupled_weight_decay "
+    "correct_bias",
     "Adamax": "betas eps weight_decay maximize",
-    "AdamW": "betas eps eps_added_to weight_decay amsgrad correct_bias",
+    "AdamW": "betas eps eps_added_to weight_decay amsgrad maximize correct_bias",
     "ASGD": "lambd alpha t0 weight_decay maximize",
     "Lamb": "betas eps weight_decay adam",
     "Lion": "betas weight_decay",
-    "NAdam": "betas eps weight_decay momentum_decay",
-    "RAdam": "betas eps weight_decay",
-    "RMSprop": "alpha eps weight_decay momentum centered",
-    "Rprop": "etas step_sizes",
-    "SGD": "momentum dampening weight_decay nesterov maximize",
+    "NAdam": "betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
+    "RAdam": "betas eps weight_decay decoupled_weight_decay maximize",
+    "RMSprop": "alpha eps weight_decay momentum centered maximize",
+    "Rprop": "etas step_sizes maximize",
+    "SGD": "momentum dampening dampen_first_step weight_decay nesterov maximize",
     "SM3": "momentum beta eps",
 }
 OPTIMIZERS = {name: _optimizer(name, names.split()) for name, names in SETTINGS.items()}

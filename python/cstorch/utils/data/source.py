@@ -18,15 +18,44 @@ from torch.utils.data import (
 )
 from torch.utils.data import DataLoader as TorchDataLoader
 
+from cstorch import messages
+
 STREAM = "[A-Za-z_][A-Za-z0-9_]{0,60}"  # a key that may be the name of an input
 UNKNOWN_BATCHES = 1 << 20  # of an iterable without a length
+
+
+class Texts:
+    """The place of a list of texts in a batch: a step cannot see them."""
+
+    def __init__(self, name):
+        self.__dict__["name"] = name
+
+    def _refuse(self, *_):
+        raise messages.TraceError(
+            f"{messages.place_text()}{self.__dict__['name']} of the batch is a list of texts, which"
+            " a step does not see: make a tensor of it in the data set",
+            [messages.place()],
+        )
+
+    __getattr__ = __getitem__ = __iter__ = __len__ = __contains__ = __eq__ = __bool__ = _refuse
+    __hash__ = None
+
+
+def _is_texts(value):
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], (str, bytes))
+
+
+def leaves_of(batch):
+    """Its tensors and other values in the order of BatchForm.leaves."""
+    return pytree.tree_leaves(batch, is_leaf=_is_texts)
 
 
 class BatchForm:
     """What a batch is: the structure, and type and shape of each tensor.
 
     Attributes:
-        leaves: a Leaf for each tensor; other values as they are, constants of the step.
+        leaves: a Leaf for each tensor, Texts for a list of texts; other values as they are,
+            constants of the step.
         names: of the leaves, as "1" or "images".
         streams: what the engine calls them: the keys of a dictionary; the leaves' numbers of others.
         spec: of torch's pytree.
@@ -38,7 +67,7 @@ class BatchForm:
         shape: tuple
 
     def __init__(self, batch):
-        paths, self.spec = pytree.tree_flatten_with_path(batch)
+        paths, self.spec = pytree.tree_flatten_with_path(batch, is_leaf=_is_texts)
         self.leaves = []
         self.names = []
         for path, value in paths:
@@ -47,6 +76,8 @@ class BatchForm:
             if isinstance(value, torch.Tensor) and value.dim() > 0:
                 dtype = torch.float32 if value.dtype == torch.float64 else value.dtype
                 self.leaves.append(self.Leaf(dtype, tuple(value.shape[1:])))
+            elif _is_texts(value):
+                self.leaves.append(Texts(self.names[-1]))
             else:
                 self.leaves.append(value)
         by_name = len(set(self.names)) == len(self.names) and all(
@@ -58,12 +89,19 @@ class BatchForm:
 
 
 def as_tensor(value):
-    """Arrays as tensors."""
-    return (
-        torch.from_numpy(value)
-        if type(value).__module__ == "numpy" and hasattr(value, "shape") and value.shape
-        else value
-    )
+    """Arrays as tensors, whatever their strides and the order of their bytes."""
+    if type(value).__module__ != "numpy" or not getattr(value, "shape", ()):
+        return value
+    if not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
+    return torch.from_numpy(value.copy() if min(value.strides) < 0 else value)
+
+
+def _is_same(value, constant):
+    """Whether a value without a batch axis is what the step has been traced with."""
+    if isinstance(value, torch.Tensor) and isinstance(constant, torch.Tensor):
+        return value.dtype == constant.dtype and torch.equal(value, constant)
+    return type(value) is type(constant) and (value is constant or value == constant)
 
 
 def seed_sample(seed, epoch, index):
@@ -106,7 +144,7 @@ class SampleSource:
             self.form = BatchForm(first)
             self.batch_size = next(
                 as_tensor(v).shape[0]
-                for v, leaf in zip(pytree.tree_leaves(first), self.form.leaves)
+                for v, leaf in zip(leaves_of(first), self.form.leaves)
                 if isinstance(leaf, BatchForm.Leaf)
             )
 
@@ -148,13 +186,25 @@ class SampleSource:
         """The tensors of the samples: one for each leaf of the form that is one."""
         batch = self._collated(samples, epochs) if self.by_index else self._rows(samples, epochs)
         values = []
-        for index, (value, leaf) in enumerate(zip(pytree.tree_leaves(batch), self.form.leaves)):
+        leaves = leaves_of(batch)
+        if len(leaves) != len(self.form.leaves):
+            raise ValueError(
+                f"a batch has {len(self.form.leaves)} values at first, and {len(leaves)} of samples "
+                f"{samples[0]} to {samples[-1]}: batches must have one structure"
+            )
+        for index, (value, leaf) in enumerate(zip(leaves, self.form.leaves)):
+            name, value = self.form.names[index], as_tensor(value)
             if not isinstance(leaf, BatchForm.Leaf):
+                if not isinstance(leaf, Texts) and not _is_same(value, leaf):
+                    raise ValueError(
+                        f"{name} of the batch is {leaf!r} at first and {value!r} for samples "
+                        f"{samples[0]} to {samples[-1]}: what has no batch axis is a constant of "
+                        "the step; give each sample its own"
+                    )
                 continue
-            value = as_tensor(value)
             if tuple(value.shape[1:]) != leaf.shape:
                 raise ValueError(
-                    f"input {self.form.names[index]} has the shape {list(leaf.shape)} in the first "
+                    f"input {name} has the shape {list(leaf.shape)} in the first "
                     f"sample and {list(value.shape[1:])} in samples {samples[0]} to {samples[-1]}: "
                     "samples must have one shape; pad them"
                 )
@@ -229,11 +279,14 @@ class SampleSource:
                         as_tensor(v)[rows] if getattr(as_tensor(v), "shape", ()) else v
                     ),
                     batch,
+                    is_leaf=_is_texts,
                 )
             )
             begin = end
         if len(parts) == 1:
             return parts[0]
         return pytree.tree_map(
-            lambda *v: torch.cat(v) if isinstance(v[0], torch.Tensor) else v[0], *parts
+            lambda *v: torch.cat(v) if isinstance(v[0], torch.Tensor) else v[0],
+            *parts,
+            is_leaf=_is_texts,
         )

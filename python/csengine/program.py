@@ -17,7 +17,7 @@ class CommandError(RuntimeError):
     """The program failed.
 
     Attributes:
-        code: its exit code (sysexits).
+        code: its exit code (sysexits); None for a run that this program did not start.
         output: what it printed.
     """
 
@@ -83,7 +83,7 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
         config: path of a YAML file, or the configuration as dictionaries.
         model_dir: folder of the run; None: as the configuration says, or a new temporary one where
             it is given as dictionaries.
-        wait: return when it is over; CommandError where it failed.
+        wait: return when it is over; CommandError where it failed, KeyboardInterrupt stops it.
         progress: show a bar (with tqdm, where it is installed) and wait.
         sets: options of `csengine start` (num_csx=2, num_steps=100), and any setting by its path
             (**{"loop.num_steps": 100}).

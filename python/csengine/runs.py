@@ -1,11 +1,13 @@
 """A run by its folder: what its store (model_dir/run.db) holds, while it goes on and afterwards."""
 
 import collections
+import contextlib
 import html
 import json
 import os
 import pathlib
 import sqlite3
+import subprocess
 import time
 
 Point = collections.namedtuple("Point", "step value")
@@ -25,6 +27,7 @@ class Run:
     def __init__(self, model_dir, process=None):
         self.model_dir = pathlib.Path(model_dir)
         self.process = process
+        self._is_stopped = False
 
     def __enter__(self):
         return self
@@ -86,7 +89,8 @@ class Run:
     def metrics(self, name="loss", timeout=None):
         """Points of a series as they come, to the end of the run.
 
-        Raises TimeoutError when no point comes for `timeout` seconds."""
+        Raises csengine.CommandError behind the last point where the run failed, TimeoutError when
+        no point comes for `timeout` seconds. KeyboardInterrupt stops a run of this program."""
         seen, waited = -1, time.monotonic()
         while True:
             over = self.ended
@@ -96,6 +100,7 @@ class Run:
                 seen = point.step
                 waited = time.monotonic()
             if over:
+                self._raise_failure()
                 return
             if timeout is not None and time.monotonic() - waited > timeout:
                 raise TimeoutError(
@@ -103,7 +108,8 @@ class Run:
                     f"is {self.state or 'not begun'}"
                 )
             if not found:
-                time.sleep(LOOK_SECONDS)
+                with self._stopped_by_interrupt():
+                    time.sleep(LOOK_SECONDS)
 
     def checkpoints(self):
         """The checkpoints that are there, oldest first."""
@@ -141,21 +147,53 @@ class Run:
         return self.state in ENDED
 
     def wait(self, timeout=None):
-        """Waits for the end; returns the exit code. Raises csengine.CommandError where it
-        failed."""
+        """Waits for the end; returns the exit code, which is not 0 where stop() ended it. Raises
+        csengine.CommandError where it failed, TimeoutError where it goes on after `timeout`
+        seconds. KeyboardInterrupt stops a run of this program."""
+        begun = time.monotonic()
+        while not self.ended:
+            if timeout is not None and time.monotonic() - begun > timeout:
+                raise TimeoutError(f"{self.model_dir}: still {self.state or 'not begun'}")
+            with self._stopped_by_interrupt():
+                self._sleep()
+        self._raise_failure()
+        return 0 if self.process is None else self.process.returncode
+
+    def _sleep(self):
+        """Until something may have changed."""
+        if self.process is None:
+            time.sleep(LOOK_SECONDS)
+            return
+        try:
+            self.process.wait(LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+
+    @contextlib.contextmanager
+    def _stopped_by_interrupt(self):
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+
+    def _raise_failure(self):
+        """CommandError with the run's own error, where it has ended by a failure."""
         from csengine.program import CommandError
 
-        if self.process is None:
-            begun = time.monotonic()
-            while not self.ended:
-                if timeout is not None and time.monotonic() - begun > timeout:
-                    raise TimeoutError(f"{self.model_dir}: still {self.state}")
-                time.sleep(LOOK_SECONDS)
-            return 0
-        code = self.process.wait(timeout)
-        if code != 0:
-            raise CommandError("start", code, self.output())
-        return code
+        if self.process is not None:
+            code = self.process.returncode
+            if code and not self._is_stopped:
+                raise CommandError("start", code, self.output())
+        elif self.state == "FAILED":
+            found = self._query(
+                "SELECT reason, message FROM transitions WHERE to_state = 'FAILED' "
+                "ORDER BY seq DESC LIMIT 1"
+            )
+            reason, message = found[0] if found else ("", "")
+            raise CommandError(
+                "start", None, f"error: {self.model_dir}: the run failed ({reason}): {message}"
+            )
 
     def output(self):
         """What the program printed so far."""
@@ -169,6 +207,7 @@ class Run:
     def stop(self, timeout=60):
         """Ends it after the step in flight, with a checkpoint."""
         if self.process is not None and self.process.poll() is None:
+            self._is_stopped = True
             self.process.terminate()
             self.process.wait(timeout)
 

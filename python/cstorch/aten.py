@@ -299,11 +299,32 @@ def power(a, b):
     if number == 1:
         return wrap(operand(a), a.dtype)
     dtype = calls.result_type(a, b)
-    return (
-        binary(lib.cse_pow, a, b, calls.float_type(dtype))
-        if dtype.is_floating_point
-        else binary(lib.cse_pow, a, b, torch.float32).to(dtype)
-    )
+    if dtype.is_floating_point:
+        return binary(lib.cse_pow, a, b, calls.float_type(dtype))
+    return _whole_power(a, b, number, dtype)
+
+
+def _whole_power(a, b, exponent, dtype):
+    """A power of whole numbers, exact: products by the bits of a known exponent; powers of 2 are
+    exact in float32."""
+    if exponent is None and _scalar_of(a) == 2:
+        return binary(lib.cse_pow, a, b, torch.float32).to(dtype)
+    if exponent is None or exponent < 0:
+        raise messages.TraceError(
+            f"{messages.place_text()}a power of whole numbers needs an exponent that is a number "
+            "of at least 0, or the base 2: use floats, as in x.float() ** y",
+            [messages.place()],
+        )
+    if exponent == 0:
+        return torch.ones_like(a, dtype=dtype)
+    result, square = None, operand(a, dtype)
+    while exponent > 0:
+        if exponent & 1:
+            result = square if result is None else lib.cse_mul(result, square)
+        exponent >>= 1
+        if exponent:
+            square = lib.cse_mul(square, square)
+    return wrap(calls.within(result, dtype), dtype)
 
 
 for _name, _call in (
@@ -371,7 +392,9 @@ for _overload in ("Tensor", "Scalar"):
 @primitive("bitwise_not")
 def bitwise_not(a):
     return (
-        logical_not(a) if a.dtype == torch.bool else wrap(lib.cse_bitwise_not(operand(a)), a.dtype)
+        logical_not(a)
+        if a.dtype == torch.bool
+        else wrap(calls.within(lib.cse_bitwise_not(operand(a)), a.dtype), a.dtype)
     )
 
 
@@ -468,7 +491,10 @@ def to_copy(
     handle = operand(x)
     if dtype == torch.bool and x.dtype != torch.bool:
         return x != 0
-    return wrap(calls.cast_handle(handle, dtype), dtype)
+    handle = calls.cast_handle(handle, dtype)
+    if dtype != x.dtype and x.dtype != torch.bool:
+        handle = calls.within(handle, dtype)
+    return wrap(handle, dtype)
 
 
 @primitive("clone", "alias", "lift_fresh", "contiguous", "lift_fresh_copy")
@@ -988,7 +1014,8 @@ def all_(x, dim=None, keepdim=False):
 def prod(x, dim=None, keepdim=False, dtype=None):
     if dim is None:
         x, dim = calls.reshape(x, [-1]), 0
-    return wrap(lib.cse_prod(operand(x), dim, keepdim), x.dtype)
+    dtype = dtype or (x.dtype if x.dtype.is_floating_point else torch.int64)
+    return wrap(lib.cse_prod(operand(x, dtype), dim, keepdim), dtype)
 
 
 @primitive("var.correction")

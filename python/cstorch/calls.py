@@ -30,6 +30,12 @@ TORCH_DTYPES = {
     lib.CSE_BOOL: torch.bool,
 }
 LARGEST_INT32 = 2**31 - 1
+# Least value, and how many values there are, of the types that the engine keeps as int32.
+_NARROW = {
+    torch.uint8: (0, 1 << 8),
+    torch.int8: (-(1 << 7), 1 << 8),
+    torch.int16: (-(1 << 15), 1 << 16),
+}
 
 
 def c_dtype(dtype):
@@ -91,7 +97,21 @@ def numel(tensor):
 
 def cast_handle(handle, dtype):
     want = c_dtype(dtype)
-    return handle if lib.cse_tensor_dtype(handle) == want else lib.cse_cast(handle, want)
+    if lib.cse_tensor_dtype(handle) != want:
+        handle = lib.cse_cast(handle, want)
+    return handle
+
+
+def within(handle, dtype):
+    """The value of a computation with whole numbers, modulo the range of a type of fewer bits than
+    the engine's: as PyTorch's wrap around."""
+    if dtype not in _NARROW:
+        return handle
+    least, count = _NARROW[dtype]
+    above_least = lib.cse_sub(handle, lib.cse_constant_int(least))
+    return lib.cse_add(
+        lib.cse_remainder(above_least, lib.cse_constant_int(count)), lib.cse_constant_int(least)
+    )
 
 
 def refuse_beyond_int32(least, most):
@@ -219,7 +239,8 @@ def unary(call, x, dtype=None):
 def binary(call, a, b, dtype=None, result=None):
     """A call of two operands of one type, which broadcast."""
     dtype = dtype or result_type(a, b)
-    return wrap(call(operand(a, dtype), operand(b, dtype)), result or dtype)
+    result = result or dtype
+    return wrap(within(call(operand(a, dtype), operand(b, dtype)), result), result)
 
 
 def axes_of(tensor_rank, dims):

@@ -71,6 +71,7 @@ class Execution:
         self.loop = None
         self.error = None
         self.trained = False
+        self.tracer = None
         self.function = None
         self.results = None
         self.pending = []
@@ -220,6 +221,9 @@ class Execution:
         if self.loop == ffi.NULL:
             self.loop = None
             self.session.check()
+            raise library.error()
+        if self.tracer is None:  # the data loader was refused before the step was asked for
+            self._fail()
         if not self.trained:
             self.start = 0
         return self.results

@@ -29,6 +29,11 @@ from cstorch.traced import Traced
 _ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 
+def _summed(handle):
+    """The sum over the batch, as float32."""
+    return lib.cse_batch_sum(lib.cse_cast(handle, lib.CSE_FLOAT32))
+
+
 def contains_traced(value):
     """Whether there is a traced tensor in nested arguments."""
     if isinstance(value, Traced):
@@ -404,10 +409,15 @@ class Tracer:
                 " mean with cstorch.batch_mean(x), or leave out micro_batch_size"
             )
         dtype = lib.cse_tensor_dtype(handle)
-        total = lib.cse_batch_sum(
-            handle if dtype == lib.CSE_FLOAT32 else lib.cse_cast(handle, lib.CSE_FLOAT32)
-        )
-        return total if dtype == lib.CSE_FLOAT32 else lib.cse_cast(total, dtype)
+        if dtype == lib.CSE_FLOAT32:
+            return lib.cse_batch_sum(handle)
+        if dtype != lib.CSE_INT32:
+            return lib.cse_cast(_summed(handle), dtype)
+        # float32 holds each half of 32 bits.
+        count = lib.cse_constant_int(1 << 16)
+        high = lib.cse_cast(_summed(lib.cse_floor_divide(handle, count)), dtype)
+        low = lib.cse_cast(_summed(lib.cse_remainder(handle, count)), dtype)
+        return lib.cse_add(lib.cse_mul(high, count), low)
 
     def take_buffers(self, assigns=True):
         """Buffers of models to which the step assigned a value (`self.mean = ...`) are states: the

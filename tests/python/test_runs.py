@@ -1,10 +1,15 @@
 """Runs, checkpoints and jobs from Python, without PyTorch."""
 
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
+import sqlite3
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -93,11 +98,78 @@ class Runs(unittest.TestCase):
         self.assertEqual(raised.exception.code, 64)
         self.assertIn("num_csx", str(raised.exception))
 
+    def failing(self):
+        """A configuration whose run begins and fails: its data are not there."""
+        config = configuration(num_steps=60, checkpoint_steps=30)
+        config["trainer"]["fit"]["train_dataloader"] = {
+            "data_processor": "csv",
+            "path": self.folder + "/none.csv",
+            "label": "y",
+            "batch_size": 30,
+        }
+        return config
+
+    def test_a_run_that_failed_says_so(self):
+        run = csengine.run(self.failing(), model_dir=self.folder + "/failed")
+        with self.assertRaisesRegex(csengine.CommandError, "none.csv") as raised:
+            list(run.metrics("loss"))
+        self.assertNotIn(raised.exception.code, (0, None))
+        with self.assertRaisesRegex(csengine.CommandError, "none.csv"):
+            run.wait()
+        self.assertEqual(run.checkpoints(), [])
+
+    def test_a_failed_run_of_another_program(self):
+        store = pathlib.Path(self.folder) / "other"
+        shutil.copytree(self.folder + "/one", store)
+        with contextlib.closing(sqlite3.connect(store / "run.db")) as connection, connection:
+            connection.execute("UPDATE run SET value = 'FAILED' WHERE key = 'state'")
+            connection.execute(
+                "UPDATE transitions SET to_state = 'FAILED', reason = 'DATA', message = 'no file' "
+                "WHERE seq = (SELECT max(seq) FROM transitions)"
+            )
+        run = csengine.Run(store)
+        with self.assertRaisesRegex(csengine.CommandError, "DATA.*no file"):
+            run.wait()
+        with self.assertRaisesRegex(csengine.CommandError, "no file"):
+            list(run.metrics("loss"))
+
+    def test_an_interrupt_stops_the_run(self):
+        body = (
+            "import csengine\n"
+            "from small_run import configuration\n"
+            "config = configuration(num_steps=10000000, checkpoint_steps=5000000)\n"
+            "run = csengine.run(config, model_dir={!r})\n"
+            "for number, point in enumerate(run.metrics('loss')):\n"
+            "    if number == 2:\n"
+            "        print(run.process.pid, flush=True)\n"
+        )
+        for name, rest in (("metrics", ""), ("wait", "        run.wait()\n")):
+            with self.subTest(waits_in=name):
+                folder = self.folder + "/interrupted-" + name
+                program = subprocess.Popen(
+                    [sys.executable, "-c", body.format(folder) + rest],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={
+                        **os.environ,
+                        "PYTHONPATH": os.pathsep.join(sys.path[:1] + sys.path),
+                    },
+                )
+                process_id = int(program.stdout.readline())
+                time.sleep(0.3)
+                program.send_signal(signal.SIGINT)
+                _, said = program.communicate(timeout=120)
+                self.assertIn("KeyboardInterrupt", said)
+                self.assertFalse(os.path.exists(f"/proc/{process_id}"))
+                run = csengine.Run(folder)
+                self.assertIn(run.state, ("SUCCEEDED", "CANCELLED"))
+                self.assertEqual(run.checkpoints()[-1].step, run.step)
+
 
 class Jobs(unittest.TestCase):
     def test_a_job_from_its_submission_to_its_end(self):
         import json
-        import subprocess
 
         folder = pathlib.Path(tempfile.mkdtemp(prefix="csengine-jobs-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)

@@ -17,6 +17,7 @@
 #include "run/job/host_change.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
+#include "run/job/run_target.h"
 #include "run/job/takeover.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
@@ -255,6 +256,9 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
     int exit_code = cse_supervisor_run(
         &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = &supervised });
+    /* At the very last: as long as it can be killed, the same command goes on to the same end. */
+    if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
+        cse_run_target_remove(job->settings.session.model_dir);
     cse_takeover_destroy(&job->settings.takeover);
     if (confined)
         cse_run_directory_remove(&supervised.directory);

@@ -295,11 +295,13 @@ bool cse_job_owes_validation(const cse_job *j)
     double every = hooks->segment;
     if (cse_job_follows(j))
         return j->settings->hosts->given->message.job.owes_validation != 0;
+    if (!j->goes_on && !cse_callback_set_sees_validations(j->callbacks))
+        return false;
     if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||
         j->replayed_step == cse_global_step())
         return false;
     if (every < 1)
-        every *= (double)(j->previous.last_step - hooks->run_start);
+        every *= (double)(hooks->run_end - hooks->run_start);
     const int64_t steps = (int64_t)ceil(every);
     return steps >= 1 && done % steps == 0;
 }

@@ -16,9 +16,11 @@ server's to start again.
 Usage: fault_campaign.py CSENGINE [--faults N] [--seed S] [--roles R,R] [--moments M,M]
            [--sources S,S] [--jobs J] [--known K,K] [--slim]
 Cells of the table are struck in turn, with a seed each, which --seed repeats. --known names findings
-that are counted, but are not wrong: rows (steps that stand twice in the store), whole (run.db alone
-is not the store), compiler (a killed compiler ends the run, or leaves files)."""
+that are counted, but are not wrong: rows (steps that stand twice in the store), whole (run.db alone is not
+the store), compiler (a killed compiler ends the run, or leaves files). Always known is skipped: the
+checkpoint that was being written when a coordinator died is not there, as docs/operations.md says."""
 import argparse
+import atexit
 import collections
 import concurrent.futures
 import http.client
@@ -45,7 +47,8 @@ WORKERS = ("replica", "input_worker", "weight_server")
 DURING = ("start", "first_step", "middle", "validation", "save", "last_step", "last_save", "last_validation")
 ALWAYS = ("start", "compile", *DURING[1:], "after_last_save")
 MOMENTS = {"first": ALWAYS, "coordinator": ALWAYS, **{role: DURING for role in WORKERS},
-           "writer": ("save",), "compiler": ("compile",), "server": ("start", "middle", "last_validation", "after_last_save")}
+           "writer": ("save",), "compiler": ("compile",),
+           "server": ("start", "middle", "last_validation", "after_last_save")}
 # For all but the first process, which nobody watches, a stop for good is a death.
 KINDS = {"first": ("kill", "pause"), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
          "compiler": ("kill",), "server": ("kill",), **{role: ("kill", "freeze", "pause") for role in WORKERS}}
@@ -152,8 +155,9 @@ class Server:
         self.root, self.tmp = f"{folder}/root", f"{folder}/tmp"
         os.makedirs(self.tmp)
         os.makedirs(self.root)
+        atexit.register(self.stop)
         self.start()
-        self.request("PUT", "/jobs/origin", {"config": configuration(options.compiled, num_steps=BEFORE),
+        self.request("PUT", "/jobs/origin", {"config": json.dumps(configuration(options.compiled, num_steps=BEFORE)),
                                              "overrides": {"seed": 3}})
         until = time.monotonic() + LIMIT_S
         while self.job("origin").get("state") != "SUCCEEDED" or self.job("origin").get("ended_ms") is None:
@@ -198,7 +202,8 @@ class Server:
             return {}
 
     def stop(self):
-        self.process.terminate()
+        if self.process.poll() is None:
+            self.process.terminate()
         self.process.wait()
 
 
@@ -247,7 +252,7 @@ class Run:
         self.starts += 1
         self.read = 0
         if self.uses_server:
-            spec = {"config": configuration(self.compiled, num_steps=11)}
+            spec = {"config": json.dumps(configuration(self.compiled, num_steps=11))}
             spec["overrides"] = {"loop.num_steps": STEPS, "seed": 3}
             if self.source == "rest_from":
                 spec["overrides"] = {"loop.num_steps": None, "loop.num_epochs": (STEPS - BEFORE) // EPOCH, "seed": 3}
@@ -331,8 +336,8 @@ class Run:
         return {step: digest for step, digest in found if os.path.exists(f"{self.model_dir}/checkpoint_{step}.mdl")}
 
     def digest(self):
-        done = subprocess.run([self.options.csengine, "checkpoint", "digest", f"{self.model_dir}/checkpoint_{STEPS}.mdl"],
-                              capture_output=True, text=True)
+        file = f"{self.model_dir}/checkpoint_{STEPS}.mdl"
+        done = subprocess.run([self.options.csengine, "checkpoint", "digest", file], capture_output=True, text=True)
         return done.stdout.strip() or done.stderr.strip()
 
     def processes(self):
@@ -441,7 +446,7 @@ def strike(run, fault, role, moment):
 
 # ---- judgement ----
 
-def differences(run, expected):
+def differences(run, role, expected):
     """What is not as in an undisturbed run; and findings that may be known."""
     wrong, known = [], []
     points, twice = run.points()
@@ -452,8 +457,12 @@ def differences(run, expected):
                  if points.get(key) != expected["points"].get(key)}
         wrong.append(f"other rows: {len(other)}, as {sorted(other)[:3]}")
     found = run.digests()
-    if any(found.get(step) != digest for step, digest in expected["digests"].items()):
-        wrong.append(f"checkpoints {found}, not {expected['digests']}")
+    for step, digest in expected["digests"].items():
+        # One that was being written ends with its coordinator; those at the ends of segments are waited for.
+        if step not in found and step not in expected["awaited"] and role in ("first", "coordinator"):
+            known.append(("skipped", f"no checkpoint of step {step}"))
+        elif found.get(step) != digest:
+            wrong.append(f"checkpoint of step {step}: {found.get(step)}, not {digest}")
     state = run.rows("select value from run where key in ('state', 'last_step') order by key")
     if [str(value) for value, in state] != [str(STEPS), "SUCCEEDED"]:
         wrong.append(f"the store says {state}")
@@ -470,16 +479,20 @@ def judge(run, code, role, expected):
     options, known = run.options, []
     if code is None:
         return ["hangs"], []
+    if code != 0 and role == "compiler" and "compiler" in options.known:
+        return [], ["compiler"]
     if code != 0:
         return [f"exit code {code}"], []
-    wrong, found = differences(run, expected)
+    wrong, found = differences(run, role, expected)
     alive, files = run.left()
     if alive:
         wrong.append(f"processes are left: {alive}")
     if files:
-        (found.append(("compiler", str(files))) if role == "compiler" else wrong.append(f"files are left: {files}"))
+        # A compiler's own files, which it removes where it is not killed.
+        compiling = all(name.startswith("tmp/cc") for name in files)
+        (found.append(("compiler", str(files))) if compiling else wrong.append(f"files are left: {files}"))
     for name, words in found:
-        if name in options.known:
+        if name in ("skipped", *options.known):
             known.append(name)
         else:
             wrong.append(words)
@@ -564,7 +577,9 @@ def expectations(options, place):
         run.launch()
         if (code := run.wait()) != 0:
             sys.exit(f"the undisturbed run of {source}: exit code {code}\n{run.output()[-3000:]}")
-        expected[source] = {"digest": run.digest(), "points": run.points()[0], "digests": run.digests()}
+        points = run.points()[0]
+        expected[source] = {"digest": run.digest(), "points": points, "digests": run.digests(),
+                            "awaited": {step for name, step in points if name == "val_loss"}}
         run.remove()
     one = {e["digest"] for e in expected.values()}
     if len(one) != 1:
@@ -623,7 +638,7 @@ def parse():
 
 def main():
     options = parse()
-    work = tempfile.mkdtemp(prefix="takeover-faults-")
+    work = tempfile.mkdtemp(prefix="csengine-faults-")
     options.compilations = f"{work}/compiled"
     options.compiled = f"{options.compilations}/shared"
     os.makedirs(options.compiled)
@@ -654,7 +669,8 @@ def main():
         expected = pool.submit(lambda: expectations(options, place_of_thread())).result()
         table = iter(SLIM) if options.slim else cells(options)
         count = len(SLIM) if options.slim else options.faults
-        for future in [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(itertools.islice(table, count))]:
+        struck = [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(itertools.islice(table, count))]
+        for future in struck:
             future.result()
     for place in places:
         if place.server is not None:

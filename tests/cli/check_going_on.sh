@@ -95,19 +95,21 @@ while kill -0 $process 2>/dev/null && ! grep -q '"step":1000,' "$work/open.out";
 [ -f "$unfinished" ] || fail 'the end is not written down while the run goes on'
 kill -INT $process 2>/dev/null
 wait $process
-grep -q '"last_step": 20000' "$unfinished" && grep -q '"length": "--num_steps 20000"' "$unfinished" ||
-    fail "the end that is written down: $(cat "$unfinished")"
+grep -q '"last_step": 20000' "$unfinished" &&
+    grep -q '"length": "--num_steps 20000"' "$unfinished" ||
+    fail "what is written down: $(cat "$unfinished")"
 cp -r "$work/open" "$work/other"
 cp -r "$work/open" "$work/nothing"
 cp -r "$work/open" "$work/spoilt"
 start open --num_steps 20000 --log_steps 1000 --set optimizer.SGD.lr=0.05 --seed 2 &&
     expect 20000 'other settings'
-grep -q 'warning: .*other settings: optimizer.SGD.lr 0.05 (it began with 0.1), seed 2 (it began with 1)' \
-    "$work/errors" || fail "other settings are not told: $(said)"
+told='other settings: optimizer.SGD.lr 0.05 (it began with 0.1), seed 2 (it began with 1)'
+grep -q "warning: .*$told" "$work/errors" || fail "other settings are not told: $(said)"
 [ ! -e "$unfinished" ] || fail 'the end is written down behind it'
 start other --max_steps 19000 --log_steps 1000 && expect 19000 'another end'
-grep -q 'warning: .*other is unfinished: it began at step 0 and was to end at step 20000 (--num_steps 20000); this start has max_steps 19000, which ends at step 19000; .* give --num_steps 20000' \
-    "$work/errors" || fail "another end is not told: $(said)"
+told='was to end at step 20000 (--num_steps 20000); this start has max_steps 19000, which ends at'
+told="other is unfinished: it began at step 0 and $told step 19000; to go on to step 20000, give"
+grep -q "warning: .*$told --num_steps 20000" "$work/errors" || fail "another end is not told: $(said)"
 [ ! -e "$work/other/unfinished.json" ] || fail 'another end: it stays'
 start nothing --max_steps 10 || fail "nothing to do: $(said)"
 grep -q '"last_step": 20000' "$work/nothing/unfinished.json" || fail 'nothing to do: it is gone'

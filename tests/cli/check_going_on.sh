@@ -107,9 +107,10 @@ told='other settings: optimizer.SGD.lr 0.05 (it began with 0.1), seed 2 (it bega
 grep -q "warning: .*$told" "$work/errors" || fail "other settings are not told: $(said)"
 [ ! -e "$unfinished" ] || fail 'the end is written down behind it'
 start other --max_steps 19000 --log_steps 1000 && expect 19000 'another end'
-told='was to end at step 20000 (--num_steps 20000); this start has max_steps 19000, which ends at'
-told="other is unfinished: it began at step 0 and $told step 19000; to go on to step 20000, give"
-grep -q "warning: .*$told --num_steps 20000" "$work/errors" || fail "another end is not told: $(said)"
+told='it began at step 0 and was to end at step 20000 (--num_steps 20000); this start has max_steps'
+told="other is unfinished: $told 19000, which ends at step 19000; to go on to step 20000"
+grep -q "warning: .*$told, give --num_steps 20000" "$work/errors" ||
+    fail "another end is not told: $(said)"
 [ ! -e "$work/other/unfinished.json" ] || fail 'another end: it stays'
 start nothing --max_steps 10 || fail "nothing to do: $(said)"
 grep -q '"last_step": 20000' "$work/nothing/unfinished.json" || fail 'nothing to do: it is gone'

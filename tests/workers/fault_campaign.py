@@ -4,19 +4,19 @@ an undisturbed run, at the step that was asked for, and leave no process and no 
 
 The table has three sides. Roles: the first process of a run (which is its supervisor), the
 coordinator, a replica, a weight server, an input worker, the process that writes a checkpoint, the
-compiler, and, where there is one, the server of jobs. Moments: from the start to the time behind the
+compiler, all processes at once, and, where there is one, the server of jobs. Moments: from the start to the time behind the
 last save, found by what the run prints, by its processes and by its files. Sources of the settings:
 flags, flags on top of a finished run, flags with epochs, flags from a checkpoint that is named, a
 file, a job request (REST), one that goes on from another job, and Python. All of them ask for the
 same 6000 steps, so that all runs of the campaign end with one digest, whatever asked for it.
 
-A run whose first process was killed ends; the same command is then given again. That of a job is the
-server's to start again.
+A run whose first process was killed ends; the same command is then given again, or, for a job, by its
+server.
 
 Usage: fault_campaign.py CSENGINE [--faults N] [--seed S] [--roles R,R] [--moments M,M]
            [--sources S,S] [--kinds F,F] [--jobs J] [--known K,K] [--slim]
-Each cell of the table is struck once in 1,000 faults, in an order and at moments that follow from
---seed; the kills come first. --known names findings that are counted, but are not wrong: rows (steps that stand twice in the store), whole (run.db alone is not
+Each cell of the table is struck once, or as --faults says, in an order and at moments that follow
+from --seed; the kills come first. --known names findings that are counted, but are not wrong: rows (steps that stand twice in the store), whole (run.db alone is not
 the store), compiler (a killed compiler ends the run, or leaves files). Always known is skipped: the
 checkpoint that was being written when a coordinator died is not there, as docs/operations.md says."""
 import argparse
@@ -46,11 +46,11 @@ FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freez
 WORKERS = ("replica", "input_worker", "weight_server")
 DURING = ("start", "first_step", "middle", "validation", "save", "last_step", "last_save", "last_validation")
 ALWAYS = ("start", "compile", *DURING[1:], "after_last_save")
-MOMENTS = {"first": ALWAYS, "coordinator": ALWAYS, **{role: DURING for role in WORKERS},
+MOMENTS = {"first": ALWAYS, "coordinator": ALWAYS, "all": ALWAYS, **{role: DURING for role in WORKERS},
            "writer": ("save",), "compiler": ("compile",),
            "server": ("start", "middle", "last_validation", "after_last_save")}
 # For all but the first process, which nobody watches, a stop for good is a death.
-KINDS = {"first": ("kill", "pause"), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
+KINDS = {"first": ("kill", "pause"), "all": ("kill",), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
          "compiler": ("kill",), "server": ("kill",), **{role: ("kill", "freeze", "pause") for role in WORKERS}}
 SOURCES = ("flags", "more", "epochs", "named", "file", "rest", "rest_from", "python")
 COMPILERS = re.compile(r"/?(gcc|cc|cc1|as|ld|collect2|clang|lld)[-.\w]*$")
@@ -123,6 +123,8 @@ def victims(run, role):
         return []
     if role == "first":
         return [first]
+    if role == "all":
+        return [first, *descendants(first)]
     coordinators = [p for p in children(first) if " start " in line_of(p)]
     if role == "coordinator":
         return coordinators
@@ -418,6 +420,17 @@ def has_come(run, moment, role):
     return place > 0 and EVAL.search(text, place) is not None
 
 
+def kill_together(pids):
+    """As the end of a machine: none of them sees that another one has died."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+    return True
+
+
 def strike(run, fault, role, moment):
     """Whether somebody was struck."""
     number, pause = FAULTS[fault]
@@ -431,7 +444,10 @@ def strike(run, fault, role, moment):
             time.sleep(0.001)
             continue
         time.sleep(delay)
-        for victim in random.sample(found := victims(run, role), len(found)):
+        found = victims(run, role)
+        if role == "all" and found:
+            return kill_together(found)
+        for victim in random.sample(found, len(found)):
             try:
                 os.kill(victim, number)
                 if pause is not None:
@@ -501,11 +517,12 @@ def judge(run, code, role, expected):
 
 def repeat(run, code, role):
     """Gives the command again, as who gave it would; (exit code, words about the way there)."""
-    while code not in (0, None) and role in ("first", "compiler") and run.starts < 4 and not run.uses_server:
-        alive, files = run.left()
-        files = [name for name in files if name != "unfinished.json"]
-        if alive or (files and role != "compiler" and any(not name.endswith(".tmp") for name in files)):
-            return code, [f"left behind by the first start: {alive} {files}"]
+    while code not in (0, None) and role in ("first", "all", "compiler") and run.starts < 4 and not run.uses_server:
+        until = time.monotonic() + 10
+        while (alive := run.processes()) and time.monotonic() < until:
+            time.sleep(0.02)
+        if alive:
+            return code, [f"left behind by the first start: {[line_of(pid) for pid in alive]}"]
         run.launch()
         code = run.wait()
     return code, []
@@ -560,7 +577,8 @@ def cells(options):
     order = random.Random(options.seed)
     order.shuffle(kills)
     order.shuffle(others)
-    return itertools.cycle(kills + others)
+    count = options.faults or len(kills + others)
+    return list(itertools.islice(itertools.cycle(kills + others), count))
 
 
 SLIM = (("coordinator", "last_validation", "flags", "kill"), ("first", "last_validation", "flags", "kill"),
@@ -619,7 +637,7 @@ def words_of(text):
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("csengine")
-    parser.add_argument("--faults", type=int, default=1000)
+    parser.add_argument("--faults", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--roles", type=words_of, default=list(MOMENTS))
@@ -666,9 +684,8 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         expected = pool.submit(lambda: expectations(options, place_of_thread())).result()
-        table = iter(SLIM) if options.slim else cells(options)
-        count = len(SLIM) if options.slim else options.faults
-        struck = [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(itertools.islice(table, count))]
+        table = SLIM if options.slim else cells(options)
+        struck = [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(table)]
         for future in struck:
             future.result()
     for place in places:

@@ -253,11 +253,12 @@ static int insert_points(cse_database *database, const cse_row *row)
 static int forget_checkpoint(cse_database *database, const cse_row *row)
 {
     sqlite3_stmt *statement = NULL;
-    int code =
-        sqlite3_prepare_v2(database->handle, "DELETE FROM checkpoints WHERE path = ?1 AND id < ?2",
-                           -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(
+        database->handle, "DELETE FROM checkpoints WHERE path = ?1 AND step = ?2 AND id < ?3", -1,
+        &statement, NULL);
     bind_field(statement, 1, 's', &row->fields[4]);
-    bind_field(statement, 2, 'i', &row->fields[0]);
+    bind_field(statement, 2, 'i', &row->fields[2]);
+    bind_field(statement, 3, 'i', &row->fields[0]);
     if (code == SQLITE_OK)
         code = run_insert(statement);
     sqlite3_finalize(statement);
@@ -286,9 +287,12 @@ static int insert_row(cse_database *database, const cse_row *row)
 
 void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over)
 {
-    static const char highest[] =
-        "SELECT ifnull(max((SELECT max(step) FROM points WHERE series = id AND points.attempt = "
-        "before.attempt)), -1) FROM series, (SELECT DISTINCT attempt FROM transitions) AS before";
+    char highest[STATEMENT_BYTES];
+    snprintf(highest, sizeof highest,
+             "WITH RECURSIVE before(attempt) AS (SELECT 1 UNION ALL SELECT attempt + 1 FROM before "
+             "WHERE attempt + 1 < %lld) SELECT ifnull(max((SELECT max(step) FROM points WHERE "
+             "series = id AND points.attempt = before.attempt)), -1) FROM series, before",
+             (long long)attempt);
     database->attempt = attempt;
     database->takes_over = takes_over;
     database->past_step = first_integer(database->handle, highest);

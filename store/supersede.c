@@ -177,7 +177,8 @@ int cse_supersede(sqlite3 *handle, const cse_supersession *s)
 int cse_supersede_all(sqlite3 *handle)
 {
     int64_t newest = 0;
-    int code = run(handle, "SELECT max(attempt) FROM transitions", NULL, &newest);
+    int code =
+        run(handle, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'", NULL, &newest);
     for (int64_t attempt = 2; code == SQLITE_OK && attempt <= newest; attempt++) {
         const int64_t numbers[MOST_NUMBERS] = { attempt };
         cse_supersession s = { .attempt = attempt, .step = -1, .keeps = true };

@@ -272,6 +272,11 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     return CSE_OK;
 }
 
+bool cse_recorder_goes_on(const cse_recorder *recorder)
+{
+    return recorder != NULL && cse_store_attempt(recorder->store) > 1;
+}
+
 void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
 {
     if (*recorder == NULL)

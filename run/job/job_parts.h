@@ -124,6 +124,8 @@ cse_status cse_job_best_metric(cse_job *job, const char **name);
 
 /* Gives the callbacks the validations that the run did before the step that it goes on from. */
 cse_status cse_job_replay(cse_job *job);
+/* Notes where this start begins, also for the loggers. */
+void cse_job_begin(cse_job *job);
 
 /* Whether the run was to validate the weights that were loaded, and did not come to it. */
 bool cse_job_owes_validation(const cse_job *job);

@@ -575,7 +575,7 @@ static cse_status fit(job *j)
 {
     if (!cse_job_executes(j))
         return train(j);
-    j->first_step = cse_global_step();
+    cse_job_begin(j);
     cse_status status = cse_callback_set_fit_start(j->callbacks, j->first_step);
     if (status == CSE_OK)
         status = cse_job_replay(j);

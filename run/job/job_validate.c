@@ -277,6 +277,13 @@ cse_status cse_job_best_metric(cse_job *j, const char **name)
                                            : "is no metric of the validation");
 }
 
+void cse_job_begin(cse_job *j)
+{
+    j->first_step = cse_global_step();
+    if (j->first_step > 0 || cse_recorder_goes_on(j->recorder))
+        cse_logger_set_go_on(j->loggers, j->first_step);
+}
+
 cse_status cse_job_replay(cse_job *j)
 {
     cse_callback_validation validation = { .step = 0 };

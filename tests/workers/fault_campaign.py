@@ -13,12 +13,13 @@ same 6000 steps, so that all runs of the campaign end with one digest, whatever 
 A run whose first process was killed ends; the same command is then given again, or, for a job, by its
 server.
 
-Usage: fault_campaign.py CSENGINE [--faults N] [--seed S] [--roles R,R] [--moments M,M]
+Usage: fault_campaign.py CSENGINE [--faults N] [--seconds T] [--seed S] [--roles R,R] [--moments M,M]
            [--sources S,S] [--kinds F,F] [--jobs J] [--known K,K] [--slim]
 Each cell of the table is struck once, or as --faults says, in an order and at moments that follow
-from --seed; the kills come first. --known names findings that are counted, but are not wrong: rows (steps that stand twice in the store), whole (run.db alone is not
-the store), compiler (a killed compiler ends the run, or leaves files). Always known is skipped: the
-checkpoint that was being written when a coordinator died is not there, as docs/operations.md says."""
+from --seed; the kills come first. --known names findings that are counted, but are not wrong: rows
+(steps that stand twice in the store), whole (run.db alone is not the store), compiler (a killed
+compiler ends the run, or leaves files). Always known is skipped: the checkpoint that was being
+written when a coordinator died is not there, as docs/operations.md says."""
 import argparse
 import atexit
 import collections
@@ -82,7 +83,7 @@ def configuration(compiled, **loop):
             "logging": {"log_steps": 50},
         },
         "fit": {"train_dataloader": {**data, "samples": 64 * EPOCH, "shuffle": True},
-                "val_dataloader": {**data, "samples": 64000}},
+                "val_dataloader": {**data, "samples": 160000}},
     }}
 
 
@@ -438,6 +439,8 @@ def strike(run, fault, role, moment):
     delay = random.choice((0, 0, random.uniform(0, 0.02), random.uniform(0, 0.2)))
     if moment == "after_last_save":
         delay = random.uniform(0, 0.5)
+    elif moment in ("last_validation", "save"):
+        delay = min(delay, 0.02)
     until = time.monotonic() + 60
     while not run.is_over() and time.monotonic() < until:
         if not has_come(run, moment, role):
@@ -639,6 +642,7 @@ def parse():
     parser.add_argument("csengine")
     parser.add_argument("--faults", type=int)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="begins no fault after so many")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--roles", type=words_of, default=list(MOMENTS))
     parser.add_argument("--moments", type=words_of, default=list(ALWAYS))
@@ -674,6 +678,8 @@ def main():
         return local.place
 
     def do(cell, seed):
+        if options.seconds and time.monotonic() - begun > options.seconds:
+            return
         row = one_fault(place_of_thread(), cell, seed, expected)
         with lock:
             results.append(row)

@@ -255,6 +255,7 @@ static cse_status lead(follower *f)
     cse_status status =
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
     prepared.settings.run_store = true;
+    prepared.settings.takes_lead = true;
     prepared.settings.checkpoint_path = NULL;
     prepared.settings.autoload_last_checkpoint = true;
     prepared.settings.stop_requested = stops_leading;

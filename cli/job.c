@@ -1,7 +1,9 @@
 /* Prepares a job from the command line, and runs it with signal handling. */
 #include "cli/job.h"
 
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/dashboard_child.h"
@@ -13,11 +15,14 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/sandbox.h"
+#include "engine/codegen/codegen.h"
 #include "run/infer/run_samples.h"
 #include "run/job/host_change.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
+#include "run/job/run_target.h"
 #include "run/job/takeover.h"
+#include "store/whole.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
 
@@ -241,6 +246,20 @@ static bool takes_over(void *self)
            cse_takeover_begin(supervised->job->settings.takeover);
 }
 
+/* What a coordinator that was killed could not. Files of a confined job are opened by confined
+ * processes alone. */
+static void tidy_after(const cse_prepared_job *job)
+{
+    char compiled[PATH_MAX];
+    const cse_configuration *session = &job->settings.session;
+    if (cse_confinement_view() != NULL || session->model_dir == NULL)
+        return;
+    if (job->settings.mode == CSE_JOB_TRAIN)
+        (void)cse_store_make_whole(session->model_dir);
+    snprintf(compiled, sizeof compiled, "%s/compiled", session->model_dir);
+    cse_compilation_sweep(session->compile_dir != NULL ? session->compile_dir : compiled);
+}
+
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
     supervised_job supervised = { .line = line, .job = job, .directory.lock = -1 };
@@ -255,7 +274,12 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
     int exit_code = cse_supervisor_run(
         &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = &supervised });
+    /* At the very last: as long as it can be killed, the same command goes on to the same end. */
+    if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
+        cse_run_target_remove(job->settings.session.model_dir);
     cse_takeover_destroy(&job->settings.takeover);
+    if (exit_code > 128)
+        tidy_after(job);
     if (confined)
         cse_run_directory_remove(&supervised.directory);
     return exit_code;

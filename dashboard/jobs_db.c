@@ -12,6 +12,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "store/store.h"
+#include "store/whole.h"
 
 enum {
     VERSION = 1,
@@ -72,6 +73,8 @@ static cse_status prepare_file(cse_jobs_db *db)
     if (sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL,
                      NULL, NULL) != SQLITE_OK)
         return fail(db);
+    /* A server that was killed left a log. */
+    sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     int64_t application = read_integer(db, "PRAGMA application_id");
     int64_t version = read_integer(db, "PRAGMA user_version");
     if (application == APPLICATION_ID && version == VERSION)
@@ -114,6 +117,8 @@ void cse_jobs_db_close(cse_jobs_db **db)
 {
     if (*db == NULL)
         return;
+    if ((*db)->handle != NULL)
+        (void)cse_database_make_whole((*db)->handle, (*db)->path, BUSY_MS);
     sqlite3_close((*db)->handle);
     pthread_mutex_destroy(&(*db)->lock);
     free((*db)->path);

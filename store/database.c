@@ -13,13 +13,18 @@
 
 #include "engine/base/arena.h"
 #include "store/options.h"
+#include "store/supersede.h"
+#include "store/whole.h"
 
 struct cse_database {
     sqlite3 *handle;
     sqlite3_stmt *inserts[CSE_ROW_COUNT];
+    int64_t attempt;
+    bool takes_over;
+    int64_t past_step; /* the last that has points of earlier attempts; -1: none */
 };
 
-enum { BUSY_MS = 10000, STATEMENT_BYTES = 512 };
+enum { BUSY_MS = 10000, END_WAIT_MS = 2000, STATEMENT_BYTES = 512 };
 
 /* Maps SQLite's result code to a status. */
 static cse_status status_of(int code, bool opening)
@@ -100,17 +105,22 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
     CSE_TRY(run_sql(handle, path,
                     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
                     "PRAGMA journal_size_limit=16777216"));
+    /* What a process that was killed has left in the log. */
+    sqlite3_exec(handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     CSE_TRY(run_sql(handle, path, "BEGIN IMMEDIATE"));
     cse_status status = CSE_OK;
     if (lacks_tables(handle)) {
         cse_text mark = { 0 };
         cse_text_add(&mark, "PRAGMA application_id=%d; PRAGMA user_version=%d",
                      CSE_STORE_APPLICATION_ID, CSE_STORE_VERSION);
+        const bool is_earlier = first_integer(handle, "PRAGMA user_version") > 0;
         status = run_sql(handle, path, cse_store_schema);
         if (status == CSE_OK && !has_column(handle, "buckets", "finite"))
             status = run_sql(handle, path, "ALTER TABLE buckets ADD COLUMN finite INTEGER");
         if (status == CSE_OK && !has_column(handle, "logs", "host"))
             status = run_sql(handle, path, "ALTER TABLE logs ADD COLUMN host TEXT");
+        if (status == CSE_OK && is_earlier && cse_supersede_all(handle) != SQLITE_OK)
+            status = cse_fail(CSE_IO, "run store %s: %s", path, sqlite3_errmsg(handle));
         if (status == CSE_OK)
             status = run_sql(handle, path, mark.data);
         cse_text_clear(&mark);
@@ -168,6 +178,11 @@ cse_status cse_database_open(const char *model_dir, cse_database **result)
     return status;
 }
 
+cse_status cse_database_end(cse_database *database)
+{
+    return cse_database_make_whole(database->handle, "run.db", END_WAIT_MS);
+}
+
 void cse_database_close(cse_database **database)
 {
     if (*database == NULL)
@@ -200,14 +215,32 @@ static int run_insert(sqlite3_stmt *statement)
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int insert_points(cse_database *database, const cse_row *row, int64_t attempt)
+/* What earlier attempts recorded from a step on is replaced: of one series, or of all. */
+static int supersede(cse_database *database, int64_t series, int64_t step)
+{
+    const int code =
+        cse_supersede(database->handle, &(cse_supersession){ .attempt = database->attempt,
+                                                             .step = step,
+                                                             .series = series,
+                                                             .keeps = !database->takes_over });
+    if (code == SQLITE_OK && series == 0 && database->past_step >= step)
+        database->past_step = step - 1;
+    return code;
+}
+
+/* A value for a step that an earlier attempt has one of: a validation that is done again. */
+static int insert_points(cse_database *database, const cse_row *row)
 {
     sqlite3_stmt *statement = database->inserts[CSE_ROW_POINT];
     int code = SQLITE_OK;
     for (int i = 0; code == SQLITE_OK && i < cse_row_point_count(row); i++) {
         cse_point point = cse_row_point(row, i);
+        if (point.step <= database->past_step)
+            code = supersede(database, point.series, point.step);
+        if (code != SQLITE_OK)
+            break;
         sqlite3_bind_int64(statement, 1, point.series);
-        sqlite3_bind_int64(statement, 2, attempt);
+        sqlite3_bind_int64(statement, 2, database->attempt);
         sqlite3_bind_int64(statement, 3, point.step);
         sqlite3_bind_int64(statement, 4, point.time_ms);
         sqlite3_bind_double(statement, 5, point.value);
@@ -216,26 +249,62 @@ static int insert_points(cse_database *database, const cse_row *row, int64_t att
     return code;
 }
 
-static int insert_row(cse_database *database, const cse_row *row, int64_t attempt)
+/* A file has one row: that of the checkpoint which it is. */
+static int forget_checkpoint(cse_database *database, const cse_row *row)
 {
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(
+        database->handle, "DELETE FROM checkpoints WHERE path = ?1 AND step = ?2 AND id < ?3", -1,
+        &statement, NULL);
+    bind_field(statement, 1, 's', &row->fields[4]);
+    bind_field(statement, 2, 'i', &row->fields[2]);
+    bind_field(statement, 3, 'i', &row->fields[0]);
+    if (code == SQLITE_OK)
+        code = run_insert(statement);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static int insert_row(cse_database *database, const cse_row *row)
+{
+    int code = SQLITE_OK;
     if (row->kind == CSE_ROW_POINTS)
-        return insert_points(database, row, attempt);
+        return insert_points(database, row);
+    if (row->kind == CSE_ROW_STEPS_FROM)
+        return supersede(database, 0, row->fields[0].integer);
+    if (row->kind == CSE_ROW_CHECKPOINT)
+        code = forget_checkpoint(database, row);
+    if (code != SQLITE_OK)
+        return code;
     sqlite3_stmt *statement = database->inserts[row->kind];
     const char *types = cse_row_describe(row->kind)->types;
     for (int i = 0; i < row->count; i++)
         bind_field(statement, i + 1, types[i], &row->fields[i]);
-    int code = run_insert(statement);
+    code = run_insert(statement);
     sqlite3_clear_bindings(statement);
     return code;
 }
 
-cse_status cse_database_write(cse_database *database, const cse_text *rows, int64_t attempt)
+void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over)
+{
+    char highest[STATEMENT_BYTES];
+    snprintf(highest, sizeof highest,
+             "WITH RECURSIVE before(attempt) AS (SELECT 1 UNION ALL SELECT attempt + 1 FROM before "
+             "WHERE attempt + 1 < %lld) SELECT ifnull(max((SELECT max(step) FROM points WHERE "
+             "series = id AND points.attempt = before.attempt)), -1) FROM series, before",
+             (long long)attempt);
+    database->attempt = attempt;
+    database->takes_over = takes_over;
+    database->past_step = first_integer(database->handle, highest);
+}
+
+cse_status cse_database_write(cse_database *database, const cse_text *rows)
 {
     cse_row row;
     size_t at = 0;
     int code = sqlite3_exec(database->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     while (code == SQLITE_OK && cse_row_next(rows, &at, &row))
-        code = insert_row(database, &row, attempt);
+        code = insert_row(database, &row);
     if (code == SQLITE_OK)
         code = sqlite3_exec(database->handle, "COMMIT", NULL, NULL, NULL);
     if (code == SQLITE_OK)

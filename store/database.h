@@ -11,9 +11,15 @@ typedef struct cse_database cse_database;
  * cse_store_open does. */
 cse_status cse_database_open(const char *model_dir, cse_database **database);
 void cse_database_close(cse_database **database);
+/* Nothing more is written: run.db becomes one file (store/whole.h). */
+cse_status cse_database_end(cse_database *database);
 
-/* Writes all rows in one transaction, or none (CSE_IO). `attempt`: for the rows of points. */
-cse_status cse_database_write(cse_database *database, const cse_text *rows, int64_t attempt);
+/* The attempt whose rows are written. `takes_over`: its steps are those of the attempt before, bit
+ * for bit. */
+void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over);
+
+/* Writes all rows in one transaction, or none (CSE_IO). */
+cse_status cse_database_write(cse_database *database, const cse_text *rows);
 
 /* The first column of the first row of a query; 0 when there is none. */
 int64_t cse_database_integer(cse_database *database, const char *sql);

@@ -14,6 +14,7 @@
 #include "store/database.h"
 #include "store/failure_journal.h"
 #include "store/run_lock.h"
+#include "store/whole.h"
 
 struct cse_store_reader {
     char *model_dir;
@@ -67,6 +68,30 @@ static cse_status no_store(const char *model_dir)
                     model_dir);
 }
 
+static bool was_written_here(cse_store_reader *reader)
+{
+    char here[256];
+    cse_text host = { 0 };
+    const bool is_here = gethostname(here, sizeof here) == 0 &&
+                         cse_store_reader_key(reader, "host", &host) &&
+                         strcmp(host.data, here) == 0;
+    cse_text_clear(&host);
+    return is_here;
+}
+
+/* Of a run whose processes were all killed, the first that reads it makes one file. On its host
+ * alone: elsewhere it may live, since not all file systems show its lock to others. */
+static cse_status open_whole(cse_store_reader *reader, const char *path)
+{
+    CSE_TRY(open_handle(path, &reader->handle));
+    if (!cse_store_was_left(reader->model_dir) || !was_written_here(reader))
+        return CSE_OK;
+    sqlite3_close(reader->handle);
+    reader->handle = NULL;
+    (void)cse_store_make_whole(reader->model_dir); /* it can be read as it is */
+    return open_handle(path, &reader->handle);
+}
+
 cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **result)
 {
     char path[PATH_MAX];
@@ -76,7 +101,7 @@ cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **resul
         return no_store(model_dir);
     cse_store_reader *reader = cse_calloc(1, sizeof *reader);
     reader->model_dir = cse_strdup(model_dir);
-    cse_status status = open_handle(path, &reader->handle);
+    cse_status status = open_whole(reader, path);
     if (status != CSE_OK) {
         cse_store_reader_close(&reader);
         return status;

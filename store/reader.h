@@ -77,6 +77,10 @@ cse_status cse_store_reader_artefact(cse_store_reader *reader, const char *name,
 /* The newest point of a series; false when there is none. */
 bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, cse_point *point);
 
+/* The newest point of a series, by its number, before a step; false when there is none. */
+bool cse_store_reader_point_before(cse_store_reader *reader, int series, int64_t step,
+                                   cse_point *point);
+
 typedef struct cse_metrics_query {
     const char *const *names;      /* ended by NULL; NULL: all */
     int64_t attempt;               /* 0: all */

@@ -270,6 +270,29 @@ cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_
     return status;
 }
 
+bool cse_store_reader_point_before(cse_store_reader *reader, int series, int64_t step,
+                                   cse_point *point)
+{
+    sqlite3_stmt *statement = NULL;
+    bool found = false;
+    /* Attempts follow each other by steps, so that the newest one with such a point has it. */
+    if (sqlite3_prepare_v2(cse_store_reader_handle(reader),
+                           "SELECT step, time_ms, value FROM points WHERE series = ?1 AND step < "
+                           "?2 ORDER BY attempt DESC, step DESC LIMIT 1",
+                           -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_int(statement, 1, series);
+        sqlite3_bind_int64(statement, 2, step);
+        found = sqlite3_step(statement) == SQLITE_ROW;
+    }
+    if (found)
+        *point = (cse_point){ .series = series,
+                              .step = sqlite3_column_int64(statement, 0),
+                              .time_ms = sqlite3_column_int64(statement, 1),
+                              .value = real_at(statement, 2) };
+    sqlite3_finalize(statement);
+    return found;
+}
+
 bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, cse_point *point)
 {
     sqlite3_stmt *statement = NULL;

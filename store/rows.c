@@ -32,6 +32,7 @@ static const cse_row_description descriptions[] = {
     CSE_ROW_TABLE(DESCRIPTION_ROW)
     /* The points of one step have the priority of a point. */
     { .table = "points", .columns = "", .types = "", .priority = CSE_PRIORITY_METRIC },
+    { .table = "points", .columns = "step", .types = "i", .priority = CSE_PRIORITY_KEPT },
 };
 
 const cse_row_description *cse_row_describe(cse_row_kind kind)

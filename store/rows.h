@@ -61,6 +61,7 @@ typedef enum cse_row_kind {
 #undef CSE_ROW_ENUM
         CSE_ROW_COUNT,
     CSE_ROW_POINTS = CSE_ROW_COUNT, /* several points of one step; see cse_row_add_points */
+    CSE_ROW_STEPS_FROM, /* this attempt does the steps from this one on (store/supersede.h) */
 } cse_row_kind;
 
 enum { CSE_MOST_COLUMNS = 16 };

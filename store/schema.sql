@@ -10,8 +10,13 @@ CREATE TABLE IF NOT EXISTS transitions(seq INTEGER PRIMARY KEY, time_ms INTEGER 
 
 CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL);
 
--- value NULL: not a number.
+-- One row a step of each series: steps that are done again take the place of those of earlier
+-- attempts. value NULL: not a number.
 CREATE TABLE IF NOT EXISTS points(series INTEGER, attempt INTEGER, step INTEGER, time_ms INTEGER,
+    value REAL, PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
+
+-- Points that were left: somebody started the run again from before their steps.
+CREATE TABLE IF NOT EXISTS superseded(series INTEGER, attempt INTEGER, step INTEGER, time_ms INTEGER,
     value REAL, PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
 
 -- Bucket b of level k holds the points 8^k * b to 8^k * (b + 1) - 1 of a series, in the order of

@@ -298,6 +298,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         read_numbers(store);
         read_past(store);
         read_recoveries(store);
+        cse_database_begin(store->database, store->attempt, store->options.succession.takes_over);
         store->buckets = cse_buckets_new(store->attempt);
         close_attempt_before(store);
         set_identity(store);
@@ -527,6 +528,12 @@ void cse_store_point(cse_store *store, int series, int64_t step, double value)
 {
     cse_store_points(
         store, &(cse_step_points){ .step = step, .count = 1, .series = &series, .values = &value });
+}
+
+void cse_store_steps_from(cse_store *store, int64_t step)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_STEPS_FROM, step);
 }
 
 /* ---- other rows ---- */

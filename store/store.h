@@ -98,6 +98,10 @@ typedef struct cse_step_points {
 void cse_store_point(cse_store *store, int series, int64_t step, double value);
 void cse_store_points(cse_store *store, const cse_step_points *points);
 
+/* This attempt trains the steps from `step` on: what earlier attempts recorded of them, in any
+ * table, is replaced (store/supersede.h). */
+void cse_store_steps_from(cse_store *store, int64_t step);
+
 typedef struct cse_closure_row {
     int64_t step, issued_ms, delivered_ms;
     const char *name;

@@ -308,8 +308,7 @@ static cse_status write_what_matters(cse_store *store)
     while (cse_row_next(&store->pending, &at, &row))
         cse_text_add_bytes(&parts[priority_of(&row) == CSE_PRIORITY_KEPT], (const char *)row.body,
                            row.bytes);
-    cse_status status =
-        parts[1].size > 0 ? cse_database_write(store->database, &parts[1], store->attempt) : CSE_OK;
+    cse_status status = parts[1].size > 0 ? cse_database_write(store->database, &parts[1]) : CSE_OK;
     cse_text_clear(&parts[1]);
     if (status == CSE_OK) {
         cse_text_clear(&store->pending);
@@ -358,7 +357,7 @@ static cse_status write_pending(cse_store *store)
         return CSE_OK;
     if (store->log != NULL)
         fflush(store->log);
-    cse_status status = cse_database_write(store->database, &store->pending, store->attempt);
+    cse_status status = cse_database_write(store->database, &store->pending);
     int64_t now_ns = cse_clock_ns();
     store->commit_ns = now_ns + store->options.commit_interval_ms * MILLISECONDS;
     if (status != CSE_OK) {
@@ -432,6 +431,18 @@ static void answer(cse_store *store, uint64_t asked, cse_status status)
     pthread_mutex_unlock(&store->mutex);
 }
 
+/* The file takes room that the log has already: what was set aside is given to it. */
+static void make_whole(cse_store *store)
+{
+    cse_reserve_release(&store->reserve);
+    if (cse_database_end(store->database) == CSE_OK || store->failing)
+        return;
+    cse_log_line(CSE_LOG_WARNING,
+                 "run store: run.db and run.db-wal together hold the run, and have to be copied "
+                 "together until csengine has opened them again: %s",
+                 cse_error_message());
+}
+
 void *cse_writer_main(void *self)
 {
     cse_store *store = self;
@@ -456,6 +467,7 @@ void *cse_writer_main(void *self)
     } while (!closing);
     /* Closed in this thread: closing writes, too, and a write beyond the file size limit raises
      * SIGXFSZ, which this thread blocks. */
+    make_whole(store);
     cse_database_close(&store->database);
     return NULL;
 }

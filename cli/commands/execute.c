@@ -20,6 +20,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/sandbox.h"
 #include "run/job/program_place.h"
+#include "store/whole.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
 
@@ -103,6 +104,8 @@ static int run(const cse_command_line *line)
         status == CSE_OK
             ? cse_supervisor_run(&(cse_supervised){ .body = become_program, .self = &e })
             : cse_report(status);
+    if (status == CSE_OK && cse_confinement_view() == NULL)
+        (void)cse_store_make_whole(model_dir); /* a program that was killed could not */
     cse_run_directory_remove(&e.directory);
     if (e.program >= 0)
         close(e.program);

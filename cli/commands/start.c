@@ -108,6 +108,7 @@ static const cse_command_note examples[] = {
 static const cse_command_note files[] = {
     { "MODEL_DIR/checkpoint_STEP.mdl", "checkpoints, as HDF5" },
     { "MODEL_DIR/run.db", "the run store: states, metrics, log lines, statistics" },
+    { "MODEL_DIR/unfinished.json", "where the run ends, until it has come to its end" },
     { "MODEL_DIR/logs/output.log", "output of a run that was started with --detach" },
     { "MODEL_DIR/logs/batch.log", "output of a run that was started with --launcher slurm" },
     { "COMPILE_DIR", "compiled steps; default MODEL_DIR/compiled" },
@@ -120,9 +121,10 @@ const cse_command cse_command_start = {
     .summary = "trains the model of a configuration",
     .arguments = "CONFIG.yaml",
     .doc =
-        "Continues from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
-        "twice stops at once. Options take precedence over --set, and --set over the file. The\n"
-        "dashboard ends with the run; `csengine serve --run MODEL_DIR` shows it again.",
+        "Continues from the newest checkpoint of model_dir. The same command goes on to the same\n"
+        "end until the run has come to it. Ctrl-C once stops with a checkpoint, twice stops at\n"
+        "once. Options take precedence over --set, and --set over the file. The dashboard ends\n"
+        "with the run; `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
     .letters = "q=quiet",
     .values = "launcher=local|slurm",

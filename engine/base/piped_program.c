@@ -16,8 +16,8 @@
 
 extern char **environ;
 
-cse_status cse_piped_program_start(char *const words[], const char *errors, pid_t *child,
-                                   int *output)
+static cse_status start(char *const words[], char *const environment[], const char *errors,
+                        pid_t *child, int *output)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -31,7 +31,7 @@ cse_status cse_piped_program_start(char *const words[], const char *errors, pid_
     else
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors,
                                          O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const int failure = posix_spawnp(child, words[0], &actions, NULL, words, environ);
+    const int failure = posix_spawnp(child, words[0], &actions, NULL, words, environment);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     *output = ends[0];
@@ -39,6 +39,12 @@ cse_status cse_piped_program_start(char *const words[], const char *errors, pid_
         return CSE_OK;
     close(ends[0]);
     return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", words[0], strerror(failure));
+}
+
+cse_status cse_piped_program_start(char *const words[], const char *errors, pid_t *child,
+                                   int *output)
+{
+    return start(words, environ, errors, child, output);
 }
 
 void cse_piped_program_read(int output, size_t most, cse_text *text)
@@ -56,9 +62,15 @@ void cse_piped_program_read(int output, size_t most, cse_text *text)
 
 cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code)
 {
+    return cse_piped_program_run_in(words, environ, most, text, exit_code);
+}
+
+cse_status cse_piped_program_run_in(char *const words[], char *const environment[], size_t most,
+                                    cse_text *text, int *exit_code)
+{
     pid_t child;
     int output, how = 0;
-    CSE_TRY(cse_piped_program_start(words, NULL, &child, &output));
+    CSE_TRY(start(words, environment, NULL, &child, &output));
     cse_piped_program_read(output, most, text);
     close(output);
     while (waitpid(child, &how, 0) < 0 && errno == EINTR)

@@ -22,6 +22,9 @@ void cse_piped_program_read(int output, size_t most, cse_text *text);
 /* Runs a program to its end; what it writes to both outputs is added to `text`, as above.
  * *exit_code is 128 + N where signal N ended it. Fails where it cannot be started, only. */
 cse_status cse_piped_program_run(char *const words[], size_t most, cse_text *text, int *exit_code);
+/* The same with another environment than that of this process. */
+cse_status cse_piped_program_run_in(char *const words[], char *const environment[], size_t most,
+                                    cse_text *text, int *exit_code);
 
 /* A program that gets a text, and has a limited time to answer. */
 typedef struct cse_piped_question {

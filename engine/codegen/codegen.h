@@ -54,6 +54,9 @@ cse_status cse_compilation_finish(cse_compilation *compilation, const cse_graph 
                                   cse_compile_result *result);
 void cse_compilation_destroy(cse_compilation **compilation);
 
+/* Removes what processes that were killed while they compiled have left in a compile_dir. */
+void cse_compilation_sweep(const char *compile_dir);
+
 /* All of it for a planned graph. */
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result);

@@ -158,7 +158,6 @@ static cse_status write_kernels(const cse_compilation *c, const cse_graph *graph
 static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
                              const char *directory)
 {
-    char source[PATH_BYTES], object[PATH_BYTES];
     cse_text text = { 0 };
     cse_program program = { 0 };
     cse_status status = cse_codegen_print(graph, &program, &text);
@@ -166,10 +165,8 @@ static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
         status = write_file(directory, "step.c", &text);
     if (status == CSE_OK)
         status = write_kernels(c, graph, directory);
-    snprintf(source, sizeof source, "%s/step.c", directory);
-    snprintf(object, sizeof object, "%s/step.so", directory);
     if (status == CSE_OK && c->compiler_present)
-        status = cse_compiler_run(&c->compiler, c->isa, source, object);
+        status = cse_compiler_run(&c->compiler, c->isa, directory);
     if (status == CSE_OK)
         status = write_plan(c, graph, &program, directory);
     if (status == CSE_OK)
@@ -278,6 +275,14 @@ static void remove_abandoned(const char *compile_dir)
     }
     if (entries != NULL)
         closedir(entries);
+}
+
+void cse_compilation_sweep(const char *compile_dir)
+{
+    const int turn = take_turn(compile_dir);
+    remove_abandoned(compile_dir);
+    if (turn >= 0)
+        close(turn);
 }
 
 /* In its turn, so that no other process takes the new directory for one that was left. */

@@ -18,9 +18,10 @@ cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
  */
 void cse_compiler_flags(cse_isa isa, cse_text *flags);
 
-/* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the beginning of what
- * the compiler printed. */
-cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *source,
-                            const char *object);
+/* Compiles DIRECTORY/step.c to DIRECTORY/step.so, twice if it fails once: one of the compiler's
+ * processes may have been killed. Its temporary files are below DIRECTORY and removed. Fails with
+ * CSE_FAILED, or CSE_TEMPORARY where it was killed again, and the beginning of what the compiler
+ * printed. */
+cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *directory);
 
 #endif

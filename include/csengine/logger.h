@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of this contract. */
-enum { CSE_LOGGER_ABI = 1 };
+enum { CSE_LOGGER_ABI = 2 };
 
 typedef struct cse_logged_scalar {
     const char *name; /* "loss", "val_accuracy" */
@@ -55,6 +55,10 @@ typedef struct cse_logger_descriptor {
     void (*close)(void *logger);
     bool later; /* what was written is there for certain after close, not after flush */
     const cse_logger_sample *samples; /* at least one with bytes */
+    /* NULL, or called once after `open` where the run goes on after `step`: what follows may be for
+     * steps that an earlier start has logged, too, whose values are to be replaced, so that a name
+     * has one value a step. The first value's step is the first that is done again. */
+    cse_status (*go_on)(void *logger, int64_t step);
 } cse_logger_descriptor;
 
 /* A row of CSE_PLUGINS. */

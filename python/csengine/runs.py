@@ -75,12 +75,13 @@ class Run:
         return [name for name, in self._query("SELECT name FROM series ORDER BY name")]
 
     def points(self, name="loss", after=-1):
-        """Points of a series behind step `after`, of the newest attempt."""
+        """Points of a series behind step `after`, one a step: of steps that were done again those
+        of the newest attempt."""
         return [
-            Point(*row)
+            Point(*row[:2])
             for row in self._query(
-                "SELECT step, value FROM points JOIN series ON id = series WHERE name = ? "
-                "AND step > ? AND attempt = (SELECT max(attempt) FROM points) ORDER BY step",
+                "SELECT step, value, max(attempt) FROM points JOIN series ON id = series "
+                "WHERE name = ? AND step > ? GROUP BY step ORDER BY step",
                 name,
                 after,
             )

@@ -68,7 +68,8 @@ typedef struct cse_job_settings {
     /* Its counts start at the first step of the run when the newest checkpoint is loaded
      * (autoload), and at the checkpoint's step when a checkpoint is named. */
     cse_loop_settings loop;
-    bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_steps_count_from */
+    bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_job_count_steps */
+    bool takes_lead;          /* of a run whose end was decided on another host */
     int64_t eval_steps;       /* batches of a validation; 0: all */
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;

@@ -194,6 +194,7 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
                         : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
                                                      : CSE_LOADS_NEWEST;
     given.job.run_start = j->session->hooks.run_start;
+    given.job.run_end = j->session->hooks.run_end;
     given.job.owes_validation = owes_validation;
     given.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
     cse_text_clear(&past);

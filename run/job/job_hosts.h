@@ -46,7 +46,8 @@ void cse_job_stop(const cse_job *job);
 bool cse_job_stops_here(const cse_job *job);
 /* Whether the hosts do not agree on what was trained, which is not to be saved then. */
 bool cse_job_doubts_states(const cse_job *job);
-/* The leader tells the others where training begins: steps count from hooks.run_start. */
+/* The leader tells the others where training begins: steps count from hooks.run_start
+ * to run_end. */
 cse_status cse_job_hosts_give(cse_job *job, bool owes_validation);
 
 #endif

@@ -9,6 +9,7 @@
 #include "run/job/job_watch.h"
 #include "run/job/past_validations.h"
 #include "run/job/retention.h"
+#include "run/job/run_target.h"
 #include "run/job/takeover.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
@@ -34,25 +35,28 @@ typedef struct cse_job {
     cse_callback_set *callbacks; /* NULL: there are none */
     cse_past_validations *past;  /* of the run, before this start; NULL: nobody asks */
     cse_logger_set *loggers;
-    cse_recorder *recorder;         /* NULL: the job has no run store */
-    cse_retention *retention;       /* NULL: all checkpoints stay */
-    cse_run_directory directory;    /* sockets of the recorder and the executions */
-    const char *best;               /* the metric of cse_job_best_metric; NULL: none */
-    cse_job_metric *metrics;        /* [metric_count], loss and accuracy first */
-    int metric_count;               /* 0: they have no names yet */
-    bool evaluating, evaluated;     /* a validation is being traced; one was traced */
-    int loader;                     /* that is evaluated, from 0 */
-    int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
-    int64_t first_step;             /* where this start of the run began */
-    const char *loaded_path;        /* the checkpoint that it began with; NULL: none */
-    int64_t replayed_step;          /* of the last validation before it that callbacks were told */
-    bool failed;                    /* a failure ends it: its last step is saved, where it is not */
-    bool cannot_save;               /* a checkpoint that had to be written was not */
-    bool lacks_room;                /* the same, as there was no room: it waits for some */
-    const char *place;              /* where an operator wants the last one; NULL: model_dir */
-    bool accepted;                  /* CSE_JOB_ACCEPTED was told */
-    cse_hints hints;                /* settings that describe other hardware */
-    cse_previous_run previous;      /* in model_dir */
+    cse_recorder *recorder;      /* NULL: the job has no run store */
+    cse_retention *retention;    /* NULL: all checkpoints stay */
+    cse_run_directory directory; /* sockets of the recorder and the executions */
+    const char *best;            /* the metric of cse_job_best_metric; NULL: none */
+    cse_job_metric *metrics;     /* [metric_count], loss and accuracy first */
+    int metric_count;            /* 0: they have no names yet */
+    bool evaluating, evaluated;  /* a validation is being traced; one was traced */
+    int loader;                  /* that is evaluated, from 0 */
+    int64_t saved_step;          /* of the last checkpoint that was written or loaded; else 0 */
+    int64_t first_step;          /* where this start of the run began */
+    const char *loaded_path;     /* the checkpoint that it began with; NULL: none */
+    int64_t replayed_step;       /* of the last validation before it that callbacks were told */
+    bool failed;                 /* a failure ends it: its last step is saved, where it is not */
+    bool cannot_save;            /* a checkpoint that had to be written was not */
+    bool lacks_room;             /* the same, as there was no room: it waits for some */
+    const char *place;           /* where an operator wants the last one; NULL: model_dir */
+    bool accepted;               /* CSE_JOB_ACCEPTED was told */
+    cse_hints hints;             /* settings that describe other hardware */
+    cse_previous_run previous;   /* in model_dir */
+    const cse_run_target *unfinished; /* the run of model_dir that has not ended; NULL: none */
+    bool goes_on;                   /* its end, or that of the coordinator before, is this one's */
+    bool keeps_target;              /* the end is written down */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
     cse_job_watch watch;
@@ -83,6 +87,15 @@ cse_status cse_job_save_step(void *self, const cse_values *values);
 /* During a validation: the states are those of the last step of training. */
 cse_status cse_job_save_between(void *self);
 
+/* ---- job_target.c ---- */
+
+/* Decides from which step the limits count, and where they end if that was decided before. */
+void cse_job_count_steps(cse_job *job);
+/* The training is planned, so that its end is known: writes that down, before the first step. */
+void cse_job_keep_target(cse_job *job);
+/* The job has ended so: where the run is over, the next start decides anew. */
+void cse_job_end_target(const cse_job *job, cse_status status);
+
 /* ---- job_metrics.c ---- */
 
 /* Gives job->metrics their names, of the settings alone. */
@@ -111,6 +124,8 @@ cse_status cse_job_best_metric(cse_job *job, const char **name);
 
 /* Gives the callbacks the validations that the run did before the step that it goes on from. */
 cse_status cse_job_replay(cse_job *job);
+/* Notes where this start begins, also for the loggers. */
+void cse_job_begin(cse_job *job);
 
 /* Whether the run was to validate the weights that were loaded, and did not come to it. */
 bool cse_job_owes_validation(const cse_job *job);

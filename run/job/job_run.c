@@ -251,11 +251,13 @@ static void on_planned(void *self)
         tell_unread(j);
     if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
         return;
+    cse_job_keep_target(j);
     if (report->first_step < report->run_last_step && !j->accepted && j->recorder != NULL) {
         j->accepted = true;
         event.kind = CSE_JOB_ACCEPTED;
         cse_job_emit(j, &event);
-    } else if (report->first_step == report->run_last_step && j->result->steps_run == 0) {
+    } else if (report->first_step == report->run_last_step && j->result->steps_run == 0 &&
+               cse_takeover_count(j->settings->takeover) == 0) {
         cse_text text = { 0 };
         cse_tell_complete(report, j->session->configuration.model_dir, &text);
         j->result->complete = true;
@@ -319,7 +321,7 @@ static cse_status make_training(job *j)
 
 static void warn_of_divergence(const job *j, const char *path)
 {
-    static const cse_previous_run unknown = { .last_step = 0 };
+    static const cse_previous_run unknown = { .steps_done = 0 };
     cse_text text = { 0 };
     cse_tell_divergence(j->session, path,
                         j->settings->checkpoint_path == NULL ? &j->previous : &unknown, &text);
@@ -503,20 +505,6 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
     return status;
 }
 
-/* The step that num_steps counts from. A named checkpoint and the flag --num_steps ask for so many
- * steps from here on; in a configuration it is the length of training from step 0. A run that was
- * interrupted goes on to its own end. */
-static int64_t steps_count_from(const job *j)
-{
-    if (cse_job_follows(j))
-        return j->settings->hosts->given->message.job.run_start;
-    if (!j->session->hooks.counts_from_start)
-        return cse_global_step();
-    if (cse_goes_on(&j->previous, j->settings->loop.num_steps, cse_global_step()))
-        return j->previous.first_step;
-    return j->settings->num_steps_from_here ? cse_global_step() : 0;
-}
-
 /* A failure of the run ends it only after the last committed step is saved, where its states are
  * whole and not yet in a checkpoint. The failure is told with what became of them. */
 static cse_status keep_last_step(job *j, cse_status status)
@@ -553,8 +541,7 @@ static cse_status train(job *j)
         CSE_TRY(cse_job_save(j, 0));
     if (j->settings->val_dataloader != NULL)
         j->session->hooks.segment = j->settings->eval_frequency;
-    j->session->hooks.run_start = steps_count_from(j);
-    j->session->hooks.counts_from_start = true;
+    cse_job_count_steps(j);
     const bool owes_validation = cse_job_owes_validation(j);
     CSE_TRY(cse_job_hosts_give(j, owes_validation));
     if (owes_validation) {
@@ -575,7 +562,9 @@ static cse_status train(job *j)
             j->result->stopped = false;
         if (j->result->stopped)
             return CSE_OK;
-        if (j->settings->val_dataloader != NULL)
+        /* One that was owed is done, where no step followed. */
+        if (j->settings->val_dataloader != NULL &&
+            !(owes_validation && j->replayed_step == cse_global_step()))
             CSE_TRY(cse_job_validate_and_look(j));
     } while (executes && !j->result->stopped && cse_global_step() < run_last_step);
     return CSE_OK;
@@ -586,7 +575,7 @@ static cse_status fit(job *j)
 {
     if (!cse_job_executes(j))
         return train(j);
-    j->first_step = cse_global_step();
+    cse_job_begin(j);
     cse_status status = cse_callback_set_fit_start(j->callbacks, j->first_step);
     if (status == CSE_OK)
         status = cse_job_replay(j);
@@ -629,7 +618,7 @@ static cse_status make_callbacks(job *j)
     CSE_TRY(cse_callback_set_new(s->callbacks, s->callback_count, &j->host, &j->callbacks));
     if (cse_job_follows(j))
         j->past = cse_past_validations_parse(s->hosts->given->message.job.validations);
-    else if (cse_callback_set_sees_validations(j->callbacks))
+    else if (s->val_dataloader != NULL)
         j->past = cse_past_validations_read(j->host.model_dir, cse_job_validation_names(j));
     return CSE_OK;
 }
@@ -644,6 +633,8 @@ static cse_status look_back(job *j)
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
+    if (s->run_store)
+        CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
     j->retention =
         cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
@@ -791,6 +782,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                            .stopped = result->stopped,
                            .left_alone = cse_takeover_is_left_alone(settings->takeover),
                            .weights_digest = result->weights_digest });
+    cse_job_end_target(&j, status);
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);

@@ -14,24 +14,13 @@
 
 /* ---- the run before ---- */
 
-static int64_t read_integer(cse_store_reader *reader, const char *key)
-{
-    cse_text text = { 0 };
-    bool found = cse_store_reader_key(reader, key, &text) && text.data != NULL;
-    int64_t value = found ? strtoll(text.data, NULL, 10) : 0;
-    cse_text_clear(&text);
-    return value;
-}
-
 void cse_previous_run_read(const char *model_dir, cse_previous_run *previous)
 {
     cse_store_reader *reader = NULL;
     cse_run_status status;
-    *previous = (cse_previous_run){ .last_step = 0 };
+    *previous = (cse_previous_run){ .steps_done = 0 };
     if (cse_store_reader_open(model_dir, &reader) != CSE_OK)
         return;
-    previous->first_step = read_integer(reader, "run_first_step");
-    previous->last_step = read_integer(reader, "run_last_step");
     if (cse_store_reader_status(reader, &status) == CSE_OK && status.state == CSE_RUN_FAILED) {
         previous->diverged = strcmp(status.reason, cse_run_reason_name(CSE_REASON_NUMERICS)) == 0;
         previous->steps_done = status.last_step;
@@ -70,12 +59,6 @@ void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text)
             "%s holds checkpoints up to checkpoint_%lld.mdl of an earlier run; those that this "
             "run reaches again from step %lld are overwritten; another --model_dir keeps them",
             model_dir, (long long)newest, (long long)step);
-}
-
-bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t global_step)
-{
-    return global_step < previous->last_step && global_step >= previous->first_step &&
-           previous->last_step - previous->first_step == num_steps;
 }
 
 /* ---- divergence ---- */

@@ -10,9 +10,7 @@
 
 /* The last run of model_dir, from its run store; zeroes when there is none. */
 typedef struct cse_previous_run {
-    int64_t first_step; /* where it began */
-    int64_t last_step;  /* where it was to end; 0: unknown */
-    bool diverged;      /* it FAILED for NUMERICS, after `steps_done` steps */
+    bool diverged; /* it FAILED for NUMERICS, after `steps_done` steps */
     int64_t steps_done;
 } cse_previous_run;
 
@@ -25,10 +23,6 @@ cse_status cse_check_fresh_start(const char *model_dir);
 /* Adds what a run that goes on from `step` does to the checkpoints of an earlier one, if there are
  * later ones in model_dir. */
 void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text);
-
-/* Whether a job of `num_steps` steps that continues at `global_step` is the previous run, which was
- * interrupted: then it goes on to that run's end. */
-bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t global_step);
 
 /* Appends why weights that were loaded from `path` should not be trained on, and how to start from
  * an earlier checkpoint; nothing when there is no sign of divergence. The signs: a weight that is

@@ -277,6 +277,13 @@ cse_status cse_job_best_metric(cse_job *j, const char **name)
                                            : "is no metric of the validation");
 }
 
+void cse_job_begin(cse_job *j)
+{
+    j->first_step = cse_global_step();
+    if (j->first_step > 0 || cse_recorder_goes_on(j->recorder))
+        cse_logger_set_go_on(j->loggers, j->first_step);
+}
+
 cse_status cse_job_replay(cse_job *j)
 {
     cse_callback_validation validation = { .step = 0 };
@@ -295,11 +302,13 @@ bool cse_job_owes_validation(const cse_job *j)
     double every = hooks->segment;
     if (cse_job_follows(j))
         return j->settings->hosts->given->message.job.owes_validation != 0;
+    if (!j->goes_on && !cse_callback_set_sees_validations(j->callbacks))
+        return false;
     if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||
         j->replayed_step == cse_global_step())
         return false;
     if (every < 1)
-        every *= (double)(j->previous.last_step - hooks->run_start);
+        every *= (double)(hooks->run_end - hooks->run_start);
     const int64_t steps = (int64_t)ceil(every);
     return steps >= 1 && done % steps == 0;
 }

@@ -14,8 +14,9 @@ struct cse_takeover {
     int count, futile;    /* takeovers so far, and in a row without a step; of the first process */
     int64_t steps_before; /* when the last one began */
     _Atomic int64_t steps;
-    atomic_bool paused, ending, accepted;
-    atomic_int newest; /* checkpoints[newest - 1]; 0: none */
+    atomic_bool paused, ending, accepted, decided, over;
+    int64_t first_step, last_step; /* once it is decided */
+    atomic_int newest;             /* checkpoints[newest - 1]; 0: none */
     char checkpoints[2][PATH_MAX];
     cse_kept_arena arena;
 };
@@ -101,6 +102,35 @@ void cse_takeover_note_checkpoint(cse_takeover *t, const char *path)
     const int next = atomic_load(&t->newest) == 1 ? 2 : 1;
     snprintf(t->checkpoints[next - 1], PATH_MAX, "%s", path);
     atomic_store(&t->newest, next);
+}
+
+bool cse_takeover_target(const cse_takeover *t, int64_t *first_step, int64_t *last_step)
+{
+    if (t == NULL || !atomic_load(&t->decided))
+        return false;
+    *first_step = t->first_step;
+    *last_step = t->last_step;
+    return true;
+}
+
+void cse_takeover_note_target(cse_takeover *t, int64_t first_step, int64_t last_step)
+{
+    if (t == NULL || atomic_load(&t->decided))
+        return;
+    t->first_step = first_step;
+    t->last_step = last_step;
+    atomic_store(&t->decided, true);
+}
+
+void cse_takeover_note_over(cse_takeover *t)
+{
+    if (t != NULL)
+        atomic_store(&t->over, true);
+}
+
+bool cse_takeover_is_over(const cse_takeover *t)
+{
+    return t != NULL && atomic_load(&t->over);
 }
 
 bool cse_takeover_note_accepted(cse_takeover *t)

@@ -2,7 +2,8 @@
  * the run, which starts them.
  *
  * A coordinator may die at any instant, so each part is written in one piece: the steps, the flags,
- * and the newest checkpoint, of which the one before stays until the new one is whole. */
+ * the end of the run, which counts once its flag is set, and the newest checkpoint, of which the
+ * one before stays until the new one is whole. */
 #ifndef CSE_RUN_JOB_TAKEOVER_H
 #define CSE_RUN_JOB_TAKEOVER_H
 
@@ -44,6 +45,12 @@ void cse_takeover_hand_on(cse_takeover *takeover);
 void cse_takeover_note_checkpoint(cse_takeover *takeover, const char *path);
 /* Keeps the arena of the run's training. */
 struct cse_kept_arena *cse_takeover_arena(cse_takeover *takeover);
+/* Where the run begins and ends (run_target.h), once that is decided; false: it is not. */
+bool cse_takeover_target(const cse_takeover *takeover, int64_t *first_step, int64_t *last_step);
+void cse_takeover_note_target(cse_takeover *takeover, int64_t first_step, int64_t last_step);
+/* The run is over: the first process, which asks whether it is, may forget its end. */
+void cse_takeover_note_over(cse_takeover *takeover);
+bool cse_takeover_is_over(const cse_takeover *takeover);
 /* True for the first call in a run. */
 bool cse_takeover_note_accepted(cse_takeover *takeover);
 /* Notes steps and phases of a session's executions, as a further observer after `before`. */

@@ -1,35 +1,35 @@
 /* CSVLogger: one line for each scalar, for spreadsheets and data frames.
  *
  * The columns are step, time_s, name, value: a name that comes later (a validation) needs no new
- * column, and a run that is continued appends to the same file. Values have 17 digits, so that
+ * column, and a run that is continued appends to the same file, where the lines of steps that it does
+ * again replace those of before. Values have 17 digits, so that
  * reading gives the same number back. */
 #include <string.h>
 
 #include "run/loggers/log_file.h"
 
 /* Quoted where a comma, a quote or the end of a line stands in it (RFC 4180). */
-static void write_field(FILE *file, const char *text)
+static void add_field(cse_text *line, const char *text)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, file);
+        cse_text_add_bytes(line, text, strlen(text));
         return;
     }
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
+    cse_text_add_bytes(line, "\"", 1);
+    for (; *text != '\0'; text++)
+        cse_text_add_bytes(line, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    cse_text_add_bytes(line, "\"", 1);
 }
 
 static cse_status write_scalar(void *logger, const cse_logged_scalar *scalar)
 {
-    const cse_log_file *log = logger;
-    fprintf(log->file, "%lld,%.6f,", (long long)scalar->step, scalar->time_s);
-    write_field(log->file, scalar->name);
-    fprintf(log->file, ",%.17g\n", scalar->value);
-    return ferror(log->file) ? cse_log_file_failure(log) : CSE_OK;
+    cse_text line = { 0 };
+    cse_text_add(&line, "%lld,%.6f,", (long long)scalar->step, scalar->time_s);
+    add_field(&line, scalar->name);
+    cse_text_add(&line, ",%.17g\n", scalar->value);
+    cse_status status = cse_log_file_write(logger, scalar->step, line.data, line.size);
+    cse_text_clear(&line);
+    return status;
 }
 
 static cse_status open_logger(const cse_settings *settings, const char *model_dir, void **logger)
@@ -72,4 +72,5 @@ const cse_logger_descriptor cse_logger_csv = {
     .flush = cse_log_file_flush,
     .close = cse_log_file_close,
     .samples = samples,
+    .go_on = cse_log_file_go_on,
 };

@@ -5,10 +5,9 @@
 
 static cse_status write_scalar(void *logger, const cse_logged_scalar *scalar)
 {
-    const cse_log_file *log = logger;
     char line[CSE_JSON_LINE_BYTES];
     const size_t size = cse_json_line(scalar, line);
-    return fwrite(line, size, 1, log->file) == 1 ? CSE_OK : cse_log_file_failure(log);
+    return cse_log_file_write(logger, scalar->step, line, size);
 }
 
 static cse_status open_logger(const cse_settings *settings, const char *model_dir, void **logger)
@@ -46,4 +45,5 @@ const cse_logger_descriptor cse_logger_jsonl = {
     .flush = cse_log_file_flush,
     .close = cse_log_file_close,
     .samples = samples,
+    .go_on = cse_log_file_go_on,
 };

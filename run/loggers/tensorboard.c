@@ -2,10 +2,13 @@
  *
  * A record is: length (u64), its masked CRC-32C (u32), the bytes, their masked CRC-32C (u32), all
  * little-endian, where mask(c) = (c >> 15 | c << 17) + 0xa282ead8. The bytes are a protocol buffer:
- *   Event   { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; }
+ *   Event   { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5;
+ *             SessionLog session_log = 7; }
  *   Summary { repeated Value value = 1; }   Value { string tag = 1; float simple_value = 2; }
+ *   SessionLog { enum status = 1 { START = 1 } }
  * The first record says "brain.Event:2". A run that goes on writes a further file: TensorBoard
- * joins the files of a directory in the order of their names, which begin with the time. */
+ * joins the files of a directory in the order of their names, which begin with the time, and by
+ * a START leaves out what earlier ones have of the steps from its own on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,15 +31,19 @@ enum {
     EVENT_STEP = 2 << 3,
     EVENT_FILE_VERSION = 3 << 3 | 2,
     EVENT_SUMMARY = 5 << 3 | 2,
+    EVENT_SESSION_LOG = 7 << 3 | 2,
+    SESSION_LOG_STATUS = 1 << 3,
     SUMMARY_VALUE = 1 << 3 | 2,
     VALUE_TAG = 1 << 3 | 2,
     VALUE_SIMPLE_VALUE = 2 << 3 | 5,
 };
+enum { SESSION_LOG_START = 1 };
 
 typedef struct tensorboard {
     FILE *file;
     char path[PATH_MAX];
     cse_text event, summary, value; /* of the record that is being written */
+    int64_t goes_on_after;          /* -1: the run does not go on, or that is written */
 } tensorboard;
 
 /* ---- protocol buffer ---- */
@@ -121,9 +128,30 @@ static cse_status write_version(tensorboard *t)
     return write_record(t);
 }
 
+/* TensorBoard leaves out what other files of the directory have of the steps from this one on. */
+static cse_status write_start(tensorboard *t, const cse_logged_scalar *first)
+{
+    static const char start[] = { SESSION_LOG_STATUS, SESSION_LOG_START };
+    t->event.size = 0;
+    t->goes_on_after = -1;
+    add_double(&t->event, EVENT_WALL_TIME, first->time_s);
+    add_byte(&t->event, EVENT_STEP);
+    add_varint(&t->event, (uint64_t)first->step);
+    add_bytes(&t->event, EVENT_SESSION_LOG, start, sizeof start);
+    return write_record(t);
+}
+
+static cse_status go_on(void *logger, int64_t step)
+{
+    ((tensorboard *)logger)->goes_on_after = step;
+    return CSE_OK;
+}
+
 static cse_status write_scalar(void *logger, const cse_logged_scalar *scalar)
 {
     tensorboard *t = logger;
+    if (t->goes_on_after >= 0 && scalar->step > t->goes_on_after)
+        CSE_TRY(write_start(t, scalar));
     t->event.size = t->summary.size = t->value.size = 0;
     add_bytes(&t->value, VALUE_TAG, scalar->name, strlen(scalar->name));
     add_float(&t->value, VALUE_SIMPLE_VALUE, (float)scalar->value);
@@ -183,6 +211,7 @@ static cse_status open_logger(const cse_settings *settings, const char *model_di
              given != NULL ? "" : "/events");
     CSE_TRY(cse_make_directories("summary_dir", directory));
     tensorboard *t = cse_calloc(1, sizeof *t);
+    t->goes_on_after = -1;
     cse_status status = open_file(t, directory);
     if (status == CSE_OK)
         status = write_version(t);
@@ -231,4 +260,5 @@ const cse_logger_descriptor cse_logger_tensorboard = {
     .flush = flush,
     .close = close_file,
     .samples = samples,
+    .go_on = go_on,
 };

@@ -54,6 +54,16 @@ static void give_up(open_logger *m)
     close_logger(m);
 }
 
+void cse_logger_set_go_on(cse_logger_set *set, int64_t step)
+{
+    for (int i = 0; set != NULL && i < set->count; i++) {
+        open_logger *m = &set->loggers[i];
+        if (m->logger != NULL && m->descriptor->go_on != NULL &&
+            m->descriptor->go_on(m->logger, step) != CSE_OK)
+            give_up(m);
+    }
+}
+
 void cse_logger_set_scalar(cse_logger_set *set, const char *name, int64_t step, double value)
 {
     if (set == NULL || set->count == 0)

@@ -32,6 +32,7 @@ struct cse_recorder {
     bool ends_early; /* training ends as at its last step: nobody cancels it */
     cse_store *store;
     char run_directory[128], events_endpoint[160];
+    char *model_dir;
     int64_t unix_ns; /* Unix time minus the clock of committed_ns */
     bool compiling;
     cse_series *series;
@@ -46,6 +47,7 @@ struct cse_recorder {
     int64_t goodput_told_ns; /* when the account was last stored */
     int64_t end_step;        /* of the execution */
     bool steps_ended;        /* it has reached it */
+    bool trains;             /* a step of training has been recorded */
     cse_printed *printed;    /* what the closure that is called prints; NULL: not kept */
 };
 
@@ -227,6 +229,7 @@ static void release(cse_recorder **recorder)
     cse_series_destroy(&(*recorder)->series);
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
+    free((*recorder)->model_dir);
     free(*recorder);
     *recorder = NULL;
 }
@@ -236,6 +239,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     cse_recorder *recorder = cse_calloc(1, sizeof *recorder);
     *result = NULL;
     recorder->unix_ns = cse_unix_ns() - cse_clock_ns();
+    recorder->model_dir = cse_strdup(options->configuration->model_dir);
     snprintf(recorder->run_directory, sizeof recorder->run_directory, "%s", options->run_directory);
     snprintf(recorder->events_endpoint, sizeof recorder->events_endpoint, "ipc://%s/events",
              options->run_directory);
@@ -266,6 +270,11 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     cse_log_set_sink(keep_record, recorder);
     *result = recorder;
     return CSE_OK;
+}
+
+bool cse_recorder_goes_on(const cse_recorder *recorder)
+{
+    return recorder != NULL && cse_store_attempt(recorder->store) > 1;
 }
 
 void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
@@ -346,9 +355,23 @@ static void on_statistics(void *self, const cse_record *record)
     cse_statistics_rows_add(((cse_recorder *)self)->statistics, record);
 }
 
+/* An attempt goes on from a checkpoint, or from the records of a coordinator that was killed: its
+ * first step may be one that the store has. */
+static void note_first_step(cse_recorder *recorder, int64_t step)
+{
+    if (recorder->trains || !recorder->step->training)
+        return;
+    recorder->trains = true;
+    if (cse_store_attempt(recorder->store) == 1)
+        return;
+    cse_store_steps_from(recorder->store, step);
+    cse_series_go_on(recorder->series, recorder->model_dir, step);
+}
+
 static void on_step(void *self, const cse_record *record)
 {
     cse_recorder *recorder = self;
+    note_first_step(recorder, record->step + 1);
     account_step(recorder, record);
     if (!recorder->step->training) {
         bool is_last = record->step + 1 == recorder->activity.steps;

@@ -39,6 +39,8 @@ typedef struct cse_recorder_end {
     bool left_alone;            /* the run's first process was killed: its end is no request */
     const char *hands_on;       /* the run goes on, for this reason; NULL: it has ended */
 } cse_recorder_end;
+/* Whether model_dir has an earlier attempt at the run. */
+bool cse_recorder_goes_on(const cse_recorder *recorder);
 void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end);
 
 /* The recorder as the session's observer; of NULL one without callbacks. */

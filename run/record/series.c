@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "store/reader.h"
 
 enum { LEVEL_STEPS = 64 }; /* a constant value is stored at multiples of this many steps */
 #define RATE_INTERVAL_NS INT64_C(250000000)
@@ -47,7 +48,11 @@ void cse_series_add_constant(cse_series *series, const char *name, double value)
     assert(series->step == NULL);
     if (series->constants < CSE_MOST_SERIES)
         series->curves[series->constants++] =
-            (curve){ .fetch = -1, .series = cse_store_series(series->store, name), .last = value };
+            (curve){ .fetch = -1,
+                     .series = cse_store_series(series->store, name),
+                     .last = value,
+                     .last_step = -1,
+                     .stored_step = -1 };
 }
 
 static void report_dropped(const cse_series *series, int dropped, const char *first)
@@ -60,28 +65,40 @@ static void report_dropped(const cse_series *series, int dropped, const char *fi
     cse_store_set_integer(series->store, "dropped_series", dropped);
 }
 
+/* Between two validations a curve goes on. */
+static curve curve_of(const cse_series *series, const char *name, int fetch)
+{
+    const int number = cse_store_series(series->store, name);
+    for (int i = series->constants; i < series->count; i++)
+        if (series->curves[i].series == number && series->curves[i].stored_step >= 0) {
+            curve same = series->curves[i];
+            same.fetch = fetch;
+            return same;
+        }
+    return (curve){
+        .fetch = fetch, .series = number, .last = (double)NAN, .last_step = -1, .stored_step = -1
+    };
+}
+
 static void find_curves(cse_series *series, const cse_graph *graph)
 {
-    int dropped = 0;
+    int dropped = 0, count = series->constants;
     const char *first_dropped = NULL;
-    series->count = series->constants;
-    for (int i = 0; i < series->count; i++)
-        series->curves[i].stored_step = -1;
+    curve *found = cse_calloc(CSE_MOST_SERIES, sizeof *found);
     for (int i = 0; i < graph->fetch_count; i++) {
         const cse_fetch_entry *fetch = &graph->fetches[i];
         if (!cse_fetch_is_metric(fetch))
             continue;
-        if (series->count == CSE_MOST_SERIES) {
+        if (count == CSE_MOST_SERIES) {
             first_dropped = dropped++ == 0 ? fetch->name : first_dropped;
             continue;
         }
-        series->curves[series->count++] =
-            (curve){ .fetch = i,
-                     .series = cse_store_series(series->store, fetch->name),
-                     .last = (double)NAN,
-                     .last_step = -1,
-                     .stored_step = -1 };
+        found[count++] = curve_of(series, fetch->name, i);
     }
+    for (int i = series->constants; i < count; i++)
+        series->curves[i] = found[i];
+    series->count = count;
+    free(found);
     report_dropped(series, dropped, first_dropped);
 }
 
@@ -95,6 +112,26 @@ void cse_series_start(cse_series *series, const cse_step *step, const cse_sessio
         return;
     find_curves(series, step->graph);
     series->rate_series = cse_store_series(series->store, "samples_per_second");
+}
+
+void cse_series_go_on(cse_series *series, const char *model_dir, int64_t first_step)
+{
+    cse_store_reader *reader = NULL;
+    if (cse_store_reader_open(model_dir, &reader) != CSE_OK)
+        return; /* the points of its first step are stored, then */
+    for (int i = 0; i < series->count; i++) {
+        curve *c = &series->curves[i];
+        cse_point point;
+        if (!cse_store_reader_point_before(reader, c->series, first_step, &point))
+            continue;
+        if (c->fetch >= 0)
+            c->last = point.value;
+        else if (point.value != c->last)
+            continue; /* another rate than before */
+        c->last_step = first_step - 1;
+        c->stored_step = point.step;
+    }
+    cse_store_reader_close(&reader);
 }
 
 void cse_series_pause(cse_series *series)

@@ -24,6 +24,9 @@ void cse_series_add_constant(cse_series *series, const char *name, double value)
 /* Starts an execution: the metrics that its step fetches become series. Nothing is stored for an
  * evaluation. `step` is borrowed until the next call. */
 void cse_series_start(cse_series *series, const cse_step *step, const cse_session_report *report);
+/* The run goes on from an earlier attempt, with this step: its curves go on where the store has
+ * them, so that the points are those of a run that nothing ended. */
+void cse_series_go_on(cse_series *series, const char *model_dir, int64_t first_step);
 /* The run stands still: the next rate begins with the step after. */
 void cse_series_pause(cse_series *series);
 /* Stores the points of a committed step; `time_ms` is Unix time. */

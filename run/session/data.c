@@ -113,11 +113,12 @@ void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoin
 {
     cse_session_clear_loaded(session);
     if (checkpoint->data == NULL) {
-        if (session->hooks.resumes)
+        if (session->hooks.resumes && checkpoint->global_step > 0)
             cse_log_line(CSE_LOG_INFO, "checkpoint %s does not say which data it was trained on",
                          path);
     } else if (cse_data_identity_parse(checkpoint->data, &session->loaded.data)) {
         session->loaded.path = cse_arena_string(session->arena, path);
+        session->loaded.trained = checkpoint->links != NULL;
     }
 }
 
@@ -127,6 +128,14 @@ static bool has_role(const cse_data_identity *identity, bool training)
     for (int i = 0; i < identity->count; i++)
         found = found || identity->files[i].training == training;
     return found;
+}
+
+/* Whether both sides say something of their data. What was trained says it, also of no file. */
+static bool are_known(const cse_session *session, bool training)
+{
+    const bool before = has_role(&session->loaded.data, training),
+               now = has_role(&session->data, training);
+    return training && session->loaded.trained ? before || now : before && now;
 }
 
 /* Validation data change no weights: other ones are told, also when a run is resumed. */
@@ -156,7 +165,7 @@ cse_status cse_session_settle_data(cse_session *session, bool training)
             session->data.files[i].training = true;
     session->data_text = NULL;
     if (session->loaded.path == NULL || session->loaded.compared[training] ||
-        !has_role(&session->loaded.data, training) || !has_role(&session->data, training))
+        !are_known(session, training))
         return CSE_OK;
     session->loaded.compared[training] = true;
     return compare(session, training);
@@ -166,6 +175,7 @@ void cse_session_clear_loaded(cse_session *session)
 {
     cse_data_identity_clear(&session->loaded.data);
     session->loaded.path = NULL;
+    session->loaded.trained = false;
     session->loaded.compared[false] = session->loaded.compared[true] = false;
 }
 

@@ -486,7 +486,10 @@ static cse_status plan_steps(runner *r)
     int64_t steps = 0, first = r->step->training ? done : 0;
     int64_t start = session->hooks.counts_from_start ? session->hooks.run_start : first;
     CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
-    int64_t run_last = start + steps > first ? start + steps : first;
+    int64_t asked = start + steps;
+    if (session->hooks.counts_from_start && session->hooks.run_end > 0)
+        asked = session->hooks.run_end;
+    int64_t run_last = asked > first ? asked : first;
     if (run_last > INT32_MAX)
         return cse_fail(CSE_CONFIG,
                         "loop: the run would end at step %lld; steps are counted up to "
@@ -500,7 +503,7 @@ static cse_status plan_steps(runner *r)
     session->report.last_step = r->last_step;
     session->report.run_first_step = start;
     session->report.run_last_step = run_last;
-    session->report.asked_last_step = start + steps;
+    session->report.asked_last_step = asked;
     session->report.steps_per_epoch =
         o->steps_per_epoch > 0 ? o->steps_per_epoch : cse_dataloader_steps_per_epoch(loader);
     return CSE_OK;

@@ -43,6 +43,7 @@ typedef struct cse_session_hooks {
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
     bool counts_from_start;
     int64_t run_start;
+    int64_t run_end; /* where the run ends, decided before; 0: as its limits say */
     /* The checkpoint that is loaded is one of this run, which goes on: its training data are
      * wanted, unless other ones are asked for. */
     bool resumes, new_data;
@@ -131,10 +132,12 @@ struct cse_session {
     char saved_digest[65];  /* of all tensors of the last checkpoint that was written */
     cse_data_identity data; /* every data file that was read so far */
     const char *data_text;  /* the same as text; NULL: not made yet */
-    /* Of the checkpoint that was loaded; `path` NULL: it says nothing. `compared`: by role. */
+    /* Of the checkpoint that was loaded; `path` NULL: it says nothing; `trained`: it says all of
+     * training, if that was on no file. `compared`: by role. */
     struct {
         cse_data_identity data;
         const char *path;
+        bool trained;
         bool compared[2];
     } loaded;
     /* Of a program whose run is recorded: begun by the first execution, ended with the session.

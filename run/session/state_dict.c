@@ -9,6 +9,7 @@
 
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
 {
+    const char *links = cse_session_links(session); /* NULL: nothing was trained */
     *checkpoint = (cse_checkpoint){
         .tensors = cse_calloc((size_t)session->state_count + 1, sizeof *checkpoint->tensors),
         .global_step = session->global_step,
@@ -17,8 +18,9 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
         .kernels = session->kernels,
-        .links = cse_session_links(session),
-        .data = session->data.count > 0 ? cse_session_data_text(session) : NULL,
+        .links = links,
+        /* Trained on no file: the text is empty, but there. */
+        .data = links != NULL || session->data.count > 0 ? cse_session_data_text(session) : NULL,
     };
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];

@@ -86,6 +86,45 @@ wait $process
 start cut --num_steps 20000 --log_steps 1000 && expect 20000 'interrupted and repeated'
 start cut --num_steps 5 && expect 20005 'then five more'
 
+# The end of an unfinished run stands in its folder from its start on, and goes when it is over.
+unfinished=$work/open/unfinished.json
+timeout 100 "$csengine" start "$config" --json --no_dashboard --model_dir "$work/open" \
+    --compile_dir "$work/compiled" --num_steps 20000 --log_steps 1000 >"$work/open.out" 2>&1 &
+process=$!
+while kill -0 $process 2>/dev/null && ! grep -q '"step":1000,' "$work/open.out"; do sleep 0.02; done
+[ -f "$unfinished" ] || fail 'the end is not written down while the run goes on'
+kill -INT $process 2>/dev/null
+wait $process
+grep -q '"last_step": 20000' "$unfinished" &&
+    grep -q '"length": "--num_steps 20000"' "$unfinished" ||
+    fail "what is written down: $(cat "$unfinished")"
+cp -r "$work/open" "$work/other"
+cp -r "$work/open" "$work/nothing"
+cp -r "$work/open" "$work/spoilt"
+start open --num_steps 20000 --log_steps 1000 --set optimizer.SGD.lr=0.05 --seed 2 &&
+    expect 20000 'other settings'
+told='other settings: optimizer.SGD.lr 0.05 (it began with 0.1), seed 2 (it began with 1)'
+grep -q "warning: .*$told" "$work/errors" || fail "other settings are not told: $(said)"
+[ ! -e "$unfinished" ] || fail 'the end is written down behind it'
+start other --max_steps 19000 --log_steps 1000 && expect 19000 'another end'
+told='it began at step 0 and was to end at step 20000 (--num_steps 20000); this start has max_steps'
+told="other is unfinished: $told 19000, which ends at step 19000; to go on to step 20000"
+grep -q "warning: .*$told, give --num_steps 20000" "$work/errors" ||
+    fail "another end is not told: $(said)"
+[ ! -e "$work/other/unfinished.json" ] || fail 'another end: it stays'
+start nothing --max_steps 10 || fail "nothing to do: $(said)"
+grep -q '"last_step": 20000' "$work/nothing/unfinished.json" || fail 'nothing to do: it is gone'
+grep -q 'warning: .*was to end at step 20000' "$work/errors" || fail "nothing to do: $(said)"
+start nothing --num_steps 20000 --log_steps 1000 && expect 20000 'nothing to do, then the rest'
+echo '{"version": 1}' >"$work/spoilt/unfinished.json"
+start spoilt --num_steps 20000
+[ $? = 65 ] && grep -q 'error: .*unfinished.json: no run wrote this' "$work/errors" ||
+    fail "a file that no run wrote: $(said)"
+
+# A repeated command is not told that the checkpoint says nothing of its data.
+start files --num_steps 40 && start files --num_steps 2 && expect 42 'two more'
+grep -q 'does not say which data' "$work/errors" && fail "data: $(said)"
+
 # Afresh among another run's checkpoints: refused, and nothing is touched.
 before=$(cd "$work/done" && sha256sum checkpoint_*.mdl)
 for options in '--checkpoint_path null' '--set checkpoint.autoload_last_checkpoint=false'; do

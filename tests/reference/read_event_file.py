@@ -29,9 +29,13 @@ def masked(data):
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def records(data):
+def records(data, killed=False):
+    """killed: the last record may be cut off."""
     position = 0
     while position < len(data):
+        if killed and (len(data) - position < 12 or len(data) - position < 16 +
+                       struct.unpack_from("<Q", data, position)[0]):
+            return
         length, check = struct.unpack_from("<QI", data, position)
         assert check == masked(data[position:position + 8]), f"length at byte {position}"
         body = data[position + 12:position + 12 + length]
@@ -74,20 +78,28 @@ def fields(data):
     return found
 
 
-def main(path):
+def events(path, killed=False):
+    """("start", step) of a session's START, ("scalar", step, tag, bits, time_s) of each scalar."""
     with open(path, "rb") as file:
-        bodies = list(records(file.read()))
+        bodies = list(records(file.read(), killed))
     first = fields(bodies[0])
     assert first[3] == [b"brain.Event:2"], first
     for body in bodies[1:]:
         event = fields(body)
-        assert set(event) == {1, 2, 5}, event
         (time_s,) = struct.unpack("<d", event[1][0])
+        if set(event) == {1, 2, 7}:
+            assert fields(event[7][0]) == {1: [1]}, event
+            yield "start", event[2][0]
+            continue
+        assert set(event) == {1, 2, 5}, event
         for value in fields(event[5][0])[1]:
             scalar = fields(value)
             assert set(scalar) == {1, 2}, scalar
             (bits,) = struct.unpack("<I", scalar[2][0])
-            print(event[2][0], scalar[1][0].decode(), f"{bits:08x}", f"{time_s:.3f}")
+            yield "scalar", event[2][0], scalar[1][0].decode(), bits, time_s
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    for kind, *rest in events(sys.argv[1]):
+        if kind == "scalar":
+            print(rest[0], rest[1], f"{rest[2]:08x}", f"{rest[3]:.3f}")

@@ -21,7 +21,7 @@ START_TEST(a_cut_that_is_known_has_the_documented_bytes)
 {
     cse_host_message known = { .kind = CSE_HOST_CUT_KNOWN };
     known.cut_known.number = 0x0203;
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'H', 3, 0, 8, 0, 8, 0,
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'H', 4, 0, 8, 0, 8, 0,
                                               0,   0,   3,   2,   0, 0, 0, 0, 0, 0 };
     cse_text bytes = { 0 };
     ck_assert_int_eq(cse_host_message_encode(&known, &bytes), CSE_OK);

@@ -1,274 +1,705 @@
-"""A campaign of faults: runs of configs/synthetic.yaml with validations and checkpoints, half of them
-with weight servers, in each of which one process is killed, or stopped and let go on, or stopped for
-good, at a random moment of a random phase. Each must end with the weights and the losses of an
-undisturbed run, each logged step once, and leave no process and no file behind.
+"""A campaign of faults: short runs, in each of which one process is killed, or stopped and let go on,
+or stopped for good, at a chosen moment. Each must end with the weights, the metrics and the rows of
+an undisturbed run, at the step that was asked for, and leave no process and no file behind.
 
-The moments are aimed by the phases of an undisturbed run; in which phase a fault really struck is read
-from the events of the struck run.
+The table has three sides. Roles: the first process of a run (which is its supervisor), the
+coordinator, a replica, a weight server, an input worker, the process that writes a checkpoint, the
+compiler, all processes at once, and, where there is one, the server of jobs. Moments: from the start to the time behind the
+last save, found by what the run prints, by its processes and by its files. Sources of the settings:
+flags, flags on top of a finished run, flags with epochs, flags from a checkpoint that is named, a
+file, a job request (REST), one that goes on from another job, and Python. All of them ask for the
+same 6000 steps, so that all runs of the campaign end with one digest, whatever asked for it.
 
-A run whose first process was killed ends; it is then started again, which is counted.
+A run whose first process was killed ends; the same command is then given again, or, for a job, by its
+server.
 
-A coordinator's successor goes on where the arena stands; how long training paused is taken from the
-times of the steps on both sides.
-
-Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S] [--role ROLE]
-Prints tables by role, fault and phase, and one line for each run that was wrong, with its seed."""
+Usage: fault_campaign.py CSENGINE [--faults N] [--seconds T] [--seed S] [--roles R,R] [--moments M,M]
+           [--sources S,S] [--kinds F,F] [--jobs J] [--known K,K] [--slim]
+Each cell of the table is struck once, or as --faults says, in an order and at moments that follow
+from --seed; the kills come first. --known names findings that are counted, but are not wrong: rows
+(steps that stand twice in the store), whole (run.db alone is not the store), compiler (a killed
+compiler ends the run, or leaves files). Always known is skipped: the checkpoint that was being
+written when a coordinator died is not there, as docs/operations.md says."""
 import argparse
+import atexit
 import collections
+import concurrent.futures
+import http.client
+import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-STEPS, EVERY = 90000, 15000
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS, BEFORE, EVERY, SAVED, EPOCH = 6000, 2000, 3000, 1500, 16
 LIMIT_S = 120  # for a run; one takes a second or two
-SETTINGS = ["--json", "--no_dashboard", "--num_csx", "2", "--max_steps", str(STEPS),
-            "--set", "loop.num_steps=null", "--set", f"loop.eval_frequency={EVERY}",
-            "--set", "loop.eval_steps=3", "--set", f"checkpoint.steps={EVERY}"]
 FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freeze": (signal.SIGSTOP, None)}
+WORKERS = ("replica", "input_worker", "weight_server")
+DURING = ("start", "first_step", "middle", "validation", "save", "last_step", "last_save", "last_validation")
+ALWAYS = ("start", "compile", *DURING[1:], "after_last_save")
+MOMENTS = {"first": ALWAYS, "coordinator": ALWAYS, "all": ALWAYS, **{role: DURING for role in WORKERS},
+           "writer": ("save",), "compiler": ("compile",),
+           "server": ("start", "middle", "last_validation", "after_last_save")}
 # For all but the first process, which nobody watches, a stop for good is a death.
-ROLES = {"replica": ("kill", "pause", "freeze"), "input_worker": ("kill", "pause", "freeze"),
-         "weight_server": ("kill", "pause", "freeze"), "coordinator": ("kill", "pause", "freeze"),
-         "first": ("kill", "pause")}
-WEIGHT_SERVERS = "trainer.init.backend.cluster_config.max_wgt_servers"
+KINDS = {"first": ("kill", "pause"), "all": ("kill",), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
+         "compiler": ("kill",), "server": ("kill",), **{role: ("kill", "freeze", "pause") for role in WORKERS}}
+SOURCES = ("flags", "more", "epochs", "named", "file", "rest", "rest_from", "python")
+COMPILERS = re.compile(r"/?(gcc|cc|cc1|as|ld|collect2|clang|lld)[-.\w]*$")
+PYTHON = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import csengine
+try:
+    csengine.run(json.load(open(sys.argv[2])), model_dir=sys.argv[3], wait=True,
+                 **json.loads(sys.argv[4]))
+except csengine.CommandError as error:
+    print(error)
+    sys.exit(1)
+"""
 
 
-def processes():
-    """pid: (parent, command line) of all processes."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as f:
-                line = f.read().replace(b"\0", b" ").decode(errors="replace")
-            with open(f"/proc/{name}/stat") as f:
-                parent = int(f.read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        found[int(name)] = (parent, line)
+def configuration(compiled, **loop):
+    data = {"data_processor": "synthetic", "features": [16], "classes": 4, "batch_size": 64, "micro_batch_size": 16}
+    return {"trainer": {
+        "init": {
+            "backend": {"compile_dir": compiled,
+                        "cluster_config": {"num_csx": 2, "num_workers_per_csx": 1, "max_wgt_servers": 2}},
+            "model": {"name": "fc_mnist", "input_size": 16, "hidden_sizes": [32], "num_classes": 4},
+            "optimizer": {"SGD": {"lr": 0.1, "momentum": 0.9}},
+            "schedulers": [{"LinearLR": {"initial_learning_rate": 0.1, "end_learning_rate": 0.01,
+                                         "total_iters": STEPS}}],
+            "loop": {"eval_frequency": EVERY, **loop},
+            "checkpoint": {"steps": SAVED},
+            "logging": {"log_steps": 50},
+        },
+        "fit": {"train_dataloader": {**data, "samples": 64 * EPOCH, "shuffle": True},
+                "val_dataloader": {**data, "samples": 160000}},
+    }}
+
+
+# ---- processes ----
+
+def children(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as f:
+                found += [int(word) for word in f.read().split()]
+    except OSError:
+        pass
     return found
 
 
-def victims(first, role):
-    """The processes of the role below the first process of a run."""
+def line_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def descendants(pid):
+    found = []
+    for child in children(pid):
+        found += [child, *descendants(child)]
+    return found
+
+
+def victims(run, role):
+    """The processes of the role in a run."""
+    first = run.first()
+    if role == "server":
+        return [run.place.server.process.pid]
+    if first is None:
+        return []
     if role == "first":
         return [first]
-    all_processes = processes()
-    children = [p for p, (parent, _) in all_processes.items() if parent == first]
+    if role == "all":
+        return [first, *descendants(first)]
+    coordinators = [p for p in children(first) if " start " in line_of(p)]
     if role == "coordinator":
-        return children
-    return [p for p, (parent, line) in all_processes.items()
-            if parent in children and f"--role={role}" in line]
+        return coordinators
+    below = [p for c in coordinators for p in descendants(c)]
+    if role == "compiler":
+        return [p for p in below if COMPILERS.search(line_of(p).split(" ")[0])]
+    if role == "writer":
+        return [p for p in below if line_of(p).split(" ")[1:2] == ["writer"]]
+    return [p for p in below if f"--role={role}" in line_of(p)]
 
+
+# ---- the server of jobs ----
+
+class Socket(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
+
+
+class Server:
+    """A server of jobs, one for each thread of the campaign."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.root, self.tmp = f"{folder}/root", f"{folder}/tmp"
+        os.makedirs(self.tmp)
+        os.makedirs(self.root)
+        atexit.register(self.stop)
+        self.start()
+        self.request("PUT", "/jobs/origin", {"config": json.dumps(configuration(options.compiled, num_steps=BEFORE)),
+                                             "overrides": {"seed": 3}})
+        until = time.monotonic() + LIMIT_S
+        while self.job("origin").get("state") != "SUCCEEDED" or self.job("origin").get("ended_ms") is None:
+            if time.monotonic() > until:
+                sys.exit(f"the origin of other jobs does not end: {self.job('origin')}")
+            time.sleep(0.05)
+        self.usual = set(os.listdir(self.tmp))
+
+    def start(self):
+        with open(f"{self.folder}/served", "ab") as out:
+            self.process = subprocess.Popen(
+                [self.options.csengine, "serve", "--root", self.root, "--listen", f"unix:{self.folder}/s",
+                 "--output_root", self.options.compilations], stdout=out, stderr=out,
+                env=dict(os.environ, TMPDIR=self.tmp, CSENGINE_EXECUTABLE=self.options.csengine))
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            try:
+                self.request("GET", "/jobs")
+                return
+            except (OSError, http.client.HTTPException, ValueError):
+                time.sleep(0.01)
+        sys.exit("the server does not listen: " + open(f"{self.folder}/served").read()[-2000:])
+
+    def request(self, method, path, body=None):
+        connection = Socket(f"{self.root}/server.sock")
+        try:
+            connection.request(method, "/api/v1" + path, json.dumps(body) if body is not None else None,
+                               {"Content-Type": "application/json"} if body is not None else {})
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        value = json.loads(text or b"null")
+        if answer.status >= 400:
+            raise ValueError(f"{method} {path}: {answer.status} {value}")
+        return value
+
+    def job(self, id):
+        try:
+            return self.request("GET", f"/jobs/{id}")
+        except (OSError, http.client.HTTPException, ValueError):
+            return {}
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait()
+
+
+# ---- runs ----
 
 class Run:
-    def __init__(self, options, folder, weight_servers=0):
-        self.options, self.folder, self.weight_servers = options, folder, weight_servers
-        self.starts = 0
+    """A run from one of the sources in a folder of its own."""
+
+    def __init__(self, place, name, source, fresh_compile=False):
+        self.place, self.options, self.source, self.name = place, place.options, source, name
+        self.folder = f"{place.folder}/{name}"
+        self.tmp = f"{self.folder}/tmp"
+        os.makedirs(self.tmp)
+        self.model_dir = f"{self.folder}/run"
+        self.compiled = f"{self.options.compilations}/{name}" if fresh_compile else self.options.compiled
+        self.starts, self.process, self.text, self.read = 0, None, "", 0
+        self.uses_server = source.startswith("rest")
+        if self.uses_server:
+            self.tmp, self.model_dir = place.server.tmp, f"{place.server.root}/jobs/{name}"
+        if source == "more":
+            shutil.copytree(self.options.seed_run, self.model_dir)
+
+    def command(self):
+        config = f"{self.folder}/config.json"
+        if self.source == "python":
+            written, values = configuration(self.compiled), {
+                "num_steps": STEPS, "seed": 3, "loop.eval_frequency": EVERY, "num_csx": 2}
+        elif self.source == "file":
+            written = configuration(self.compiled, num_steps=STEPS)
+            written["trainer"]["init"]["seed"] = 3
+        else:
+            written = configuration(self.compiled, num_steps=11)
+        with open(config, "w") as f:
+            json.dump(written, f)
+        if self.source == "python":
+            return [sys.executable, "-c", PYTHON, f"{HERE}/../../python", config, self.model_dir, json.dumps(values)]
+        flags = {"flags": ["--num_steps", str(STEPS)], "more": ["--num_steps", str(STEPS - BEFORE)],
+                 "epochs": ["--num_epochs", str(STEPS // EPOCH)],
+                 "named": ["--num_epochs", str((STEPS - BEFORE) // EPOCH), "--checkpoint_path",
+                           f"{self.options.seed_run}/checkpoint_{BEFORE}.mdl"]}.get(self.source, [])
+        seed = [] if self.source == "file" else ["--seed", "3"]
+        return [self.options.csengine, "start", config, "--json", "--no_dashboard", "--model_dir",
+                self.model_dir, *flags, *seed]
 
     def launch(self):
         self.starts += 1
-        environment = dict(os.environ, CSE_DASHBOARD="0", CSENGINE_EXECUTABLE=self.options.csengine,
-                           TMPDIR=f"{self.folder}/tmp")
-        command = [self.options.csengine, "start", self.options.config, *SETTINGS, "--model_dir",
-                   f"{self.folder}/run", "--compile_dir", self.options.compiled,
-                   "--set", f"{WEIGHT_SERVERS}={self.weight_servers}"]
-        os.makedirs(f"{self.folder}/tmp", exist_ok=True)
-        self.out = open(f"{self.folder}/out", "ab")
-        self.process = subprocess.Popen(command, stdout=self.out, stderr=self.out, env=environment)
+        self.read = 0
+        if self.uses_server:
+            spec = {"config": json.dumps(configuration(self.compiled, num_steps=11))}
+            spec["overrides"] = {"loop.num_steps": STEPS, "seed": 3}
+            if self.source == "rest_from":
+                spec["overrides"] = {"loop.num_steps": None, "loop.num_epochs": (STEPS - BEFORE) // EPOCH, "seed": 3}
+                spec["resume_from"] = {"job": "origin", "step": BEFORE}
+            made = self.place.server.request("PUT", f"/jobs/{self.name}", spec)
+            self.model_dir = made["model_dir"]
+            return
+        with open(f"{self.folder}/out", "ab") as out:
+            self.process = subprocess.Popen(
+                self.command(), stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                env=dict(os.environ, CSE_DASHBOARD="0", CSENGINE_EXECUTABLE=self.options.csengine, TMPDIR=self.tmp))
+
+    def first(self):
+        if self.uses_server:
+            return self.place.server.job(self.name).get("pid") or None
+        if self.source == "python":
+            return next(iter(children(self.process.pid)), None)
+        return self.process.pid
+
+    def output(self):
+        """What the run's program printed so far."""
+        path = f"{self.model_dir}/start.log" if self.uses_server else f"{self.model_dir}/logs/output.log" \
+            if self.source == "python" else f"{self.folder}/out"
+        try:
+            with open(path, errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def is_over(self):
+        if not self.uses_server:
+            return self.process.poll() is not None
+        job = self.place.server.job(self.name)
+        return job.get("state") in ("SUCCEEDED", "FAILED", "CANCELLED") and job.get("ended_ms") is not None
 
     def wait(self):
         """The exit code; None when it hangs."""
-        try:
-            code = self.process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            code = None
-        self.out.close()
-        return code
+        until = time.monotonic() + LIMIT_S
+        if not self.uses_server:
+            try:
+                return self.process.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                return None
+        while time.monotonic() < until:
+            job = self.place.server.job(self.name)
+            if job.get("state") == "SUCCEEDED" and job.get("ended_ms") is not None:
+                return 0
+            if job.get("state") in ("FAILED", "CANCELLED") and not job.get("alive", False):
+                time.sleep(2)  # another process may be about to begin
+                if self.place.server.job(self.name).get("state") == job["state"]:
+                    return 1
+            time.sleep(0.02)
+        return None
 
-    def text(self):
-        return open(f"{self.folder}/out", errors="replace").read()
+    # ---- what it left ----
+
+    def rows(self, question, more="mode=ro"):
+        """The answer of the run store; none where there is no store."""
+        try:
+            database = sqlite3.connect(f"file:{self.model_dir}/run.db?{more}", uri=True, timeout=10)
+            try:
+                return database.execute(question).fetchall()
+            finally:
+                database.close()
+        except sqlite3.Error:
+            return []
+
+    POINTS = ("select s.name, p.step, p.value from points p join series s on s.id = p.series where s.name in "
+              "('loss', 'lr/0', 'val_loss', 'val_accuracy') order by p.attempt")
+
+    def points(self):
+        """({(name, step): value} with the newest attempt's value, how many rows are there twice)."""
+        rows = self.rows(self.POINTS)
+        steps = [row for row in rows if row[0] in ("loss", "val_loss", "val_accuracy")]
+        return {row[:2]: row[2] for row in rows if row[0] != "lr/0" or row[1] == STEPS}, \
+            len(steps) - len({row[:2] for row in steps})
+
+    def digests(self):
+        """{step: digest} of the checkpoints that are there."""
+        found = self.rows("select step, digest from checkpoints where deleted = 0 order by attempt")
+        return {step: digest for step, digest in found if os.path.exists(f"{self.model_dir}/checkpoint_{step}.mdl")}
 
     def digest(self):
-        events = [json.loads(line) for line in self.text().splitlines() if line.startswith("{")]
-        ends = [e for e in events if e.get("event") == "end" and "weights_digest" in e]
-        return ends[-1]["weights_digest"] if ends else None
+        file = f"{self.model_dir}/checkpoint_{STEPS}.mdl"
+        done = subprocess.run([self.options.csengine, "checkpoint", "digest", file], capture_output=True, text=True)
+        return done.stdout.strip() or done.stderr.strip()
 
-    def rows(self, question):
-        """The answer of the run store; none where there is no store yet."""
-        try:
-            database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
-        except sqlite3.OperationalError:
-            return []
-        try:
-            return database.execute(question).fetchall()
-        except sqlite3.OperationalError:
-            return []
-        finally:
-            database.close()
-
-    def phases(self):
-        """[(Unix time in seconds, phase)], in order; the last one is the end."""
-        events = (json.loads(payload) for payload, in
-                  self.rows("select payload from events where type = 'phase' order by id"))
-        return [(event["since_ms"] / 1000, event["phase"] or "end") for event in events]
-
-    def phase_at(self, moment):
-        phase = "start"
-        for since, name in self.phases():
-            phase = name if since <= moment else phase
-        return phase
-
-    def losses(self):
-        """{step: value} of the run store; of a step that was done again the last attempt's."""
-        rows = self.rows("select p.attempt, p.step, p.value from points p join series s on "
-                         "s.id = p.series where s.name = 'loss' order by p.attempt")
-        return {step: value for _, step, value in rows}
-
-    def pause(self):
-        """Seconds between the last step of a coordinator and the first that its successor did."""
-        rows = self.rows("select p.attempt, p.step, p.time_ms from points p join series s on "
-                         "s.id = p.series where s.name = 'loss' order by p.attempt")
-        attempts = {attempt for attempt, _, _ in rows}
-        if len(attempts) != 2:
-            return None
-        newest = max(attempts)
-        first = min(step for attempt, step, _ in rows if attempt == newest)
-        # A record that is told again has its own time; the pause lies after it.
-        times = {step: time_ms for _, step, time_ms in rows if step >= first - 1}
-        steps = sorted(times)
-        return max(times[b] - times[a] for a, b in zip(steps, steps[1:])) / 1000
+    def processes(self):
+        found = []
+        for name in os.listdir("/proc"):
+            line = line_of(name) if name.isdigit() and int(name) != os.getpid() else ""
+            if (self.folder + "/" in line or self.model_dir in line) and \
+                    (self.place.server is None or int(name) != self.place.server.process.pid):
+                found.append(int(name))
+        return found
 
     def left(self):
         """Processes and files that stay behind."""
         deadline = time.monotonic() + 10
+        usual = self.place.server.usual if self.uses_server else set()
         while True:
-            alive = [line for _, line in processes().values() if self.folder in line]
-            files = [n for n in os.listdir(f"{self.folder}/tmp")]
+            alive = [line_of(pid) for pid in self.processes()]
+            files = [f"tmp/{n}" for n in os.listdir(self.tmp) if n not in usual]
+            files += [n for n in os.listdir(self.model_dir) if n.endswith(".tmp") or n == "unfinished.json"] \
+                if os.path.isdir(self.model_dir) else []
             if not (alive or files) or time.monotonic() > deadline:
-                return alive + files
+                return alive, files
             time.sleep(0.05)
 
     def kill_all(self):
-        for pid, (_, line) in processes().items():
-            if self.folder in line:
+        for pid in self.processes():
+            try:
                 os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def remove(self):
+        if self.uses_server:
+            shutil.rmtree(self.model_dir, ignore_errors=True)
+        if self.compiled != self.options.compiled:
+            shutil.rmtree(self.compiled, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# ---- moments ----
+
+STEP = re.compile(r'"event":"step","step":(\d+)|Train Device=\w+, Step=(\d+)')
+EVAL = re.compile(r'"event":"eval_step"|Eval Device=')
+
+
+def last_step(text):
+    found = 0
+    for match in STEP.finditer(text, max(0, len(text) - 4000)):
+        found = int(match.group(1) or match.group(2))
+    return found
+
+
+def has_checkpoint(run, step, part=False):
+    name = f"{run.model_dir}/checkpoint_{step}.mdl"
+    return os.path.exists(name) or (part and os.path.exists(name + ".tmp"))
+
+
+def has_come(run, moment, role):
+    """Whether the moment is there."""
+    if moment == "start":
+        return True
+    if moment == "compile":
+        return bool(victims(run, "compiler"))
+    if moment == "save":
+        return bool(victims(run, "writer")) or any(has_checkpoint(run, s, True) for s in (4500, EVERY + SAVED))
+    if moment in ("last_save", "after_last_save"):
+        return has_checkpoint(run, STEPS, moment == "last_save")
+    text = run.output()
+    if moment == "first_step":
+        return last_step(text) > 0
+    if moment == "middle":
+        return last_step(text) > run.aim
+    if moment == "last_step":
+        return last_step(text) >= STEPS - 200
+    if moment == "validation":
+        return EVAL.search(text) is not None
+    place = text.rfind(f"checkpoint_{STEPS}.mdl")
+    return place > 0 and EVAL.search(text, place) is not None
+
+
+def kill_together(pids):
+    """As the end of a machine: none of them sees that another one has died."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+    return True
 
 
 def strike(run, fault, role, moment):
-    """When somebody was struck, in Unix seconds; None: there was nobody."""
+    """Whether somebody was struck."""
     number, pause = FAULTS[fault]
-    begun = time.monotonic()
-    time.sleep(moment)
-    while run.process.poll() is None and time.monotonic() < begun + moment + 5:
-        for victim in random.sample(found := victims(run.process.pid, role), len(found)):
+    run.aim = random.randrange(BEFORE + 100, STEPS - 500)
+    delay = random.choice((0, 0, random.uniform(0, 0.02), random.uniform(0, 0.2)))
+    if moment == "after_last_save":
+        delay = random.uniform(0, 0.5)
+    elif moment in ("last_validation", "save"):
+        delay = min(delay, 0.02)
+    until = time.monotonic() + 60
+    while not run.is_over() and time.monotonic() < until:
+        if not has_come(run, moment, role):
+            time.sleep(0.001)
+            continue
+        time.sleep(delay)
+        found = victims(run, role)
+        if role == "all" and found:
+            return kill_together(found)
+        for victim in random.sample(found, len(found)):
             try:
-                struck = time.time()
                 os.kill(victim, number)
                 if pause is not None:
                     time.sleep(pause)
                     os.kill(victim, signal.SIGCONT)
             except ProcessLookupError:
                 continue
-            return struck
-        time.sleep(0.002)
-    return None
+            return True
+        time.sleep(0.001)
+    return False
 
 
-def aims(run, launched):
-    """{phase: [(first, last second after the launch)]} of an undisturbed run."""
-    found, begun, phase = collections.defaultdict(list), 0, "start"
-    for since, name in [*run.phases(), (time.time(), None)]:
-        if name != phase:
-            found[phase].append((begun, since - launched))
-            begun, phase = since - launched, name
-    return dict(found)
+# ---- judgement ----
 
-
-def judge(run, code, expected):
-    """What is wrong; None: nothing."""
-    if code is None:
-        return "hangs"
-    if code != 0:
-        return f"exit code {code}"
+def differences(run, role, expected):
+    """What is not as in an undisturbed run; and findings that may be known."""
+    wrong, known = [], []
+    points, twice = run.points()
     if run.digest() != expected["digest"]:
-        return f"digest {run.digest()}"
-    if run.losses() != expected["losses"]:
-        return "other losses in the run store"
-    left = run.left()
-    return f"left: {left}" if left else None
+        wrong.append(f"digest {run.digest()}")
+    if points != expected["points"]:
+        other = {key for key in points.keys() | expected["points"].keys()
+                 if points.get(key) != expected["points"].get(key)}
+        wrong.append(f"other rows: {len(other)}, as {sorted(other)[:3]}")
+    found = run.digests()
+    for step, digest in expected["digests"].items():
+        # One that was being written ends with its coordinator; those at the ends of segments are waited for.
+        if step not in found and step not in expected["awaited"] and role in ("first", "coordinator"):
+            known.append(("skipped", f"no checkpoint of step {step}"))
+        elif found.get(step) != digest:
+            wrong.append(f"checkpoint of step {step}: {found.get(step)}, not {digest}")
+    state = run.rows("select value from run where key in ('state', 'last_step') order by key")
+    if [str(value) for value, in state] != [str(STEPS), "SUCCEEDED"]:
+        wrong.append(f"the store says {state}")
+    if twice:
+        known.append(("rows", f"{twice} rows are there twice"))
+    alone = run.rows("select count(*) from points", "immutable=1")
+    if alone != run.rows("select count(*) from points"):
+        known.append(("whole", f"run.db alone has {alone} points"))
+    return wrong, known
+
+
+def judge(run, code, role, expected):
+    """(what is wrong, names of known findings)."""
+    options, known = run.options, []
+    if code is None:
+        return ["hangs"], []
+    if code != 0 and role == "compiler" and "compiler" in options.known:
+        return [], ["compiler"]
+    if code != 0:
+        return [f"exit code {code}"], []
+    wrong, found = differences(run, role, expected)
+    alive, files = run.left()
+    if alive:
+        wrong.append(f"processes are left: {alive}")
+    if files:
+        # A compiler's own files, which it removes where it is not killed.
+        compiling = all(name.startswith("tmp/cc") for name in files)
+        (found.append(("compiler", str(files))) if compiling else wrong.append(f"files are left: {files}"))
+    for name, words in found:
+        if name in ("skipped", *options.known):
+            known.append(name)
+        else:
+            wrong.append(words)
+    return wrong, known
+
+
+def repeat(run, code, role):
+    """Gives the command again, as who gave it would; (exit code, words about the way there)."""
+    while code not in (0, None) and role in ("first", "all", "compiler") and run.starts < 4 and not run.uses_server:
+        until = time.monotonic() + 10
+        while (alive := run.processes()) and time.monotonic() < until:
+            time.sleep(0.02)
+        if alive:
+            return code, [f"left behind by the first start: {[line_of(pid) for pid in alive]}"]
+        run.launch()
+        code = run.wait()
+    return code, []
+
+
+class Place:
+    """A thread's folder, and its server."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder, self.server = options, folder, None
+        os.makedirs(folder)
+        if any(source.startswith("rest") for source in options.sources):
+            self.server = Server(options, folder)
+
+
+def one_fault(place, cell, seed, expected):
+    """A row of the table: (role, moment, source, fault, outcome, words, known findings)."""
+    role, moment, source, fault = cell
+    random.seed(seed)
+    run = Run(place, f"n{seed}", source, moment == "compile")
+    wrong, known = [], []
+    run.launch()
+    struck = strike(run, fault, role, moment)
+    if role == "server" and struck:
+        place.server.process.wait()
+        place.server.start()
+    code = run.wait()
+    if role == "compiler" and code not in (0, None):
+        known = ["compiler"] if "compiler" in place.options.known else []
+        wrong = [] if known else [f"a killed compiler ends the run: {code}"]
+    code, words = repeat(run, code, role)
+    more, also = judge(run, code, role, expected[source])
+    wrong += words + more
+    if wrong:
+        words = run.output()[-1500:]
+        run.kill_all()
+    outcome = "wrong" if wrong else "not struck" if not struck else "started again" if run.starts > 1 else "right"
+    run.remove()
+    return role, moment, source, fault, outcome, "; ".join(wrong) + ("\n" + words if wrong else ""), known + also
+
+
+# ---- the campaign ----
+
+def cells(options):
+    """The table, one cell after the other: kills first, then the other faults, then again."""
+    def of(kinds):
+        return [(role, moment, source, fault) for source in options.sources for role in options.roles
+                for moment in MOMENTS[role] if moment in options.moments
+                for fault in KINDS[role] if fault in kinds and fault in options.kinds
+                if (role != "server" or source.startswith("rest"))]
+    kills, others = of(("kill",)), of(("freeze", "pause"))
+    order = random.Random(options.seed)
+    order.shuffle(kills)
+    order.shuffle(others)
+    count = options.faults or len(kills + others)
+    return list(itertools.islice(itertools.cycle(kills + others), count))
+
+
+SLIM = (("coordinator", "last_validation", "flags", "kill"), ("first", "last_validation", "flags", "kill"),
+        ("coordinator", "validation", "named", "kill"))
+
+
+def expectations(options, place):
+    """{source: what an undisturbed run leaves}; all digests are one."""
+    expected = {}
+    for source in options.sources:
+        run = Run(place, f"plain_{source}", source)
+        run.launch()
+        if (code := run.wait()) != 0:
+            sys.exit(f"the undisturbed run of {source}: exit code {code}\n{run.output()[-3000:]}")
+        points = run.points()[0]
+        expected[source] = {"digest": run.digest(), "points": points, "digests": run.digests(),
+                            "awaited": {step for name, step in points if name == "val_loss"}}
+        run.remove()
+    one = {e["digest"] for e in expected.values()}
+    if len(one) != 1:
+        sys.exit(f"the sources do not agree: {expected}")
+    print(f"digest {one.pop()} from {', '.join(options.sources)}", flush=True)
+    return expected
+
+
+def seed_run(options, place):
+    """A finished run of the first steps, for sources that go on from it; and what is compiled."""
+    run = Run(place, "seed", "file")
+    config = configuration(options.compiled, num_steps=BEFORE)
+    config["trainer"]["init"]["seed"] = 3
+    with open(f"{run.folder}/config.json", "w") as f:
+        json.dump(config, f)
+    subprocess.run([options.csengine, "start", f"{run.folder}/config.json", "--model_dir", run.model_dir, "--quiet",
+                    "--no_dashboard"], check=True, env=dict(os.environ, CSENGINE_EXECUTABLE=options.csengine))
+    return run.model_dir
+
+
+def print_tables(results, seconds):
+    for side, name in ((0, "role"), (1, "moment"), (2, "source"), (3, "fault")):
+        table = collections.Counter((row[side], row[4]) for row in results)
+        outcomes = sorted({row[4] for row in results})
+        print(f"\n{name:18}" + "".join(f"{outcome:>15}" for outcome in outcomes))
+        for value in dict.fromkeys(sorted(row[side] for row in results)):
+            print(f"{value:18}" + "".join(f"{table[value, outcome]:15}" for outcome in outcomes))
+    known = collections.Counter(name for row in results for name in row[6])
+    print("\nknown findings: " + (", ".join(f"{name} {count}" for name, count in known.items()) or "none"))
+    wrong = sum(row[4] == "wrong" for row in results)
+    struck = sum(row[4] != "not struck" for row in results)
+    print(f"{len(results)} faults, {struck} of which struck, {wrong} wrong, in {seconds:.0f} s")
+
+
+def words_of(text):
+    return [word for word in text.split(",") if word]
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("csengine")
+    parser.add_argument("--faults", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="begins no fault after so many")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--roles", type=words_of, default=list(MOMENTS))
+    parser.add_argument("--moments", type=words_of, default=list(ALWAYS))
+    parser.add_argument("--sources", type=words_of, default=list(SOURCES))
+    parser.add_argument("--kinds", type=words_of, default=list(FAULTS))
+    parser.add_argument("--known", type=words_of, default=[])
+    parser.add_argument("--slim", action="store_true", help="a few cells alone")
+    options = parser.parse_args()
+    options.csengine = os.path.abspath(options.csengine)
+    if options.slim:
+        options.sources = list(dict.fromkeys(cell[2] for cell in SLIM))
+    return options
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("csengine")
-    parser.add_argument("config")
-    parser.add_argument("--faults", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--role", choices=sorted(ROLES), help="strikes this one alone")
-    options = parser.parse_args()
+    options = parse()
     work = tempfile.mkdtemp(prefix="csengine-faults-")
-    options.compiled = f"{work}/compiled"
-    times = []
-    for name in ("first", "plain"):  # the first one compiles
-        plain = Run(options, f"{work}/{name}")
-        launched = time.time()
-        plain.launch()
-        code = plain.wait()
-        times.append(time.time() - launched)
-        if code != 0:
-            sys.exit(f"the undisturbed run: exit code {code}\n{plain.text()}")
-    expected = {"digest": plain.digest(), "losses": plain.losses()}
-    moments = aims(plain, launched)
-    table, struck_in, wrong = collections.Counter(), collections.Counter(), 0
-    pauses = collections.defaultdict(list)
-    for seed in range(options.seed, options.seed + options.faults):
-        random.seed(seed)
-        role = options.role or random.choice(sorted(ROLES))
-        fault = random.choice(ROLES[role])
-        moment = random.uniform(*random.choice(moments[random.choice(sorted(moments))]))
-        run = Run(options, f"{work}/{seed}",
-                  2 if role == "weight_server" or random.random() < 0.5 else 0)
-        run.launch()
-        struck = strike(run, fault, role, moment)
-        code = run.wait()
-        while code not in (0, None) and role == "first" and run.starts < 3:
-            if left := run.left():
-                print(f"seed {seed}: {role}, {fault}: left behind: {left}", flush=True)
-                break
-            run.launch()
-            code = run.wait()
-        problem = judge(run, code, expected)
-        if problem:
-            wrong += 1
-            print(f"seed {seed}: {role}, {fault} after {moment:.3f} s: {problem}\n"
-                  f"{run.text()[-2000:]}", flush=True)
-            run.kill_all()
-        if struck:
-            struck_in[run.phase_at(struck)] += 1
-        outcome = "wrong" if problem else "not struck" if not struck else (
-            "started again" if run.starts > 1 else "right")
-        table[role, fault, outcome] += 1
-        if not problem and role == "coordinator" and (pause := run.pause()) is not None:
-            pauses[fault].append(pause)
-        shutil.rmtree(run.folder, ignore_errors=True)
+    options.compilations = f"{work}/compiled"
+    options.compiled = f"{options.compilations}/shared"
+    os.makedirs(options.compiled)
+    begun, results, places = time.monotonic(), [], []
+    sources, options.sources = options.sources, []
+    main_place = Place(options, f"{work}/main")
+    options.seed_run = seed_run(options, main_place)
+    options.sources = sources
+    local, lock = threading.local(), threading.Lock()
+
+    def place_of_thread():
+        if not hasattr(local, "place"):
+            with lock:
+                places.append(Place(options, f"{work}/t{len(places)}"))
+                local.place = places[-1]
+        return local.place
+
+    def do(cell, seed):
+        if options.seconds and time.monotonic() - begun > options.seconds:
+            return
+        row = one_fault(place_of_thread(), cell, seed, expected)
+        with lock:
+            results.append(row)
+            if row[4] == "wrong":
+                print(f"seed {seed}: {' '.join(cell)}: {row[5]}", flush=True)
+            if len(results) % 50 == 0:
+                print(f"{len(results)} faults in {time.monotonic() - begun:.0f} s", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        expected = pool.submit(lambda: expectations(options, place_of_thread())).result()
+        table = SLIM if options.slim else cells(options)
+        struck = [pool.submit(do, cell, options.seed + i) for i, cell in enumerate(table)]
+        for future in struck:
+            future.result()
+    for place in places:
+        if place.server is not None:
+            place.server.stop()
     shutil.rmtree(work, ignore_errors=True)
-    for (role, fault, outcome), count in sorted(table.items()):
-        print(f"{role:14}{fault:8}{outcome:14}{count:5}")
-    print("struck in: " + ", ".join(f"{phase} {count}" for phase, count in sorted(struck_in.items())))
-    for fault, seconds in sorted(pauses.items()):
-        seconds.sort()
-        print(f"coordinator, {fault}: {len(seconds)} takeovers; training paused for a median of "
-              f"{seconds[len(seconds) // 2]:.3f} s, p99 {seconds[len(seconds) * 99 // 100]:.3f} s")
-    print(f"{options.faults} faults in runs of {times[1]:.1f} s, {wrong} wrong")
-    sys.exit(wrong > 0)
+    print_tables(results, time.monotonic() - begun)
+    sys.exit(any(row[4] == "wrong" for row in results))
 
 
 main()

@@ -46,7 +46,8 @@ static void drain_records(cse_coordinator *c)
     const cse_run_callbacks *k = c->options.callbacks;
     cse_record record;
     while (c->state == CSE_COORDINATOR_RUNNING && c->arena->next_record(c->cluster, &record)) {
-        c->last_commit_ns = record.committed_ns;
+        if (record.committed_ns > c->last_commit_ns) /* else of the coordinator before */
+            c->last_commit_ns = record.committed_ns;
         record.steps_done = c->arena->steps_done(c->cluster);
         cse_status status = k->on_record != NULL ? k->on_record(k->self, &record) : CSE_OK;
         c->arena->close_record(c->cluster);

@@ -13,7 +13,7 @@
 #include "workers/messages/message_codec.h"
 
 enum {
-    CSE_HOST_MESSAGE_VERSION = 3,
+    CSE_HOST_MESSAGE_VERSION = 4,
     CSE_HOST_MESSAGE_MAX_BYTES = CSE_HOST_LINK_MAX_BYTES,
     CSE_HOST_MESSAGE_CHUNK_BYTES = 1 << 20, /* of FILE */
 };
@@ -33,8 +33,8 @@ enum {
             FIELD(INTEGER, epoch) FIELD(INTEGER, generation) FIELD(TEXT, configuration)            \
                 FIELD(TEXT, directory) FIELD(TEXT, model_dir) FIELD(TEXT, hosts)                   \
                     FIELD(TEXT, movers) FIELD(INTEGER, loading) FIELD(INTEGER, run_start)          \
-                        FIELD(INTEGER, owes_validation) FIELD(INTEGER, file_bytes)                 \
-                            FIELD(TEXT, validations))                                              \
+                        FIELD(INTEGER, run_end) FIELD(INTEGER, owes_validation)                    \
+                            FIELD(INTEGER, file_bytes) FIELD(TEXT, validations))                   \
     /* leader: the next part of that file */                                                       \
     MESSAGE(4, FILE, file, FIELD(INTEGER, offset) FIELD(BYTES, bytes))                             \
     /* follower: stands before the first step of that execution */                                 \

@@ -33,7 +33,7 @@ static void tell(host_process *p, cse_run_state from, cse_run_state to, const ch
                 from == CSE_RUN_NONE ? NULL : cse_run_state_name(from), cse_run_state_name(to),
                 reason, "", p->attempt);
     cse_row_add(&rows, CSE_ROW_RUN, "attempt", number);
-    if (cse_database_write(p->database, &rows, p->attempt) != CSE_OK)
+    if (cse_database_write(p->database, &rows) != CSE_OK)
         abort();
     cse_text_clear(&rows);
 }

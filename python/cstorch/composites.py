@@ -437,14 +437,12 @@ def cross_entropy(
         return NotImplemented
     calls.check_range(target, input.shape[1], "cross_entropy: the class", besides=ignore_index)
     logits, labels = handle_of(_classes_last(input)), handle_of(target)
-    if reduction == "none" and weight is None and not label_smoothing and ignore_index < 0:
-        return wrap(lib.cse_cross_entropy_per_sample(logits, labels), torch.float32)
     options = ffi.new(
         "cse_cross_entropy_options *",
         {
             "reduction": how,
-            "has_ignore_index": ignore_index >= 0,
-            "ignore_index": max(ignore_index, 0),
+            "has_ignore_index": True,
+            "ignore_index": ignore_index,
             "class_weights": handle_of(weight),
             "label_smoothing": label_smoothing,
         },
@@ -464,8 +462,8 @@ def nll_loss(
         "cse_cross_entropy_options *",
         {
             "reduction": how,
-            "has_ignore_index": ignore_index >= 0,
-            "ignore_index": max(ignore_index, 0),
+            "has_ignore_index": True,
+            "ignore_index": ignore_index,
             "class_weights": handle_of(weight),
         },
     )

@@ -21,7 +21,7 @@ static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
-    const cse_position position = cse_position_of(batching, input->sample_count, step, m);
+    const cse_position position = cse_position_of(batching, input->sample_count, step - 1, m);
     json_t *list = json_array(), *places = json_array();
     cse_position_samples(batching, input->sample_count, position, samples, NULL);
     for (int64_t i = 0; i < batching->micro_batch_size; i++) {
@@ -75,8 +75,8 @@ static void print_step(const json_t *step)
 
 static cse_status show(const cse_command_line *line, cse_prepared_job *job)
 {
-    static const int64_t steps[] = { 0, INT64_C(1) << 40 };
-    int64_t step = 0;
+    static const int64_t steps[] = { 1, INT64_C(1) << 40 };
+    int64_t step = 1;
     cse_dataloader *loader = NULL;
     if (line->argument_count != 2)
         return cse_fail(CSE_USAGE, "data samples: takes one CONFIG.yaml");

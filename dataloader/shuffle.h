@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Fewer samples than this are dealt one by one: all their orders are equally likely. */
+enum { CSE_SHUFFLE_DEALT = 12 };
+
 /* Key of the permutation of `epoch` (counted from 0) in a run shuffled with `seed`. */
 uint64_t cse_shuffle_key(uint64_t seed, int64_t epoch);
 

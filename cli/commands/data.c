@@ -46,7 +46,7 @@ static const cse_option options[] = {
     { "jobs", "N", NULL, "tokenize: threads; the output is the same for any number" },
     { "fractions", "A,B", NULL, "split: the shares of the parts; default 0.9,0.1" },
     { "seed", "N", NULL, "split: chooses which line goes where; default 0" },
-    { "step", "N", NULL, "samples: the step of training, from 0; default 0" },
+    { "step", "N", NULL, "samples: the step of training, from 1 as in the log; default 1" },
     { "set", "PATH=VALUE", NULL, "samples: changes any setting of the configuration" },
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },

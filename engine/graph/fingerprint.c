@@ -64,7 +64,7 @@ static void add_tables(const cse_graph *graph, cse_text *text)
         cse_pack_text(text, input->name);
         cse_pack_number(text, cse_shape_elements(input->shape));
         cse_pack_number(text, input->index_count);
-        cse_pack_count(text, input->index_not_negative);
+        cse_pack_number(text, input->index_ignored);
     }
     cse_pack_number(text, graph->fetch_count);
     for (int f = 0; f < graph->fetch_count; f++)

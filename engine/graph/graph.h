@@ -122,10 +122,10 @@ typedef struct cse_input_entry {
     cse_dtype dtype;
     cse_node *node;
     int64_t offset_bytes; /* in CSE_SPACE_INPUT */
-    /* Of int32 values that ops take as indices, set by the input_indices pass: they must be below
-     * `index_count` (0: any value is good) and may have to be not negative. */
+    /* Of int32 values that ops take as indices (engine/trace/input_range.h): they must be from 0
+     * below `index_count` (0: any value is good), or `index_ignored` (0: no other). */
     int64_t index_count;
-    bool index_not_negative;
+    int64_t index_ignored;
     const char *index_use; /* what has that number: "vocab_size of model.embedding_layer" */
 } cse_input_entry;
 
@@ -229,7 +229,9 @@ struct cse_graph {
     int fetch_count, fetch_capacity;
     cse_custom_entry *customs; /* while tracing; autodiff takes their nodes away */
     int custom_count, custom_capacity;
-    bool differentiating; /* autodiff runs */
+    bool differentiating;              /* autodiff runs */
+    struct cse_quotient *quotients;    /* while tracing: engine/trace/loss_quotient.h */
+    struct cse_loss_parts *loss_parts; /* those that were asked for */
     cse_reduction_entry *reductions;
     int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */

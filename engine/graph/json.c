@@ -88,7 +88,12 @@ static const cse_field input_fields[] = {
       .low = 0,
       .high = INT64_MAX,
       .optional = true },
-    OPTIONAL("index_not_negative", BOOL, cse_input_entry, index_not_negative),
+    { .key = "index_ignored",
+      .type = CSE_FIELD_INT64,
+      .offset = offsetof(cse_input_entry, index_ignored),
+      .low = INT32_MIN,
+      .high = INT32_MAX,
+      .optional = true },
     OPTIONAL("index_use", TEXT, cse_input_entry, index_use),
     { .key = NULL },
 };

@@ -425,7 +425,7 @@ static void code_input(codec *c, cse_input_entry *input)
     code_node_index(c, &input->node, true);
     code_size(c, &input->offset_bytes);
     code_size(c, &input->index_count);
-    code_bool(c, &input->index_not_negative);
+    code_wide(c, &input->index_ignored);
     code_text(c, &input->index_use);
 }
 

@@ -2,7 +2,7 @@
  *
  *   sum(weight where label == prediction) / (number of weights above 0)
  *
- * Without weights each sample has weight 1. */
+ * It is 0 where no weight is above 0. Without weights each sample has weight 1. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 
@@ -20,7 +20,7 @@ static void update(cse_metric_step *m)
         counted = cse_metric_count(hit);
     }
     cse_tensor *correct = cse_metric_add(m, 0, cse_metric_sum(hit));
-    m->value = cse_div(correct, cse_metric_add(m, 2, counted));
+    m->value = cse_metric_quotient(correct, cse_metric_add(m, 2, counted));
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -39,6 +39,13 @@ static const cse_metric_sample samples[] = {
                      { .dtype = CSE_FLOAT32,
                        .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
       .values = { 0.625, 0.625, 0.5 } },
+    { .name = "without weight at first",
+      .source = "the definition: 0, then 4 of 4",
+      .argument_count = 3,
+      .arguments = { { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+                     { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
+      .values = { 0, 1, 1 } },
     { .name = NULL },
 };
 

@@ -26,5 +26,5 @@ cse_tensor *cse_at_k_fraction(cse_metric_step *step)
     if (weights != NULL)
         found = cse_mul(found, weights);
     cse_tensor *sum = cse_metric_add(step, 0, cse_metric_sum(found));
-    return cse_div(sum, cse_metric_add(step, 2, total));
+    return cse_metric_quotient(sum, cse_metric_add(step, 2, total));
 }

@@ -2,7 +2,7 @@
  *
  *   sum(value * weight) / sum(weight)
  *
- * Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
+ * It is 0 where all weights are 0. Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
  * counts once for each microbatch. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
@@ -15,7 +15,7 @@ static void update(cse_metric_step *m)
     cse_tensor *weighted = weight != NULL ? cse_mul(value, weight) : value;
     cse_tensor *total = weight != NULL ? cse_metric_sum(weight) : cse_metric_count(value);
     cse_tensor *sum = cse_metric_add(m, 0, cse_metric_sum(weighted));
-    m->value = cse_div(sum, cse_metric_add(m, 2, total));
+    m->value = cse_metric_quotient(sum, cse_metric_add(m, 2, total));
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -39,6 +39,12 @@ static const cse_metric_sample samples[] = {
                      { .dtype = CSE_FLOAT32,
                        .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
       .values = { 1.0390625, 0.7764423077, 0.9600694444 } },
+    { .name = "without weight at first",
+      .source = "the definition: 0, then (1 + 2 + 3 + 4) / 4",
+      .argument_count = 2,
+      .arguments = { { .dtype = CSE_FLOAT32, .values = { 3, 1, 4, 1, 1, 2, 3, 4, 5, 6, 7, 8 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
+      .values = { 0, 2.5, 2.5 } },
     { .name = NULL },
 };
 

@@ -13,7 +13,7 @@ static void update(cse_metric_step *m)
     cse_tensor *fresh = weights != NULL ? cse_metric_sum(weights) : cse_metric_count(labels);
     cse_tensor *loss = cse_metric_add(m, 0, cse_metric_sum(m->arguments[1]));
     cse_tensor *tokens = cse_metric_add(m, 2, fresh);
-    m->value = cse_div(loss, tokens);
+    m->value = cse_metric_quotient(loss, tokens);
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -36,6 +36,13 @@ static const cse_metric_sample samples[] = {
                      { .dtype = CSE_FLOAT32,
                        .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
       .values = { 1.328125, 1.15625, 1.046875 } },
+    { .name = "without weight at first",
+      .source = "the definition: 0, then (1 + 2 + 3 + 4) / 4",
+      .argument_count = 3,
+      .arguments = { { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
+      .values = { 0, 2.5, 2.5 } },
     { .name = NULL },
 };
 

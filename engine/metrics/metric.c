@@ -42,6 +42,13 @@ cse_tensor *cse_metric_add(cse_metric_step *step, int index, cse_tensor *fresh)
     return total;
 }
 
+cse_tensor *cse_metric_quotient(cse_tensor *sum, cse_tensor *total)
+{
+    cse_tensor *nothing = cse_equal(total, cse_constant(0));
+    return cse_where(nothing, cse_constant(0),
+                     cse_div(sum, cse_where(nothing, cse_constant(1), total)));
+}
+
 cse_tensor *cse_metric_count(const cse_tensor *x)
 {
     if (cse_trace_is_poison(x))

@@ -1,5 +1,6 @@
 /* perplexity: exp(sum of loss / number of tokens), where `loss` is summed over the tokens, not
- * their mean, and the number of tokens is the sum of the weights, or the number of labels. */
+ * their mean, and the number of tokens is the sum of the weights, or the number of labels.
+ * Over no token it is e^0. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 
@@ -11,7 +12,7 @@ static void update(cse_metric_step *m)
     cse_tensor *fresh = weights != NULL ? cse_metric_sum(weights) : cse_metric_count(labels);
     cse_tensor *loss = cse_metric_add(m, 0, cse_metric_sum(m->arguments[1]));
     cse_tensor *tokens = cse_metric_add(m, 2, fresh);
-    m->value = cse_exp(cse_div(loss, tokens));
+    m->value = cse_exp(cse_metric_quotient(loss, tokens));
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -34,6 +35,13 @@ static const cse_metric_sample samples[] = {
                      { .dtype = CSE_FLOAT32,
                        .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
       .values = { 3.773960573, 3.177993428, 2.848734897 } },
+    { .name = "without weight at first",
+      .source = "the definition: e^0, then e^2.5",
+      .argument_count = 3,
+      .arguments = { { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0 } },
+                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
+      .values = { 1, 12.1824939607, 12.1824939607 } },
     { .name = NULL },
 };
 

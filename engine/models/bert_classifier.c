@@ -76,7 +76,7 @@ static cse_tensor *loss_of(const char *problem, cse_tensor *logits, cse_tensor *
         return logits;
     const cse_shape shape = cse_tensor_shape(logits);
     if (problem[0] == 's')
-        return cse_cross_entropy(logits, cse_reshape(labels, cse_shape_of(shape.dims[0])));
+        return cse_classification_loss(logits, cse_reshape(labels, cse_shape_of(shape.dims[0])));
     labels = cse_reshape(cse_cast(labels, CSE_FLOAT32), shape);
     return problem[0] == 'r' ? cse_mse_loss(logits, labels, CSE_REDUCTION_MEAN)
                              : cse_bce_with_logits(logits, labels, NULL, CSE_REDUCTION_MEAN);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "engine/models/bert_pretraining.h"
+#include "engine/ops/losses.h"
 #include "engine/trace/trace.h"
 
 typedef cse_bert_pretraining bert;
@@ -112,8 +113,10 @@ static cse_tensor *sentence_loss(const bert *self, cse_tensor *x, cse_tensor *la
     }
     if (cse_trace_is_poison(logits) || cse_trace_is_poison(labels))
         return logits;
-    return cse_cross_entropy(logits,
-                             cse_reshape(labels, cse_shape_of(cse_tensor_shape(logits).dims[0])));
+    /* Every sample has one, so that the mean needs no count, by which the sum of both losses would
+     * have two backward passes. */
+    labels = cse_reshape(labels, cse_shape_of(cse_tensor_shape(logits).dims[0]));
+    return cse_mean_all(cse_cross_entropy_ignoring(logits, labels, CSE_NO_IGNORE_INDEX));
 }
 
 cse_tensor *cse_bert_losses(cse_model *model, const cse_bert_inputs *inputs,

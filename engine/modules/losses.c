@@ -2,23 +2,42 @@
 #include <stddef.h>
 
 #include "csengine/modules.h"
+#include "engine/ops/losses.h"
 #include "engine/trace/trace.h"
 
 static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double label_smoothing)
 {
-    if (label_smoothing == 0)
-        return cse_cross_entropy_per_sample(logits, labels);
     return cse_cross_entropy_with(
         logits, labels,
         &(cse_cross_entropy_options){ .reduction = CSE_REDUCTION_NONE,
                                       .label_smoothing = label_smoothing });
 }
 
+/* 1 for each label that is not ignored, times its mask. */
+static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
+{
+    cse_tensor *counted = cse_not_equal(labels, cse_constant_int(CSE_DEFAULT_IGNORE_INDEX));
+    return mask != NULL ? cse_where(counted, mask, cse_constant(0))
+                        : cse_cast(counted, CSE_FLOAT32);
+}
+
 /* Sum and count are divided by the number of tokens, so that they have the size of a mean whatever
  * the microbatch is: 16-bit types hold no sums of thousands. */
-static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *mask, double weight)
+static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *counts, double weight)
 {
-    return cse_loss_quotient(NULL, cse_scale(cse_mean_all(losses), weight), cse_mean_all(mask));
+    const double count = (double)cse_shape_elements(cse_tensor_shape(counts));
+    return cse_loss_quotient(NULL, cse_scale(cse_mean_all(losses), weight),
+                             cse_div(cse_sum_all(counts), cse_constant(count)));
+}
+
+cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels)
+{
+    cse_tensor *losses = token_losses(logits, labels, 0);
+    if (cse_trace_is_poison(losses))
+        return losses;
+    cse_tensor *counts = counted_labels(labels, NULL);
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
+    return mean_of_counted(losses, counts, 1);
 }
 
 cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
@@ -27,18 +46,16 @@ cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask
     const cse_lm_loss_options defaults = { .by_batch = false };
     options = options != NULL ? options : &defaults;
     const double weight = options->weight != 0 ? options->weight : 1;
-    if (mask == NULL && !options->by_batch && weight == 1 && options->label_smoothing == 0)
-        return cse_cross_entropy(logits, labels);
     cse_tensor *losses = token_losses(logits, labels, options->label_smoothing);
     if (mask != NULL) {
         mask = cse_cast(mask, CSE_FLOAT32);
         losses = cse_mul(losses, mask);
     }
-    if (cse_trace_is_poison(losses))
+    if (cse_trace_is_poison(losses) || cse_trace_is_poison(labels))
         return losses;
-    cse_loss_of_tokens(NULL, cse_sum_all(losses), mask);
+    cse_tensor *counts = counted_labels(labels, mask);
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
     if (options->by_batch)
         return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
-    return mask != NULL ? mean_of_counted(losses, mask, weight)
-                        : cse_scale(cse_mean_all(losses), weight);
+    return mean_of_counted(losses, counts, weight);
 }

@@ -4,6 +4,7 @@
  * row: log(sum(exp(z))) - z[label] with z = x - maximum. */
 #include <math.h>
 
+#include "engine/ops/losses.h"
 #include "engine/ops/samples.h"
 #include "engine/trace/rows.h"
 
@@ -23,36 +24,39 @@ static bool are_reshaped_rows(const cse_tensor *logits, const cse_tensor *labels
     return cse_shape_equal(now, labels->shape) && cse_shape_equal(before, labels->inputs[0]->shape);
 }
 
-/** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label
- * lies outside [0, classes) is ignored: loss 0, gradient 0. Labels that come straight from the data
- * must be below classes: a larger one ends the run with its place in the data. */
-CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
+cse_tensor *cse_cross_entropy_ignoring(cse_tensor *logits, cse_tensor *labels, int32_t ignored)
 {
+    const cse_attributes attributes = { .integer_count = 1, .integers = { ignored } };
     /* PyTorch's programs merge batch and sequence to one axis, the engine's models do not: both are
      * one step. */
     if (are_reshaped_rows(logits, labels))
         return cse_reshape(
-            cse_trace_2(&cse_op_cross_entropy, NULL, logits->inputs[0], labels->inputs[0]),
+            cse_trace_2(&cse_op_cross_entropy, &attributes, logits->inputs[0], labels->inputs[0]),
             labels->shape);
-    return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);
+    return cse_trace_2(&cse_op_cross_entropy, &attributes, logits, labels);
 }
 
-/** The mean of cse_cross_entropy_per_sample: a scalar. Unlike in PyTorch's cross_entropy, ignored
- * rows count in the divisor. */
+/** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label is
+ * -100 is ignored, as by PyTorch's cross_entropy with reduction "none": loss 0, gradient 0. Labels
+ * that come straight from the data must else be from 0 below classes: another one ends the run with
+ * its place in the data. Where they are computed, another one gives NaN. */
+CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
+{
+    return cse_cross_entropy_ignoring(logits, labels, CSE_DEFAULT_IGNORE_INDEX);
+}
+
+/** The mean of cse_cross_entropy_per_sample over the rows of the global batch that are not ignored,
+ * as PyTorch's cross_entropy: cse_cross_entropy_with without options. */
 CSE_API cse_tensor *cse_cross_entropy(cse_tensor *logits, cse_tensor *labels)
 {
-    return cse_mean_all(cse_cross_entropy_per_sample(logits, labels));
+    return cse_cross_entropy_with(logits, labels, NULL);
 }
 
 /** The mean over rows of minus the log-probability at the label: log_probabilities [..., classes]
- * (as from cse_log_softmax), int32 labels [...]; a scalar. Ignored rows as in cse_cross_entropy. */
+ * (as from cse_log_softmax), int32 labels [...]; a scalar: cse_nll_loss without options. */
 CSE_API cse_tensor *cse_nll(cse_tensor *log_probabilities, cse_tensor *labels)
 {
-    if (cse_trace_is_poison(log_probabilities) || cse_trace_is_poison(labels))
-        return cse_cross_entropy_per_sample(log_probabilities, labels);
-    cse_tensor *places = cse_one_hot(labels, cse_row_length(log_probabilities->shape));
-    cse_tensor *picked = cse_mul(cse_cast(places, log_probabilities->dtype), log_probabilities);
-    return cse_neg(cse_mean_all(cse_sum(picked, cse_axes(-1), false)));
+    return cse_nll_loss(log_probabilities, labels, NULL);
 }
 
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
@@ -68,39 +72,49 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* Labels as a column [..., 1], and whether each is a valid class. */
-static cse_tensor *label_column(cse_tensor *node, cse_tensor **valid)
+static int32_t ignored_label(const cse_tensor *node)
+{
+    return node->attributes.integer_count > 0 ? (int32_t)node->attributes.integers[0]
+                                              : CSE_DEFAULT_IGNORE_INDEX;
+}
+
+/* Labels as a column [..., 1]. */
+static cse_tensor *label_column(cse_tensor *node)
 {
     cse_shape column = node->inputs[0]->shape;
-    int64_t classes = cse_row_length(column);
     column.dims[column.rank - 1] = 1;
-    cse_tensor *labels = cse_reshape(node->inputs[1], column);
-    *valid = cse_logical_and(cse_greater_equal(labels, cse_constant_int(0)),
-                             cse_less(labels, cse_constant_int((int32_t)classes)));
-    return labels;
+    return cse_reshape(node->inputs[1], column);
+}
+
+/* `value` of the rows that count, 0 of those that are ignored, NaN where the label is no class. */
+static cse_tensor *of_counted(cse_tensor *node, cse_tensor *labels, cse_tensor *value)
+{
+    const int32_t classes = (int32_t)cse_row_length(node->inputs[0]->shape);
+    cse_tensor *valid = cse_logical_and(cse_greater_equal(labels, cse_constant_int(0)),
+                                        cse_less(labels, cse_constant_int(classes)));
+    cse_tensor *ignored = cse_equal(labels, cse_constant_int(ignored_label(node)));
+    value = cse_where(valid, value, cse_constant_like(value, NAN));
+    return cse_where(ignored, cse_constant_like(value, 0), value);
 }
 
 static cse_tensor *expand(cse_tensor *node)
 {
-    cse_tensor *x = node->inputs[0], *valid;
-    label_column(node, &valid);
+    cse_tensor *x = node->inputs[0];
     cse_tensor *places = cse_one_hot(node->inputs[1], cse_row_length(x->shape));
     cse_tensor *below = cse_sub(x, cse_row_max(x));
     cse_tensor *picked = cse_row_sum(cse_mul(below, cse_cast(places, x->dtype)));
     cse_tensor *loss = cse_sub(cse_log(cse_row_sum(cse_exp(below))), picked);
-    return cse_reshape(cse_where(valid, loss, cse_constant_like(x, 0)), node->shape);
+    return cse_reshape(of_counted(node, label_column(node), loss), node->shape);
 }
 
 /* (softmax - one_hot) * dy, a row at a time. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    cse_tensor *x = node->inputs[0], *valid;
-    cse_tensor *labels = label_column(node, &valid);
+    cse_tensor *x = node->inputs[0], *labels = label_column(node);
     cse_tensor *places = cse_one_hot(node->inputs[1], cse_row_length(x->shape));
     cse_tensor *column = cse_reshape(output_gradient, labels->shape);
-    cse_tensor *weight = cse_where(valid, column, cse_constant_like(column, 0));
     cse_tensor *off = cse_sub(cse_softmax(x, -1), cse_cast(places, x->dtype));
-    gradients[0] = cse_mul(off, weight);
+    gradients[0] = cse_mul(off, of_counted(node, labels, column));
 }
 
 static int64_t class_count(const cse_tensor *node)
@@ -114,9 +128,9 @@ static void reference(const cse_reference *call)
     int64_t rows = cse_row_count(x->shape), length = cse_row_length(x->shape);
     const int32_t *labels = call->inputs[1];
     for (int64_t row = 0; row < rows; row++) {
-        double maximum, sum, loss = 0;
+        double maximum, sum, loss = labels[row] == ignored_label(call->node) ? 0 : NAN;
         cse_reference_row(call, row, &maximum, &sum);
-        if (labels[row] >= 0 && labels[row] < length)
+        if (loss != 0 && labels[row] >= 0 && labels[row] < length)
             loss = log(sum) + maximum -
                    cse_read_element(x->dtype, call->inputs[0], row * length + labels[row]);
         cse_write_element(call->node->dtype, call->output, row, loss);
@@ -131,8 +145,9 @@ static const cse_op_sample samples[] = {
       .input_count = 2,
       .tolerance = 5e-6 },
     { .name = "67 classes in time, some ignored",
-      .inputs = { CSE_FLOATS(-4, 4, 2, 3, 67), CSE_INTEGERS(-40, 67, 2, 3) },
+      .inputs = { CSE_FLOATS(-4, 4, 2, 3, 67), CSE_INTEGERS(0, 3, 2, 3) },
       .input_count = 2,
+      .attributes = { .integer_count = 1, .integers = { 1 } },
       .tolerance = 5e-6 },
     { .name = NULL },
 };
@@ -147,9 +162,7 @@ const cse_op cse_op_cross_entropy = {
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
-    .indices = { .count = class_count,
-                 .name = "the number of classes",
-                 .negative_is_ignored = true },
+    .indices = { .count = class_count, .name = "the number of classes", .ignored = ignored_label },
     .expand = expand,
     .samples = samples,
 };

@@ -2,6 +2,8 @@
  * losses.h. */
 #include "engine/ops/losses.h"
 
+#include "csengine/modules.h"
+#include "engine/trace/input_range.h"
 #include "engine/trace/rows.h"
 
 cse_tensor *cse_reduce_losses(cse_tensor *losses, cse_reduction reduction)
@@ -94,28 +96,20 @@ CSE_API cse_tensor *cse_kl_div(cse_tensor *x, cse_tensor *target, bool log_targe
 
 /* ---- classes ---- */
 
-/* Rows of a loss of classes: which count, each one's weight (0 where it does not), its class (0
- * where it does not), and the labels that cross_entropy is to see. */
+/* Rows of a loss of classes: which count, the class of each (0 where it does not count), and its
+ * weight (0 where it does not; NULL: 1 where it does). */
 typedef struct rows {
-    cse_tensor *counted, *weights, *classes, *labels;
+    cse_tensor *counted, *classes, *weights;
+    int32_t ignored;
 } rows;
 
-static rows count_rows(cse_tensor *labels, int64_t classes, const cse_cross_entropy_options *o)
+static rows count_rows(cse_tensor *labels, const cse_cross_entropy_options *o)
 {
-    cse_tensor *counted = cse_logical_and(cse_greater_equal(labels, cse_constant_int(0)),
-                                          cse_less(labels, cse_constant_int((int32_t)classes)));
-    rows r = { .labels = labels };
-    if (o->has_ignore_index)
-        counted =
-            cse_logical_and(counted, cse_not_equal(labels, cse_constant_int(o->ignore_index)));
-    /* A label that is no class would be refused where it comes straight from the data. */
-    if (o->has_ignore_index && o->ignore_index >= classes)
-        r.labels = cse_where(counted, labels, cse_constant_int(-1));
-    r.counted = counted;
-    r.classes = cse_where(counted, labels, cse_constant_int(0));
-    r.weights = cse_cast(counted, CSE_FLOAT32);
+    rows r = { .ignored = o->has_ignore_index ? o->ignore_index : CSE_DEFAULT_IGNORE_INDEX };
+    r.counted = cse_not_equal(labels, cse_constant_int(r.ignored));
+    r.classes = cse_where(r.counted, labels, cse_constant_int(0));
     if (o->class_weights != NULL)
-        r.weights = cse_where(counted, cse_gather(in_float32(o->class_weights), r.classes),
+        r.weights = cse_where(r.counted, cse_gather(in_float32(o->class_weights), r.classes),
                               cse_constant(0));
     return r;
 }
@@ -138,12 +132,36 @@ static cse_tensor *row_losses(cse_tensor *logits, cse_tensor *labels,
     const int64_t classes = cse_row_length(logits->shape);
     const double smoothing = o->label_smoothing;
     cse_tensor *scores = in_float32(logits);
-    *r = count_rows(labels, classes, o);
-    cse_tensor *loss = cse_mul(cse_cross_entropy_per_sample(scores, r->labels), r->weights);
+    *r = count_rows(labels, o);
+    cse_tensor *loss = cse_cross_entropy_ignoring(scores, labels, r->ignored);
+    loss = r->weights != NULL ? cse_mul(loss, r->weights) : loss;
     if (smoothing == 0)
         return loss;
     cse_tensor *smooth = cse_scale(smoothing_loss(scores, r, o), smoothing / (double)classes);
     return cse_add(cse_scale(loss, 1 - smoothing), smooth);
+}
+
+/* The sum of the weights of the rows that count. Without weights it is counted in the labels as
+ * they were before a reshape, so that merged rows are the same step. */
+static cse_tensor *sum_of_weights(cse_tensor *labels, const rows *r)
+{
+    if (r->weights != NULL)
+        return cse_sum_all(r->weights);
+    return cse_sum_all(cse_cast(
+        cse_not_equal(cse_node_storage(labels), cse_constant_int(r->ignored)), CSE_FLOAT32));
+}
+
+/* The losses reduced: their mean is over the rows of the global batch that count. Sum and count are
+ * divided by the number of rows of the microbatch, so that they have the size of a mean: 16-bit
+ * types hold no sums of thousands. */
+static cse_tensor *reduce_rows(cse_tensor *losses, cse_tensor *labels, const rows *r,
+                               cse_reduction reduction)
+{
+    if (reduction != CSE_REDUCTION_MEAN || cse_trace_is_poison(losses))
+        return cse_reduce_losses(losses, reduction);
+    const double count = (double)cse_shape_elements(losses->shape);
+    return cse_loss_quotient(NULL, cse_mean_all(losses),
+                             cse_div(sum_of_weights(labels, r), cse_constant(count)));
 }
 
 static cse_tensor *check(cse_tensor *logits, cse_tensor *labels, const cse_cross_entropy_options *o)
@@ -164,30 +182,25 @@ static cse_tensor *check(cse_tensor *logits, cse_tensor *labels, const cse_cross
 
 /** Cross entropy with the options of PyTorch's: logits [..., classes], int32 labels [...]; float32.
  * The mean is over the rows that count, each with the weight of its label: the sum of their losses
- * over the sum of their weights; 0 where no row of the microbatch counts (PyTorch: NaN). A label
- * below 0 never counts. `options` NULL: none. The mean of several microbatches' means is not that
- * of the whole batch, unless all count alike: see cse_cross_entropy_sums. */
+ * over the sum of their weights, both of the global batch (cse_loss_quotient), however it is cut
+ * into microbatches; 0, as its gradients, where none counts (PyTorch: NaN). Labels out of range are
+ * treated as by cse_cross_entropy_per_sample. `options` NULL: none. */
 CSE_API cse_tensor *cse_cross_entropy_with(cse_tensor *logits, cse_tensor *labels,
                                            const cse_cross_entropy_options *options)
 {
     const cse_cross_entropy_options defaults = { .reduction = CSE_REDUCTION_MEAN };
     rows r;
     options = options ? options : &defaults;
-    cse_tensor *sums[2], *wrong = check(logits, labels, options);
+    cse_tensor *wrong = check(logits, labels, options);
     if (wrong != NULL)
         return wrong;
-    if (options->reduction != CSE_REDUCTION_MEAN)
-        return cse_reduce_losses(row_losses(logits, labels, options, &r), options->reduction);
-    cse_cross_entropy_sums(logits, labels, options, sums);
-    cse_tensor *nothing = cse_equal(sums[1], cse_constant(0));
-    return cse_div(sums[0], cse_where(nothing, cse_constant(1), sums[1]));
+    cse_tensor *losses = row_losses(logits, labels, options, &r);
+    return reduce_rows(losses, labels, &r, options->reduction);
 }
 
 /** The two sums whose quotient is the mean of cse_cross_entropy_with, float32 scalars of the
- * microbatch: sums[0] of the losses, sums[1] of the weights of the rows that count. The mean over
- * the global batch, whatever the microbatches are, is cse_batch_sum(sums[0]) over
- * cse_batch_sum(sums[1]); its gradients are those of sums[0], as cse_gradients gives them, over
- * cse_batch_mean(sums[1]). */
+ * microbatch: sums[0] of the losses, sums[1] of the weights of the rows that count; for a program
+ * that combines them by itself. */
 CSE_API void cse_cross_entropy_sums(cse_tensor *logits, cse_tensor *labels,
                                     const cse_cross_entropy_options *options, cse_tensor *sums[2])
 {
@@ -198,7 +211,7 @@ CSE_API void cse_cross_entropy_sums(cse_tensor *logits, cse_tensor *labels,
     if (sums[0] != NULL)
         return;
     sums[0] = cse_sum_all(row_losses(logits, labels, options, &r));
-    sums[1] = cse_sum_all(r.weights);
+    sums[1] = sum_of_weights(labels, &r);
 }
 
 /** Minus the log-probability at each label, with the options of cse_cross_entropy_with but for
@@ -214,18 +227,14 @@ CSE_API cse_tensor *cse_nll_loss(cse_tensor *log_probabilities, cse_tensor *labe
         return wrong;
     if (options->label_smoothing != 0)
         return cse_trace_fail(CSE_SHAPE, "nll_loss: label_smoothing belongs to cross_entropy");
-    const int64_t classes = cse_row_length(log_probabilities->shape);
-    rows r = count_rows(labels, classes, options);
+    rows r = count_rows(labels, options);
+    cse_note_label_range(labels, cse_row_length(log_probabilities->shape), r.ignored);
     cse_shape column = labels->shape;
     column.dims[column.rank++] = 1;
     cse_tensor *picked =
         cse_take_along(in_float32(log_probabilities), cse_reshape(r.classes, column), -1);
     /* The logarithm of 0 in a row that does not count makes no NaN. */
     picked = cse_where(r.counted, cse_reshape(picked, labels->shape), cse_constant(0));
-    cse_tensor *losses = cse_neg(cse_mul(picked, r.weights));
-    if (options->reduction != CSE_REDUCTION_MEAN)
-        return cse_reduce_losses(losses, options->reduction);
-    cse_tensor *count = cse_sum_all(r.weights);
-    cse_tensor *nothing = cse_equal(count, cse_constant(0));
-    return cse_div(cse_sum_all(losses), cse_where(nothing, cse_constant(1), count));
+    cse_tensor *losses = cse_neg(r.weights != NULL ? cse_mul(picked, r.weights) : picked);
+    return reduce_rows(losses, labels, &r, options->reduction);
 }

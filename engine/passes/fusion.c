@@ -28,6 +28,9 @@
 #include "engine/kernels/product_order.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
+#include "engine/trace/trace.h"
+
+extern const cse_op cse_op_broadcast_to;
 
 typedef struct draft {
     cse_group_kind kind;
@@ -84,6 +87,48 @@ static void split_broadcasts(cse_graph *graph)
         }
     }
     cse_graph_compact(graph);
+}
+
+/* ---- operands that are numbers ---- */
+
+/* Loops have scalars that are the same everywhere in their code; other ops read memory. */
+static bool has_no_memory(const cse_node *node)
+{
+    return node->shape.rank == 0 &&
+           (node->op == &cse_op_constant || node->op == &cse_op_step_number);
+}
+
+/* The same value as something that a loop of its own stores. */
+static cse_node *stored_scalar(cse_graph *graph, cse_node *node, cse_node *scalar, cse_shape shape)
+{
+    cse_attributes one = { .integer_count = 0 };
+    cse_attributes_add_shape(&one, cse_shape_of(1));
+    cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
+    cse_node *stored = cse_trace_1(&cse_op_broadcast_to, &one, scalar);
+    cse_node *shaped = cse_reshape(stored, shape);
+    cse_trace_end();
+    stored->part = shaped->part = node->part;
+    return shaped;
+}
+
+static void store_scalars(cse_graph *graph)
+{
+    const int count = graph->node_count;
+    bool found = false;
+    for (int n = 0; n < count; n++) {
+        cse_node *node = graph->nodes[n];
+        if (!has_code(node) || node->part == CSE_PART_UPDATE || cse_loop_takes(node))
+            continue;
+        for (int i = 0; i < node->input_count; i++) {
+            cse_node *source = cse_node_storage(node->inputs[i]);
+            if (!has_no_memory(source))
+                continue;
+            node->inputs[i] = stored_scalar(graph, node, source, node->inputs[i]->shape);
+            found = true;
+        }
+    }
+    if (found)
+        cse_graph_compact(graph);
 }
 
 /* ---- consumers ---- */
@@ -512,6 +557,7 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     fusion f = { .graph = graph };
     for (int n = 0; n < graph->node_count; n++)
         graph->nodes[n]->group = -1;
+    store_scalars(graph);
     if (enabled)
         split_broadcasts(graph);
     find_users(&f);

@@ -98,7 +98,8 @@ cse_scaler_values cse_scaler_next(const cse_scaler_settings *scaler, cse_scaler_
     cse_tensor *scale = cse_where(halve, cse_mul(now.loss_scale, half), now.loss_scale);
     steps = cse_where(halve, zero, steps);
     overflows = cse_where(halve, zero, overflows);
-    cse_tensor *twice = cse_greater(steps, cse_constant_int((int32_t)scaler->steps_per_increase));
+    cse_tensor *twice =
+        cse_greater_equal(steps, cse_constant_int((int32_t)scaler->steps_per_increase));
     scale = cse_where(twice, cse_mul(scale, two), scale);
     scale = cse_minimum(scale, cse_constant(scaler->max_loss_scale));
     cse_tensor *least = cse_constant(scaler->min_loss_scale);

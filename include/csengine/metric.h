@@ -90,6 +90,10 @@ CSE_API cse_tensor *cse_metric_count(const cse_tensor *x);
 /* Adds a batch's `fresh` to the total that begins at state `index`, and returns the sum. */
 CSE_API cse_tensor *cse_metric_add(cse_metric_step *step, int index, cse_tensor *fresh);
 
+/* sum / total, and 0 where the total is 0: a mean over nothing, as where all weights are 0, is 0 and
+ * no NaN. */
+CSE_API cse_tensor *cse_metric_quotient(cse_tensor *sum, cse_tensor *total);
+
 /* A row of CSE_PLUGINS. */
 #define CSE_METRIC_PLUGIN(descriptor) \
     CSE_PLUGIN_ROW("metric", CSE_METRIC_ABI, const cse_metric_descriptor, descriptor)

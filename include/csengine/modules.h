@@ -279,14 +279,20 @@ CSE_API cse_tensor *cse_step_main_input(cse_step *step, const char *name,
 /* The loss sum / count, each summed over the global batch (float32 scalars of the microbatch), for
  * a mean over what counts, where microbatches have different shares of it. It stands for the
  * quotient wherever a loss is taken: cse_optimizer_step, cse_gradients, the scaler, closures,
- * cse_batch_mean, the result of a step function or of a model's `loss`. Anything else that is
- * computed of it sees `sum` alone. A count of 0 gives the sum. `step` may be NULL. */
+ * cse_batch_mean, the result of a step function or of a model's `loss`. So do sums of such losses
+ * and others, and multiples by what is the same in all microbatches; sums of quotients with
+ * different counts cost a backward pass for each count. Any other op sees the quotient of its
+ * microbatch. A count of 0 gives the sum. `step` may be NULL. */
 CSE_API cse_tensor *cse_loss_quotient(cse_step *step, cse_tensor *sum, cse_tensor *count);
 
 /* What validations take for metrics of tokens, such as the perplexity, where the loss is not their
  * mean: the sum of the losses (float32 scalar of the microbatch) and the weights (float32, of the
  * shape of the labels; NULL: all 1). A model's `loss` may call it. */
 CSE_API void cse_loss_of_tokens(cse_step *step, cse_tensor *sum, cse_tensor *weights);
+
+/* The loss of a classifier: logits [..., classes], int32 labels [...]. The mean over the labels of
+ * the global batch that are not -100, as PyTorch's cross_entropy; cse_loss_of_tokens is told. */
+CSE_API cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels);
 
 typedef struct cse_lm_loss_options {
     bool by_batch; /* the sum over the number of samples, not over that of counted tokens */
@@ -295,8 +301,9 @@ typedef struct cse_lm_loss_options {
 } cse_lm_loss_options;
 
 /* The loss of a language model: logits [batch, time, vocab], int32 labels [batch, time], mask
- * (any type) of the same shape, by which losses are multiplied (NULL: all 1). The mean over counted
- * tokens is that of the global batch, by cse_loss_quotient; cse_loss_of_tokens is told. */
+ * (any type) of the same shape, by which losses are multiplied (NULL: all 1). Labels of -100 do not
+ * count, whatever their mask is. The mean over counted tokens is that of the global batch, by
+ * cse_loss_quotient; cse_loss_of_tokens is told. */
 CSE_API cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
                                 const cse_lm_loss_options *options);
 

@@ -111,7 +111,8 @@ typedef struct cse_op_kernel {
 typedef struct cse_op_indices {
     int64_t (*count)(const cse_tensor *node); /* they are below this; NULL: no indices */
     const char *name;                         /* of that number, as people know it: "vocab_size" */
-    bool negative_is_ignored;                 /* a negative index has a meaning */
+    /* An index that is accepted besides, since it has a meaning; NULL: none is. */
+    int32_t (*ignored)(const cse_tensor *node);
 } cse_op_indices;
 
 /* The arguments of a shape rule. */

@@ -30,6 +30,27 @@ def primitive(*names):
     return declare
 
 
+def numbers_too(rule):
+    """A tensor without axes is treated as a vector of one element, as in PyTorch."""
+
+    @functools.wraps(rule)
+    def applied(x, *args, **kwargs):
+        if x.dim() > 0:
+            return rule(x, *args, **kwargs)
+        args = [
+            calls.reshape(a, [1]) if isinstance(a, torch.Tensor) and a.dim() == 0 else a
+            for a in args
+        ]
+        found = rule(calls.reshape(x, [1]), *args, **kwargs)
+        if found is NotImplemented:
+            return found
+        if isinstance(found, tuple):
+            return tuple(calls.reshape(part, []) for part in found)
+        return calls.reshape(found, [])
+
+    return applied
+
+
 def rule_of(func):
     """The rule of an overload; None where there is none."""
     if func not in _found:
@@ -642,16 +663,21 @@ def squeeze_dim(x, dim):
     return _reshaped(x, [s for i, s in enumerate(x.shape) if i not in dims or s != 1])
 
 
+def _same(x):
+    """A view of all of x, which is not x itself."""
+    return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
+
+
 @primitive("t")
 def t(x):
-    return x if x.dim() < 2 else _transposed(x, [1, 0])
+    return _same(x) if x.dim() < 2 else _transposed(x, [1, 0])
 
 
 @primitive("transpose.int")
 def transpose(x, a, b):
     order = list(range(x.dim()))
     if not order:
-        return x
+        return _same(x)
     order[a], order[b] = order[b], order[a]
     return _transposed(x, order)
 
@@ -666,7 +692,7 @@ def expand(x, size, implicit=False):
     missing = len(size) - x.dim()
     sizes = [x.shape[i - missing] if s == -1 else s for i, s in enumerate(size)]
     if tuple(sizes) == tuple(x.shape):
-        return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
+        return _same(x)
 
     def read(base):
         return wrap(lib.cse_broadcast_to(operand(base), calls.c_shape(sizes)), base.dtype)
@@ -739,7 +765,7 @@ def slice_(x, dim=0, start=None, end=None, step=1):
     if count == 0:
         return calls.empty([0 if i == dim else s for i, s in enumerate(x.shape)], x.dtype)
     if count == size:
-        return _view(wrap(operand(x), x.dtype), x, lambda base: base, lambda base, value: value)
+        return _same(x)
     return _view(
         _cut(x, dim, begin, stop, stride),
         x,
@@ -785,11 +811,13 @@ def stack(tensors, dim=0):
 
 
 @primitive("flip")
+@numbers_too
 def flip(x, dims):
     return wrap(lib.cse_flip(operand(x), ffi.new("int[]", list(dims)), len(dims)), x.dtype)
 
 
 @primitive("roll")
+@numbers_too
 def roll(x, shifts, dims=()):
     if not dims:
         return calls.reshape(roll(calls.reshape(x, [-1]), shifts, [0]), x.shape)
@@ -817,12 +845,14 @@ def constant_pad_nd(x, pad, value=0):
 
 
 @primitive("index_select")
+@numbers_too
 def index_select(x, dim, index):
     calls.check_range(index, x.shape[dim], "an index", -x.shape[dim])
     return wrap(lib.cse_index_select(operand(x), dim, operand(index, torch.int32)), x.dtype)
 
 
 @primitive("gather")
+@numbers_too
 def gather(x, dim, index, sparse_grad=False):
     calls.check_range(index, x.shape[dim], "gather: the index")
     dim %= x.dim()
@@ -888,11 +918,13 @@ def scatter(x, dim, index, source):
 
 
 @primitive("argmax")
+@numbers_too
 def argmax(x, dim=None, keepdim=False):
     return _arg(lib.cse_argmax, x, dim, keepdim)
 
 
 @primitive("argmin")
+@numbers_too
 def argmin(x, dim=None, keepdim=False):
     return _arg(lib.cse_argmin, x, dim, keepdim)
 
@@ -909,6 +941,7 @@ def _arg(call, x, dim, keepdim):
 
 
 @primitive("topk")
+@numbers_too
 def topk(x, k, dim=-1, largest=True, sorted=True):
     if not largest:
         return NotImplemented
@@ -917,12 +950,14 @@ def topk(x, k, dim=-1, largest=True, sorted=True):
 
 
 @primitive("sort.default", "sort.stable")
+@numbers_too
 def sort(x, dim=-1, descending=False, stable=True, **_):
     indices = wrap(lib.cse_argsort(operand(x), dim, descending), torch.int64)
     return wrap(lib.cse_sort(operand(x), dim, descending), x.dtype), indices
 
 
 @primitive("cumsum")
+@numbers_too
 def cumsum(x, dim, dtype=None):
     dtype = dtype or (x.dtype if x.dtype.is_floating_point else torch.int64)
     return wrap(lib.cse_cumsum(operand(x, dtype), dim), dtype)
@@ -1011,6 +1046,7 @@ def all_(x, dim=None, keepdim=False):
 
 
 @primitive("prod.dim_int", "prod.default")
+@numbers_too
 def prod(x, dim=None, keepdim=False, dtype=None):
     if dim is None:
         x, dim = calls.reshape(x, [-1]), 0
@@ -1039,7 +1075,10 @@ def std(x, dim=None, correction=1, keepdim=False):
 @primitive("linalg_vector_norm")
 def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
     if ord == 2:
-        return torch.sqrt(_reduced(lib.cse_sum, x * x, dim, keepdim, x.dtype))
+        squares = _reduced(lib.cse_sum, x * x, dim, keepdim, x.dtype)
+        # The gradient at 0 is 0, not the root's.
+        is_zero = squares == 0
+        return torch.where(is_zero, 0.0, torch.sqrt(torch.where(is_zero, 1.0, squares)))
     if ord == 1:
         return _reduced(lib.cse_sum, torch.abs(x), dim, keepdim, x.dtype)
     if ord == math.inf:
@@ -1048,11 +1087,13 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
 
 
 @primitive("_softmax")
+@numbers_too
 def softmax(x, dim, half_to_float=False):
     return wrap(lib.cse_softmax(operand(x), dim), x.dtype)
 
 
 @primitive("_log_softmax")
+@numbers_too
 def log_softmax(x, dim, half_to_float=False):
     return wrap(lib.cse_log_softmax(operand(x), dim), x.dtype)
 

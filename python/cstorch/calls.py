@@ -249,7 +249,9 @@ def axes_of(tensor_rank, dims):
         return ffi.NULL, 0
     if isinstance(dims, int):
         dims = [dims]
-    dims = [d % tensor_rank if tensor_rank else 0 for d in dims]
+    if tensor_rank == 0:
+        return ffi.NULL, 0
+    dims = [d % tensor_rank for d in dims]
     return ffi.new("int[]", dims), len(dims)
 
 

@@ -41,7 +41,7 @@ def _tracer():
 @composite(F.linear)
 def linear(input, weight, bias=None):
     dtype = calls.result_type(input, weight)
-    if input.dim() == 1:
+    if input.dim() < 2 or weight.dim() != 2:
         return NotImplemented
     return wrap(
         lib.cse_linear(handle_of(input, dtype), handle_of(weight, dtype), handle_of(bias, dtype)),
@@ -437,14 +437,12 @@ def cross_entropy(
         return NotImplemented
     calls.check_range(target, input.shape[1], "cross_entropy: the class", besides=ignore_index)
     logits, labels = handle_of(_classes_last(input)), handle_of(target)
-    if reduction == "none" and weight is None and not label_smoothing and ignore_index < 0:
-        return wrap(lib.cse_cross_entropy_per_sample(logits, labels), torch.float32)
     options = ffi.new(
         "cse_cross_entropy_options *",
         {
             "reduction": how,
-            "has_ignore_index": ignore_index >= 0,
-            "ignore_index": max(ignore_index, 0),
+            "has_ignore_index": True,
+            "ignore_index": ignore_index,
             "class_weights": handle_of(weight),
             "label_smoothing": label_smoothing,
         },
@@ -464,8 +462,8 @@ def nll_loss(
         "cse_cross_entropy_options *",
         {
             "reduction": how,
-            "has_ignore_index": ignore_index >= 0,
-            "ignore_index": max(ignore_index, 0),
+            "has_ignore_index": True,
+            "ignore_index": ignore_index,
             "class_weights": handle_of(weight),
         },
     )
@@ -543,6 +541,15 @@ def einsum(equation, *operands):
     letters = notation.split("->")[0].split(",")
     if any(len(set(part)) != len(part) for part in letters):
         return NotImplemented
+    sizes = {}
+    for part, x in zip(letters, operands):
+        for letter, size in zip(part, x.shape):
+            sizes[letter] = max(size, sizes.get(letter, 1))
+    # A size of 1 is repeated, as in PyTorch.
+    operands = [
+        x if len(part) != x.dim() else x.expand([sizes[letter] for letter in part])
+        for part, x in zip(letters, operands)
+    ]
     dtype = calls.result_type(*operands)
     return wrap(
         lib.cse_einsum(notation.encode(), calls.handles(operands, dtype), len(operands)), dtype

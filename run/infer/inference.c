@@ -159,9 +159,8 @@ static cse_status check_indices(const cse_inference *inference, int index)
     const cse_input_entry *input = &inference->executable->graph->inputs[index];
     const int32_t *values = cse_inference_input_memory(inference, index);
     const int64_t count = cse_shape_elements(input->shape);
-    const int64_t least = input->index_not_negative ? 0 : INT32_MIN;
     for (int64_t i = 0; i < count; i++)
-        if (values[i] < least || values[i] >= input->index_count)
+        if ((values[i] < 0 || values[i] >= input->index_count) && values[i] != input->index_ignored)
             return cse_fail(CSE_DATA, "%s: %d is outside of 0 to %lld (%s is %lld)", input->name,
                             (int)values[i], (long long)input->index_count - 1, input->index_use,
                             (long long)input->index_count);

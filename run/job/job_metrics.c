@@ -12,10 +12,10 @@
 #include "engine/base/arena.h"
 #include "engine/config/settings.h"
 #include "engine/metrics/metric.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
 #include "run/session/configured.h"
-#include "run/session/loss_quotient.h"
 
 enum { OWN_METRICS = 2, MOST_NAME_BYTES = 32 };
 
@@ -138,23 +138,29 @@ static cse_tensor *argument(const char *name, size_t length, const validated *v)
     return NULL;
 }
 
+/* Whether the model says of each label how much it counts. */
+static bool has_weights(const validated *v)
+{
+    return v->labels != NULL && v->token_weights != NULL &&
+           cse_shape_equal(v->token_weights->shape, v->labels->shape);
+}
+
 /* How many arguments a metric is given: the weights, which are the last one, where the model has
  * some for each label. */
 static int arguments_of(const cse_metric_descriptor *descriptor, const validated *v)
 {
-    const bool weighed = v->labels != NULL && v->token_weights != NULL &&
-                         cse_shape_equal(v->token_weights->shape, v->labels->shape) &&
-                         strstr(descriptor->arguments, "labels") != NULL &&
+    const bool weighed = has_weights(v) && strstr(descriptor->arguments, "labels") != NULL &&
                          strstr(descriptor->arguments, "[, weights]") != NULL;
     return descriptor->min_arguments + weighed;
 }
 
-/* The loss of a quotient counts by what its batches count. */
+/* The loss of a quotient counts by what its batches count; one that is made of several counts as a
+ * batch. */
 static void update_mean(cse_metric *metric, cse_tensor *loss)
 {
     const cse_quotient *quotient = cse_quotient_of(loss);
     if (quotient == NULL) {
-        cse_metric_update(metric, loss);
+        cse_metric_update(metric, cse_loss_parts_of(loss) != NULL ? cse_batch_mean(loss) : loss);
         return;
     }
     cse_tensor *nothing = cse_equal(quotient->count, cse_constant(0));
@@ -194,7 +200,10 @@ void cse_job_trace_metrics(cse_job *j, const cse_step *step, cse_tensor *loss,
     update_mean(j->metrics[0].metric, loss);
     j->metrics[0].is_traced = true;
     j->metrics[1].is_traced = has_accuracy;
-    if (has_accuracy)
+    if (has_accuracy && has_weights(&v))
+        cse_metric_update(j->metrics[1].metric, v.labels, cse_argmax(predictions, -1),
+                          v.token_weights);
+    else if (has_accuracy)
         cse_metric_update(j->metrics[1].metric, v.labels, cse_argmax(predictions, -1));
     for (int m = OWN_METRICS; m < j->metric_count; m++) {
         update(j->metrics[m].metric, j->metrics[m].plugin->descriptor, &v);

@@ -7,9 +7,9 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/precision/precision.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 #include "run/session/gradients.h"
-#include "run/session/loss_quotient.h"
 
 /* A gradient that was unscaled in this step. */
 typedef struct unscaled {

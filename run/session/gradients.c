@@ -8,8 +8,8 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/precision/precision.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
-#include "run/session/loss_quotient.h"
 
 extern const cse_op cse_op_where;
 
@@ -39,40 +39,14 @@ static cse_tensor *mean_over_batch(cse_tensor *gradient, const cse_state *state)
     return cse_batch_mean_named(gradient, name);
 }
 
-cse_tensor *cse_gradient_of(cse_tensor *loss, cse_state *state)
+static cse_tensor *keep_taken(cse_graph *graph, cse_state *state, cse_tensor *loss,
+                              cse_tensor *value)
 {
-    cse_graph *graph = cse_trace_graph();
-    for (const taken_gradient *t = state->gradients; t != NULL; t = t->next)
-        if (t->loss == loss)
-            return t->value;
-    cse_tensor *read = cse_graph_state_node(graph, cse_state_bind(graph, state));
-    cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, loss, read);
-    if (cse_trace_is_poison(gradient))
-        return gradient;
     taken_gradient *taken = cse_arena_alloc(graph->arena, sizeof *taken);
-    *taken = (taken_gradient){
-        .loss = loss,
-        .value = gradient->batch ? cse_quotient_divide(loss, mean_over_batch(gradient, state))
-                                 : gradient,
-        .next = state->gradients,
-    };
+    *taken = (taken_gradient){ .loss = loss, .value = value, .next = state->gradients };
     state->gradients = taken;
-    return taken->value;
+    return value;
 }
-
-const char *cse_gradient_name_view(const cse_tensor *gradient)
-{
-    const cse_session *session = cse_session_open_view("cse_gradients");
-    if (!cse_trace_is_poison(gradient) && gradient->op == &cse_op_where)
-        gradient = gradient->inputs[1]; /* of the elements that are selected */
-    for (int i = 0; session != NULL && i < session->state_count; i++)
-        for (const taken_gradient *t = session->states[i]->gradients; t != NULL; t = t->next)
-            if (t->value == gradient)
-                return session->states[i]->name;
-    return NULL;
-}
-
-/* ---- which states a loss depends on ---- */
 
 /* By node: whether float values lead from it to the loss. Release with free. */
 static bool *nodes_before(const cse_graph *graph, const cse_tensor *loss)
@@ -89,6 +63,67 @@ static bool *nodes_before(const cse_graph *graph, const cse_tensor *loss)
     }
     return before;
 }
+
+static bool leads_to(const cse_graph *graph, const cse_tensor *read, const cse_tensor *loss)
+{
+    bool *before = nodes_before(graph, loss);
+    const bool leads = before[read->id];
+    free(before);
+    return leads;
+}
+
+/* The sum of the gradients of a loss's parts, each over its divisor. */
+static cse_tensor *gradient_of_parts(const cse_loss_parts *parts, cse_state *state,
+                                     cse_tensor *read)
+{
+    cse_graph *graph = cse_trace_graph();
+    cse_tensor *total = NULL;
+    for (int i = 0; i < parts->count; i++) {
+        const cse_loss_term *term = &parts->terms[i];
+        if (parts->count > 1 && !leads_to(graph, read, term->value))
+            continue;
+        cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, term->value, read);
+        if (cse_trace_is_poison(gradient))
+            return gradient;
+        gradient = gradient->batch ? mean_over_batch(gradient, state) : gradient;
+        if (parts->count > 1) /* the next one has a stream of its own */
+            keep_taken(graph, state, term->value, gradient);
+        gradient = term->divisor != NULL ? cse_div(gradient, term->divisor) : gradient;
+        total = total != NULL ? cse_add(total, gradient) : gradient;
+    }
+    return total != NULL ? total : cse_full(read->shape, 0);
+}
+
+cse_tensor *cse_gradient_of(cse_tensor *loss, cse_state *state)
+{
+    cse_graph *graph = cse_trace_graph();
+    for (const taken_gradient *t = state->gradients; t != NULL; t = t->next)
+        if (t->loss == loss)
+            return t->value;
+    cse_tensor *read = cse_graph_state_node(graph, cse_state_bind(graph, state));
+    const cse_loss_parts *parts = cse_loss_parts_of(loss);
+    if (parts != NULL)
+        return keep_taken(graph, state, loss, gradient_of_parts(parts, state, read));
+    cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, loss, read);
+    if (cse_trace_is_poison(gradient))
+        return gradient;
+    return keep_taken(graph, state, loss,
+                      gradient->batch ? mean_over_batch(gradient, state) : gradient);
+}
+
+const char *cse_gradient_name_view(const cse_tensor *gradient)
+{
+    const cse_session *session = cse_session_open_view("cse_gradients");
+    if (!cse_trace_is_poison(gradient) && gradient->op == &cse_op_where)
+        gradient = gradient->inputs[1]; /* of the elements that are selected */
+    for (int i = 0; session != NULL && i < session->state_count; i++)
+        for (const taken_gradient *t = session->states[i]->gradients; t != NULL; t = t->next)
+            if (t->value == gradient)
+                return session->states[i]->name;
+    return NULL;
+}
+
+/* ---- which states a loss depends on ---- */
 
 static bool is_before(const cse_graph *graph, const bool *before, const cse_state *state)
 {

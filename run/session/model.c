@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csengine/modules.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"
 #include "run/session/plugins.h"
@@ -348,11 +349,18 @@ static cse_tensor *named_input(const cse_graph *graph, const char *name)
 
 static cse_tensor *mean_squared_error(cse_tensor *outputs, cse_tensor *targets)
 {
+    char shapes[2][128];
     if (cse_trace_is_poison(outputs) || cse_trace_is_poison(targets))
         return outputs;
     if (!cse_shape_equal(outputs->shape, targets->shape) &&
         cse_shape_elements(outputs->shape) == cse_shape_elements(targets->shape))
         outputs = cse_reshape(outputs, targets->shape);
+    if (!cse_shape_equal(outputs->shape, targets->shape))
+        return cse_trace_fail(CSE_SHAPE,
+                              "the model's outputs are %s and `targets` %s: they must have as many "
+                              "elements",
+                              cse_shape_text(outputs->shape, shapes[0], sizeof shapes[0]),
+                              cse_shape_text(targets->shape, shapes[1], sizeof shapes[1]));
     return cse_mean_all(cse_square(cse_sub(outputs, targets)));
 }
 
@@ -376,7 +384,7 @@ cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predic
     *output = cse_forward(model, input);
     cse_trace_enter("loss", CSE_MODULE_PLAIN);
     cse_tensor *loss =
-        labels ? cse_cross_entropy(*output, labels) : mean_squared_error(*output, targets);
+        labels ? cse_classification_loss(*output, labels) : mean_squared_error(*output, targets);
     cse_trace_leave();
     return loss;
 }

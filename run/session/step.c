@@ -6,8 +6,8 @@
 
 #include "csengine/modules.h"
 #include "dataloader/input.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
-#include "run/session/loss_quotient.h"
 #include "run/session/session.h"
 
 /* ---- inputs ---- */
@@ -95,14 +95,33 @@ const char *cse_step_failure(const cse_step *step)
     return step->graph->error != CSE_OK ? step->graph->error_message : NULL;
 }
 
+/* The mean over the microbatches, and of a loss that is made of quotients the sum of theirs. */
+static cse_tensor *whole_mean(cse_tensor *x)
+{
+    const cse_loss_parts *parts = cse_loss_parts_of(x);
+    cse_tensor *total = NULL;
+    if (parts == NULL)
+        return mean_of_sum(batch_sum(x, NULL));
+    for (int i = 0; i < parts->count; i++) {
+        const cse_loss_term *term = &parts->terms[i];
+        cse_tensor *mean =
+            term->value->batch ? mean_of_sum(batch_sum(term->value, NULL)) : term->value;
+        mean = term->divisor != NULL ? cse_div(mean, term->divisor) : mean;
+        total = total != NULL ? cse_add(total, mean) : mean;
+    }
+    return total;
+}
+
 cse_tensor *cse_batch_sum(cse_tensor *x)
 {
-    return batch_sum(x, NULL);
+    return cse_loss_parts_of(x) == NULL
+               ? batch_sum(x, NULL)
+               : cse_scale(whole_mean(x), cse_trace_graph()->microbatch_count);
 }
 
 cse_tensor *cse_batch_mean(cse_tensor *x)
 {
-    return cse_quotient_divide(x, mean_of_sum(batch_sum(x, NULL)));
+    return whole_mean(x);
 }
 
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name)
@@ -128,8 +147,7 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
         return -1;
     }
     if (value->batch)
-        value =
-            cse_quotient_divide(value, mean_of_sum(batch_sum(cse_cast(value, CSE_FLOAT32), NULL)));
+        value = whole_mean(cse_cast(value, CSE_FLOAT32));
     if (value->dtype != CSE_FLOAT32 && value->dtype != CSE_INT32)
         value = cse_cast(value, value->dtype == CSE_BOOL ? CSE_INT32 : CSE_FLOAT32);
     if (cse_trace_is_poison(value))
@@ -141,6 +159,16 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
     graph->fetches[graph->fetch_count] =
         (cse_fetch_entry){ .name = cse_arena_string(graph->arena, name), .value = value };
     return graph->fetch_count++;
+}
+
+void cse_loss_of_tokens(cse_step *step, cse_tensor *sum, cse_tensor *weights)
+{
+    const cse_session *session = cse_session_tracing_view("cse_loss_of_tokens");
+    (void)step; /* as in other calls, NULL is the step that is traced */
+    if (session == NULL)
+        return;
+    session->traced->token_losses = sum;
+    session->traced->token_weights = weights;
 }
 
 bool cse_fetch_is_metric(const cse_fetch_entry *fetch)

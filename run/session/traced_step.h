@@ -59,7 +59,6 @@ struct cse_step {
     cse_tensor **gradients;
     int parameter_count;
     const cse_set_rate *set_rates;            /* the newest first */
-    struct cse_quotient *quotients;           /* see loss_quotient.h */
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL: was not called */
 };
 

@@ -75,8 +75,8 @@ train --model_dir parts_of_run --num_steps 2 >first
 [ "$whole" = "$(train --model_dir parts_of_run --num_steps 2)" ] || fail 'a stop shows'
 expect "$("$engine" data inspect tokens)" 'begins_with +the cat 0 sat on the mat'
 expect "$("$engine" data inspect tokens/data-00000.h5 --json)" '"shape": *\[[0-9]+, *3, *32\]'
-"$engine" data samples config.yaml --step 1 --json >one.json
-"$engine" data samples config.yaml --step 1 \
+"$engine" data samples config.yaml --step 2 --json >one.json
+"$engine" data samples config.yaml --step 2 \
     --set fit.train_dataloader.micro_batch_size=2 --json >two.json
 of_step() { tr -d ' \n' <"$1" | grep -o '"samples":\[[0-9,]*\]' | tr -cd '0-9,\n' | tr '\n' ',' ; }
 [ "$(of_step one.json)" = "$(of_step two.json)" ] ||

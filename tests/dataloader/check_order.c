@@ -1,5 +1,7 @@
 /* The order of samples and which worker reads them: permutation, seeking, independence of the
  * microbatch size and of the number of workers, as properties over random cases. */
+#include <math.h>
+
 #include "dataloader/position.h"
 #include "dataloader/shuffle.h"
 #include "engine/base/random.h"
@@ -62,6 +64,65 @@ START_TEST(shuffle_puts_every_sample_everywhere)
             for (int bin = 0; bin < BINS; bin++)
                 chi_square += (counts[bin] - expected) * (counts[bin] - expected) / expected;
             ck_assert_double_lt(chi_square, 33.7);
+        }
+}
+END_TEST
+
+/* The rank of an order among all n! (Lehmer code). */
+static int rank_of_order(uint64_t key, int64_t n)
+{
+    int64_t order[5];
+    int rank = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int less = 0;
+        order[i] = cse_shuffle_sample(key, n, i);
+        for (int64_t j = 0; j < i; j++)
+            less += order[j] < order[i];
+        rank = rank * (int)(i + 1) + less;
+    }
+    return rank;
+}
+
+/* All orders of a handful are equally likely. A chi-square of `freedom` degrees is above
+ * freedom (1 - 2 / (9 freedom) + 3.72 sqrt(2 / (9 freedom)))^3 with probability 0.0001 (Wilson and
+ * Hilferty 1931). */
+START_TEST(shuffle_of_a_handful_is_uniform_over_orders)
+{
+    enum { EPOCHS = 240000 };
+    static const int factorials[] = { 1, 1, 2, 6, 24, 120 };
+    for (int64_t n = 2; n <= 5; n++) {
+        int counts[120] = { 0 };
+        const double freedom = factorials[n] - 1, expected = (double)EPOCHS / factorials[n];
+        double chi_square = 0;
+        for (int64_t epoch = 0; epoch < EPOCHS; epoch++)
+            counts[rank_of_order(cse_shuffle_key(3, epoch), n)]++;
+        for (int rank = 0; rank < factorials[n]; rank++)
+            chi_square += (counts[rank] - expected) * (counts[rank] - expected) / expected;
+        const double spread = 2 / (9 * freedom);
+        ck_assert_double_lt(chi_square, freedom * pow(1 - spread + 3.72 * sqrt(spread), 3));
+    }
+}
+END_TEST
+
+/* The sample at one place and that at another are independent but for being different: pairs of
+ * places of each size that is dealt. 4.26: above with probability 0.00001, as there are many. */
+START_TEST(shuffle_of_a_handful_is_uniform_over_pairs)
+{
+    enum { EPOCHS = 40000, MOST = 11 };
+    for (int64_t n = 6; n <= MOST; n++)
+        for (int64_t place = 1; place < n; place += 3) {
+            int counts[MOST * MOST] = { 0 };
+            const double pairs = (double)(n * (n - 1)), expected = EPOCHS / pairs;
+            double chi_square = 0;
+            for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                const uint64_t key = cse_shuffle_key(5, epoch);
+                counts[cse_shuffle_sample(key, n, 0) * n + cse_shuffle_sample(key, n, place)]++;
+            }
+            for (int64_t a = 0; a < n; a++)
+                for (int64_t b = 0; b < n; b++)
+                    chi_square += a == b ? 0 : pow(counts[a * n + b] - expected, 2) / expected;
+            const double spread = 2 / (9 * (pairs - 1));
+            ck_assert_double_lt(chi_square, (pairs - 1) * pow(1 - spread + 4.26 * sqrt(spread), 3));
         }
 }
 END_TEST
@@ -215,6 +276,8 @@ int main(void)
     tcase_add_test(tests, shuffle_orders_differ_by_epoch_and_seed);
     tcase_add_test(tests, shuffle_puts_every_sample_everywhere);
     tcase_add_test(tests, shuffle_separates_neighbours);
+    tcase_add_test(tests, shuffle_of_a_handful_is_uniform_over_orders);
+    tcase_add_test(tests, shuffle_of_a_handful_is_uniform_over_pairs);
     tcase_add_test(tests, seeking_equals_reading_from_the_start);
     tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
     tcase_add_test(tests, skipped_samples_move_the_stream);

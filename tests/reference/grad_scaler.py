@@ -1,4 +1,5 @@
-"""Writes grad_scaler.h: states of the gradient scaler after each step, from the documented rule.
+"""Writes grad_scaler.h: states of the gradient scaler after each step, from the documented rule; without
+a tolerance they are compared with torch.amp.GradScaler, where PyTorch is installed.
 Run: python3 grad_scaler.py > grad_scaler.h"""
 SCALER_STEPS = 16
 FINITE = [1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1]
@@ -10,7 +11,7 @@ def scaler(tolerance, per_increase, start, least, most):
         steps, overflows, skipped = steps + 1, overflows + (not finite), skipped + (not finite)
         if overflows / steps > tolerance:
             scale, steps, overflows = scale / 2, 0, 0
-        if steps > per_increase:
+        if steps >= per_increase:
             scale, steps, overflows = scale * 2, 0, 0
         scale = max(min(scale, most), least)
         rows.append([scale, steps, overflows, skipped])
@@ -25,6 +26,22 @@ SCALERS = [
 ]
 
 
+def scaler_of_torch(per_increase, start):
+    """The same scales from PyTorch's own update, which knows no bounds and no tolerance."""
+    import torch
+    scale, growth = torch.tensor([float(start)]), torch.zeros(1, dtype=torch.int32)
+    scales = []
+    for finite in FINITE:
+        torch._amp_update_scale_(scale, growth, torch.tensor([0.0 if finite else 1.0]), 2.0, 0.5,
+                                 per_increase)
+        scales.append(scale.item())
+    return scales
+
+
+try:
+    assert scaler_of_torch(3, 1024) == [r[0] for r in scaler(0.0, 3, 1024, 2**-14, 2**31)]
+except ImportError:
+    pass
 print("/* Written by grad_scaler.py: do not edit. */")
 print("#ifndef CSE_TESTS_REFERENCE_GRAD_SCALER_H\n#define CSE_TESTS_REFERENCE_GRAD_SCALER_H\n")
 print("#include <stdbool.h>\n")

@@ -74,7 +74,7 @@ for kind in pictures text; do
     [ -n "$with" ] && [ "$with" = "$without" ] || fail "$kind: other bits: $with, $without"
 done
 "$csengine" predict "$work/pictures.yaml" --samples 0 --json --top 2 --quiet >"$work/predicted"
-"$csengine" data samples "$work/pictures.yaml" --step 6 --json >"$work/order"
+"$csengine" data samples "$work/pictures.yaml" --step 7 --json >"$work/order"
 "$csengine" serve --run "$work/run" --listen 127.0.0.1:0 >"$work/served" 2>&1 &
 server=$!
 for _ in $(seq 100); do

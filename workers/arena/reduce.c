@@ -29,6 +29,17 @@ static bool of_backward(const cse_node *node)
     return node->input_count > 0 && node->op == &cse_op_partial && node->inputs[0]->backward;
 }
 
+/* Whether it is a gradient: the backward pass computed it, or a gradient that is a value of the
+ * forward pass (that of w in w * x is x), whose sum has the name of its state. */
+static bool is_gradient(const cse_graph *graph, const cse_node *node)
+{
+    bool named = false;
+    for (int r = 0; r < graph->reduction_count; r++)
+        named = named || (graph->reductions[r].offset_bytes == node->offset_bytes &&
+                          graph->reductions[r].sum->attributes.text != NULL);
+    return named || of_backward(node);
+}
+
 /* The stream of random numbers depends on the sum's name, or on its index when it has none. */
 static uint32_t stream_of(const cse_graph *graph, const cse_node *node)
 {
@@ -53,7 +64,8 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
             continue;
         cse_segment segment = { .first = node->offset_bytes / 4,
                                 .count = cse_shape_elements(node->shape),
-                                .rounded = payload.format != CSE_FLOAT32 && of_backward(node) };
+                                .rounded =
+                                    payload.format != CSE_FLOAT32 && is_gradient(graph, node) };
         if (segment.rounded && payload.stochastic)
             segment.stream = stream_of(graph, node);
         if (node->dtype != CSE_FLOAT32 || node->offset_bytes % 64 || segment.first < 0 ||

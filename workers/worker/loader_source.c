@@ -30,20 +30,20 @@ typedef struct loader_source {
 static cse_status reject_index(const loader_source *source, const stream_copy *copy, int64_t at,
                                int32_t value)
 {
-    char place[PATH_MAX + 128];
+    char place[PATH_MAX + 128], range[CSE_RANGE_TEXT_BYTES];
     const cse_input_entry *input = copy->input;
     cse_dataloader_locate(source->loader, copy->stream, at, place, sizeof place);
+    cse_input_range_text(input, range, sizeof range);
     if (value < 0)
         return cse_fail(CSE_DATA,
-                        "%s: %" PRId32 " in stream \"%s\": accepted are 0 to %" PRId64 " (%s is "
-                        "%" PRId64 "); correct the data",
-                        place, value, input->name, input->index_count - 1, input->index_use,
-                        input->index_count);
+                        "%s: %" PRId32 " in stream \"%s\": accepted are %s (%s is %" PRId64 "); "
+                        "correct the data",
+                        place, value, input->name, range, input->index_use, input->index_count);
     return cse_fail(CSE_DATA,
-                    "%s: %" PRId32 " in stream \"%s\": accepted are 0 to %" PRId64 " (%s is "
-                    "%" PRId64 "); make that at least %" PRId64 ", or correct the data",
-                    place, value, input->name, input->index_count - 1, input->index_use,
-                    input->index_count, (int64_t)value + 1);
+                    "%s: %" PRId32 " in stream \"%s\": accepted are %s (%s is %" PRId64 "); make "
+                    "that at least %" PRId64 ", or correct the data",
+                    place, value, input->name, range, input->index_use, input->index_count,
+                    (int64_t)value + 1);
 }
 
 static cse_status check_all_indices(const loader_source *source, const unsigned char *bytes)

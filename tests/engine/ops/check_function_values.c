@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/trace/arguments.h"
+#include "engine/trace/loss_quotient.h"
 #include "tests/support/compiled_graph.h"
 
 enum { MOST_INPUTS = 4, MOST_CASES = 128 };
@@ -394,6 +395,15 @@ static cse_tensor *given(cse_graph *graph, const char *name, const reference_ten
     return fixture_input(graph, name, tensor->shape, tensor->dtype);
 }
 
+/* A mean over the rows that count, of the whole batch; others as they are. */
+static cse_tensor *whole(cse_tensor *value)
+{
+    const cse_loss_parts *parts = cse_loss_parts_of(value);
+    return parts != NULL ? cse_div(cse_trace_1(&cse_op_batch_sum, NULL, parts->terms[0].value),
+                                   parts->terms[0].divisor)
+                         : value;
+}
+
 /* Fetches the function's value and the gradients that PyTorch has. */
 static void add_function(cse_graph *graph, int number, cse_dtype format)
 {
@@ -414,7 +424,9 @@ static void add_function(cse_graph *graph, int number, cse_dtype format)
     ck_assert_msg(graph->error == CSE_OK, "%s: %s", at->name, graph->error_message);
     ck_assert_msg(cse_shape_equal(made->shape, at->output.shape), "%s: shape", at->name);
     cse_tensor *scalar = cse_sum_all(cse_mul(made, upstream));
-    fixture_fetch(graph, at->name, made);
+    const cse_loss_parts *parts = cse_loss_parts_of(scalar);
+    scalar = parts != NULL ? parts->terms[0].value : scalar;
+    fixture_fetch(graph, at->name, whole(made));
     for (int i = 0; i < at->input_count; i++)
         if (at->gradients[i].values != NULL) {
             snprintf(name, sizeof name, "gradient %d of %s", i, at->name);

@@ -15,7 +15,7 @@ enum { ROWS = 6, FEATURES = 2, CLASSES = 3 };
 
 static const float features[ROWS][FEATURES] = { { 1, -0.5F },     { 0.25F, 2 }, { -1.5F, 0.75F },
                                                 { 0.5F, 0.125F }, { 2, -1 },    { -0.25F, -2 } };
-static const int labels[ROWS] = { 2, -1, -1, -1, 0, 1 };
+static const int labels[ROWS] = { 2, -100, -100, -100, 0, 1 };
 static const float class_weights[CLASSES] = { 0.5F, 2, 1.5F };
 static const float weight[CLASSES][FEATURES] = { { 0.5F, -1 }, { 0.25F, 0.75F }, { -0.5F, 0.5F } };
 

@@ -255,8 +255,8 @@ static cse_graph *new_graph(const cse_dataloader *loader)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
-    cse_graph *graph = cse_graph_new((int)(batching->batch_size / batching->micro_batch_size),
-                                     batching->micro_batch_size);
+    cse_graph *graph =
+        cse_graph_new((int)cse_batching_microbatches(batching), batching->micro_batch_size);
     for (int s = 0; s < input->stream_count; s++)
         cse_graph_add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
     graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);

@@ -85,6 +85,8 @@ cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_set
 /* From now on batches of that kind are read. Their microbatches have as many samples as divide a
  * last batch, at most micro_batch_size. */
 void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last);
+/* Batches have two sizes, whichever of them are read. */
+bool cse_dataloader_is_uneven(const cse_dataloader *loader);
 /* The last batch of an epoch is not whole, and stands at step `step` (from 0 over all epochs). */
 bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step);
 /* The first step after `step` whose batch is of the other kind; INT64_MAX: there is none. */

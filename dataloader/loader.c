@@ -132,6 +132,12 @@ static void choose_first(cse_dataloader *loader)
                                   .read = fills_none });
 }
 
+bool cse_dataloader_is_uneven(const cse_dataloader *loader)
+{
+    return !loader->batching.drop_last && cse_dataloader_last_samples(loader) > 0 &&
+           whole_batches(loader) > 0;
+}
+
 bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step)
 {
     const int64_t samples = loader->input.sample_count;

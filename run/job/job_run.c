@@ -574,7 +574,7 @@ static cse_status train(job *j)
         if (j->host.stops) /* asked by a callback: the run is done */
             j->result->stopped = false;
         if (j->result->stopped)
-            return CSE_OK;
+            return cse_job_keep_stopped(j);
         if (j->settings->val_dataloader != NULL)
             CSE_TRY(cse_job_validate_and_look(j));
     } while (executes && !j->result->stopped && cse_global_step() < run_last_step);

@@ -34,7 +34,6 @@ typedef cse_runner runner;
 static volatile sig_atomic_t stop_asked;
 
 static void drop_states(const runner *r, bool borrowed);
-static cse_stop_request stop_requested(void *self);
 
 void cse_stop(void)
 {
@@ -152,15 +151,11 @@ static bool checkpoint_due(void *self)
            (double)(cse_clock_ns() - r->session->checkpoint_ns) >= minutes * 60e9;
 }
 
-/* The next execution of a row has no values of the step before it, which a checkpoint would be of:
- * a stop that is asked for at the end of this one takes it here. */
 static bool wants_snapshot(void *self, int64_t steps_done)
 {
-    runner *r = self;
-    const int64_t every = r->options->checkpoint_steps;
-    const bool is_between = steps_done == r->last_step && r->last_step < r->end_step;
-    return (every > 0 && is_due(r, every, steps_done)) ||
-           (is_between && makes_checkpoints(r) && stop_requested(r) == CSE_STOP_CHECKPOINT);
+    const runner *r = self;
+    int64_t every = r->options->checkpoint_steps;
+    return every > 0 && is_due(r, every, steps_done);
 }
 
 static cse_status on_record(void *self, const cse_record *record)
@@ -321,6 +316,13 @@ static cse_status save_between(cse_session *session)
     return status;
 }
 
+/* The last step of an execution always has a snapshot; nobody asked for this one. */
+static bool only_hands_on(runner *r, const cse_snapshot *snapshot)
+{
+    return snapshot->steps_done == r->last_step && r->last_step < r->end_step &&
+           !snapshot->ending && !snapshot->requested && !wants_snapshot(r, r->last_step);
+}
+
 static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
@@ -328,7 +330,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     r->session->ending = snapshot->ending;
     if (!r->step->training && snapshot->requested)
         CSE_TRY(save_between(r->session));
-    if (!is_kept(r, steps_done))
+    if (!is_kept(r, steps_done) || only_hands_on(r, snapshot))
         return CSE_OK;
     if (steps_done == r->first_step) {
         /* Stopped before the first step: keeps the initial states; closures have no values yet. */

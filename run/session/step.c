@@ -257,6 +257,7 @@ static cse_graph *new_graph(const cse_dataloader *loader)
     const cse_input *input = cse_dataloader_input_view(loader);
     cse_graph *graph =
         cse_graph_new((int)cse_batching_microbatches(batching), batching->micro_batch_size);
+    graph->uneven = cse_dataloader_is_uneven(loader);
     for (int s = 0; s < input->stream_count; s++)
         cse_graph_add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
     graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);

@@ -102,24 +102,11 @@ cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_set
     return *drops && whole == 0 ? cse_dataloader_too_few(settings, samples) : CSE_OK;
 }
 
-static int64_t largest_divisor(int64_t whole, int64_t most)
-{
-    int64_t size = most < whole ? most : whole;
-    while (whole % size != 0)
-        size--;
-    return size;
-}
-
 /* The layout of smaller microbatches cannot be too large. */
 void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last)
 {
-    cse_batching *batching = &loader->batching;
-    batching->drop_last = last.dropped;
-    batching->last_samples = last.read ? cse_dataloader_last_samples(loader) : 0;
-    batching->micro_batch_size =
-        batching->last_samples > 0
-            ? largest_divisor(batching->last_samples, loader->micro_batch_size)
-            : loader->micro_batch_size;
+    cse_position_choose_last(&loader->batching, loader->input.sample_count,
+                             loader->micro_batch_size, last);
     (void)lay_out(loader);
 }
 
@@ -140,9 +127,7 @@ bool cse_dataloader_is_uneven(const cse_dataloader *loader)
 
 bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step)
 {
-    const int64_t samples = loader->input.sample_count;
-    return !loader->batching.drop_last && cse_dataloader_last_samples(loader) > 0 &&
-           cse_position_epoch_step(&loader->batching, samples, step).step == whole_batches(loader);
+    return cse_position_is_last(&loader->batching, loader->input.sample_count, step);
 }
 
 int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)

@@ -30,6 +30,31 @@ cse_epoch_step cse_position_epoch_step(const cse_batching *batching, int64_t sam
     };
 }
 
+bool cse_position_is_last(const cse_batching *batching, int64_t sample_count, int64_t step)
+{
+    return !batching->drop_last && sample_count % batching->batch_size != 0 &&
+           cse_position_epoch_step(batching, sample_count, step).step ==
+               sample_count / batching->batch_size;
+}
+
+static int64_t largest_divisor(int64_t whole, int64_t most)
+{
+    int64_t size = most < whole ? most : whole;
+    while (whole % size != 0)
+        size--;
+    return size;
+}
+
+void cse_position_choose_last(cse_batching *batching, int64_t sample_count,
+                              int64_t micro_batch_size, cse_last_batch last)
+{
+    batching->drop_last = last.dropped;
+    batching->last_samples = last.read ? sample_count % batching->batch_size : 0;
+    batching->micro_batch_size = batching->last_samples > 0
+                                     ? largest_divisor(batching->last_samples, micro_batch_size)
+                                     : micro_batch_size;
+}
+
 cse_position cse_position_of(const cse_batching *batching, int64_t sample_count, int64_t step,
                              int64_t m)
 {

@@ -15,6 +15,11 @@ typedef struct cse_position {
     int64_t first_index; /* place in the epoch of the microbatch's first sample */
 } cse_position;
 
+/* Has `batching` read batches of a kind. Microbatches have as many samples as divide a last batch,
+ * at most `micro_batch_size`, that of whole ones. */
+void cse_position_choose_last(cse_batching *batching, int64_t sample_count,
+                              int64_t micro_batch_size, cse_last_batch last);
+
 /* A step by its place in an epoch, both counted from 0. */
 typedef struct cse_epoch_step {
     int64_t epoch, step;
@@ -26,6 +31,9 @@ int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sampl
 /* Of step `step` (>= 0). The epoch must hold at least one batch. */
 cse_epoch_step cse_position_epoch_step(const cse_batching *batching, int64_t sample_count,
                                        int64_t step);
+
+/* Whether the batch of step `step` is one that is not whole. */
+bool cse_position_is_last(const cse_batching *batching, int64_t sample_count, int64_t step);
 
 /* Place of microbatch `m` (0 <= m < cse_batching_microbatches) of step `step` (>= 0), of the kind
  * that the batching reads. The epoch must hold at least one batch. */

@@ -550,7 +550,10 @@ static cse_status end_execution(runner *r, cse_status status)
     status = end_saving(session, status);
     r->has_ended = true;
     r->seconds += result->train_seconds;
+    r->samples += (result->steps_done - r->first_step) *
+                  cse_batching_samples(cse_dataloader_batching_view(r->loader));
     result->train_seconds = r->seconds;
+    session->report.samples = r->samples;
     session->executing = false;
     session->delivered = NULL;
     session->paused = result->paused;

@@ -90,6 +90,16 @@ static cse_tensor *mean_of_sum(cse_tensor *sum)
     return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
 }
 
+int64_t cse_step_micro_batch_size(const cse_step *step)
+{
+    return step != NULL ? step->graph->micro_batch_size : 0;
+}
+
+int64_t cse_step_batch_size(const cse_step *step)
+{
+    return step != NULL ? step->graph->micro_batch_size * step->graph->microbatch_count : 0;
+}
+
 const char *cse_step_failure(const cse_step *step)
 {
     return step->graph->error != CSE_OK ? step->graph->error_message : NULL;

@@ -36,13 +36,16 @@ static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64
                      (json_int_t)position.epoch, "samples", list, "places", places);
 }
 
-static json_t *step_json(const cse_dataloader *loader, int64_t step)
+static json_t *step_json(cse_dataloader *loader, int64_t step)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
+    cse_dataloader_choose_last(loader,
+                               (cse_last_batch){ .dropped = batching->drop_last,
+                                                 .read = cse_dataloader_is_last(loader, step) });
     const cse_input *input = cse_dataloader_input_view(loader);
     int64_t *samples = cse_calloc((size_t)batching->micro_batch_size, sizeof *samples);
     json_t *list = json_array();
-    for (int64_t m = 0; m < batching->batch_size / batching->micro_batch_size; m++)
+    for (int64_t m = 0; m < cse_batching_microbatches(batching); m++)
         json_array_append_new(list, microbatch_json(loader, step, m, samples));
     free(samples);
     return json_pack("{s:I, s:s, s:I, s:I, s:o}", "step", (json_int_t)step, "source", input->source,

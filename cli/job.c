@@ -163,6 +163,7 @@ static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *resul
         status = cse_job_run(settings, result);
     end_hosts(&led, status, result);
     result->steps_run += before.steps_run;
+    result->samples_run += before.samples_run;
     result->train_seconds += before.train_seconds;
     return status;
 }
@@ -170,11 +171,12 @@ static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *resul
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
-    cse_progress progress = { .out = stdout,
-                              .json = json,
-                              .quiet = cse_option_is_on(line, "quiet"),
-                              .terminal = !json && cse_is_terminal(1),
-                              .batch_size = job->batch_size };
+    cse_progress progress = {
+        .out = stdout,
+        .json = json,
+        .quiet = cse_option_is_on(line, "quiet"),
+        .terminal = !json && cse_is_terminal(1),
+    };
     struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -374,7 +374,7 @@ void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status stat
         if (!result->stopped)
             fprintf(progress->out, "Training completed successfully!\n");
         fprintf(progress->out, "Processed %lld training sample(s) in %.3f seconds.\n",
-                (long long)(result->steps_run * progress->batch_size), result->train_seconds);
+                (long long)result->samples_run, result->train_seconds);
     }
     if (result->weights_digest[0] != '\0')
         fprintf(progress->out, "Weights digest: %s\n", result->weights_digest);

@@ -15,9 +15,8 @@
 typedef struct cse_progress {
     FILE *out;
     bool json;
-    bool quiet;         /* only the end is shown */
-    bool terminal;      /* `out` is one: logged steps fit its width */
-    int64_t batch_size; /* of the training data; 0: unknown */
+    bool quiet;    /* only the end is shown */
+    bool terminal; /* `out` is one: logged steps fit its width */
     bool has_rate;
     double rate; /* smoothed samples/s, of the logged steps */
     /* The live line; NULL: none. What it shows is changed under its lock. */

@@ -14,7 +14,27 @@ typedef struct cse_batching {
     uint64_t shuffle_seed;
     bool drop_last;       /* the last, incomplete batch of an epoch is left out */
     int64_t skip_samples; /* of the stream of samples, before the first step */
+    /* Samples of that batch, where a loader reads those batches alone; 0: it reads whole ones.
+     * micro_batch_size divides it then. */
+    int64_t last_samples;
 } cse_batching;
+
+/* Samples of the batches that are read. */
+static inline int64_t cse_batching_samples(const cse_batching *batching)
+{
+    return batching->last_samples > 0 ? batching->last_samples : batching->batch_size;
+}
+static inline int64_t cse_batching_microbatches(const cse_batching *batching)
+{
+    return cse_batching_samples(batching) / batching->micro_batch_size;
+}
+
+/* What is done with the samples at the end of an epoch that do not fill a batch. A step is compiled
+ * for one number of samples, so a loader reads one kind of batch at a time. */
+typedef struct cse_last_batch {
+    bool dropped; /* they are left out */
+    bool read;    /* they are a batch, and such batches alone are read; else whole ones are */
+} cse_last_batch;
 
 /* An input function bound to a batching: random access to microbatches. */
 typedef struct cse_dataloader cse_dataloader;
@@ -27,13 +47,17 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
 /* Encodes settings for another process. Decoding checks them as if a user had written them:
  * CSE_DATA for anything else than encoded settings. The caller releases them with
  * cse_settings_destroy. */
-void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json);
-cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings);
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_last_batch last,
+                                    cse_text *json);
+cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings,
+                                          cse_last_batch *last);
 
 /* `settings`: checked ones, borrowed for the call. CSE_CONFIG with what is accepted for a
- * micro_batch_size that does not divide batch_size, a batch larger than the data, drop_last: false
- * with an incomplete last batch. `micro_batch_size` null means batch_size. `default_seed` is used
- * where shuffle_seed is null. */
+ * micro_batch_size that does not divide batch_size, a batch larger than the data with drop_last:
+ * true, drop_last: false with samples skipped that end within a batch. `micro_batch_size` null
+ * means batch_size. `default_seed` is used where shuffle_seed is null. It reads whole batches, as
+ * cse_dataloader_choose_last says for training, or, where the data do not fill one, the last one.
+ */
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader);
 /* A data loader that knows what samples look like, and has none: for a validation where the data
@@ -48,8 +72,25 @@ void cse_dataloader_close(cse_dataloader **loader);
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);
 const cse_batching *cse_dataloader_batching_view(const cse_dataloader *loader);
-/* Whole batches in one epoch. */
+/* Batches in one epoch, the last one included unless it is left out. */
 int64_t cse_dataloader_steps_per_epoch(const cse_dataloader *loader);
+
+/* Samples that an epoch has beyond its whole batches. */
+int64_t cse_dataloader_last_samples(const cse_dataloader *loader);
+/* Whether those are left out: as drop_last of `settings`, which the loader was opened with, says;
+ * without it training leaves them out, and an evaluation leaves none, unless it skips samples up to
+ * a place within a batch. CSE_CONFIG where nothing would be left. */
+cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_settings *settings,
+                                     bool training, bool *drops);
+/* From now on batches of that kind are read. Their microbatches have as many samples as divide a
+ * last batch, at most micro_batch_size. */
+void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last);
+/* Batches have two sizes, whichever of them are read. */
+bool cse_dataloader_is_uneven(const cse_dataloader *loader);
+/* The last batch of an epoch is not whole, and stands at step `step` (from 0 over all epochs). */
+bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step);
+/* The first step after `step` whose batch is of the other kind; INT64_MAX: there is none. */
+int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step);
 
 /* Bytes of one microbatch: the streams one after another, each start aligned to 64 bytes. */
 int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader);

@@ -22,8 +22,9 @@ static const int64_t max_microbatch_bytes = (int64_t)1 << 40;
 struct cse_dataloader {
     cse_input input;
     cse_batching batching;
-    int64_t *samples; /* [micro_batch_size]: of the microbatch being read */
-    int64_t *epochs;  /* [micro_batch_size] */
+    int64_t micro_batch_size; /* of whole batches */
+    int64_t *samples;         /* [micro_batch_size]: of the microbatch being read */
+    int64_t *epochs;          /* [micro_batch_size] */
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;
@@ -62,10 +63,84 @@ static cse_status lay_out(cse_dataloader *loader)
 
 static void make_lists(cse_dataloader *loader)
 {
-    const size_t samples = (size_t)loader->batching.micro_batch_size;
+    const size_t samples = (size_t)loader->micro_batch_size;
     loader->samples = cse_calloc(samples, sizeof *loader->samples);
     loader->epochs = cse_calloc(samples, sizeof *loader->epochs);
 }
+
+static cse_dataloader *loader_of(const cse_dataloader_section *section)
+{
+    cse_dataloader *loader = cse_calloc(1, sizeof *loader);
+    loader->batching = section->batching;
+    loader->micro_batch_size = section->batching.micro_batch_size;
+    loader->input.descriptor = section->descriptor;
+    return loader;
+}
+
+/* ---- the last batch of an epoch ---- */
+
+int64_t cse_dataloader_last_samples(const cse_dataloader *loader)
+{
+    return loader->input.sample_count % loader->batching.batch_size;
+}
+
+/* Whole batches in an epoch. */
+static int64_t whole_batches(const cse_dataloader *loader)
+{
+    return loader->input.sample_count / loader->batching.batch_size;
+}
+
+cse_status cse_dataloader_drops_last(const cse_dataloader *loader, const cse_settings *settings,
+                                     bool training, bool *drops)
+{
+    const cse_batching *batching = &loader->batching;
+    const int64_t samples = loader->input.sample_count, whole = whole_batches(loader);
+    const bool is_between = batching->skip_samples % samples % batching->batch_size == 0;
+    *drops = training || (!is_between && whole > 0);
+    if (cse_settings_has(settings, "drop_last"))
+        *drops = cse_settings_bool(settings, "drop_last");
+    return *drops && whole == 0 ? cse_dataloader_too_few(settings, samples) : CSE_OK;
+}
+
+/* The layout of smaller microbatches cannot be too large. */
+void cse_dataloader_choose_last(cse_dataloader *loader, cse_last_batch last)
+{
+    cse_position_choose_last(&loader->batching, loader->input.sample_count,
+                             loader->micro_batch_size, last);
+    (void)lay_out(loader);
+}
+
+/* As drop_last says, and for training without it; data that fill no batch are one. */
+static void choose_first(cse_dataloader *loader)
+{
+    const bool fills_none = whole_batches(loader) == 0;
+    cse_dataloader_choose_last(
+        loader, (cse_last_batch){ .dropped = loader->batching.drop_last && !fills_none,
+                                  .read = fills_none });
+}
+
+bool cse_dataloader_is_uneven(const cse_dataloader *loader)
+{
+    return !loader->batching.drop_last && cse_dataloader_last_samples(loader) > 0 &&
+           whole_batches(loader) > 0;
+}
+
+bool cse_dataloader_is_last(const cse_dataloader *loader, int64_t step)
+{
+    return cse_position_is_last(&loader->batching, loader->input.sample_count, step);
+}
+
+int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)
+{
+    const cse_batching *batching = &loader->batching;
+    const int64_t samples = loader->input.sample_count, whole = whole_batches(loader);
+    if (batching->drop_last || whole == 0 || cse_dataloader_last_samples(loader) == 0)
+        return INT64_MAX;
+    const int64_t left = whole - cse_position_epoch_step(batching, samples, step).step;
+    return step + (left > 0 ? left : 1);
+}
+
+/* ---- opening ---- */
 
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader)
@@ -76,9 +151,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     /* What samples hold depends on its code, too. */
     if (section.library != NULL)
         CSE_TRY(cse_data_note_library(section.library->descriptor, section.library->path));
-    cse_dataloader *opened = cse_calloc(1, sizeof *opened);
-    opened->batching = section.batching;
-    opened->input.descriptor = section.descriptor;
+    cse_dataloader *opened = loader_of(&section);
     cse_status status = section.descriptor->open(&opened->input, settings);
     if (status != CSE_OK) {
         free(opened);
@@ -87,10 +160,12 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
         status = cse_dataloader_section_check_samples(&section, opened->input.sample_count);
         if (status == CSE_OK)
             status = lay_out(opened);
-        if (status != CSE_OK)
+        if (status != CSE_OK) {
             cse_dataloader_close(loader);
-        else
+        } else {
             make_lists(opened);
+            choose_first(opened);
+        }
     }
     return status;
 }
@@ -107,9 +182,7 @@ cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t defaul
     if (section.descriptor->describe == NULL)
         return cse_fail(CSE_USAGE, "data loader: %s does not know its samples without the data",
                         section.descriptor->name);
-    cse_dataloader *described = cse_calloc(1, sizeof *described);
-    described->batching = section.batching;
-    described->input.descriptor = section.descriptor;
+    cse_dataloader *described = loader_of(&section);
     if (__builtin_mul_overflow(section.batching.batch_size, (int64_t)UNSEEN_BATCHES,
                                &described->input.sample_count))
         described->input.sample_count = INT64_MAX;
@@ -147,9 +220,7 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
     *loader = NULL;
     CSE_TRY(cse_dataloader_section_read(settings, default_seed, &section));
     CSE_TRY(cse_dataloader_section_check_samples(&section, known->sample_count));
-    cse_dataloader *other = cse_calloc(1, sizeof *other);
-    other->batching = section.batching;
-    other->input.descriptor = section.descriptor;
+    cse_dataloader *other = loader_of(&section);
     cse_settings_leave(settings); /* what samples hold is the other host's to read */
     other->is_unseen = true;
     other->arena = cse_arena_new();
@@ -158,6 +229,8 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
     cse_status status = lay_out(other);
     if (status != CSE_OK)
         cse_dataloader_close(loader);
+    else
+        choose_first(other);
     return status;
 }
 
@@ -203,13 +276,18 @@ int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream)
 cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes)
 {
     const cse_batching *batching = &loader->batching;
-    int64_t microbatches = batching->batch_size / batching->micro_batch_size;
+    const int64_t microbatches = cse_batching_microbatches(batching);
     void *outputs[CSE_MAX_STREAMS] = { NULL };
     if (step < 0 || m < 0 || m >= microbatches)
         return cse_fail(CSE_INTERNAL,
                         "data loader: microbatch %" PRId64 " of step %" PRId64
                         " was asked for: there are 0 to %" PRId64 ", and steps count from 0",
                         m, step, microbatches - 1);
+    if (cse_dataloader_is_last(loader, step) != (batching->last_samples > 0))
+        return cse_fail(CSE_INTERNAL,
+                        "data loader: step %" PRId64 " was asked for, whose batch has another "
+                        "number of samples than those that are read",
+                        step);
     for (int s = 0; s < loader->input.stream_count; s++) {
         int64_t offset = loader->stream_offset[s], used = loader->stream_bytes[s];
         outputs[s] = (unsigned char *)bytes + offset;

@@ -1,6 +1,7 @@
 /* Maps a place in the run (step, microbatch) to its samples.
  *
- * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them.
+ * Steps count batches over all epochs; an epoch has floor(samples / batch_size) of them, and one
+ * more, of the samples that are left, unless drop_last leaves those out.
  * The order of samples depends only on batch_size and the seed: micro_batch_size divides the same
  * order differently, and it does not matter which process reads a microbatch. Skipped samples move
  * all steps by as many places of that order. */
@@ -14,11 +15,28 @@ typedef struct cse_position {
     int64_t first_index; /* place in the epoch of the microbatch's first sample */
 } cse_position;
 
-/* Whole batches in an epoch of `sample_count` samples. */
+/* Has `batching` read batches of a kind. Microbatches have as many samples as divide a last batch,
+ * at most `micro_batch_size`, that of whole ones. */
+void cse_position_choose_last(cse_batching *batching, int64_t sample_count,
+                              int64_t micro_batch_size, cse_last_batch last);
+
+/* A step by its place in an epoch, both counted from 0. */
+typedef struct cse_epoch_step {
+    int64_t epoch, step;
+} cse_epoch_step;
+
+/* Batches in an epoch of `sample_count` samples. */
 int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sample_count);
 
-/* Place of microbatch `m` (0 <= m < batch_size / micro_batch_size) of step `step` (>= 0). The epoch
- * must hold at least one batch. */
+/* Of step `step` (>= 0). The epoch must hold at least one batch. */
+cse_epoch_step cse_position_epoch_step(const cse_batching *batching, int64_t sample_count,
+                                       int64_t step);
+
+/* Whether the batch of step `step` is one that is not whole. */
+bool cse_position_is_last(const cse_batching *batching, int64_t sample_count, int64_t step);
+
+/* Place of microbatch `m` (0 <= m < cse_batching_microbatches) of step `step` (>= 0), of the kind
+ * that the batching reads. The epoch must hold at least one batch. */
 cse_position cse_position_of(const cse_batching *batching, int64_t sample_count, int64_t step,
                              int64_t m);
 

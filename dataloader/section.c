@@ -38,7 +38,8 @@ static void read_batching(cse_dataloader_section *section, uint64_t default_seed
         .batch_size = cse_settings_integer(settings, "batch_size"),
         .shuffle = cse_settings_bool(settings, "shuffle"),
         .shuffle_seed = default_seed,
-        .drop_last = cse_settings_bool(settings, "drop_last"),
+        .drop_last =
+            !cse_settings_has(settings, "drop_last") || cse_settings_bool(settings, "drop_last"),
         .skip_samples = cse_settings_integer(settings, "skip_samples"),
     };
     batching->micro_batch_size = batching->batch_size;
@@ -77,24 +78,30 @@ cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t de
                        divisor_above(batching->batch_size, batching->micro_batch_size));
 }
 
+cse_status cse_dataloader_too_few(const cse_settings *settings, int64_t sample_count)
+{
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "batch_size")),
+                       "batch_size %" PRId64 " is larger than the data, which has %" PRId64
+                       " samples: accepted are 1 to %" PRId64
+                       ", or drop_last: false, with which a smaller batch is one, too",
+                       cse_settings_integer(settings, "batch_size"), sample_count, sample_count);
+}
+
 cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *section,
                                                 int64_t sample_count)
 {
-    int64_t batch_size = section->batching.batch_size;
-    if (batch_size > sample_count)
-        return cse_fail_at(
-            CSE_ERROR_AT(context, cse_settings_place(section->settings, "batch_size")),
-            "batch_size %" PRId64 " is larger than the data, which "
-            "has %" PRId64 " samples: accepted are 1 to %" PRId64,
-            batch_size, sample_count, sample_count);
-    if (!section->batching.drop_last && sample_count % batch_size != 0)
-        return cse_fail_at(
-            CSE_ERROR_AT(context, cse_settings_place(section->settings, "batch_size")),
-            "batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
-            " samples over, and a batch has one size: set drop_last: true, or a "
-            "batch_size that divides, such as %" PRId64 " and %" PRId64,
-            batch_size, sample_count % batch_size, sample_count,
-            divisor_below(sample_count, batch_size), divisor_above(sample_count, batch_size));
+    const cse_settings *settings = section->settings;
+    const cse_batching *batching = &section->batching;
+    const int64_t batch_size = batching->batch_size, skipped = batching->skip_samples;
+    const bool drops = cse_settings_has(settings, "drop_last") && batching->drop_last;
+    if (drops && batch_size > sample_count)
+        return cse_dataloader_too_few(settings, sample_count);
+    if (!batching->drop_last && skipped % sample_count % batch_size != 0)
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "skip_samples")),
+                           "skip_samples %" PRId64 " ends within a batch, and with drop_last: "
+                           "false batches stay as they are: accepted are multiples of batch_size "
+                           "(%" PRId64 "), counted anew in each epoch of %" PRId64 " samples",
+                           skipped, batch_size, sample_count);
     return CSE_OK;
 }
 
@@ -127,21 +134,23 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
     return cse_dataloader_settings_check(arena, descriptor->settings, tree, NULL, settings);
 }
 
-/* What the content of the library must be, where settings are sent to another process. */
-static const char digest_key[] = "library_digest";
+/* What the content of the library must be, where settings are sent to another process, and which
+ * batches that is to read. */
+static const char digest_key[] = "library_digest", last_key[] = "last_batch";
 
-void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json)
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_last_batch last,
+                                    cse_text *json)
 {
-    cse_dataloader_section section;
-    if (cse_dataloader_section_read(settings, 0, &section) != CSE_OK || section.library == NULL) {
-        cse_yaml_encode(settings->node, json);
-        return;
-    }
     static const char *const nothing[] = { NULL };
+    cse_dataloader_section section = { .library = NULL };
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *tree = cse_yaml_without(arena, settings->node, nothing);
-    cse_yaml_put(arena, tree, (cse_yaml_key){ digest_key, tree->place },
-                 cse_yaml_scalar_new(arena, tree->place, section.library->digest));
+    if (cse_dataloader_section_read(settings, 0, &section) == CSE_OK && section.library != NULL)
+        cse_yaml_put(arena, tree, (cse_yaml_key){ digest_key, tree->place },
+                     cse_yaml_scalar_new(arena, tree->place, section.library->digest));
+    if (!last.dropped)
+        cse_yaml_put(arena, tree, (cse_yaml_key){ last_key, tree->place },
+                     cse_yaml_scalar_new(arena, tree->place, last.read ? "read" : "kept"));
     cse_yaml_encode(tree, json);
     cse_arena_destroy(&arena);
 }
@@ -162,12 +171,28 @@ static cse_status load_library(cse_yaml_node *tree)
     return CSE_OK;
 }
 
-cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings)
+static cse_status take_last(cse_yaml_node *tree, cse_last_batch *last)
+{
+    const cse_yaml_node *kind = cse_yaml_find(tree, last_key);
+    *last = (cse_last_batch){ .dropped = kind == NULL };
+    if (kind == NULL)
+        return CSE_OK;
+    last->read = kind->kind == CSE_YAML_SCALAR && strcmp(kind->text, "read") == 0;
+    if (!last->read && (kind->kind != CSE_YAML_SCALAR || strcmp(kind->text, "kept") != 0))
+        return cse_fail(CSE_DATA, "encoded settings do not say which batches are read");
+    cse_yaml_remove(tree, last_key);
+    return CSE_OK;
+}
+
+cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings,
+                                          cse_last_batch *last)
 {
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *tree = NULL;
     *settings = NULL;
     cse_status status = cse_yaml_decode(arena, json, strlen(json), &tree);
+    if (status == CSE_OK)
+        status = take_last(tree, last);
     if (status == CSE_OK)
         status = load_library(tree);
     status = status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)

@@ -19,7 +19,10 @@ typedef struct cse_dataloader_section {
 cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t default_seed,
                                        cse_dataloader_section *section);
 
-/* Checks the batching against the number of samples; CSE_CONFIG. */
+/* CSE_CONFIG: a batch is larger than the data. */
+cse_status cse_dataloader_too_few(const cse_settings *settings, int64_t sample_count);
+
+/* Checks the batching, as read, against the number of samples; CSE_CONFIG. */
 cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *section,
                                                 int64_t sample_count);
 

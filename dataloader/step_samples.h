@@ -11,8 +11,8 @@ typedef struct cse_step_order {
     uint64_t shuffle_seed;
 } cse_step_order;
 
-/* The samples of microbatch `m` of step `step`, both from 0, micro_batch_size of them. False where
- * the numbers do not go together, or there is no such microbatch. */
-bool cse_step_samples(const cse_step_order *order, int64_t step, int64_t m, int64_t numbers[]);
+/* The samples of microbatch `m` of step `step`, both from 0, at most micro_batch_size of them.
+ * Returns how many; 0 where the numbers do not go together, or there is no such microbatch. */
+int64_t cse_step_samples(const cse_step_order *order, int64_t step, int64_t m, int64_t numbers[]);
 
 #endif

@@ -43,10 +43,11 @@ static json_t *samples_of(const json_t *data, int64_t step)
     if (size < 1 || size > MOST_NUMBERS)
         return list;
     for (int64_t m = 0; (m + 1) * size <= MOST_NUMBERS; m++) {
-        if (!cse_step_samples(&order, step - 1, m, numbers))
+        const int64_t count = cse_step_samples(&order, step - 1, m, numbers);
+        if (count == 0)
             break;
         json_t *of_microbatch = json_array();
-        for (int64_t i = 0; i < size; i++)
+        for (int64_t i = 0; i < count; i++)
             json_array_append_new(of_microbatch, json_integer(numbers[i]));
         json_array_append_new(list, of_microbatch);
     }

@@ -14,8 +14,10 @@ const cse_setting cse_dataloader_settings[] = {
       NULL },
     { "shuffle_seed", CSE_SETTING_INTEGER, "null", 0, 0, NULL,
       "seed of the shuffling; null: the run's seed", NULL },
-    { "drop_last", CSE_SETTING_BOOL, "true", 0, 0, NULL,
-      "drop the samples of an epoch that do not fill a batch", NULL },
+    { "drop_last", CSE_SETTING_BOOL, "null", 0, 0, NULL,
+      "leave out the samples of an epoch that do not fill a batch; false: they are a smaller "
+      "batch; null: true in training, false in an evaluation",
+      NULL },
     { "skip_samples", CSE_SETTING_INTEGER, "0", 0, 1e15, NULL,
       "samples of the stream before those of the first step, over all epochs", NULL },
     /* Hints of cluster_table.h. */

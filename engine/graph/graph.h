@@ -247,6 +247,7 @@ struct cse_graph {
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
+    bool uneven; /* while tracing: the same values are taken of batches of another size, too */
     /* While tracing (engine/trace/decoding.h); NULL: the pass sees whole sequences. Borrowed. */
     const struct cse_decoding *decoding;
     /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */

@@ -2,18 +2,30 @@
  *
  *   sum(value * weight) / sum(weight)
  *
- * It is 0 where all weights are 0. Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
- * counts once for each microbatch. */
+ * It is 0 where all weights are 0. Without weights each element has weight 1. A scalar that is a
+ * mean over the microbatch (a loss) counts for each of its samples, so that batches of several
+ * sizes have the mean over all. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
+#include "engine/trace/trace.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
+
+/* Samples that a mean stands for; 1 where all stand for the same number. */
+static double samples_of(const cse_tensor *value)
+{
+    const cse_graph *graph = cse_trace_graph();
+    const bool is_mean = !cse_trace_is_poison(value) && value->batch && value->shape.rank == 0;
+    return is_mean && graph->uneven ? (double)graph->micro_batch_size : 1;
+}
 
 static void update(cse_metric_step *m)
 {
     cse_tensor *value = m->arguments[0], *weight = m->arguments[1];
-    cse_tensor *weighted = weight != NULL ? cse_mul(value, weight) : value;
-    cse_tensor *total = weight != NULL ? cse_metric_sum(weight) : cse_metric_count(value);
+    const double samples = weight == NULL ? samples_of(value) : 1;
+    cse_tensor *weighted = weight != NULL ? cse_mul(value, weight) : cse_scale(value, samples);
+    cse_tensor *total =
+        weight != NULL ? cse_metric_sum(weight) : cse_scale(cse_metric_count(value), samples);
     cse_tensor *sum = cse_metric_add(m, 0, cse_metric_sum(weighted));
     m->value = cse_metric_quotient(sum, cse_metric_add(m, 2, total));
 }

@@ -1,6 +1,7 @@
 """Executions: the loop over a data loader, the traced step, and closures.
 
-The first pass through the loop's body traces the step; the engine runs it from then on. Each later
+The first pass through the loop's body traces the step; the engine runs it from then on, and has it
+traced again for a last batch that is smaller. Each later
 pass gets the same values of the step to hold, and closures are called with real ones after the
 body, in the order of their calls, on activation steps (checkpoint closures: on checkpoint steps).
 """
@@ -35,10 +36,14 @@ class Output:
 
     def __init__(self, execution, handle, dtype):
         self.execution = execution
-        self.handle = handle
         self.dtype = dtype
         self.form = ffi.new("cse_shape *"), ffi.new("cse_dtype *")
-        self.kept = None  # (sizes, type, bytes) of its value, the same in each step
+        self.stands_for(handle)
+
+    def stands_for(self, handle):
+        """It is this value of the step from now on."""
+        self.handle = handle
+        self.kept = None  # (sizes, type, bytes) of its value, the same in each step of a trace
 
     def value(self):
         """A tensor with the value of the step that closures see, or the last one; None before."""
@@ -76,7 +81,9 @@ class Execution:
         self.results = None
         self.pending = []
         self.traced_closures = []
-        self.outputs = []
+        self.outputs = []  # of the first trace; later ones have the same in the same order
+        self.traces = self.output_count = 0
+        self.batch_size = loader.batch_size  # of the trace
         self.last_values = {}
         self.at_checkpoint = self.at_activation = False
         self.delivering = False
@@ -181,7 +188,7 @@ class Execution:
         if self.loop is None:
             return
         for output in self.outputs:
-            value = output.value()
+            value = output.value() if isinstance(output, Output) else None
             if value is not None:
                 self.last_values[id(output)] = value
         loop = ffi.new("cse_loop **", self.loop)
@@ -231,8 +238,14 @@ class Execution:
     def trace(self, step):
         """Called by the engine: runs the program's function on traced values."""
         args, kwargs = self.arguments
-        tracer = Tracer(self.session, step, self.loader.microbatches())
+        self.batch_size = lib.cse_step_batch_size(step)
+        microbatches = self.batch_size // lib.cse_step_micro_batch_size(step)
+        tracer = Tracer(self.session, step, microbatches)
         self.tracer = tracer
+        first_results, first_closures = self.results, self.traced_closures
+        self.traced_closures = []
+        self.output_count = 0
+        self.traces += 1
         try:
             with tracer:
                 args, kwargs = pytree.tree_map_only(
@@ -252,6 +265,8 @@ class Execution:
                 self.results = pytree.tree_map(lambda v: self.output_of(tracer, v), results)
                 for closure in self.traced_closures:
                     closure.prepare(self, tracer)
+                if self.traces > 1:
+                    self._take_as_first(first_results, first_closures)
             self.trained = bool(tracer.gradients) or getattr(tracer, "trains", False)
             if self.trained:
                 lib.cse_step_train(step)
@@ -262,6 +277,28 @@ class Execution:
             self.trained = False
             tracer.take_buffers(assigns=False)
             return lib.cse_step_input(step, b"the step was not traced")
+
+    def _take_as_first(self, results, closures):
+        """What the program holds of the step are values of its first trace: they are those of this
+        one from now on."""
+        if self.output_count != len(self.outputs) or len(closures) != len(self.traced_closures):
+            raise messages.TraceError(
+                "the step hands out other values for the last batch of an epoch, which is smaller, "
+                "than for the others: let it return and show the same whatever the batch's size "
+                "is, or give the data loader drop_last=True"
+            )
+        self.results, self.traced_closures = results, closures
+
+    def _leave(self, handle, dtype, why=None):
+        """The output for a value that leaves the step; why: what is told where it cannot."""
+        index = self.output_count
+        self.output_count += 1
+        if index == len(self.outputs):
+            self.outputs.append(Output(self, handle, dtype) if why is None else Unreadable(why))
+        output = self.outputs[index] if index < len(self.outputs) else Unreadable(why)
+        if why is None and isinstance(output, Output):
+            output.stands_for(handle)
+        return output
 
     def _loss(self, results):
         """The first scalar float that the function returned: it is watched."""
@@ -292,15 +329,14 @@ class Execution:
             try:
                 handle = tracer.whole(value, "the value that leaves the step,")
             except messages.TraceError as error:
-                value.output = Unreadable(str(error))
+                value.output = self._leave(None, value.dtype, str(error))
                 return value
         kept = lib.cse_step_output(tracer.step, ffi.NULL, handle)
         if kept == ffi.NULL:
             raise messages.TraceError(text(lib.cse_error_message()) or "")
         result = Traced(handle, value.shape, value.dtype)
         result.label = value.label
-        result.output = Output(self, kept, value.dtype)
-        self.outputs.append(result.output)
+        result.output = self._leave(kept, value.dtype)
         return result
 
 

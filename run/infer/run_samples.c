@@ -147,6 +147,9 @@ static cse_status look_at_data(cse_run_samples *s, const cse_job_look *look)
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
     json_t *report = batching_json(loader), *list = json_array();
+    cse_dataloader_choose_last(
+        loader, (cse_last_batch){ .dropped = batching->drop_last,
+                                  .read = cse_dataloader_is_last(loader, look->step) });
     int64_t *numbers = cse_calloc((size_t)batching->micro_batch_size, sizeof *numbers);
     const int64_t most =
         s->count < batching->micro_batch_size ? s->count : batching->micro_batch_size;

@@ -128,11 +128,12 @@ typedef struct cse_job_settings {
 enum { CSE_JOB_MAX_METRICS = 64 };
 
 typedef struct cse_job_result {
-    bool stopped;      /* before its last step */
-    bool hands_on;     /* so that it goes on with other hosts (host_change.h) */
-    bool complete;     /* there was no step left to train */
-    int64_t steps;     /* global step at the end */
-    int64_t steps_run; /* training steps of this job */
+    bool stopped;        /* before its last step */
+    bool hands_on;       /* so that it goes on with other hosts (host_change.h) */
+    bool complete;       /* there was no step left to train */
+    int64_t steps;       /* global step at the end */
+    int64_t steps_run;   /* training steps of this job */
+    int64_t samples_run; /* of those steps */
     double train_seconds;
     double samples_per_second; /* of training; of evaluation in mode EVALUATE */
     double compile_seconds;

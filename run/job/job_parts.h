@@ -84,6 +84,8 @@ void cse_job_emit_text(const cse_job *job, int kind, int64_t step, const char *t
 cse_status cse_job_save(cse_job *job, int64_t step);
 /* The checkpoint closure of training; `self` is the job. */
 cse_status cse_job_save_step(void *self, const cse_values *values);
+/* After training that was stopped: where it has no checkpoint of its last step, that is written. */
+cse_status cse_job_keep_stopped(cse_job *job);
 /* During a validation: the states are those of the last step of training. */
 cse_status cse_job_save_between(void *self);
 

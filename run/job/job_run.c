@@ -452,10 +452,10 @@ static cse_status train_segment(job *j)
     if ((status != CSE_OK && status != CSE_TIME_LIMIT) || report->last_step == report->first_step)
         return status;
     result->steps_run += report->execution.steps_done - report->first_step;
+    result->samples_run += report->samples;
     result->train_seconds += report->execution.train_seconds;
     if (result->train_seconds > 0)
-        result->samples_per_second =
-            (double)result->steps_run * (double)report->batch_size / result->train_seconds;
+        result->samples_per_second = (double)result->samples_run / result->train_seconds;
     return status;
 }
 
@@ -561,7 +561,7 @@ static cse_status train(job *j)
         if (j->host.stops) /* asked by a callback: the run is done */
             j->result->stopped = false;
         if (j->result->stopped)
-            return CSE_OK;
+            return cse_job_keep_stopped(j);
         /* One that was owed is done, where no step followed. */
         if (j->settings->val_dataloader != NULL &&
             !(owes_validation && j->replayed_step == cse_global_step()))

@@ -122,3 +122,14 @@ cse_status cse_job_save_between(void *self)
     return cse_pass_over_checkpoint(cse_global_step(), cse_job_save(j, cse_global_step()),
                                     "validation");
 }
+
+/* A stop between two executions of a row found no step whose values a checkpoint could be made
+ * with (last_batch.h): its states are saved here. */
+cse_status cse_job_keep_stopped(cse_job *j)
+{
+    const int64_t step = cse_global_step();
+    if (!cse_job_executes(j) || cse_job_checkpoint_directory(j) == NULL ||
+        j->settings->no_checkpoints || j->session->states_lost || step == j->saved_step)
+        return CSE_OK;
+    return cse_job_save(j, step);
+}

@@ -156,7 +156,7 @@ cse_status cse_job_validate(cse_job *j)
             true));
         CSE_TRY(run_loader(j, i));
         seconds += report->execution.train_seconds;
-        samples += (double)report->last_step * (double)report->batch_size;
+        samples += (double)report->samples;
         if (s->mode == CSE_JOB_EVALUATE && seconds > 0)
             result->samples_per_second = samples / seconds;
         if (!result->stopped && cse_job_executes(j))

@@ -112,6 +112,14 @@ static void close_loop(cse_loop *loop, cse_status status)
     loop->over = true;
 }
 
+/* Its execution has ended: the next one of its row begins, or none does. */
+static void follow_or_close(cse_loop *loop)
+{
+    cse_status status = CSE_OK;
+    if (!cse_runner_goes_on(&loop->runner, &status) || status != CSE_OK)
+        close_loop(loop, status);
+}
+
 /* Up to a step that is handed out (true), the end, or the deadline. */
 static bool go_on(cse_loop *loop, int64_t deadline_ns)
 {
@@ -129,7 +137,7 @@ static bool go_on(cse_loop *loop, int64_t deadline_ns)
             return false;
         looked = true;
         if (cse_runner_turn(&loop->runner, left_ns) && loop->runner.first_waiting == NULL)
-            close_loop(loop, CSE_OK);
+            follow_or_close(loop);
     }
     return false;
 }

@@ -17,6 +17,7 @@ typedef struct cse_session_report {
      * ends at, and the one that the limits say, which may be before `first_step`. */
     int64_t run_first_step, run_last_step, asked_last_step;
     int64_t batch_size;
+    int64_t samples;         /* of the steps that were done, when it has ended */
     int64_t numerics_every;  /* tensor statistics are taken on every so many steps; 0: on none */
     int64_t steps_per_epoch; /* 0: the data has no known length */
     /* Clock and number of the first step that was committed and of the last so far. */

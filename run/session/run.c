@@ -15,10 +15,11 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
-#include "engine/codegen/codegen.h"
 #include "run/session/background_save.h"
+#include "run/session/compile_step.h"
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
+#include "run/session/last_batch.h"
 #include "run/session/runner.h"
 #include "run/session/selective_gradients.h"
 #include "run/session/standing_arena.h"
@@ -87,7 +88,7 @@ static cse_status read_input(cse_session *session, cse_executor *executor)
 /* Counts by the global step, so that a resumed run reports and saves the same steps. */
 static bool is_due(const runner *r, int64_t every, int64_t steps_done)
 {
-    return steps_done % every == 0 || steps_done == r->last_step;
+    return steps_done % every == 0 || steps_done == r->end_step;
 }
 
 static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record *record)
@@ -315,6 +316,13 @@ static cse_status save_between(cse_session *session)
     return status;
 }
 
+/* The last step of an execution always has a snapshot; nobody asked for this one. */
+static bool only_hands_on(runner *r, const cse_snapshot *snapshot)
+{
+    return snapshot->steps_done == r->last_step && r->last_step < r->end_step &&
+           !snapshot->ending && !snapshot->requested && !wants_snapshot(r, r->last_step);
+}
+
 static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
@@ -322,7 +330,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     r->session->ending = snapshot->ending;
     if (!r->step->training && snapshot->requested)
         CSE_TRY(save_between(r->session));
-    if (!is_kept(r, steps_done))
+    if (!is_kept(r, steps_done) || only_hands_on(r, snapshot))
         return CSE_OK;
     if (steps_done == r->first_step) {
         /* Stopped before the first step: keeps the initial states; closures have no values yet. */
@@ -394,71 +402,6 @@ static cse_status open_endpoint(cse_session *session)
     return cse_control_endpoint_open(directory, session->cluster.transport, &session->endpoint);
 }
 
-/* Keeps the record of a training step's kernels, and tells where they are not those that the
- * checkpoint was trained with: the run goes on as well, with other bits than where it began. */
-static void keep_kernels(cse_session *session, const char *kernels)
-{
-    static const char portable[] = "portable on ";
-    const char *before = session->kernels;
-    bool both_portable = before != NULL && strncmp(before, portable, sizeof portable - 1) == 0 &&
-                         strncmp(kernels, portable, sizeof portable - 1) == 0;
-    if (session->loaded_path != NULL && before != NULL && !both_portable &&
-        strcmp(before, kernels) != 0)
-        cse_log_line(CSE_LOG_WARNING,
-                     "checkpoint %s was trained with other kernels, which sum in another order: "
-                     "from here on the bits differ from those of a run that had stayed with them. "
-                     "There: %s. Here: %s",
-                     session->loaded_path, before, kernels);
-    if (before == NULL || strcmp(before, kernels) != 0)
-        session->kernels = cse_arena_string(session->arena, kernels);
-    session->loaded_path = NULL;
-}
-
-static cse_status finish_compilation(cse_session *session, cse_compilation *compilation,
-                                     const cse_step *step)
-{
-    cse_compile_result compiled = { .cached = false };
-    CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
-    session->report.compile_seconds = compiled.seconds;
-    session->report.compile_cached = compiled.cached;
-    session->report.memory = cse_memory_plan_figures(step->graph);
-    memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
-    memcpy(session->report.artefact_digest, compiled.digest, sizeof compiled.digest);
-    memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
-    if (step->training) {
-        keep_kernels(session, compiled.kernels);
-        cse_session_take_artefact(session, compiled.digest);
-    }
-    REPORT(session, on_compiled, &session->report);
-    return CSE_OK;
-}
-
-/* Plans the traced step and, unless it is only validated, compiles it. */
-static cse_status compile(cse_session *session, const cse_step *step)
-{
-    const cse_configuration *c = &session->configuration;
-    cse_compilation *compilation = NULL;
-    cse_status status;
-    if (step->training)
-        cse_session_take_code(session, step->graph);
-    if (c->validate_only) {
-        status = cse_passes_run(step->graph, session->hooks.passes);
-    } else {
-        CSE_TRY(
-            cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir, &compilation));
-        status = cse_compilation_plan(compilation, step->graph, session->hooks.passes);
-    }
-    if (status == CSE_OK) {
-        if (session->hooks.on_planned != NULL)
-            session->hooks.on_planned(session->hooks.self);
-        REPORT(session, on_graph, step);
-    }
-    if (status == CSE_OK && !c->validate_only)
-        status = finish_compilation(session, compilation, step);
-    cse_compilation_destroy(&compilation);
-    return status;
-}
-
 /* The end of the segment that `first_step` lies in. */
 static int64_t segment_end(const cse_session *session, int64_t first_step, int64_t run_start,
                            int64_t run_last_step)
@@ -473,6 +416,20 @@ static int64_t segment_end(const cse_session *session, int64_t first_step, int64
     return end < run_last_step ? end : run_last_step;
 }
 
+/* The part of the run that this execution has a share of. */
+static void cut_steps(runner *r, int64_t first, int64_t start, int64_t run_last)
+{
+    const int64_t ahead = r->found ? r->facts.end_step - 1 : first;
+    r->origin = start;
+    r->first_step = first;
+    if (!r->follows)
+        r->begin_step = first;
+    r->end_step = r->step->training ? segment_end(r->session, ahead, start, run_last) : run_last;
+    r->last_step = r->found ? r->facts.end_step : cse_runner_kind_end(r, first, r->end_step);
+    if (r->last_step > r->end_step || r->drops_last)
+        r->end_step = r->last_step;
+}
+
 static cse_status plan_steps(runner *r)
 {
     const cse_executor_options *o = r->options;
@@ -485,6 +442,10 @@ static cse_status plan_steps(runner *r)
     const int64_t done = r->found ? r->facts.freed : session->global_step;
     int64_t steps = 0, first = r->step->training ? done : 0;
     int64_t start = session->hooks.counts_from_start ? session->hooks.run_start : first;
+    if (r->follows) {
+        first = r->at;
+        start = r->origin;
+    }
     CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
     int64_t asked = start + steps;
     if (session->hooks.counts_from_start && session->hooks.run_end > 0)
@@ -495,18 +456,25 @@ static cse_status plan_steps(runner *r)
                         "loop: the run would end at step %lld; steps are counted up to "
                         "2147483647",
                         (long long)run_last);
-    r->first_step = first;
-    r->last_step = r->step->training ? segment_end(session, first, start, run_last) : run_last;
-    if (r->found)
-        r->last_step = r->facts.end_step;
+    cut_steps(r, first, start, run_last);
     session->report.first_step = first;
-    session->report.last_step = r->last_step;
+    session->report.last_step = r->end_step;
     session->report.run_first_step = start;
     session->report.run_last_step = run_last;
     session->report.asked_last_step = asked;
     session->report.steps_per_epoch =
         o->steps_per_epoch > 0 ? o->steps_per_epoch : cse_dataloader_steps_per_epoch(loader);
     return CSE_OK;
+}
+
+/* Fewer replicas take part where a last batch has fewer microbatches. */
+static cse_cluster_options cluster_of(const runner *r)
+{
+    const int most = r->step->graph->microbatch_count;
+    cse_cluster_options cluster = r->session->cluster;
+    if (cse_dataloader_batching_view(r->loader)->last_samples > 0 && cluster.num_csx > most)
+        cluster.num_csx = most;
+    return cluster;
 }
 
 static cse_execution execution_of(runner *r, const char *dataloader)
@@ -526,7 +494,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .settles = r->step->training,
         .paused = session->paused,
         .statistics_every = session->report.numerics_every,
-        .cluster = session->cluster,
+        .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
         .endpoint = session->endpoint,
         .left = r->step->training ? &r->left : NULL,
@@ -583,6 +551,12 @@ static cse_status end_execution(runner *r, cse_status status)
     if (r->running != NULL)
         status = cse_execution_close(&r->running, result);
     status = end_saving(session, status);
+    r->has_ended = true;
+    r->seconds += result->train_seconds;
+    r->samples += (result->steps_done - r->first_step) *
+                  cse_batching_samples(cse_dataloader_batching_view(r->loader));
+    result->train_seconds = r->seconds;
+    session->report.samples = r->samples;
     session->executing = false;
     session->delivered = NULL;
     session->paused = result->paused;
@@ -595,6 +569,8 @@ static cse_status end_execution(runner *r, cse_status status)
     return status;
 }
 
+static cse_status run_from_checkpoint(runner *r);
+
 static cse_status execute(runner *r)
 {
     cse_session *session = r->session;
@@ -602,7 +578,11 @@ static cse_status execute(runner *r)
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
-    cse_dataloader_settings_encode(r->input, &r->dataloader);
+    const cse_batching *batching = cse_dataloader_batching_view(r->loader);
+    cse_dataloader_settings_encode(
+        r->input,
+        (cse_last_batch){ .dropped = batching->drop_last, .read = batching->last_samples > 0 },
+        &r->dataloader);
     cse_execution execution = execution_of(r, r->dataloader.data);
     if (session->hooks.meet_hosts != NULL && r->last_step > r->first_step) {
         CSE_TRY(session->hooks.meet_hosts(session->hooks.self, &execution, &r->hosts));
@@ -610,8 +590,7 @@ static cse_status execute(runner *r)
     }
     if (r->step->training && !cse_session_take_arena(session, r->found, &execution)) {
         r->found = false;
-        CSE_TRY(plan_steps(r));
-        execution = execution_of(r, r->dataloader.data);
+        return run_from_checkpoint(r);
     }
     if (r->found)
         r->checkpointed_step = session->global_step; /* its checkpoint was loaded */
@@ -622,14 +601,25 @@ static cse_status run_traced(runner *r)
 {
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
-    r->found = r->step->training && cse_session_finds_arena(session, &r->facts);
     CSE_TRY(plan_steps(r));
-    CSE_TRY(compile(session, r->step));
+    CSE_TRY(cse_step_compile(session, r->step));
     if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
-    CSE_TRY(cse_session_record_job(session));
+    if (!r->follows)
+        CSE_TRY(cse_session_record_job(session));
+    cse_nan_monitor_destroy(&r->monitor);
     r->monitor = cse_nan_monitor_new(r->step->graph);
     return execute(r);
+}
+
+/* The arena of a coordinator that died was of no use: the steps begin at those of the checkpoint,
+ * perhaps with a batch of the other size. */
+static cse_status run_from_checkpoint(runner *r)
+{
+    bool again = false;
+    cse_text_clear(&r->dataloader);
+    CSE_TRY(cse_runner_trace_anew(r, &again));
+    return run_traced(r);
 }
 
 static cse_status may_run(cse_session *session, const char *caller, const cse_executor *executor)
@@ -654,15 +644,13 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;
+    r->function = function;
+    r->self = self;
     r->checkpointed_step = r->fetched_step = -1;
     stop_asked = 0;
     session->report =
         (cse_session_report){ .batch_size = cse_dataloader_batching_view(r->loader)->batch_size };
-    session->traces++;
-    cse_status status = cse_step_trace(session, r->loader, function, self, &r->step);
-    if (r->step->training)
-        session->batch_size = session->report.batch_size;
-    CSE_TRY(status);
+    CSE_TRY(cse_runner_trace(r));
     CSE_TRY(cse_session_settle_data(session, r->step->training));
     if (r->step->training)
         cse_session_keep_names(session, r->loader);
@@ -672,6 +660,57 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
 bool cse_runner_turn(runner *r, int64_t most_ns)
 {
     return r->running == NULL || cse_execution_pump(r->running, most_ns);
+}
+
+/* ---- executions in a row ---- */
+
+/* What is of one execution alone. */
+static void leave_execution(runner *r)
+{
+    free(r->fetched);
+    r->fetched = NULL;
+    cse_nan_monitor_destroy(&r->monitor);
+    cse_text_clear(&r->dataloader);
+}
+
+static cse_status end_if_begun(runner *r, cse_status status)
+{
+    if (!r->has_begun || r->has_ended)
+        return status;
+    status = end_execution(r, status);
+    return status == CSE_OK ? cse_session_check_time(r->session) : status;
+}
+
+/* Whether its steps are done; a step that is compiled alone has both kinds of batches after two. */
+static bool is_complete(const runner *r)
+{
+    const cse_session *session = r->session;
+    const cse_run_result *result = &session->report.execution;
+    const cse_configuration *c = &session->configuration;
+    if (c->validate_only || c->compile_only)
+        return !r->follows;
+    return r->has_ended && !result->stopped && result->steps_done == r->last_step &&
+           (!r->step->training || session->global_step == r->last_step);
+}
+
+bool cse_runner_goes_on(runner *r, cse_status *status)
+{
+    if (*status != CSE_OK || r->last_step >= r->end_step || r->stop != CSE_STOP_NONE)
+        return false;
+    *status = end_if_begun(r, CSE_OK);
+    if (*status != CSE_OK || !is_complete(r))
+        return false;
+    leave_execution(r);
+    r->at = r->last_step;
+    r->follows = true;
+    r->found = r->has_begun = r->has_ended = r->goes_on = false;
+    r->left = NULL;
+    r->hosts = NULL;
+    r->checkpointed_step = r->fetched_step = -1;
+    *status = cse_runner_trace(r);
+    if (*status == CSE_OK)
+        *status = run_traced(r);
+    return true;
 }
 
 /* For the record of the run, whose end is told by its last execution. */
@@ -690,14 +729,11 @@ static void note_outcome(const runner *r, cse_status status)
 
 cse_status cse_runner_close(runner *r, cse_status status)
 {
-    if (r->has_begun)
-        status = end_execution(r, status);
-    if (r->has_begun && status == CSE_OK)
-        status = cse_session_check_time(r->session);
+    status = end_if_begun(r, status);
     note_outcome(r, status);
-    free(r->fetched);
-    cse_nan_monitor_destroy(&r->monitor);
-    cse_text_clear(&r->dataloader);
+    if (r->follows)
+        r->session->report.first_step = r->begin_step;
+    leave_execution(r);
     cse_step_destroy(&r->step);
     cse_dataloader_close(&r->loader);
     return status;
@@ -709,7 +745,9 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
     if (r.session == NULL)
         return CSE_USAGE;
     cse_status status = cse_runner_open(&r, "cse_run", executor, function, self);
-    while (!cse_runner_turn(&r, INT64_MAX))
-        continue;
+    do {
+        while (!cse_runner_turn(&r, INT64_MAX))
+            continue;
+    } while (cse_runner_goes_on(&r, &status));
     return cse_runner_close(&r, status);
 }

@@ -1,6 +1,7 @@
 /* One execution of a session, from the trace of its step to its end, for the two that drive it:
  * cse_run, which calls closures as values arrive, and a caller's own loop (loop.c), for which
- * steps wait in a queue. */
+ * steps wait in a queue. Where batches have two sizes (last_batch.h) it is several in a row, which
+ * callers see as one. */
 #ifndef CSE_RUN_SESSION_RUNNER_H
 #define CSE_RUN_SESSION_RUNNER_H
 
@@ -21,9 +22,20 @@ typedef struct cse_runner {
     cse_step *step;
     const cse_executor_options *options;
     const cse_settings *input;
+    cse_step_function *function;
+    void *self; /* of the function */
     cse_dataloader *loader;
     cse_text dataloader; /* the settings in `input`, for the workers */
+    bool drops_last;     /* samples that fill no batch are left out */
+    bool trains;         /* as the step that was traced first says */
     int64_t first_step, last_step;
+    /* Of all executions in a row: the step that limits count from, the first step, the last. */
+    int64_t origin, begin_step, end_step;
+    bool follows;   /* this is not the first of them */
+    int64_t at;     /* where it begins, then */
+    double seconds; /* of those that have ended, and their samples */
+    int64_t samples;
+    bool has_ended;        /* on_start was told, and the execution is over */
     bool found;            /* a coordinator before left its arena, which is taken */
     cse_arena_facts facts; /* then: of that */
     bool goes_on;          /* in an arena that stands already */
@@ -46,6 +58,10 @@ cse_status cse_runner_open(cse_runner *runner, const char *caller, cse_executor 
                            cse_step_function *function, void *self);
 /* One turn of the coordinator; true: the execution has ended. */
 bool cse_runner_turn(cse_runner *runner, int64_t most_ns);
+/* After its end, where nothing waits in the queue: begins the next execution of the row. False:
+ * there is none. *status is what opening failed with, and becomes what ending this one or opening
+ * the next one fails with, which cse_runner_close takes. */
+bool cse_runner_goes_on(cse_runner *runner, cse_status *status);
 /* Ends what was opened. `status` is what opening failed with; returns that or what the execution
  * failed with. */
 cse_status cse_runner_close(cse_runner *runner, cse_status status);

@@ -95,6 +95,7 @@ struct cse_session {
      * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
      * the checkpoint while no step was compiled after it. */
     const char *kernels, *loaded_path;
+    const struct cse_told *told_of_last; /* last_batch.c */
     bool locked; /* states are stale: the last execution left no checkpoint of its last step */
     /* Tracing. */
     cse_step *traced;      /* while a step is traced; else NULL */

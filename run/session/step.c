@@ -90,6 +90,16 @@ static cse_tensor *mean_of_sum(cse_tensor *sum)
     return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
 }
 
+int64_t cse_step_micro_batch_size(const cse_step *step)
+{
+    return step != NULL ? step->graph->micro_batch_size : 0;
+}
+
+int64_t cse_step_batch_size(const cse_step *step)
+{
+    return step != NULL ? step->graph->micro_batch_size * step->graph->microbatch_count : 0;
+}
+
 const char *cse_step_failure(const cse_step *step)
 {
     return step->graph->error != CSE_OK ? step->graph->error_message : NULL;
@@ -283,8 +293,9 @@ static cse_graph *new_graph(const cse_dataloader *loader)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
-    cse_graph *graph = cse_graph_new((int)(batching->batch_size / batching->micro_batch_size),
-                                     batching->micro_batch_size);
+    cse_graph *graph =
+        cse_graph_new((int)cse_batching_microbatches(batching), batching->micro_batch_size);
+    graph->uneven = cse_dataloader_is_uneven(loader);
     for (int s = 0; s < input->stream_count; s++)
         cse_graph_add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
     graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);

@@ -18,7 +18,7 @@ static void capture(cse_progress *progress, size_t *size)
 START_TEST(the_rate_is_smoothed)
 {
     size_t size = 0;
-    cse_progress progress = { .batch_size = 100 };
+    cse_progress progress = { .json = false };
     capture(&progress, &size);
     cse_job_event event = { .kind = CSE_JOB_STEP,
                             .step = 50,

@@ -37,12 +37,12 @@ START_TEST(wrong_sections_are_refused)
           "and 6" },
         { "{data_processor: synthetic, batch_size: 12, micro_batch_size: 24}",
           "micro_batch_size 24 does not divide batch_size 12" },
-        { "{data_processor: synthetic, samples: 100, batch_size: 101}",
+        { "{data_processor: synthetic, samples: 100, batch_size: 101, drop_last: true}",
           "batch_size 101 is larger than the data, which has 100 samples" },
-        { "{data_processor: synthetic, samples: 100, batch_size: 30, drop_last: false}",
-          "batch_size 30 leaves 10 of 100 samples over" },
-        { "{data_processor: synthetic, samples: 100, batch_size: 30, drop_last: false}",
-          "such as 25 and 50" },
+        { "{data_processor: synthetic, samples: 100, batch_size: 30, drop_last: false, "
+          "skip_samples: 40}",
+          "skip_samples 40 ends within a batch, and with drop_last: false batches stay as they "
+          "are: accepted are multiples of batch_size (30), counted anew in each epoch of 100" },
         { "{data_processor: synthetic, batch_size: 4, features: []}", "features" },
         { "{data_processor: synthetic, batch_size: 4, features: [0]}", "features" },
         { "{data_processor: synthetic, batch_size: 4, features: [1,1,1,1,1,1,1,1,1]}",

@@ -183,6 +183,49 @@ START_TEST(seeking_equals_reading_from_the_start)
 }
 END_TEST
 
+/* An epoch has each sample once, the last ones in a batch of their own; skipped samples are steps
+ * that were done. */
+START_TEST(a_kept_last_batch_completes_each_epoch)
+{
+    enum { EPOCHS = 3, MOST = 160 };
+    for (uint32_t number = 0; number < 200; number++) {
+        int64_t n, samples[8], epochs[8];
+        const cse_batching random = random_batching(number, &n);
+        const int64_t per_epoch = (n + random.batch_size - 1) / random.batch_size;
+        const int64_t begun = number % 3 == 0 ? per_epoch + 1 : 0;
+        const int64_t skipped = begun > 0 ? n + (per_epoch > 1 ? random.batch_size : n) : 0;
+        cse_batching batching = random;
+        batching.drop_last = false;
+        batching.skip_samples = skipped;
+        ck_assert_int_eq(cse_position_steps_per_epoch(&batching, n), per_epoch);
+        for (int64_t step = begun, epoch = begun / per_epoch; epoch < EPOCHS; epoch++) {
+            int seen[MOST] = { 0 };
+            const uint64_t key = cse_shuffle_key(batching.shuffle_seed, epoch);
+            for (int64_t place = step % per_epoch * batching.batch_size; place < n; step++) {
+                const bool last = n - place < batching.batch_size;
+                ck_assert_int_eq(cse_position_is_last(&batching, n, step - begun), last);
+                cse_position_choose_last(&batching, n, random.micro_batch_size,
+                                         (cse_last_batch){ .read = last });
+                ck_assert_int_eq(cse_batching_samples(&batching),
+                                 last ? n - place : batching.batch_size);
+                ck_assert_int_le(batching.micro_batch_size, random.micro_batch_size);
+                for (int64_t m = 0; m < cse_batching_microbatches(&batching); m++) {
+                    const cse_position at = cse_position_of(&batching, n, step - begun, m);
+                    cse_position_samples(&batching, n, at, samples, epochs);
+                    for (int64_t i = 0; i < batching.micro_batch_size; i++, place++) {
+                        ck_assert_int_eq(epochs[i], epoch);
+                        ck_assert_int_eq(samples[i], batching.shuffle
+                                                         ? cse_shuffle_sample(key, n, place)
+                                                         : place);
+                        ck_assert_int_eq(seen[samples[i]]++, 0);
+                    }
+                }
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(the_cut_into_microbatches_does_not_change_the_order)
 {
     enum { N = 1000, BATCH = 24, STEPS = 90 };
@@ -190,9 +233,11 @@ START_TEST(the_cut_into_microbatches_does_not_change_the_order)
     int64_t reference[BATCH], samples[BATCH];
     for (int64_t step = 0; step < STEPS; step++)
         for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
-            cse_batching batching = {
-                .batch_size = BATCH, .micro_batch_size = cuts[c], .shuffle = true, .shuffle_seed = 5
-            };
+            cse_batching batching = { .batch_size = BATCH,
+                                      .micro_batch_size = cuts[c],
+                                      .shuffle = true,
+                                      .shuffle_seed = 5,
+                                      .drop_last = true };
             for (int64_t m = 0; m < BATCH / cuts[c]; m++)
                 cse_position_samples(&batching, N, cse_position_of(&batching, N, step, m),
                                      samples + m * cuts[c], NULL);
@@ -235,9 +280,11 @@ END_TEST
 START_TEST(a_far_step_is_reached_at_once)
 {
     int64_t samples[64];
-    cse_batching batching = {
-        .batch_size = 256, .micro_batch_size = 64, .shuffle = true, .shuffle_seed = 1
-    };
+    cse_batching batching = { .batch_size = 256,
+                              .micro_batch_size = 64,
+                              .shuffle = true,
+                              .shuffle_seed = 1,
+                              .drop_last = true };
     int64_t step = (int64_t)1 << 60;
     cse_position position = cse_position_of(&batching, 60000, step, 3);
     ck_assert_int_eq(position.epoch, step / 234);
@@ -256,7 +303,8 @@ START_TEST(the_stream_is_the_same_for_any_number_of_workers)
     cse_batching batching = { .batch_size = MICROBATCHES * SIZE,
                               .micro_batch_size = SIZE,
                               .shuffle = true,
-                              .shuffle_seed = 11 };
+                              .shuffle_seed = 11,
+                              .drop_last = true };
     for (int workers = 1; workers <= 3; workers++)
         for (int rank = workers - 1; rank >= 0; rank--)
             for (int64_t q = rank; q < STEPS * MICROBATCHES; q += workers) {
@@ -279,6 +327,7 @@ int main(void)
     tcase_add_test(tests, shuffle_of_a_handful_is_uniform_over_orders);
     tcase_add_test(tests, shuffle_of_a_handful_is_uniform_over_pairs);
     tcase_add_test(tests, seeking_equals_reading_from_the_start);
+    tcase_add_test(tests, a_kept_last_batch_completes_each_epoch);
     tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
     tcase_add_test(tests, skipped_samples_move_the_stream);
     tcase_add_test(tests, a_far_step_is_reached_at_once);

@@ -39,7 +39,9 @@ class DataLoader:
     dataset with a batch size. It is called here once, to see what a batch is, and in each input
     worker, which are processes of their own: it and its arguments must be picklable. Of a loader
     over a data set with a length, the engine chooses the samples by their number (shuffled where
-    the loader shuffles); any other iterable is read from its beginning, in order.
+    the loader shuffles); any other iterable is read from its beginning, in order. The last batch of
+    an epoch is smaller where the samples do not fill it, and left out where the loader has
+    drop_last=True: as in PyTorch. The step is traced a second time for it.
 
     num_steps, max_steps, num_epochs and steps_per_epoch choose how many steps a loop over it has.
     micro_batch_size: samples that a step computes with at once; without it, the whole batch.
@@ -115,10 +117,6 @@ class DataLoader:
     def __len__(self):
         return self.source.batches()
 
-    def microbatches(self):
-        """How many microbatches a step has."""
-        return self.batch_size // (self.micro_batch_size or self.batch_size)
-
     def settings(self):
         """The data loader's settings as the engine takes them."""
         size = self.micro_batch_size or self.batch_size
@@ -134,6 +132,7 @@ class DataLoader:
             "batch_size": self.batch_size,
             "micro_batch_size": size,
             "shuffle": source.shuffles,
+            "drop_last": source.drops_last,
             "sample_count": source.samples(),
             "streams": [
                 " ".join(
@@ -172,7 +171,7 @@ class DataLoader:
     def traced_batch(self, step):
         """A batch of traced tensors: one microbatch."""
         form = self.source.form
-        size = self.micro_batch_size or self.batch_size
+        size = lib.cse_step_micro_batch_size(step)
         leaves = []
         for index, leaf in enumerate(form.leaves):
             if not isinstance(leaf, BatchForm.Leaf):
@@ -338,6 +337,11 @@ class DistributedSampler(torch.utils.data.Sampler):
     at the end that make no whole batch are left out."""
 
     is_in_order = True
+
+    @property
+    def leaves_out(self):
+        """Whether its lists leave samples out; without lists the loader decides."""
+        return self.batch_size is not None
 
     def __init__(
         self,

@@ -121,6 +121,7 @@ class SampleSource:
 
     Attributes:
         batch_size: samples of a global batch.
+        drops_last: whether samples that do not fill a batch are left out, as the loader says.
         shuffles: whether the engine shuffles the samples.
         form: BatchForm of its batches.
     """
@@ -130,6 +131,7 @@ class SampleSource:
         self.loader = input_fn(*args, **(kwargs or {}))
         self.by_index = self._is_by_index(self.loader)
         self.shuffles = False
+        self.drops_last = False
         self._iterator = None
         self._batches = collections.OrderedDict()
         if self.by_index:
@@ -138,15 +140,20 @@ class SampleSource:
                 sampler = self.loader.batch_sampler
             self.batch_size = self.loader.batch_size or sampler.batch_size
             self.shuffles = isinstance(sampler, RandomSampler) or getattr(sampler, "shuffle", False)
+            self.drops_last = getattr(sampler, "leaves_out", self.loader.drop_last)
             self.form = BatchForm(self._collated([0], [0]))
         else:
             first = self._batch(0, 0)
             self.form = BatchForm(first)
-            self.batch_size = next(
-                as_tensor(v).shape[0]
-                for v, leaf in zip(leaves_of(first), self.form.leaves)
-                if isinstance(leaf, BatchForm.Leaf)
-            )
+            self.batch_size = self._rows_of(first)
+
+    def _rows_of(self, batch):
+        """Samples of a batch."""
+        return next(
+            as_tensor(v).shape[0]
+            for v, leaf in zip(leaves_of(batch), self.form.leaves)
+            if isinstance(leaf, BatchForm.Leaf)
+        )
 
     @staticmethod
     def _is_by_index(loader):
@@ -167,18 +174,28 @@ class SampleSource:
 
     def samples(self):
         """How many samples there are."""
+        loader = self.loader
         if self.by_index:
-            return len(self.loader.dataset)
-        return self.batches() * self.batch_size
+            return len(loader.dataset)
+        if isinstance(loader, (list, tuple)):
+            return (len(loader) - 1) * self.batch_size + self._rows_of(loader[-1])
+        if (
+            isinstance(loader, TorchDataLoader)
+            and loader.batch_size is not None
+            and not loader.num_workers
+            and hasattr(loader.dataset, "__len__")
+        ):
+            count = len(loader.dataset)
+            return count - count % self.batch_size if loader.drop_last else count
+        try:
+            return len(loader) * self.batch_size
+        except TypeError:
+            return UNKNOWN_BATCHES * self.batch_size
 
     def batches(self):
-        """Whole batches of an epoch."""
-        if self.by_index:
-            return len(self.loader.dataset) // self.batch_size
-        try:
-            return len(self.loader)
-        except TypeError:
-            return UNKNOWN_BATCHES
+        """Batches of an epoch, the last one included unless it is left out."""
+        whole, left = divmod(self.samples(), self.batch_size)
+        return whole + (left > 0 and not self.drops_last)
 
     # ---- reading ----
 

@@ -14,6 +14,7 @@ typedef struct cse_batching {
     uint64_t shuffle_seed;
     bool drop_last;       /* the last, incomplete batch of an epoch is left out */
     int64_t skip_samples; /* of the stream of samples, before the first step */
+    bool is_stream;       /* numbers of samples are places in that stream: cse_input */
 } cse_batching;
 
 /* An input function bound to a batching: random access to microbatches. */

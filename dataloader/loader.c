@@ -79,7 +79,9 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     cse_dataloader *opened = cse_calloc(1, sizeof *opened);
     opened->batching = section.batching;
     opened->input.descriptor = section.descriptor;
+    opened->input.seed = section.batching.shuffle ? section.batching.shuffle_seed : 0;
     cse_status status = section.descriptor->open(&opened->input, settings);
+    opened->batching.is_stream = opened->input.is_stream;
     if (status != CSE_OK) {
         free(opened);
     } else {
@@ -243,6 +245,7 @@ void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t ind
     const int64_t elements = cse_shape_elements(input->streams[stream].shape);
     const cse_element_place place = { .stream = stream,
                                       .sample = loader->samples[index / elements],
+                                      .epoch = loader->epochs[index / elements],
                                       .element = index % elements };
     char source[PATH_MAX + 64] = "";
     if (input->descriptor->locate != NULL)

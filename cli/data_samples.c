@@ -17,16 +17,18 @@
 
 /* The samples of one microbatch, and where they come from. */
 static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64_t m,
-                               int64_t *samples)
+                               int64_t *samples, int64_t *epochs)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     const cse_input *input = cse_dataloader_input_view(loader);
     const cse_position position = cse_position_of(batching, input->sample_count, step - 1, m);
     json_t *list = json_array(), *places = json_array();
-    cse_position_samples(batching, input->sample_count, position, samples, NULL);
+    cse_position_samples(batching, input->sample_count, position, samples, epochs);
     for (int64_t i = 0; i < batching->micro_batch_size; i++) {
         char text[4200] = "";
-        const cse_element_place place = { .stream = 0, .sample = samples[i], .element = 0 };
+        const cse_element_place place = {
+            .stream = 0, .sample = samples[i], .element = 0, .epoch = epochs[i]
+        };
         if (input->descriptor->locate != NULL)
             input->descriptor->locate(input, &place, text, sizeof text);
         json_array_append_new(list, json_integer(samples[i]));
@@ -41,12 +43,13 @@ static json_t *step_json(cse_dataloader *loader, int64_t step)
     const cse_batching *batching = cse_dataloader_batching_view(loader);
     cse_dataloader_choose_last(loader,
                                (cse_last_batch){ .dropped = batching->drop_last,
-                                                 .read = cse_dataloader_is_last(loader, step) });
+                                                 .read = cse_dataloader_is_last(loader, step - 1) });
     const cse_input *input = cse_dataloader_input_view(loader);
-    int64_t *samples = cse_calloc((size_t)batching->micro_batch_size, sizeof *samples);
+    int64_t *samples = cse_calloc(2 * (size_t)batching->micro_batch_size, sizeof *samples);
+    int64_t *const epochs = samples + batching->micro_batch_size;
     json_t *list = json_array();
     for (int64_t m = 0; m < cse_batching_microbatches(batching); m++)
-        json_array_append_new(list, microbatch_json(loader, step, m, samples));
+        json_array_append_new(list, microbatch_json(loader, step, m, samples, epochs));
     free(samples);
     return json_pack("{s:I, s:s, s:I, s:I, s:o}", "step", (json_int_t)step, "source", input->source,
                      "sample_count", (json_int_t)input->sample_count, "steps_per_epoch",

@@ -14,6 +14,7 @@ typedef struct cse_batching {
     uint64_t shuffle_seed;
     bool drop_last;       /* the last, incomplete batch of an epoch is left out */
     int64_t skip_samples; /* of the stream of samples, before the first step */
+    bool is_stream;       /* numbers of samples are places in that stream: cse_input */
     /* Samples of that batch, where a loader reads those batches alone; 0: it reads whole ones.
      * micro_batch_size divides it then. */
     int64_t last_samples;

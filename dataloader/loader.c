@@ -74,6 +74,7 @@ static cse_dataloader *loader_of(const cse_dataloader_section *section)
     loader->batching = section->batching;
     loader->micro_batch_size = section->batching.micro_batch_size;
     loader->input.descriptor = section->descriptor;
+    loader->input.seed = section->batching.shuffle ? section->batching.shuffle_seed : 0;
     return loader;
 }
 
@@ -153,6 +154,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
         CSE_TRY(cse_data_note_library(section.library->descriptor, section.library->path));
     cse_dataloader *opened = loader_of(&section);
     cse_status status = section.descriptor->open(&opened->input, settings);
+    opened->batching.is_stream = opened->input.is_stream;
     if (status != CSE_OK) {
         free(opened);
     } else {
@@ -321,6 +323,7 @@ void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t ind
     const int64_t elements = cse_shape_elements(input->streams[stream].shape);
     const cse_element_place place = { .stream = stream,
                                       .sample = loader->samples[index / elements],
+                                      .epoch = loader->epochs[index / elements],
                                       .element = index % elements };
     char source[PATH_MAX + 64] = "";
     if (input->descriptor->locate != NULL)

@@ -1,16 +1,19 @@
 /* Places are shared out by the largest remainders. */
 #include "dataloader/mixture.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "dataloader/shuffle.h"
 #include "engine/base/random.h"
 
-/* Separates the keys of sources from those of blocks. */
+/* Separates the numbers that choose sources from those that order their samples. */
 enum { SOURCE_KEYS = 0x6d697874 };
 
 void cse_mixture_make(cse_mixture *mixture, const double *weights)
 {
     double total = 0, remainder[CSE_MIXTURE_SOURCES];
-    int64_t places[CSE_MIXTURE_SOURCES], left = CSE_MIXTURE_BLOCK;
+    int64_t *const places = mixture->places, left = CSE_MIXTURE_BLOCK;
     for (int s = 0; s < mixture->count; s++)
         total += weights[s];
     for (int s = 0; s < mixture->count; s++) {
@@ -28,27 +31,83 @@ void cse_mixture_make(cse_mixture *mixture, const double *weights)
         places[most]++;
         remainder[most] = -1;
     }
-    mixture->first[0] = 0;
-    for (int s = 0; s < mixture->count; s++)
-        mixture->first[s + 1] = mixture->first[s] + places[s];
 }
 
-cse_mixture_place cse_mixture_at(const cse_mixture *mixture, int64_t index)
+/* Words of chance for a node of the halving of a block, four sources a call. */
+typedef struct halving {
+    const cse_mixture *mixture;
+    int64_t block;
+    uint32_t node; /* 1 is the block, 2n and 2n + 1 are the halves of n */
+    uint32_t words[4];
+} halving;
+
+static uint32_t word_of(halving *h, int source)
 {
-    const int64_t block = index / CSE_MIXTURE_BLOCK;
-    const uint64_t key = cse_shuffle_key(mixture->seed ^ SOURCE_KEYS, block);
-    const int64_t place =
-        (int64_t)cse_permute(key, CSE_MIXTURE_BLOCK, (uint64_t)(index % CSE_MIXTURE_BLOCK));
+    const uint32_t counter[4] = { (uint32_t)h->block, (uint32_t)((uint64_t)h->block >> 32), h->node,
+                                  (uint32_t)source / 4 };
+    if (source % 4 == 0)
+        cse_philox(h->mixture->seed ^ SOURCE_KEYS, counter, h->words);
+    return h->words[source % 4];
+}
+
+/* Of the places `whole` of each source in a node, those in its first half: half, and one more for
+ * half of the sources that have an odd number, of which any choice is as likely (selection
+ * sampling, Knuth 3.4.2 S). */
+static void halve(halving *h, const int64_t *whole, int64_t *first)
+{
+    uint32_t odd = 0;
+    for (int s = 0; s < h->mixture->count; s++)
+        odd += whole[s] % 2 != 0;
+    for (uint32_t s = 0, chosen = odd / 2; s < (uint32_t)h->mixture->count; s++) {
+        const uint32_t word = word_of(h, (int)s);
+        first[s] = whole[s] / 2;
+        if (whole[s] % 2 == 0)
+            continue;
+        if ((uint64_t)word * odd-- >> 32 < chosen) {
+            first[s]++;
+            chosen--;
+        }
+    }
+}
+
+/* The source at a place of a block, and how many of the block's places before are its own. */
+static int source_at(const cse_mixture *mixture, int64_t block, int64_t place, int64_t *before)
+{
+    halving h = { .mixture = mixture, .block = block, .node = 1 };
+    int64_t whole[CSE_MIXTURE_SOURCES], first[CSE_MIXTURE_SOURCES];
+    int64_t drawn[CSE_MIXTURE_SOURCES] = { 0 };
+    *before = place;
+    if (mixture->count == 1)
+        return 0;
+    memcpy(whole, mixture->places, (size_t)mixture->count * sizeof *whole);
+    for (int64_t half = CSE_MIXTURE_BLOCK / 2; half > 0; half /= 2) {
+        const bool is_second = (place & half) != 0;
+        halve(&h, whole, first);
+        for (int s = 0; s < mixture->count; s++) {
+            drawn[s] += is_second ? first[s] : 0;
+            whole[s] = is_second ? whole[s] - first[s] : first[s];
+        }
+        h.node = 2 * h.node + is_second;
+    }
     int source = 0;
-    while (place >= mixture->first[source + 1])
+    while (whole[source] == 0)
         source++;
-    const int64_t quota = mixture->first[source + 1] - mixture->first[source];
-    const int64_t drawn = block * quota + place - mixture->first[source];
+    *before = drawn[source];
+    return source;
+}
+
+cse_mixture_place cse_mixture_at(const cse_mixture *mixture, int64_t place)
+{
+    const int64_t block = place / CSE_MIXTURE_BLOCK;
+    int64_t before;
+    const int source = source_at(mixture, block, place % CSE_MIXTURE_BLOCK, &before);
+    const int64_t drawn = block * mixture->places[source] + before;
     const int64_t pass = drawn / mixture->samples[source];
     const uint64_t order = cse_shuffle_key(mixture->seed, pass * CSE_MIXTURE_SOURCES + source);
     return (cse_mixture_place){
         .source = source,
-        .sample = (int64_t)cse_permute(order, (uint64_t)mixture->samples[source],
-                                       (uint64_t)(drawn % mixture->samples[source])),
+        .sample =
+            cse_shuffle_sample(order, mixture->samples[source], drawn % mixture->samples[source]),
+        .pass = pass,
     };
 }

@@ -4,7 +4,10 @@
  * more, of the samples that are left, unless drop_last leaves those out.
  * The order of samples depends only on batch_size and the seed: micro_batch_size divides the same
  * order differently, and it does not matter which process reads a microbatch. Skipped samples move
- * all steps by as many places of that order. */
+ * all steps by as many places of that order.
+ *
+ * What an input function orders itself (is_stream) has places of the stream of all epochs as its
+ * numbers: nothing is left out at the end of an epoch, where the next one goes on. */
 #ifndef CSE_DATALOADER_POSITION_H
 #define CSE_DATALOADER_POSITION_H
 

@@ -12,7 +12,8 @@ int64_t cse_step_samples(const cse_step_order *o, int64_t step, int64_t m, int64
                               .shuffle = o->shuffle,
                               .shuffle_seed = o->shuffle_seed,
                               .drop_last = o->drop_last,
-                              .skip_samples = o->skip_samples };
+                              .skip_samples = o->skip_samples,
+                              .is_stream = o->is_stream };
     if (o->micro_batch_size < 1 || o->batch_size < o->micro_batch_size ||
         o->batch_size % o->micro_batch_size != 0 || o->samples < 1 ||
         (o->drop_last && o->samples < o->batch_size) || o->samples > MOST || o->skip_samples < 0 ||

@@ -7,7 +7,7 @@
 
 typedef struct cse_step_order {
     int64_t samples, batch_size, micro_batch_size, skip_samples;
-    bool shuffle, drop_last;
+    bool shuffle, drop_last, is_stream;
     uint64_t shuffle_seed;
 } cse_step_order;
 

@@ -8,6 +8,7 @@
 
 #include "dataloader/file_list.h"
 #include "dataloader/part_of.h"
+#include "dataloader/windows.h"
 #include "engine/base/arena.h"
 
 static const char dataset[] = "data";
@@ -64,6 +65,7 @@ static cse_status take_shape(cse_token_sources *sources, int file, cse_shape sha
                         path);
     if (f->is_corpus) {
         f->samples = shape.dims[0] > 0 ? (shape.dims[0] - 1) / sources->time : 0;
+        f->left_over = shape.dims[0] > 0 ? (shape.dims[0] - 1) % sources->time : 0;
         return CSE_OK;
     }
     if (shape.rank != 3 || shape.dims[1] < 1 || shape.dims[1] > CSE_TOKEN_FEATURES ||
@@ -140,24 +142,35 @@ cse_status cse_token_sources_add(cse_token_sources *sources, const char *const p
     return CSE_OK;
 }
 
-int cse_token_sources_find(const cse_token_sources *sources, cse_mixture_place place, int64_t *row)
+/* Of a file that is used in part, the tokens behind that part are not this source's. */
+static bool has_its_end(const cse_token_source *source, const cse_token_file *file)
+{
+    return source->begin + source->samples >= file->first + file->samples;
+}
+
+cse_token_place cse_token_sources_find(const cse_token_sources *sources, cse_mixture_place place)
 {
     const cse_token_source *source = &sources->sources[place.source];
     const int64_t sample = source->begin + place.sample;
     const cse_token_file *files = &sources->files[source->first_file];
-    const int file = source->first_file +
-                     (int)cse_part_of(&files->first, sizeof *files, source->file_count, sample);
-    *row = sample - sources->files[file].first;
-    return file;
+    const int64_t part = cse_part_of(&files->first, sizeof *files, source->file_count, sample);
+    const cse_token_file *file = &files[part];
+    const int64_t row = sample - file->first;
+    const int64_t left_over = has_its_end(source, file) ? file->left_over : 0;
+    return (cse_token_place){ .file = source->first_file + (int)part,
+                              .row = row,
+                              .token =
+                                  row * sources->time + cse_windows_shift(left_over, place.pass) };
 }
 
-cse_status cse_token_sources_read(cse_token_sources *sources, int file, int64_t row,
+cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place place,
                                   int32_t *values)
 {
-    CSE_TRY(open_table(sources, file));
-    const cse_token_file *f = &sources->files[file];
-    const int64_t corpus[2] = { row * sources->time, sources->time + 1 };
-    const int64_t starts[3] = { row, 0, 0 }, counts[3] = { 1, sources->features, sources->time };
-    return f->is_corpus ? cse_hdf5_table_read(f->table, &corpus[0], &corpus[1], CSE_INT32, values)
+    CSE_TRY(open_table(sources, place.file));
+    const cse_token_file *f = &sources->files[place.file];
+    const int64_t tokens = sources->time + 1;
+    const int64_t starts[3] = { place.row, 0, 0 };
+    const int64_t counts[3] = { 1, sources->features, sources->time };
+    return f->is_corpus ? cse_hdf5_table_read(f->table, &place.token, &tokens, CSE_INT32, values)
                         : cse_hdf5_table_read(f->table, starts, counts, CSE_INT32, values);
 }

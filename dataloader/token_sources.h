@@ -2,7 +2,8 @@
  * layouts of ModelZoo.
  *
  * Sample form: dataset data [samples, features, time]. Corpus form: data [tokens], of which sample
- * i takes the tokens i * time to (i + 1) * time, the last one as a label only. */
+ * i takes the tokens i * time to (i + 1) * time, the last one as a label only; in every other pass
+ * (windows.h) all of them stand as far on as the last token of the file allows. */
 #ifndef CSE_DATALOADER_TOKEN_SOURCES_H
 #define CSE_DATALOADER_TOKEN_SOURCES_H
 
@@ -16,6 +17,7 @@ typedef struct cse_token_file {
     int64_t first; /* its first sample among those of the source */
     int64_t samples;
     bool is_corpus;
+    int64_t left_over;     /* corpus form: tokens behind the last sample and its last label */
     cse_hdf5_table *table; /* NULL: closed */
 } cse_token_file;
 
@@ -42,10 +44,15 @@ void cse_token_sources_clear(cse_token_sources *sources);
 cse_status cse_token_sources_add(cse_token_sources *sources, const char *const paths[], int count,
                                  const double part[2]);
 
-/* The file and the row of a sample of a source. */
-int cse_token_sources_find(const cse_token_sources *sources, cse_mixture_place place, int64_t *row);
+/* Where a sample stands. */
+typedef struct cse_token_place {
+    int file;
+    int64_t row;
+    int64_t token; /* corpus form: its first one in the file */
+} cse_token_place;
+cse_token_place cse_token_sources_find(const cse_token_sources *sources, cse_mixture_place place);
 /* Sample form: `values` [features, time]. Corpus form: `values` [time + 1]. */
-cse_status cse_token_sources_read(cse_token_sources *sources, int file, int64_t row,
+cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place place,
                                   int32_t *values);
 
 #endif

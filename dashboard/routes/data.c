@@ -37,6 +37,7 @@ static json_t *samples_of(const json_t *data, int64_t step)
         .shuffle_seed = strtoull(json_is_string(seed) ? json_string_value(seed) : "0", NULL, 10),
         .drop_last = json_is_true(json_object_get(data, "drop_last")),
         .skip_samples = whole(data, "skip_samples"),
+        .is_stream = json_is_true(json_object_get(data, "stream")),
     };
     const int64_t size = order.micro_batch_size;
     int64_t numbers[MOST_NUMBERS];
@@ -119,6 +120,7 @@ static const char schemas[] =
     "  samples integer  # of an epoch\n"
     "  batch_size,micro_batch_size,steps_per_epoch,skip_samples integer\n"
     "  shuffle boolean\n"
+    "  stream? boolean  # numbers of samples are places in the stream of all epochs\n"
     "  shuffle_seed string\n"
     "  drop_last boolean\n"
     "  step integer  # from 1\n"

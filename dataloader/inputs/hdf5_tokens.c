@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/epoch_length.h"
 #include "dataloader/inputs/sink_tokens.h"
 #include "dataloader/inputs/token_streams.h"
+#include "dataloader/shuffle.h"
 #include "dataloader/token_sources.h"
 #include "dataloader/unseen_length.h"
 #include "engine/base/arena.h"
@@ -22,6 +24,7 @@ static const char *const feature_names[FEATURES] = { "input_ids", "labels", "att
 typedef struct hdf5_tokens {
     cse_token_sources sources;
     cse_mixture mixture;
+    cse_epoch_length epoch;
     cse_sink_tokens sinks;
     bool is_mixture, masks_labels;
     int feature_of_stream[FEATURES]; /* in sample form */
@@ -85,7 +88,6 @@ static cse_status add_mixture(hdf5_tokens *self, const cse_settings *settings, c
     for (int i = 0; i < list->count; i++)
         CSE_TRY(add_entry(self, settings, list->children[i], part, &weights[i]));
     self->is_mixture = true;
-    self->mixture.seed = (uint64_t)cse_settings_integer(settings, "mixture_seed");
     self->mixture.count = self->sources.count;
     for (int i = 0; i < self->sources.count; i++)
         self->mixture.samples[i] = self->sources.sources[i].samples;
@@ -148,21 +150,18 @@ static cse_status open_sources(hdf5_tokens *self, const cse_settings *settings)
     return status;
 }
 
-static cse_status count_samples(const hdf5_tokens *self, const cse_settings *settings,
-                                int64_t *samples)
+/* A mixture orders its samples itself, by both seeds. */
+static void count_samples(cse_input *input, const cse_settings *settings)
 {
-    *samples = 0;
+    hdf5_tokens *self = input->self;
+    int64_t samples = 0;
     for (int i = 0; i < self->sources.count; i++)
-        *samples += self->sources.sources[i].samples;
-    if (!cse_settings_has(settings, "num_samples"))
-        return CSE_OK;
-    const int64_t wanted = cse_settings_integer(settings, "num_samples");
-    if (wanted > *samples && !self->is_mixture)
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: num_samples is %" PRId64 ", the files hold %" PRId64,
-                        cse_settings_origin(settings, "num_samples"), wanted, *samples);
-    *samples = wanted;
-    return CSE_OK;
+        samples += self->sources.sources[i].samples;
+    cse_epoch_length_read(settings, samples, input, &self->epoch);
+    input->is_stream = input->is_stream || self->is_mixture;
+    if (self->is_mixture)
+        self->mixture.seed = cse_shuffle_key(
+            (uint64_t)cse_settings_integer(settings, "mixture_seed"), (int64_t)input->seed);
 }
 
 static void describe_streams(cse_input *input, const cse_settings *settings, int64_t time)
@@ -202,13 +201,12 @@ cse_status cse_hdf5_tokens_open(cse_input *input, const cse_settings *settings)
     if (status == CSE_OK)
         status = check_sinks(self, settings);
     if (status == CSE_OK)
-        status = count_samples(self, settings, &input->sample_count);
-    if (status == CSE_OK)
         status = find_features(self, settings, has_spans ? FEATURES : CSE_TOKEN_STREAMS);
     if (status != CSE_OK) {
         cse_hdf5_tokens_close(input);
         return status;
     }
+    count_samples(input, settings);
     const int64_t time = self->sources.time, rows = self->sources.features;
     self->row = cse_calloc((size_t)(rows > 0 ? rows * time + 1 : time + 1), sizeof *self->row);
     snprintf(input->source, sizeof input->source, "%s",
@@ -235,10 +233,17 @@ cse_status cse_hdf5_tokens_describe(cse_input *input, const cse_settings *settin
     return CSE_OK;
 }
 
-static cse_mixture_place place_of(const hdf5_tokens *self, int64_t index)
+static cse_token_place place_of(const hdf5_tokens *self, int64_t index, int64_t epoch)
 {
-    return self->is_mixture ? cse_mixture_at(&self->mixture, index)
-                            : (cse_mixture_place){ .source = 0, .sample = index };
+    cse_mixture_place place = { .source = 0 };
+    int64_t pass = epoch;
+    if (self->is_mixture) {
+        place = cse_mixture_at(&self->mixture, index);
+    } else {
+        place.sample = cse_epoch_length_sample(&self->epoch, index, &pass);
+        place.pass = pass;
+    }
+    return cse_token_sources_find(&self->sources, place);
 }
 
 /* One sequence: labels are the tokens one place further, and all count. */
@@ -273,10 +278,10 @@ static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *con
 {
     hdf5_tokens *self = input->self;
     const int64_t time = cse_sink_tokens_length(&self->sinks, self->sources.time);
-    int64_t row;
-    const int file = cse_token_sources_find(&self->sources, place_of(self, index), &row);
-    CSE_TRY(cse_token_sources_read(&self->sources, file, row, self->row));
-    const bool is_corpus = self->sources.files[file].is_corpus;
+    const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
+    const cse_token_place place = place_of(self, index, epoch);
+    CSE_TRY(cse_token_sources_read(&self->sources, place, self->row));
+    const bool is_corpus = self->sources.files[place.file].is_corpus;
     for (int s = 0; s < input->stream_count; s++)
         put_stream(self, is_corpus, s, (int32_t *)outputs[s] + i * time);
     if (!self->masks_labels)
@@ -302,8 +307,11 @@ void cse_hdf5_tokens_locate(const cse_input *input, const cse_element_place *pla
                             size_t size)
 {
     const hdf5_tokens *self = input->self;
-    int64_t row;
-    const int file = cse_token_sources_find(&self->sources, place_of(self, place->sample), &row);
-    snprintf(text, size, "%s: row %" PRId64 ", token %" PRId64,
-             cse_file_pool_path_view(self->sources.pool, file), row, place->element);
+    const cse_token_place at = place_of(self, place->sample, place->epoch);
+    const char *const path = cse_file_pool_path_view(self->sources.pool, at.file);
+    if (self->sources.files[at.file].is_corpus)
+        snprintf(text, size, "%s: token %" PRId64, path,
+                 at.token + place->element + (place->stream == CSE_LABELS_STREAM));
+    else
+        snprintf(text, size, "%s: row %" PRId64 ", token %" PRId64, path, at.row, place->element);
 }

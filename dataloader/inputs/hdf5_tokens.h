@@ -6,7 +6,7 @@
 #ifndef CSE_DATALOADER_INPUTS_HDF5_TOKENS_H
 #define CSE_DATALOADER_INPUTS_HDF5_TOKENS_H
 
-#include "dataloader/input.h"
+#include "dataloader/epoch_length.h"
 
 /* Rows of a table of settings. */
 #define CSE_HDF5_TOKEN_SETTINGS                                                                    \
@@ -19,11 +19,11 @@
           .default_value = "null",                                                                 \
           .doc = "in place of data_dir: a list of {data_dir: FOLDER, weight: NUMBER}; which "      \
                  "folder a "                                                                       \
-                 "sample comes from depends on the seed and its index alone" },                    \
+                 "sample comes from depends on the seeds and its place alone" },                   \
         { .name = "mixture_seed",                                                                  \
           .type = CSE_SETTING_INTEGER,                                                             \
           .default_value = "0",                                                                    \
-          .doc = "chooses the order of the sources" },                                             \
+          .doc = "chooses the order of the sources; with shuffle together with shuffle_seed" },    \
         { .name = "max_sequence_length",                                                           \
           .type = CSE_SETTING_INTEGER,                                                             \
           .default_value = "null",                                                                 \
@@ -35,12 +35,7 @@
           .type = CSE_SETTING_TEXT,                                                                \
           .default_value = "null",                                                                 \
           .doc = "the part of each folder's samples that is used, as \"0.0-0.9\"; null: all" },    \
-        { .name = "num_samples",                                                                   \
-          .type = CSE_SETTING_INTEGER,                                                             \
-          .default_value = "null",                                                                 \
-          .min = 1,                                                                                \
-          .max = 1e15,                                                                             \
-          .doc = "samples of an epoch; null: all" },                                               \
+        CSE_EPOCH_LENGTH_SETTING,                                                                  \
         { .name = "features",                                                                      \
           .type = CSE_SETTING_TEXT_LIST,                                                           \
           .default_value = "[input_ids, attention_mask, labels, attention_span, position_ids]",    \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "dataloader/epoch_length.h"
 #include "dataloader/file_list.h"
 #include "dataloader/file_pool.h"
 #include "dataloader/hdf5_table.h"
@@ -36,6 +37,7 @@ typedef struct masked_tokens {
     int64_t features[TABLES], length[TABLES]; /* 0: not known yet */
     int used[TABLES];                         /* the first features are streams */
     int64_t samples;
+    cse_epoch_length epoch;
     int32_t *row;
 } masked_tokens;
 
@@ -53,12 +55,7 @@ const cse_setting cse_masked_tokens_settings[] = {
       .min = 1,
       .max = MOST_TIME,
       .doc = "tokens of a sample; null: as the files say" },
-    { .name = "num_samples",
-      .type = CSE_SETTING_INTEGER,
-      .default_value = "null",
-      .min = 1,
-      .max = 1e15,
-      .doc = "samples of an epoch, the first ones; null: all" },
+    CSE_EPOCH_LENGTH_SETTING,
     { .name = "vocab_size",
       .type = CSE_SETTING_ANY,
       .default_value = "null",
@@ -208,16 +205,7 @@ static cse_status open_all(masked_tokens *self, const cse_settings *settings)
 {
     for (int i = 0; i < cse_settings_count(settings, "data_dir"); i++)
         CSE_TRY(add_path(self, cse_settings_text_at(settings, "data_dir", i)));
-    CSE_TRY(check(self, settings));
-    if (!cse_settings_has(settings, "num_samples"))
-        return CSE_OK;
-    const int64_t wanted = cse_settings_integer(settings, "num_samples");
-    if (wanted > self->samples)
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: num_samples is %" PRId64 ", the files hold %" PRId64,
-                        cse_settings_origin(settings, "num_samples"), wanted, self->samples);
-    self->samples = wanted;
-    return CSE_OK;
+    return check(self, settings);
 }
 
 cse_status cse_masked_tokens_open(cse_input *input, const cse_settings *settings)
@@ -233,7 +221,7 @@ cse_status cse_masked_tokens_open(cse_input *input, const cse_settings *settings
     const int64_t labels = self->features[LABELS] * self->length[LABELS];
     self->row = cse_calloc((size_t)(data > labels ? data : labels), sizeof *self->row);
     add_streams(input, self);
-    input->sample_count = self->samples;
+    cse_epoch_length_read(settings, self->samples, input, &self->epoch);
     snprintf(input->source, sizeof input->source, "%s", cse_file_pool_path_view(self->pool, 0));
     return CSE_OK;
 }
@@ -252,8 +240,10 @@ cse_status cse_masked_tokens_describe(cse_input *input, const cse_settings *sett
     return CSE_OK;
 }
 
-static int find(const masked_tokens *self, int64_t sample, int64_t *row)
+static int find(const masked_tokens *self, int64_t index, int64_t *row)
 {
+    int64_t pass = 0;
+    const int64_t sample = cse_epoch_length_sample(&self->epoch, index, &pass);
     const int file =
         (int)cse_part_of(&self->files[0].first, sizeof self->files[0], self->count, sample);
     *row = sample - self->files[file].first;
@@ -326,7 +316,7 @@ const cse_input_sample cse_masked_tokens_samples[] = {
                   { 3, 3, 0, 3 },
                   { 3, 10, 1, 2 },
                   { 4, 10, 1, 0 } } },
-    { .settings = "data_dir: [$folder/a.h5], use_vsl: true, num_samples: 10",
+    { .settings = "data_dir: [$folder/a.h5], use_vsl: true",
       .source = "h5py (tests/reference/hdf5_masked.py)",
       .files = { FILE_OF("a.h5", spanned_form) },
       .sample_count = 10,
@@ -347,9 +337,6 @@ const cse_input_sample cse_masked_tokens_samples[] = {
     { .settings = "data_dir: $folder, max_sequence_length: 4",
       .refusal = "samples have 5 tokens",
       .files = { FILE_OF("a.h5", gathered_form) } },
-    { .settings = "data_dir: $folder, num_samples: 11",
-      .refusal = "the files hold 10",
-      .files = { FILE_OF("a.h5", spanned_form) } },
     { .settings = "data_dir: $folder", .refusal = "no file ends in .h5" },
     { .settings = NULL },
 };

@@ -3,13 +3,15 @@
  *
  * Sample i holds the bytes from i * stride on: sequence_length of them as input_ids, and the
  * bytes one place further as labels, so that each label is the byte that follows. With the default
- * stride, sequence_length, every byte is used once an epoch; bytes at the end that do not fill a
- * sample are left out. */
+ * stride, sequence_length, every byte is used once an epoch, but for those at the end that do not
+ * fill a sample: in every other epoch the samples end with the file, and the first bytes are left
+ * out in their place. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dataloader/input.h"
+#include "dataloader/windows.h"
 #include "engine/base/arena.h"
 
 enum { INPUT_IDS_STREAM, LABELS_STREAM, STREAM_COUNT };
@@ -18,7 +20,7 @@ enum { INPUT_IDS_STREAM, LABELS_STREAM, STREAM_COUNT };
 
 typedef struct text_bytes {
     unsigned char *bytes;
-    int64_t sequence_length, stride;
+    int64_t sequence_length, stride, left_over;
     char *path;
 } text_bytes;
 
@@ -83,6 +85,7 @@ static cse_status text_bytes_open(cse_input *input, const cse_settings *settings
         return status;
     }
     input->sample_count = ((int64_t)size - self->sequence_length - 1) / self->stride + 1;
+    self->left_over = ((int64_t)size - self->sequence_length - 1) % self->stride;
     snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
     input->stream_count = STREAM_COUNT;
     for (int s = 0; s < STREAM_COUNT; s++)
@@ -94,13 +97,19 @@ static cse_status text_bytes_open(cse_input *input, const cse_settings *settings
     return CSE_OK;
 }
 
+static int64_t first_byte(const text_bytes *self, int64_t sample, int64_t epoch)
+{
+    return sample * self->stride + cse_windows_shift(self->left_over, epoch);
+}
+
 /* Labels are one byte further on. */
 static void text_bytes_locate(const cse_input *input, const cse_element_place *place, char *text,
                               size_t size)
 {
     const text_bytes *self = input->self;
     snprintf(text, size, "%s: offset %" PRId64, self->path,
-             place->sample * self->stride + place->element + (place->stream == LABELS_STREAM));
+             first_byte(self, place->sample, place->epoch) + place->element +
+                 (place->stream == LABELS_STREAM));
 }
 
 static cse_status text_bytes_read(cse_input *input, const int64_t *indices, int64_t count,
@@ -109,7 +118,8 @@ static cse_status text_bytes_read(cse_input *input, const int64_t *indices, int6
     const text_bytes *self = input->self;
     int32_t *input_ids = outputs[INPUT_IDS_STREAM], *labels = outputs[LABELS_STREAM];
     for (int64_t i = 0; i < count; i++) {
-        const unsigned char *bytes = self->bytes + indices[i] * self->stride;
+        const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
+        const unsigned char *bytes = self->bytes + first_byte(self, indices[i], epoch);
         for (int64_t t = 0; t < self->sequence_length; t++) {
             *input_ids++ = bytes[t];
             *labels++ = bytes[t + 1];

@@ -2,7 +2,7 @@
  * llm.c's shards, what csengine data tokenize --format npy writes).
  *
  * Sample i of a file takes its tokens from i * sequence_length on, and the one that follows the
- * last as its label. Tokens are read when they are asked for. */
+ * last as its label; in every other epoch the samples end with the file (windows.h). Tokens are read when they are asked for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/npy_file.h"
 #include "dataloader/part_of.h"
+#include "dataloader/windows.h"
 #include "engine/base/arena.h"
 
 typedef struct shard {
@@ -148,11 +149,12 @@ static cse_status token_shards_open(cse_input *input, const cse_settings *settin
 }
 
 /* The file and the first token of a sample. */
-static int find(const token_shards *self, int64_t sample, int64_t *token)
+static int find(const token_shards *self, int64_t sample, int64_t epoch, int64_t *token)
 {
     const int file = (int)cse_part_of(&self->shards[0].first, sizeof self->shards[0],
                                       cse_file_pool_count(self->pool), sample);
-    *token = (sample - self->shards[file].first) * self->time;
+    const int64_t left_over = (self->shards[file].header.elements - 1) % self->time;
+    *token = (sample - self->shards[file].first) * self->time + cse_windows_shift(left_over, epoch);
     return file;
 }
 
@@ -162,7 +164,8 @@ static cse_status token_shards_read(cse_input *input, const int64_t *indices, in
     token_shards *self = input->self;
     for (int64_t i = 0; i < count; i++) {
         int64_t token;
-        const int file = find(self, indices[i], &token);
+        const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
+        const int file = find(self, indices[i], epoch, &token);
         const cse_npy_header *header = &self->shards[file].header;
         CSE_TRY(cse_file_pool_read(self->pool, file, header->offset + token * header->size,
                                    self->raw, (size_t)((self->time + 1) * header->size)));
@@ -179,7 +182,7 @@ static void token_shards_locate(const cse_input *input, const cse_element_place 
 {
     const token_shards *self = input->self;
     int64_t token;
-    const int file = find(self, place->sample, &token);
+    const int file = find(self, place->sample, place->epoch, &token);
     snprintf(text, size, "%s: token %" PRId64, cse_file_pool_path_view(self->pool, file),
              token + place->element + (place->stream == CSE_LABELS_STREAM));
 }

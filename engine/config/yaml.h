@@ -63,8 +63,8 @@ void cse_yaml_remove(cse_yaml_node *mapping, const char *key);
 cse_yaml_node *cse_yaml_without(cse_arena *arena, const cse_yaml_node *mapping,
                                 const char *const *keys);
 
-/* A value written in C source, read without the YAML parser: null, true, a number or a word,
- * "quoted text", [], {}, or a flat list of the former. */
+/* A value written in C source: null, true, a number, a word or "quoted text", any of which is taken
+ * as it stands, or what the YAML parser makes of [...] and {...}. */
 cse_yaml_node *cse_yaml_literal(cse_arena *arena, cse_place place, const char *text);
 
 /* "source:line:column", "line:column" or "source", whichever is known. In `arena`. */

@@ -135,21 +135,26 @@ static cse_yaml_node *literal_scalar(cse_arena *arena, cse_place place, const ch
     return node;
 }
 
+static void move_to(cse_yaml_node *node, cse_place place)
+{
+    node->place = place;
+    for (int i = 0; i < node->count; i++) {
+        if (node->kind == CSE_YAML_MAPPING)
+            node->keys[i].place = place;
+        move_to(node->children[i], place);
+    }
+}
+
 cse_yaml_node *cse_yaml_literal(cse_arena *arena, cse_place place, const char *text)
 {
-    size_t size = strlen(text);
-    if (strcmp(text, "{}") == 0)
-        return cse_yaml_mapping_new(arena, place);
-    if (size < 2 || text[0] != '[' || text[size - 1] != ']')
-        return literal_scalar(arena, place, text, size);
-    cse_yaml_node *list = cse_yaml_sequence_new(arena, place);
-    const char *end = text + size - 1;
-    for (const char *at = text + 1; at < end;) {
-        size_t length = strcspn(at, ",]");
-        cse_yaml_append(arena, list, literal_scalar(arena, place, at, length));
-        at += length + 1;
+    cse_yaml_node *parsed = NULL;
+    if ((*text == '[' || *text == '{') &&
+        cse_yaml_parse(arena, "", text, strlen(text), &parsed) == CSE_OK && parsed != NULL &&
+        parsed->kind != CSE_YAML_SCALAR) {
+        move_to(parsed, place);
+        return parsed;
     }
-    return list;
+    return literal_scalar(arena, place, text, strlen(text));
 }
 
 /* ---- what was not read ---- */

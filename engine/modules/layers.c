@@ -60,6 +60,8 @@ cse_norm_layer cse_norm_parameters(cse_model *model, const char *name, const cha
         layer.weight = constant(model, cse_model_text(model, "%s.weight", name), channels, 1);
     if (strcmp(kind, "layernorm") == 0)
         layer.bias = constant(model, cse_model_text(model, "%s.bias", name), channels, 0);
+    cse_parameter_of_norm(layer.weight);
+    cse_parameter_of_norm(layer.bias);
     return layer;
 }
 

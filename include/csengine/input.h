@@ -2,7 +2,8 @@
  *
  * An input function opens a data source, says how many samples it has and what one sample looks
  * like, and copies samples by index into a batch. It does not decide the order of samples: that is
- * a pure function of (seed, epoch, index), made by the engine. It runs in input worker processes,
+ * a pure function of (seed, epoch, index), made by the engine, unless the source says that it orders
+ * its samples itself (is_stream). It runs in input worker processes,
  * several of them at once, each with the whole source open: what a sample holds may depend on its
  * index, its epoch and the settings alone. */
 #ifndef CSENGINE_INPUT_H
@@ -56,10 +57,11 @@ typedef struct cse_input_sample {
     } values[CSE_INPUT_SAMPLE_VALUES];
 } cse_input_sample;
 
-/* One element of a sample. */
+/* One element of a sample, as it was read in an epoch. */
 typedef struct cse_element_place {
     int stream;
     int64_t sample, element;
+    int64_t epoch; /* from 0 */
 } cse_element_place;
 
 /* What a model says of data that are not there. */
@@ -78,7 +80,8 @@ typedef struct cse_input_descriptor {
     cse_status (*open)(cse_input *input, const cse_settings *settings);
 
     /* Copies sample `indices[i]` (each < sample_count) of every stream s to
-     * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. */
+     * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. With is_stream
+     * an index is a place in the stream of all epochs, which has no end. */
     cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
                        void *const outputs[]);
 
@@ -111,6 +114,12 @@ struct cse_input {
      * close. NULL: they have numbers alone. */
     const char *const *class_names;
     int class_count;
+    /* Set by the engine before open: the seed of the shuffling, 0 without shuffling. */
+    uint64_t seed;
+    /* Set by open: the source decides itself which sample stands at which place of the stream of
+     * all epochs, as one that mixes sources does; shuffling is left to it, too. sample_count is
+     * then the length of an epoch. */
+    bool is_stream;
 };
 
 /* ---- reading files ----

@@ -51,6 +51,9 @@ CSE_API cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shap
 
 /* The learning rate of a parameter is `factor` times that of its group, as in muP; in `build`. */
 CSE_API void cse_parameter_rate(cse_state *parameter, double factor);
+/* A parameter of a norm: where a configuration trains the model, its weight decay is 0, as that of
+ * parameters with "bias" in their names. The norms of csengine/modules.h say it themselves. */
+CSE_API void cse_parameter_of_norm(cse_state *parameter);
 
 /* Parameters that are declared from now on and whose names match the extended regular expression
  * are not trained: they become buffers. CSE_CONFIG for an expression that is none. */

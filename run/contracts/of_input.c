@@ -12,7 +12,7 @@
 #include "run/contracts/contract.h"
 #include "run/contracts/traced_run.h"
 
-enum { COUNT = 10 };
+enum { COUNT = 10, MOST_PASS_BYTES = 1 << 24 };
 
 static cse_status write_file(const char *path, const void *bytes, size_t size, bool gzip)
 {
@@ -52,13 +52,13 @@ static cse_status write_files(const cse_contract *contract, const cse_input_samp
 }
 
 static cse_status open_sample(const cse_contract *contract, const cse_input_sample *sample,
-                              cse_dataloader **loader)
+                              int batch_size, cse_dataloader **loader)
 {
     char settings[1024], yaml[2048];
     cse_contract_text(contract, sample->settings, settings, sizeof settings);
     snprintf(yaml, sizeof yaml,
-             "{data_processor: %s, batch_size: 4, micro_batch_size: 1, shuffle: true, %s}",
-             contract->plugin, settings);
+             "{data_processor: %s, batch_size: %d, micro_batch_size: 1, shuffle: true, %s}",
+             contract->plugin, batch_size, settings);
     return cse_loader_open(yaml, 1, loader);
 }
 
@@ -152,6 +152,11 @@ static cse_status check_random_access(const cse_input *input, const cse_input *a
     return status;
 }
 
+static int compare_bytes(const void *a, const void *b, void *size)
+{
+    return memcmp(a, b, *(const size_t *)size);
+}
+
 /* Microbatches by the loader: twice, from a late step backwards, and from another opening. */
 static cse_status check_positions(cse_dataloader *loader, cse_dataloader *again)
 {
@@ -175,6 +180,52 @@ static cse_status check_positions(cse_dataloader *loader, cse_dataloader *again)
         }
     free(first);
     free(second);
+    return status;
+}
+
+/* The samples of an epoch as the loader reads them, or by their numbers, sorted as bytes. */
+static cse_status read_epoch(cse_dataloader *loader, int64_t epoch, bool by_number,
+                             unsigned char *bytes)
+{
+    cse_input *input = (cse_input *)(uintptr_t)cse_dataloader_input_view(loader);
+    const size_t size = (size_t)cse_dataloader_microbatch_bytes(loader);
+    cse_status status = CSE_OK;
+    memset(bytes, 0, size * (size_t)input->sample_count);
+    for (int64_t i = 0; i < input->sample_count && status == CSE_OK; i++) {
+        void *outputs[CSE_MAX_STREAMS];
+        unsigned char *const to = bytes + (size_t)i * size;
+        const int64_t index = input->is_stream ? epoch * input->sample_count + i : i;
+        for (int s = 0; s < input->stream_count; s++)
+            outputs[s] = to + cse_dataloader_stream_offset(loader, s);
+        input->epochs = &epoch;
+        status = by_number ? input->descriptor->read(input, &index, 1, outputs)
+                           : cse_dataloader_read(loader, epoch * input->sample_count + i, 0, to);
+        input->epochs = NULL;
+    }
+    qsort_r(bytes, (size_t)input->sample_count, size, compare_bytes, (void *)(uintptr_t)&size);
+    return status;
+}
+
+/* In each epoch each sample is read once, as that epoch has it. */
+static cse_status check_passes(cse_dataloader *loader)
+{
+    const cse_input *input = cse_dataloader_input_view(loader);
+    const size_t size =
+        (size_t)cse_dataloader_microbatch_bytes(loader) * (size_t)input->sample_count;
+    if (size > MOST_PASS_BYTES)
+        return CSE_OK;
+    unsigned char *read = cse_aligned_calloc(size), *expected = cse_aligned_calloc(size);
+    cse_status status = CSE_OK;
+    for (int64_t epoch = 0; epoch < 3 && status == CSE_OK; epoch++) {
+        status = read_epoch(loader, epoch, false, read);
+        if (status == CSE_OK)
+            status = read_epoch(loader, epoch, true, expected);
+        if (status == CSE_OK && memcmp(read, expected, size) != 0)
+            status =
+                cse_fail(CSE_DATA, "epoch %lld does not have each sample once", (long long)epoch);
+    }
+    free(read);
+    free(expected);
     return status;
 }
 
@@ -226,9 +277,9 @@ static cse_status meet(const cse_contract *contract, const cse_input_sample *sam
 {
     cse_dataloader *loader = NULL, *again = NULL;
     CSE_TRY(write_files(contract, sample));
-    cse_status status = open_sample(contract, sample, &loader);
+    cse_status status = open_sample(contract, sample, 4, &loader);
     if (status == CSE_OK)
-        status = open_sample(contract, sample, &again);
+        status = open_sample(contract, sample, 4, &again);
     const cse_input *input = status == CSE_OK ? cse_dataloader_input_view(loader) : NULL;
     if (status == CSE_OK)
         status = check_description(input);
@@ -238,6 +289,12 @@ static cse_status meet(const cse_contract *contract, const cse_input_sample *sam
         status = check_random_access(input, cse_dataloader_input_view(again));
     if (status == CSE_OK)
         status = check_positions(loader, again);
+    if (again != NULL)
+        cse_dataloader_close(&again);
+    if (status == CSE_OK)
+        status = open_sample(contract, sample, 1, &again);
+    if (status == CSE_OK)
+        status = check_passes(again);
     if (loader != NULL)
         cse_dataloader_close(&loader);
     if (again != NULL)
@@ -250,7 +307,7 @@ static cse_status refuse(const cse_contract *contract, const cse_input_sample *s
     cse_dataloader *loader = NULL;
     CSE_TRY(write_files(contract, sample));
     cse_status status =
-        cse_contract_refused(open_sample(contract, sample, &loader), sample->refusal);
+        cse_contract_refused(open_sample(contract, sample, 4, &loader), sample->refusal);
     if (loader != NULL)
         cse_dataloader_close(&loader);
     return status;

@@ -32,6 +32,8 @@ cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const char *nam
                          ? cse_parameter(model, full_name, cse_shape_of(channels), initial)
                          : cse_buffer(model, full_name, cse_shape_of(channels), initial);
     }
+    cse_parameter_of_norm(layer.weight);
+    cse_parameter_of_norm(layer.bias);
     return layer;
 }
 

@@ -9,7 +9,9 @@
 
 /* cse_model_new; the library of the plugin is loaded (cse_config_load_plugins). */
 cse_model *cse_session_model_new(const cse_config_plugin *plugin);
-/* cse_configure_optimizer. */
+/* cse_configure_optimizer, but as the ModelZoo's trainer divides parameters: those of norms and
+ * those with "bias" in their names have no weight decay, unless a group of `params` gives them one
+ * or weight_decay has a schedule. */
 cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model);
 /* cse_configure_schedule. */
 cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree);

@@ -32,6 +32,7 @@ struct cse_state {
     const struct cse_selection *selection;
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
     double rate_factor;        /* of the learning rate; 0: 1 */
+    bool of_norm;
 };
 
 struct cse_model {
@@ -48,6 +49,7 @@ struct cse_model {
 /* Parameters of an optimizer with the same settings. */
 typedef struct cse_parameter_group {
     const cse_settings *settings; /* of the optimizer's table */
+    const cse_settings *spared;   /* of its parameters without weight decay; NULL: it has none */
     const char *name;             /* of its learning rate: lr/NAME */
     const struct cse_yaml_node *tags;
     double adjust_learning_rate;
@@ -70,6 +72,7 @@ struct cse_optimizer {
     struct cse_yaml_node *tree; /* the settings as written, which those of groups are made of */
     const cse_settings *settings;
     cse_model *model; /* NULL: it was made of states */
+    bool spares;      /* biases and norms have no weight decay, unless their group says otherwise */
     cse_schedule *schedule;
     cse_optimized *optimized;
     int count, capacity;

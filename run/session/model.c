@@ -243,6 +243,12 @@ void cse_parameter_rate(cse_state *parameter, double factor)
         parameter->rate_factor = factor;
 }
 
+void cse_parameter_of_norm(cse_state *parameter)
+{
+    if (parameter != NULL)
+        parameter->of_norm = true;
+}
+
 cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
                       cse_initializer initializer)
 {

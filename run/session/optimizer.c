@@ -18,7 +18,7 @@
 /* ---- construction ---- */
 
 static cse_optimizer *make_optimizer(const cse_config_plugin *plugin, cse_model *model,
-                                     cse_state_list parameters)
+                                     cse_state_list parameters, bool spares)
 {
     cse_session *session = cse_session_open_view("cse_configure_optimizer");
     if (session == NULL)
@@ -28,6 +28,7 @@ static cse_optimizer *make_optimizer(const cse_config_plugin *plugin, cse_model 
     optimizer->descriptor = plugin->descriptor;
     optimizer->settings = plugin->settings;
     optimizer->tree = plugin->tree;
+    optimizer->spares = spares;
     CSE_GROW(session->optimizers, session->optimizer_count, session->optimizer_capacity);
     session->optimizers[session->optimizer_count] = optimizer;
     cse_status status = cse_optimizer_divide(session, optimizer, parameters);
@@ -41,7 +42,8 @@ static cse_optimizer *make_optimizer(const cse_config_plugin *plugin, cse_model 
     return optimizer;
 }
 
-cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
+static cse_optimizer *optimizer_of_model(const cse_config_plugin *plugin, cse_model *model,
+                                         bool spares)
 {
     const cse_session *session = cse_session_open_view("cse_configure_optimizer");
     if (session == NULL || model == NULL)
@@ -50,7 +52,12 @@ cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_mo
     cse_state **states = cse_arena_alloc(session->arena, ((size_t)count + 1) * sizeof *states);
     for (int i = 0; i < count; i++)
         states[i] = cse_parameter_at(model, i);
-    return make_optimizer(plugin, model, (cse_state_list){ states, count });
+    return make_optimizer(plugin, model, (cse_state_list){ states, count }, spares);
+}
+
+cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
+{
+    return optimizer_of_model(plugin, model, true);
 }
 
 static cse_status parse_optimizer(const char *name, const char *yaml, cse_config_plugin *plugin)
@@ -74,7 +81,7 @@ cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const
         return NULL;
     cse_status status = parse_optimizer(name, settings, &plugin);
     if (status == CSE_OK)
-        return cse_session_optimizer_new(&plugin, model);
+        return optimizer_of_model(&plugin, model, false);
     cse_session_fail(status);
     return NULL;
 }
@@ -87,7 +94,7 @@ cse_optimizer *cse_optimizer_new(const char *name, cse_state *const states[], in
         return NULL;
     cse_status status = parse_optimizer(name, settings, &plugin);
     if (status == CSE_OK)
-        return make_optimizer(&plugin, NULL, (cse_state_list){ states, count });
+        return make_optimizer(&plugin, NULL, (cse_state_list){ states, count }, false);
     cse_session_fail(status);
     return NULL;
 }
@@ -128,15 +135,28 @@ static cse_tensor *set_in_step(const cse_step *step, const cse_parameter_group *
     return NULL;
 }
 
+/* Whether the factor of a group is the schedule's to apply. */
+static bool adjusts(const cse_schedule_part *part)
+{
+    bool any = strcmp(part->descriptor->name, "ScalePerParamLR") == 0;
+    for (int i = 0; i < part->child_count; i++)
+        any = any || adjusts(part->children[i]);
+    return any;
+}
+
 static cse_tensor *learning_rate_of(const cse_step *step, const cse_optimizer *optimizer,
                                     const cse_parameter_group *group)
 {
     double rate = 0;
+    const double factor = group->adjust_learning_rate;
     cse_tensor *set = set_in_step(step, group, false);
     if (set != NULL)
         return set;
-    if (group->rate != NULL)
-        return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
+    if (group->rate != NULL) {
+        cse_tensor *part =
+            cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
+        return factor == 1 || adjusts(group->rate) ? part : cse_scale(part, factor);
+    }
     if (cse_group_constant_rate(optimizer, group, &rate))
         return cse_constant(rate);
     return cse_trace_fail(CSE_CONFIG, "optimizer %s: no learning rate: give it lr, or a schedule",
@@ -206,13 +226,24 @@ static cse_tensor *masked_state(const cse_optimized *one, int state, cse_tensor 
     return cse_sparsity_apply((one->dense_states >> state & 1U) != 0 ? NULL : kept, value);
 }
 
+/* A schedule of the weight decay is for all parameters of its group. */
+static const cse_settings *settings_of(const update *u, const cse_optimized *one)
+{
+    const cse_parameter_group *group = &u->optimizer->groups[one->group];
+    const cse_state *parameter = one->parameter;
+    const bool is_spared = parameter->of_norm || strstr(parameter->name, "bias") != NULL;
+    return is_spared && group->spared != NULL && u->rates[one->group].weight_decay == NULL
+               ? group->spared
+               : group->settings;
+}
+
 static void trace_parameter(const update *u, int index, cse_tensor *gradient)
 {
     const cse_optimizer *optimizer = u->optimizer;
     const cse_optimized *one = &optimizer->optimized[index];
     cse_tensor *kept = cse_sparsity_next_mask(&u->clock, optimizer, one->parameter, &gradient);
     cse_optimizer_update next = {
-        .settings = optimizer->groups[one->group].settings,
+        .settings = settings_of(u, one),
         .parameter = cse_sparsity_apply(kept, cse_selected_or_zero(one, whole_weight(one))),
         .gradient = cse_sparsity_apply(kept, cse_selected_or_zero(one, gradient)),
         .learning_rate = rate_of_parameter(u->rates[one->group].learning_rate, one->parameter),

@@ -30,7 +30,7 @@ static const cse_setting group_table[] = {
       .default_value = "1.0",
       .min = 0,
       .max = 1e9,
-      .doc = "factor that ScalePerParamLR applies" },
+      .doc = "factor of the group's learning rate" },
     { .name = NULL },
 };
 static const char *const group_words[] = { "params", "name", "tags", "adjust_learning_rate", NULL };
@@ -62,6 +62,26 @@ static cse_yaml_node *merged(cse_arena *arena, const cse_yaml_node *base,
     for (int i = 0; i < own->count; i++)
         cse_yaml_put(arena, tree, own->keys[i], own->children[i]);
     return tree;
+}
+
+/* The settings of a group's parameters that have no weight decay, where the group itself does not
+ * say what it is. */
+static cse_status add_spared(cse_session *session, const cse_optimizer *optimizer,
+                             const cse_yaml_node *node, cse_parameter_group *group)
+{
+    const cse_setting *const table = optimizer->descriptor->settings;
+    if (!optimizer->spares || !cse_setting_table_has(table, "weight_decay") ||
+        cse_yaml_find(node, "weight_decay") != NULL ||
+        cse_settings_number(group->settings, "weight_decay") == 0)
+        return CSE_OK;
+    const cse_place place = optimizer->tree->place;
+    cse_yaml_node *none = cse_yaml_mapping_new(session->arena, place);
+    if (node != NULL)
+        none = cse_yaml_without(session->arena, node, (const char *const[]){ NULL });
+    cse_yaml_put(session->arena, none, (cse_yaml_key){ "weight_decay", place },
+                 cse_yaml_scalar_new(session->arena, place, "0"));
+    return cse_session_check(table, optimizer->descriptor->name,
+                             merged(session->arena, optimizer->tree, none), &group->spared);
 }
 
 static cse_status check_settings(const cse_optimizer *optimizer, const cse_settings *settings)
@@ -104,6 +124,7 @@ static cse_status add_group(cse_session *session, cse_optimizer *optimizer, cse_
         group.adjust_learning_rate = cse_settings_number(*described, "adjust_learning_rate");
     }
     CSE_TRY(check_settings(optimizer, group.settings));
+    CSE_TRY(add_spared(session, optimizer, node, &group));
     if (group.name == NULL)
         group.name = cse_arena_printf(session->arena, "%d", session->group_count);
     session->group_count++;
@@ -121,6 +142,7 @@ bool cse_group_constant_rate(const cse_optimizer *optimizer, const cse_parameter
         return false;
     *rate = cse_settings_has(settings, name) ? cse_settings_number(settings, name)
                                              : optimizer->descriptor->default_learning_rate;
+    *rate *= group->adjust_learning_rate;
     return *rate > 0 || cse_settings_has(settings, name);
 }
 

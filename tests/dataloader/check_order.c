@@ -152,15 +152,17 @@ static cse_batching random_batching(uint32_t number, int64_t *sample_count)
                            .micro_batch_size = micro_batch_size,
                            .shuffle = random_word(number, 13) % 2 == 0,
                            .shuffle_seed = random_word(number, 14),
-                           .drop_last = true };
+                           .drop_last = true,
+                           .is_stream = random_word(number, 16) % 3 == 0 };
 }
 
-/* An independent statement of the order: epoch after epoch, the first whole batches of its list. */
+/* An independent statement of the order: epoch after epoch, the first whole batches of its list; of
+ * a stream, one place after the other. */
 START_TEST(seeking_equals_reading_from_the_start)
 {
     enum { EPOCHS = 4 };
     for (uint32_t number = 0; number < 200; number++) {
-        int64_t n, samples[8], step = 0;
+        int64_t n, samples[8], step = 0, stream = 0;
         cse_batching batching = random_batching(number, &n);
         int64_t microbatches = batching.batch_size / batching.micro_batch_size;
         for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
@@ -171,8 +173,9 @@ START_TEST(seeking_equals_reading_from_the_start)
                     cse_position position = cse_position_of(&batching, n, step, m);
                     ck_assert_int_eq(position.epoch, epoch);
                     cse_position_samples(&batching, n, position, samples, NULL);
-                    for (int64_t i = 0; i < batching.micro_batch_size; i++, place++)
-                        ck_assert_int_eq(samples[i], batching.shuffle
+                    for (int64_t i = 0; i < batching.micro_batch_size; i++, place++, stream++)
+                        ck_assert_int_eq(samples[i], batching.is_stream ? stream
+                                                     : batching.shuffle
                                                          ? cse_shuffle_sample(key, n, place)
                                                          : place);
                 }

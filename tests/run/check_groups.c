@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "run/session/configured.h"
 #include "tests/reference/parameter_groups.h"
 #include "tests/support/traced_run.h"
 
@@ -67,6 +68,19 @@ static const struct {
       "0.1, total_iters: 4}}}}",
       scaled_groups,
       { "lr/biases", "lr/1" } },
+    /* The factor counts without ScalePerParamLR, of a schedule and of a constant. */
+    { "SGD",
+      "{lr: 0.1, momentum: 0.9, weight_decay: 0.1, params: [{params: ['*bias'], weight_decay: 0, "
+      "adjust_learning_rate: 0.5, name: biases}]}",
+      "{LinearLR: {initial_learning_rate: 0.2, end_learning_rate: 0.1, total_iters: 4}}",
+      scaled_groups,
+      { "lr/biases", "lr/1" } },
+    { "SGD",
+      "{lr: 0.1, momentum: 0.9, weight_decay: 0.1, params: [{params: ['*bias'], weight_decay: 0, "
+      "adjust_learning_rate: 0.5}]}",
+      NULL,
+      sgd_groups,
+      { NULL, NULL } },
     { "SGD",
       "{lr: 0.1, momentum: 0.9, weight_decay: 0.1, params: [{params: ['*bias'], weight_decay: 0, "
       "tags: small}]}",
@@ -137,6 +151,90 @@ START_TEST(groups_are_added_by_calls)
     ck_assert_ptr_eq(cse_optimizer_parameter_at(t.optimizer, 1), t.states[1]);
     ck_assert_ptr_null(cse_optimizer_parameter_at(t.optimizer, 2));
     expect_values(&t, 0);
+}
+END_TEST
+
+/* ---- what has no weight decay ---- */
+
+/* One step of SGD at a rate of 0.125 and a decay of 0.5, where both are written: from 0.5 the
+ * parameter goes to 0.5 - 0.125 * gradient, and 0.125 * 0.5 * 0.5 further with the decay. */
+static const struct {
+    const char *settings, *schedule;
+    bool by_configuration; /* else by a program */
+    bool of_norm;          /* the first parameter, which has no "bias" in its name */
+    bool decays[2];
+} decays[] = {
+    { "{lr: 0.125, weight_decay: 0.5}", NULL, false, true, { true, true } },
+    { "{lr: 0.125, weight_decay: 0.5}", NULL, true, false, { true, false } },
+    { "{lr: 0.125, weight_decay: 0.5}", NULL, true, true, { false, false } },
+    { "{lr: 0.125, weight_decay: 0.5, params: [{params: ['*bias'], tags: [a]}]}",
+      NULL,
+      true,
+      false,
+      { true, false } },
+    { "{lr: 0.125, weight_decay: 0.5, params: [{params: ['*'], weight_decay: 0.5}]}",
+      NULL,
+      true,
+      true,
+      { true, true } },
+    { "{lr: 0.125, weight_decay: 0, params: [{params: ['*bias'], weight_decay: 0.5}]}",
+      NULL,
+      true,
+      false,
+      { false, true } },
+    { "{lr: 0.125, weight_decay: 0.1}",
+      "[{ConstantWD: {val: 0.5, total_iters: 1}}]",
+      true,
+      true,
+      { true, true } },
+};
+
+static cse_optimizer *configured(cse_model *model, const char *settings)
+{
+    cse_config_plugin plugin = { .name = "SGD" };
+    for (int i = 0; cse_optimizers[i] != NULL; i++)
+        if (strcmp(cse_optimizers[i]->name, "SGD") == 0)
+            plugin.descriptor = cse_optimizers[i];
+    ck_assert_int_eq(cse_session_parse("optimizer", settings, &plugin.tree), CSE_OK);
+    ck_assert_int_eq(
+        cse_session_check(((const cse_optimizer_descriptor *)plugin.descriptor)->settings,
+                          "optimizer", plugin.tree, &plugin.settings),
+        CSE_OK);
+    return cse_session_optimizer_new(&plugin, model);
+}
+
+START_TEST(configurations_spare_norms_and_biases)
+{
+    training t;
+    traced_run traced;
+    table_file file;
+    cse_model *model = open_model(&t);
+    if (decays[_i].of_norm)
+        cse_parameter_of_norm(t.states[0]);
+    t.optimizer = decays[_i].by_configuration
+                      ? configured(model, decays[_i].settings)
+                      : cse_configure_optimizer("SGD", model, decays[_i].settings);
+    ck_assert_msg(t.optimizer != NULL, "%s", cse_error_message());
+    if (decays[_i].schedule != NULL)
+        ck_assert_ptr_nonnull(cse_configure_schedule(t.optimizer, decays[_i].schedule));
+    table_file_write(&file, &(table_content){ .features = group_gradients[0],
+                                              .rows = 1,
+                                              .columns = SIZE,
+                                              .batch_size = 1,
+                                              .micro_batch_size = 1 });
+    traced_run_open(&traced, file.yaml, step_function, &t);
+    traced_run_step(&traced);
+    for (int i = 0; i < 2 * SIZE; i++) {
+        const double value =
+            (double)traced_floats(&traced, cse_state_name_view(t.states[i / SIZE]))[i % SIZE];
+        const double decay = decays[_i].decays[i / SIZE] ? 0.125 * 0.5 * 0.5 : 0;
+        const double expected = 0.5 - 0.125 * group_gradients[0][i % SIZE] - decay;
+        ck_assert_msg(fabs(value - expected) < 1e-6, "element %d: %.9g, not %.9g", i, value,
+                      expected);
+    }
+    traced_run_close(&traced);
+    table_file_remove(&file);
+    cse_finish();
 }
 END_TEST
 
@@ -235,6 +333,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, groups_have_the_values_of_pytorch, 0, COUNT(cases));
     tcase_add_test(all, groups_are_added_by_calls);
+    tcase_add_loop_test(all, configurations_spare_norms_and_biases, 0, COUNT(decays));
     tcase_add_loop_test(all, wrong_groups_are_named, 0, COUNT(wrong));
     tcase_add_test(all, parameters_belong_to_one_group_of_one_optimizer);
     tcase_add_test(all, only_float_states_are_parameters);

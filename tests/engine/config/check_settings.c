@@ -233,6 +233,9 @@ static const struct {
     { "[]", CSE_YAML_SEQUENCE, 0 },
     { "[0.9, 0.999]", CSE_YAML_SEQUENCE, 2 },
     { "[a, \"true\", b]", CSE_YAML_SEQUENCE, 3 },
+    { "[\"[CLS]\", \"a, b\", '{c}', \"\\\"\"]", CSE_YAML_SEQUENCE, 4 },
+    { "[[1, 2], {a: [3]}]", CSE_YAML_SEQUENCE, 2 },
+    { "{a: 1, b: [x, y]}", CSE_YAML_MAPPING, 2 },
 };
 
 START_TEST(a_literal_is_what_yaml_makes_of_it)

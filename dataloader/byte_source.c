@@ -1,5 +1,4 @@
-/* zlib's gz functions, or zstd's stream, over a descriptor that was checked to be a regular
- * file. */
+/* A descriptor that was checked to be a regular file, read as it is or through a decoder. */
 #include "csengine/input.h"
 
 #include <errno.h>
@@ -8,23 +7,20 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include "dataloader/data_watch.h"
+#include "dataloader/file_list.h"
+#include "dataloader/packed_input.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 
-enum { BUFFER_BYTES = 256 * 1024, FIRST_PIECE_BYTES = 1024 * 1024 };
+enum { FIRST_PIECE_BYTES = 1024 * 1024 };
 
 struct cse_byte_source {
-    gzFile stream; /* plain and gzip; NULL: zstd */
     char *path;
-    /* zstd */
-    int descriptor;
-    ZSTD_DStream *decoder;
-    ZSTD_inBuffer input; /* of BUFFER_BYTES */
-    bool within_frame;
+    cse_packed_input input; /* has the descriptor of a plain file, too */
+    cse_gzip_decoder *gzip; /* at most one of both */
+    cse_zstd_decoder *zstd;
 };
 
 bool cse_byte_source_exists(const char *path)
@@ -65,41 +61,57 @@ cse_status cse_input_open_file(const char *path, int *descriptor)
     return status;
 }
 
-static bool is_zstd(int descriptor)
-{
-    static const unsigned char magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
-    unsigned char begin[sizeof magic];
-    return pread(descriptor, begin, sizeof begin, 0) == (ssize_t)sizeof begin &&
-           memcmp(begin, magic, sizeof magic) == 0;
-}
+/* ---- forms ---- */
 
-static cse_byte_source *zstd_source(int descriptor, const char *path)
+typedef enum form { PLAIN, GZIP, ZSTD, FORMS } form;
+
+static const struct {
+    const char *name, *endings;
+    unsigned char magic[4];
+    int magic_bytes;
+} forms[FORMS] = {
+    [PLAIN] = { "plain", "" },
+    [GZIP] = { "gzip", ".gz|.tgz", { 0x1f, 0x8b }, 2 },
+    [ZSTD] = { "zstd", ".zst|.zstd", { 0x28, 0xb5, 0x2f, 0xfd }, 4 },
+};
+
+/* By the content. A name that promises a compressed form holds: a file whose first bytes are
+ * damaged would be read as it is otherwise. */
+static cse_status find_form(int descriptor, const char *path, form *found)
 {
-    cse_byte_source *source = cse_calloc(1, sizeof *source);
-    source->descriptor = descriptor;
-    source->path = cse_strdup(path);
-    source->decoder = ZSTD_createDStream();
-    source->input.src = cse_malloc(BUFFER_BYTES);
-    return source;
+    unsigned char begin[4];
+    const ssize_t count = pread(descriptor, begin, sizeof begin, 0);
+    *found = PLAIN;
+    for (int f = GZIP; f < FORMS; f++)
+        if (count >= forms[f].magic_bytes &&
+            memcmp(begin, forms[f].magic, (size_t)forms[f].magic_bytes) == 0)
+            *found = (form)f;
+    for (int f = GZIP; f < FORMS && *found == PLAIN; f++)
+        if (count > 0 && cse_name_ends(path, forms[f].endings))
+            return cse_fail(CSE_DATA,
+                            "%s: offset 0: its content does not begin as %s does: the file is "
+                            "damaged, or was unpacked and has the wrong name",
+                            path, forms[f].name);
+    return CSE_OK;
 }
 
 cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
 {
     int descriptor;
+    form found;
     CSE_TRY(cse_input_open_file(path, &descriptor));
-    if (is_zstd(descriptor)) {
-        *source = zstd_source(descriptor, path);
-        return CSE_OK;
-    }
-    gzFile stream = gzdopen(descriptor, "rb");
-    if (stream == NULL) {
+    cse_status status = find_form(descriptor, path, &found);
+    if (status != CSE_OK) {
         close(descriptor);
-        return cse_fail(CSE_IO, "%s: cannot start to read: out of memory", path);
+        return status;
     }
-    gzbuffer(stream, BUFFER_BYTES);
-    *source = cse_calloc(1, sizeof **source);
-    (*source)->stream = stream;
-    (*source)->path = cse_strdup(path);
+    cse_byte_source *opened = *source = cse_calloc(1, sizeof *opened);
+    opened->path = cse_strdup(path);
+    cse_packed_input_make(&opened->input, descriptor, opened->path);
+    if (found == GZIP)
+        opened->gzip = cse_gzip_decoder_new();
+    else if (found == ZSTD)
+        opened->zstd = cse_zstd_decoder_new();
     return CSE_OK;
 }
 
@@ -107,94 +119,37 @@ void cse_byte_source_close(cse_byte_source **source)
 {
     if (*source == NULL)
         return;
-    if ((*source)->stream != NULL) {
-        gzclose_r((*source)->stream);
-    } else {
-        close((*source)->descriptor);
-        ZSTD_freeDStream((*source)->decoder);
-        free((void *)(uintptr_t)(*source)->input.src);
-    }
+    cse_packed_input_clear(&(*source)->input);
+    cse_gzip_decoder_destroy(&(*source)->gzip);
+    cse_zstd_decoder_destroy(&(*source)->zstd);
     free((*source)->path);
     free(*source);
     *source = NULL;
 }
 
-static cse_status stream_status(const cse_byte_source *source)
+static cse_status read_plain(cse_byte_source *source, unsigned char *bytes, size_t size,
+                             size_t *got)
 {
-    int code = Z_OK;
-    const char *text = gzerror(source->stream, &code);
-    switch (code) {
-    case Z_OK:
-    case Z_STREAM_END:
-        return CSE_OK;
-    case Z_ERRNO:
-        return cse_fail(CSE_IO, "%s: reading failed: %s", source->path, strerror(errno));
-    case Z_BUF_ERROR:
-        return cse_fail(CSE_DATA,
-                        "%s: the compressed stream ends too early: the file is truncated; "
-                        "fetch it again",
-                        source->path);
-    default:
-        return cse_fail(CSE_DATA, "%s: the compressed stream is damaged (%s): fetch the file again",
-                        source->path, text);
-    }
-}
-
-/* More compressed bytes; at the end of the file none are there. */
-static cse_status refill(cse_byte_source *source)
-{
-    ssize_t count;
-    do
-        count = read(source->descriptor, (void *)(uintptr_t)source->input.src, BUFFER_BYTES);
-    while (count < 0 && errno == EINTR);
-    if (count < 0)
-        return cse_fail(CSE_IO, "%s: reading failed: %s", source->path, strerror(errno));
-    source->input.size = (size_t)count;
-    source->input.pos = 0;
-    return CSE_OK;
-}
-
-static cse_status read_zstd(cse_byte_source *source, void *bytes, size_t size, size_t *got)
-{
-    ZSTD_outBuffer output = { bytes, size, 0 };
-    while (output.pos < size) {
-        if (source->input.pos == source->input.size)
-            CSE_TRY(refill(source));
-        const bool at_end = source->input.size == 0;
-        const size_t before = output.pos;
-        if (at_end && !source->within_frame)
+    for (*got = 0; *got < size;) {
+        const ssize_t count = read(source->input.descriptor, bytes + *got, size - *got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return cse_fail(CSE_IO, "%s: reading failed: %s", source->path, strerror(errno));
+        if (count == 0)
             break;
-        const size_t left = ZSTD_decompressStream(source->decoder, &output, &source->input);
-        if (ZSTD_isError(left))
-            return cse_fail(CSE_DATA,
-                            "%s: the compressed stream is damaged (%s): fetch the file again",
-                            source->path, ZSTD_getErrorName(left));
-        source->within_frame = left != 0;
-        if (at_end && left != 0 && output.pos == before)
-            return cse_fail(CSE_DATA,
-                            "%s: the compressed stream ends too early: the file is truncated; "
-                            "fetch it again",
-                            source->path);
+        *got += (size_t)count;
     }
-    *got = output.pos;
     return CSE_OK;
 }
 
 cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size, size_t *got)
 {
-    unsigned char *end = bytes;
-    *got = 0;
-    if (source->stream == NULL)
-        return read_zstd(source, bytes, size, got);
-    while (*got < size) {
-        size_t left = size - *got;
-        unsigned piece = left < FIRST_PIECE_BYTES ? (unsigned)left : FIRST_PIECE_BYTES;
-        int count = gzread(source->stream, end + *got, piece);
-        if (count <= 0)
-            break;
-        *got += (size_t)count;
-    }
-    return *got < size ? stream_status(source) : CSE_OK;
+    if (source->gzip != NULL)
+        return cse_gzip_decoder_read(source->gzip, &source->input, bytes, size, got);
+    if (source->zstd != NULL)
+        return cse_zstd_decoder_read(source->zstd, &source->input, bytes, size, got);
+    return read_plain(source, bytes, size, got);
 }
 
 cse_status cse_byte_source_take(cse_byte_source *source, size_t size, unsigned char **bytes,

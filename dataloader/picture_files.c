@@ -49,10 +49,10 @@ cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
                         descriptor->name);
     cse_picture_files *files = *result = cse_calloc(1, sizeof *files);
     files->arena = cse_arena_new();
-    files->decoder = cse_image_decoder_new();
     files->flattens =
         has_setting(descriptor->settings, "flatten") && cse_settings_bool(settings, "flatten");
     CSE_TRY(cse_image_transform_read(settings, &files->transform));
+    files->decoder = cse_image_decoder_new(files->transform.turns);
     files->transform.crops_by_chance = files->transform.flips_by_chance = false;
     return CSE_OK;
 }
@@ -86,7 +86,7 @@ static cse_status add_folder(cse_picture_files *files, const char *folder, int d
     cse_file_list list = { 0 }, folders = { 0 };
     if (depth > MOST_FOLDERS)
         return cse_fail(CSE_DATA, "%s: folders lie more than %d deep", folder, MOST_FOLDERS);
-    cse_status status = cse_file_list_read(&list, folder, ".jpg|.jpeg|.png");
+    cse_status status = cse_file_list_read(&list, folder, CSE_PICTURE_ENDINGS);
     if (status == CSE_OK)
         status = cse_file_list_read(&folders, folder, "/");
     for (int i = 0; i < list.count && status == CSE_OK; i++)
@@ -108,7 +108,7 @@ cse_status cse_picture_files_add(cse_picture_files *files, const char *path)
     CSE_TRY(add_folder(files, path, 0));
     return files->count > before
                ? CSE_OK
-               : cse_fail(CSE_DATA, "%s: the folder holds no .jpg, .jpeg or .png", path);
+               : cse_fail(CSE_DATA, "%s: the folder holds no .jpg, .jpeg, .png or .webp", path);
 }
 
 int64_t cse_picture_files_count(const cse_picture_files *files)

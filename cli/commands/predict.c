@@ -468,7 +468,8 @@ const cse_command cse_command_predict = {
     .summary = "shows what a trained model says of samples, pictures or texts",
     .arguments = "CONFIG.yaml [PICTURE | FOLDER | TEXT ...]",
     .doc =
-        "Takes the pictures that are named (JPEG, PNG, folders of them), decoded and resized as "
+        "Takes the pictures that are named (JPEG, PNG, WebP, folders of them), decoded and resized "
+        "as "
         "the data loader of the configuration does it, without chance; the folder of the "
         "training is not needed. With a language model the files that are named are texts: shown "
         "are the tokens of each, its perplexity, and the most likely tokens after it. With the "

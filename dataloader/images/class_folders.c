@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataloader/images/image_decode.h"
+
 enum { PATH_BYTES = 4096 };
 #define MOST_FILE_BYTES ((int64_t)1 << 28)
 
@@ -11,7 +13,7 @@ static cse_status add_class(cse_class_folders *self, const char *name, int32_t l
 {
     cse_file_list list = { 0 };
     const char *path = cse_arena_printf(self->arena, "%s/%s", self->folder, name);
-    cse_status status = cse_file_list_read(&list, path, ".jpg|.jpeg|.png");
+    cse_status status = cse_file_list_read(&list, path, CSE_PICTURE_ENDINGS);
     for (int i = 0; i < list.count && status == CSE_OK; i++) {
         CSE_GROW(self->pictures, self->count, self->capacity);
         self->pictures[self->count++] = (cse_classed_picture){
@@ -34,10 +36,11 @@ cse_status cse_class_folders_read(cse_class_folders *self, const char *folder)
     CSE_TRY(status);
     return self->count > 0
                ? CSE_OK
-               : cse_fail(CSE_NO_INPUT,
-                          "%s: %d folders, without a .jpg, .jpeg or .png in them: expected a "
-                          "folder of pictures for each class",
-                          self->folder, self->classes);
+               : cse_fail(
+                     CSE_NO_INPUT,
+                     "%s: %d folders, without a .jpg, .jpeg, .png or .webp in them: expected a "
+                     "folder of pictures for each class",
+                     self->folder, self->classes);
 }
 
 void cse_class_folders_clear(cse_class_folders *self)

@@ -22,7 +22,7 @@ typedef struct cse_class_folders {
     int classes;
 } cse_class_folders;
 
-/* JPEG and PNG files, by their names. CSE_NO_INPUT where there are none. */
+/* JPEG, PNG and WebP files, by their names. CSE_NO_INPUT where there are none. */
 cse_status cse_class_folders_read(cse_class_folders *folders, const char *folder);
 void cse_class_folders_clear(cse_class_folders *folders);
 

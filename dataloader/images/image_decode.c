@@ -1,23 +1,22 @@
 /* Sizes are read and checked before memory is taken for the pixels. */
 #include "dataloader/images/image_decode.h"
 
-#include <spng.h>
 #include <stdlib.h>
 #include <string.h>
-#include <turbojpeg.h>
 
+#include "dataloader/images/picture_formats.h"
 #include "engine/base/arena.h"
-
-enum { CHANNELS = 3, CHUNK_MOST_BYTES = 1 << 26 };
+#include "engine/base/log.h"
 
 struct cse_image_decoder {
-    tjhandle jpeg;
+    bool turns, told_of_cut;
+    cse_image spare; /* for pictures that are turned */
 };
 
-cse_image_decoder *cse_image_decoder_new(void)
+cse_image_decoder *cse_image_decoder_new(bool turns)
 {
     cse_image_decoder *decoder = cse_calloc(1, sizeof *decoder);
-    decoder->jpeg = tjInitDecompress();
+    decoder->turns = turns;
     return decoder;
 }
 
@@ -25,8 +24,7 @@ void cse_image_decoder_destroy(cse_image_decoder **decoder)
 {
     if (*decoder == NULL)
         return;
-    if ((*decoder)->jpeg != NULL)
-        tjDestroy((*decoder)->jpeg);
+    cse_image_clear(&(*decoder)->spare);
     free(*decoder);
     *decoder = NULL;
 }
@@ -37,7 +35,7 @@ void cse_image_clear(cse_image *image)
     *image = (cse_image){ 0 };
 }
 
-static cse_status make_room(cse_image *image, int64_t width, int64_t height)
+cse_status cse_picture_make_room(cse_image *image, int64_t width, int64_t height)
 {
     if (width < 1 || height < 1 || width > CSE_IMAGE_MOST_SIDE || height > CSE_IMAGE_MOST_SIDE ||
         width * height > CSE_IMAGE_MOST_PIXELS)
@@ -46,7 +44,7 @@ static cse_status make_room(cse_image *image, int64_t width, int64_t height)
                         "pixels in all",
                         (long long)width, (long long)height, CSE_IMAGE_MOST_SIDE,
                         CSE_IMAGE_MOST_PIXELS);
-    const size_t bytes = (size_t)(width * height) * CHANNELS;
+    const size_t bytes = (size_t)(width * height) * CSE_IMAGE_CHANNELS;
     if (bytes > image->capacity) {
         free(image->pixels);
         image->pixels = cse_malloc(bytes);
@@ -57,67 +55,42 @@ static cse_status make_room(cse_image *image, int64_t width, int64_t height)
     return CSE_OK;
 }
 
-/* A warning is about a damaged place that was mended, or about an end that came too early. */
-static bool is_usable(tjhandle jpeg)
-{
-    return tjGetErrorCode(jpeg) == TJERR_WARNING &&
-           strcasestr(tjGetErrorStr2(jpeg), "premature end") == NULL;
-}
+typedef cse_status decode_fn(cse_picture_file file, cse_image *image, cse_picture_notes *notes);
 
-static cse_status decode_jpeg(cse_image_decoder *decoder, const unsigned char *bytes, size_t size,
-                              cse_image *image)
-{
-    int width = 0, height = 0, sampling = 0, colours = 0; /* tables alone leave them as they are */
-    tjhandle jpeg = decoder->jpeg;
-    if (jpeg == NULL)
-        return cse_fail(CSE_TEMPORARY, "libjpeg-turbo cannot start: %s", tjGetErrorStr2(NULL));
-    if (tjDecompressHeader3(jpeg, bytes, size, &width, &height, &sampling, &colours) != 0 &&
-        !is_usable(jpeg))
-        return cse_fail(CSE_DATA, "no JPEG that can be read: %s", tjGetErrorStr2(jpeg));
-    if (colours == TJCS_CMYK || colours == TJCS_YCCK)
-        return cse_fail(CSE_DATA, "a JPEG in CMYK: accepted are grey and colour (convert it)");
-    CSE_TRY(make_room(image, width, height));
-    if (tjDecompress2(jpeg, bytes, size, image->pixels, width, width * CHANNELS, height, TJPF_RGB,
-                      TJFLAG_ACCURATEDCT) != 0 &&
-        !is_usable(jpeg))
-        return cse_fail(CSE_DATA, "a JPEG that is not whole: %s", tjGetErrorStr2(jpeg));
-    return CSE_OK;
-}
+static const struct {
+    const char *name;
+    size_t at, size; /* the bytes that tell the format */
+    const char *mark;
+    decode_fn *decode;
+} formats[] = {
+    { "JPEG", 0, 3, "\xff\xd8\xff", cse_jpeg_decode },
+    { "PNG", 0, 8, "\x89PNG\r\n\x1a\n", cse_png_decode },
+    { "WebP", 8, 4, "WEBP", cse_webp_decode },
+};
 
-static cse_status read_png(spng_ctx *png, const unsigned char *bytes, size_t size, cse_image *image)
+static decode_fn *decoder_of(cse_picture_file file)
 {
-    struct spng_ihdr header;
-    size_t needed = 0;
-    spng_set_image_limits(png, CSE_IMAGE_MOST_SIDE, CSE_IMAGE_MOST_SIDE);
-    spng_set_chunk_limits(png, CHUNK_MOST_BYTES, CHUNK_MOST_BYTES);
-    spng_set_crc_action(png, SPNG_CRC_USE, SPNG_CRC_USE);
-    int error = spng_set_png_buffer(png, bytes, size);
-    if (error == 0)
-        error = spng_get_ihdr(png, &header);
-    if (error != 0)
-        return cse_fail(CSE_DATA, "no PNG that can be read: %s", spng_strerror(error));
-    CSE_TRY(make_room(image, header.width, header.height));
-    error = spng_decoded_image_size(png, SPNG_FMT_RGB8, &needed);
-    if (error == 0)
-        error = spng_decode_image(png, image->pixels,
-                                  needed <= image->capacity ? needed : image->capacity,
-                                  SPNG_FMT_RGB8, 0);
-    return error == 0 ? CSE_OK
-                      : cse_fail(CSE_DATA, "a PNG that is not whole: %s", spng_strerror(error));
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (file.size >= formats[i].at + formats[i].size &&
+            memcmp(file.bytes + formats[i].at, formats[i].mark, formats[i].size) == 0)
+            return formats[i].decode;
+    return NULL;
 }
 
 cse_status cse_image_decode(cse_image_decoder *decoder, const unsigned char *bytes, size_t size,
                             cse_image *image)
 {
-    static const unsigned char png_begin[] = { 0x89, 'P', 'N', 'G' };
-    if (size >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff)
-        return decode_jpeg(decoder, bytes, size, image);
-    if (size < sizeof png_begin || memcmp(bytes, png_begin, sizeof png_begin) != 0)
-        return cse_fail(CSE_DATA, "it is neither JPEG nor PNG");
-    spng_ctx *png = spng_ctx_new(0);
-    if (png == NULL)
-        return cse_fail(CSE_TEMPORARY, "libspng cannot start");
-    cse_status status = read_png(png, bytes, size, image);
-    spng_ctx_free(png);
-    return status;
+    const cse_picture_file file = { bytes, size };
+    cse_picture_notes notes = { 0 };
+    decode_fn *decode = decoder_of(file);
+    if (decode == NULL)
+        return cse_fail(CSE_DATA, "it is neither JPEG nor PNG nor WebP");
+    CSE_TRY(decode(file, image, &notes));
+    if (notes.exceeds_bytes && !decoder->told_of_cut) {
+        decoder->told_of_cut = true;
+        cse_log_line(CSE_LOG_WARNING,
+                     "pictures: a grey PNG of 16 bits has values above 255, which become 255, as "
+                     "in Pillow's convert(\"RGB\"): scale such pictures to 8 bits first");
+    }
+    return decoder->turns ? cse_picture_turn(image, notes.orientation, &decoder->spare) : CSE_OK;
 }

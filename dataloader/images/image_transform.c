@@ -50,6 +50,7 @@ cse_status cse_image_transform_read(const cse_settings *settings, cse_image_tran
         .channels = (int)cse_settings_integer(settings, "channels"),
         .crops_by_chance = cse_settings_bool(settings, "random_resized_crop"),
         .flips_by_chance = cse_settings_bool(settings, "horizontal_flip"),
+        .turns = cse_settings_bool(settings, "exif_transpose"),
         .seed = (uint64_t)cse_settings_integer(settings, "augmentation_seed"),
     };
     if (cse_settings_count(settings, "image_size") != 2)

@@ -14,12 +14,13 @@
 
 /* Rows for the settings of an input function. */
 #define CSE_IMAGE_SETTINGS                                                                        \
-    { .name = "image_size",                                                                       \
-      .type = CSE_SETTING_INTEGER_LIST,                                                           \
-      .default_value = "[224, 224]",                                                              \
-      .min = 1,                                                                                   \
-      .max = 8192,                                                                                \
-      .doc = "height and width of a sample" },                                                    \
+    CSE_EXIF_SETTING,                                                                             \
+        { .name = "image_size",                                                                   \
+          .type = CSE_SETTING_INTEGER_LIST,                                                       \
+          .default_value = "[224, 224]",                                                          \
+          .min = 1,                                                                               \
+          .max = 8192,                                                                            \
+          .doc = "height and width of a sample" },                                                \
         { .name = "channels",                                                                     \
           .type = CSE_SETTING_INTEGER,                                                            \
           .default_value = "3",                                                                   \
@@ -61,7 +62,7 @@
 
 typedef struct cse_image_transform {
     int height, width, channels, resize; /* resize 0: none */
-    bool crops_by_chance, flips_by_chance;
+    bool crops_by_chance, flips_by_chance, turns;
     double crop_scale[2];
     uint64_t seed;
     float value_of_byte[3][256];

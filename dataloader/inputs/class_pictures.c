@@ -8,7 +8,7 @@
 void cse_class_pictures_begin(cse_class_pictures *self, const cse_settings *settings,
                               cse_picture_transform *transform, void *owner)
 {
-    self->decoder = cse_image_decoder_new();
+    self->decoder = cse_image_decoder_new(cse_settings_bool(settings, "exif_transpose"));
     self->transform = transform;
     self->self = owner;
     cse_bad_records_read(settings, &self->bad);

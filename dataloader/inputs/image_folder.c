@@ -20,7 +20,7 @@ typedef struct image_folder {
 static const cse_setting settings_table[] = {
     { .name = "data_dir",
       .type = CSE_SETTING_PATH,
-      .doc = "folder with a folder of pictures (JPEG, PNG) for each class" },
+      .doc = "folder with a folder of pictures (JPEG, PNG, WebP) for each class" },
     CSE_IMAGE_SETTINGS,
     { .name = "flatten",
       .type = CSE_SETTING_BOOL,
@@ -128,7 +128,7 @@ static const cse_input_sample samples[] = {
 
 const cse_input_descriptor cse_input_image_folder = {
     .name = "image_folder",
-    .summary = "pictures (JPEG, PNG) in a folder for each class",
+    .summary = "pictures (JPEG, PNG, WebP) in a folder for each class",
     .settings = settings_table,
     .open = image_folder_open,
     .read = image_folder_read,

@@ -19,8 +19,9 @@ typedef struct imagenet {
 static const cse_setting settings_table[] = {
     { .name = "data_dir",
       .type = CSE_SETTING_PATH,
-      .doc = "folder with the folders train and val, each with a folder of pictures (JPEG, PNG) "
-             "for each class" },
+      .doc =
+          "folder with the folders train and val, each with a folder of pictures (JPEG, PNG, WebP) "
+          "for each class" },
     { .name = "split",
       .type = CSE_SETTING_CHOICE,
       .default_value = "train",
@@ -44,6 +45,7 @@ static const cse_setting settings_table[] = {
       .doc = "classes that there may be, at most" },
     CSE_UNSUPPORTED_SETTING("noaugment", "false", "transforms are left out"),
     CSE_UNSUPPORTED_SETTING("sampler", "random", "how samples are drawn"),
+    CSE_EXIF_SETTING,
     CSE_BAD_RECORD_SETTING,
     { 0 },
 };
@@ -51,6 +53,7 @@ static const cse_setting settings_table[] = {
 static cse_status read_steps(const cse_settings *settings, cse_image_steps *steps)
 {
     CSE_TRY(cse_refuse_unsupported(settings_table, settings));
+    cse_settings_bool(settings, "exif_transpose");
     CSE_TRY(cse_image_steps_read(settings, "transforms", "image_size", steps));
     if (cse_settings_has(settings, "shuffle_seed"))
         steps->seed = (uint64_t)cse_settings_integer(settings, "shuffle_seed");

@@ -55,7 +55,7 @@ static const cse_setting settings_table[] = {
       .doc = "folder of *.tar files, or one such file; not compressed" },
     { .name = "image",
       .type = CSE_SETTING_TEXT,
-      .default_value = "jpg|jpeg|png",
+      .default_value = "jpg|jpeg|png|webp",
       .doc = "what names of pictures end in, behind the first dot" },
     { .name = "label",
       .type = CSE_SETTING_TEXT,
@@ -160,12 +160,12 @@ static cse_status tar_samples_open(cse_input *input, const cse_settings *setting
 {
     tar_samples *self = input->self = cse_calloc(1, sizeof *self);
     self->pool = cse_file_pool_new(NULL, NULL);
-    self->decoder = cse_image_decoder_new();
     self->classes = cse_settings_has(settings, "classes")
                         ? cse_settings_integer(settings, "classes")
                         : INT32_MAX;
     cse_bad_records_read(settings, &self->bad);
     cse_status status = cse_image_transform_read(settings, &self->transform);
+    self->decoder = cse_image_decoder_new(self->transform.turns);
     if (status == CSE_OK)
         status = add_archives(self, settings);
     if (status != CSE_OK) {

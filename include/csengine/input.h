@@ -132,10 +132,10 @@ struct cse_input {
  * regular file; CSE_PERMISSION; CSE_IO. */
 CSE_API cse_status cse_input_open_file(const char *path, int *descriptor);
 
-/* Bytes of a data file, plain or compressed with gzip or zstd, read from front to back. Each form
- * may have any name; they are told apart by content. The caller says how much it needs next, and
- * memory grows with the content that is really there, so a corrupt header cannot make it allocate
- * more. */
+/* Bytes of a data file, plain or compressed with gzip or zstd, read from front to back. They are
+ * told apart by content; a file named .gz or .zst that has another one is refused. The caller says
+ * how much it needs next, and memory grows with the content that is really there, so a corrupt
+ * header cannot make it allocate more. */
 typedef struct cse_byte_source cse_byte_source;
 
 /* Whether a file of this name exists. */
@@ -146,7 +146,8 @@ CSE_API cse_status cse_byte_source_open(const char *path, cse_byte_source **sour
 CSE_API void cse_byte_source_close(cse_byte_source **source);
 
 /* Reads up to `size` bytes; fewer (`got`) only at the end of the content. A compressed stream
- * that is damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. */
+ * that is damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. Its checksum
+ * stands at its end: who knows how much there is asks for one byte more, so that it is compared. */
 CSE_API cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size,
                                         size_t *got);
 

@@ -134,12 +134,12 @@ START_TEST(sizes_are_checked_before_memory_is_taken)
     static unsigned char huge[] =
         "\211PNG\r\n\032\n\0\0\0\015IHDR\0\0\177\377\0\0\177\377\010\2\0\0\0";
     cse_image image = { 0 };
-    cse_image_decoder *decoder = cse_image_decoder_new();
+    cse_image_decoder *decoder = cse_image_decoder_new(false);
     fixture_expect(cse_image_decode(decoder, huge, sizeof huge - 1, &image), CSE_DATA, "");
     fixture_expect(cse_image_decode(decoder, (const unsigned char *)"GIF89a", 6, &image), CSE_DATA,
-                   "neither JPEG nor PNG");
+                   "neither JPEG nor PNG nor WebP");
     fixture_expect(cse_image_decode(decoder, (const unsigned char *)"\377\330\377", 3, &image),
-                   CSE_DATA, "0 x 0 pixels");
+                   CSE_DATA, "no JPEG that can be read");
     ck_assert_uint_eq(image.capacity, 0);
     cse_image_clear(&image);
     cse_image_decoder_destroy(&decoder);

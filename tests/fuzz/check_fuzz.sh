@@ -44,7 +44,7 @@ flags="-g -O1 -std=gnu11 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,addre
     -I${top_builddir:-.} -I$tree -I$tree/include $(variable JANSSON_CFLAGS) $(variable FYAML_CFLAGS)
     $(variable SODIUM_CFLAGS) $(variable MICROHTTPD_CFLAGS) $(variable SQLITE_CFLAGS)
     $(variable HDF5_CFLAGS) $(variable PCRE2_CFLAGS) $(variable ZSTD_CFLAGS)
-    $(variable TURBOJPEG_CFLAGS) $(variable SPNG_CFLAGS)"
+    $(variable JPEG_CFLAGS) $(variable WEBP_CFLAGS) $(variable UTF8PROC_CFLAGS)"
 libraries="$(variable dependency_libs) $(variable dashboard_libs)"
 
 sources_of() { # harness
@@ -60,11 +60,14 @@ sources_of() { # harness
         message) ls workers/messages/message.c workers/messages/message_codec.c ;;
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
         link) ls workers/links/*.c ;;
-        dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
+        dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c \
+            dataloader/packed_input.c dataloader/gzip_decoder.c dataloader/zstd_decoder.c ;;
         records) ls dataloader/npy_file.c dataloader/tar_index.c dataloader/line_index.c \
             dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
-            dataloader/byte_source.c ;;
-        image) ls dataloader/images/image_decode.c dataloader/images/image_resize.c ;;
+            dataloader/byte_source.c dataloader/packed_input.c dataloader/gzip_decoder.c \
+            dataloader/zstd_decoder.c ;;
+        image) ls dataloader/images/*_decode.c dataloader/images/exif.c \
+            dataloader/images/image_resize.c ;;
         hdf5) ls dataloader/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;

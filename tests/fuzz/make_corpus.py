@@ -176,6 +176,11 @@ for name in ("png", "jpeg"):
     text = re.search(name + r"_picture\[\] =(.*?);\n", pictures, re.S).group(1)
     text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
     write("image", name, b"\5" + text.encode().decode("unicode_escape").encode("latin-1"))
+known = open(f"{tree}/tests/reference/pictures.h").read()
+for name, text in re.findall(r'\{ "([a-z0-9_]+\.[a-z]+)",((?:\s*"(?:[^"\\]|\\.)*")+)', known):
+    text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
+    write("image", name, b"\x85" + text.encode().decode("unicode_escape").encode("latin-1"))
+words("image", ["RIFF", "WEBP", "VP8 ", "VP8L", "VP8X", "ANMF", "EXIF", "Adobe", "eXIf"])
 words("image", ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "JFIF", "Exif", "\\xff\\xc0", "\\xff\\xda", "\\xff\\xc4"])
 words("hdf5_weights", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "weight"])
 words("hdf5", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "data"])

@@ -111,6 +111,15 @@ struct cse_input {
      * close. NULL: they have numbers alone. */
     const char *const *class_names;
     int class_count;
+    /* Set by the engine before open where answers are not needed, as for predictions: where the
+     * data have none, labels are -100 and targets NaN. */
+    bool may_lack_answers;
+    /* Set by open where the data name the features of a sample, in their order: [feature_count],
+     * alive until close. NULL: they have no names. */
+    const char *const *feature_names;
+    int64_t feature_count;
+    /* Set by open where it is known that all labels (stream labels) are below it; 0: it is not. */
+    int64_t label_limit;
 };
 
 /* ---- reading files ----

@@ -67,8 +67,8 @@ static void make_lists(cse_dataloader *loader)
     loader->epochs = cse_calloc(samples, sizeof *loader->epochs);
 }
 
-cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
-                               cse_dataloader **loader)
+static cse_status open_loader(const cse_settings *settings, uint64_t default_seed,
+                              bool may_lack_answers, cse_dataloader **loader)
 {
     cse_dataloader_section section;
     *loader = NULL;
@@ -79,6 +79,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     cse_dataloader *opened = cse_calloc(1, sizeof *opened);
     opened->batching = section.batching;
     opened->input.descriptor = section.descriptor;
+    opened->input.may_lack_answers = may_lack_answers;
     cse_status status = section.descriptor->open(&opened->input, settings);
     if (status != CSE_OK) {
         free(opened);
@@ -93,6 +94,18 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
             make_lists(opened);
     }
     return status;
+}
+
+cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
+                               cse_dataloader **loader)
+{
+    return open_loader(settings, default_seed, false, loader);
+}
+
+cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
+                                          cse_dataloader **loader)
+{
+    return open_loader(settings, default_seed, true, loader);
 }
 
 /* So many batches that no usual limit of steps depends on them. */

@@ -465,8 +465,10 @@ static void arrow_locate(const cse_input *input, const cse_element_place *place,
     int64_t row;
     const arrow *self = input->self;
     const int file = find(self, place->sample, &row);
-    snprintf(text, size, "%s: row %" PRId64 ", element %" PRId64,
-             cse_file_pool_path_view(self->pool, file), row, place->element);
+    const int used =
+        snprintf(text, size, "%s: row %" PRId64, cse_file_pool_path_view(self->pool, file), row);
+    if (!place->whole && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ", element %" PRId64, place->element);
 }
 
 /* A vocabulary of three letters, and what they are merged to. */

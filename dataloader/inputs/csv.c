@@ -338,9 +338,12 @@ static void csv_locate(const cse_input *input, const cse_element_place *place, c
                        size_t size)
 {
     const csv *self = input->self;
-    snprintf(
-        text, size, "%s:%" PRId64 ": column %" PRId64, self->path, self->table.lines[place->sample],
-        place->stream == CSE_ANSWERS_STREAM ? self->answer_column : self->columns[place->element]);
+    const int used =
+        snprintf(text, size, "%s:%" PRId64, self->path, self->table.lines[place->sample]);
+    if (!place->whole && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ": column %" PRId64,
+                 place->stream == CSE_ANSWERS_STREAM ? self->answer_column
+                                                     : self->columns[place->element]);
 }
 
 static cse_status csv_read(cse_input *input, const int64_t *indices, int64_t count,

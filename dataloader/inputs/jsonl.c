@@ -327,8 +327,8 @@ static void jsonl_locate(const cse_input *input, const cse_element_place *place,
                          size_t size)
 {
     const jsonl *self = input->self;
-    snprintf(text, size, "%s: offset %" PRId64, cse_file_pool_path_view(self->pool, 0),
-             self->index.lines[place->sample].offset);
+    snprintf(text, size, "%s: line %" PRId64, cse_file_pool_path_view(self->pool, 0),
+             self->index.lines[place->sample].number);
 }
 
 /* A vocabulary of three letters, and what they are merged to. */

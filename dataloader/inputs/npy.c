@@ -380,9 +380,11 @@ static void npy_locate(const cse_input *input, const cse_element_place *place, c
 {
     const npy *self = input->self;
     const bool is_answer = place->stream == CSE_ANSWERS_STREAM && self->has_answers;
-    snprintf(text, size, "%s: row %" PRId64 ", element %" PRId64,
-             path_of(self, is_answer ? ANSWERS : FEATURES), row_of(self, place->sample),
-             place->element);
+    const int used =
+        snprintf(text, size, "%s: row %" PRId64, path_of(self, is_answer ? ANSWERS : FEATURES),
+                 row_of(self, place->sample));
+    if (!place->whole && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ", element %" PRId64, place->element);
 }
 
 #define HEADER_OF(descr, shape, padding)                                                \

@@ -60,6 +60,7 @@ typedef struct cse_input_sample {
 typedef struct cse_element_place {
     int stream;
     int64_t sample, element;
+    bool whole; /* where the sample is, not one element of it */
 } cse_element_place;
 
 /* What a model says of data that are not there. */
@@ -82,8 +83,8 @@ typedef struct cse_input_descriptor {
     cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
                        void *const outputs[]);
 
-    /* Writes where element `element` of stream `stream` of a sample comes from, for messages:
-     * "text.txt: offset 17". NULL: the sample's number is all that can be said. */
+    /* Writes where element `element` of stream `stream` of a sample comes from, for messages, or
+     * where the sample is: "text.txt: offset 17". NULL: the sample's number is all that can be said. */
     void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
 
     void (*close)(cse_input *input);

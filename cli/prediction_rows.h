@@ -4,6 +4,7 @@
 #define CSE_CLI_PREDICTION_ROWS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "cli/table.h"
 

@@ -13,10 +13,11 @@
 typedef struct cse_csv_table {
     int64_t rows;
     int64_t columns;
-    double *values;  /* [row, column]; each finite in float32 too; NaN: to be filled, 0: not read */
-    char **names;    /* of the columns; NULL without a header */
-    int64_t *lines;  /* [row] in the file, counted from 1 */
-    int64_t dropped; /* rows that were left out */
+    double *values; /* [row, column]; each finite in float32 too; NaN: to be filled, 0: not read */
+    char **names;   /* of the columns; NULL without a header */
+    int64_t *lines; /* [row] in the file, counted from 1 */
+    bool counts_rows; /* `lines` are rows, counted from 0 */
+    int64_t dropped;  /* rows that were left out */
     /* Whole numbers among features that float32 does not hold, and the first of them. */
     int64_t rounded, rounded_line, rounded_column;
 } cse_csv_table;

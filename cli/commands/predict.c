@@ -334,7 +334,8 @@ static const cse_place of_arguments = { "arguments", 0, 0 };
 static void name_columns(const predicting *p, const cse_settings *own, cse_yaml_node *node)
 {
     if (p->columns.count == 0 || !cse_setting_table_has(own->table, "features") ||
-        !cse_setting_table_has(own->table, "header") || !cse_settings_bool(own, "header") ||
+        !cse_setting_table_has(own->table, "class_names") ||
+        (cse_setting_table_has(own->table, "header") && !cse_settings_bool(own, "header")) ||
         cse_settings_count(own, "features") > 0)
         return;
     cse_yaml_node *list = cse_yaml_sequence_new(own->arena, of_arguments);

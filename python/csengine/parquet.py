@@ -10,6 +10,11 @@ import sys
 ROWS = 65536  # of one batch
 
 
+def is_data(name):
+    """Whether a column is one of the table: pandas writes a nameless index as a column of this name."""
+    return not name.startswith("__index_level_")
+
+
 # ---- pyarrow ----
 
 
@@ -31,11 +36,13 @@ def with_pyarrow(path, to):
 
     types.pyarrow = pyarrow
     file = pyarrow.parquet.ParquetFile(path)
-    fields = [pyarrow.field(f.name, plain(types, f.type)) for f in file.schema_arrow]
+    kept = [f for f in file.schema_arrow if is_data(f.name)]
+    fields = [pyarrow.field(f.name, plain(types, f.type)) for f in kept]
     schema = pyarrow.schema(fields)
     with pyarrow.ipc.new_stream(to, schema) as out:
-        for batch in file.iter_batches(batch_size=ROWS):
-            columns = [c if c.type == f.type else c.cast(f.type) for c, f in zip(batch.columns, fields)]
+        for batch in file.iter_batches(batch_size=ROWS, columns=[f.name for f in kept]):
+            read = [(batch.column(f.name), f.type) for f in fields]
+            columns = [c if c.type == kind else c.cast(kind) for c, kind in read]
             out.write_batch(pyarrow.record_batch(columns, schema=schema))
 
 
@@ -176,11 +183,13 @@ class Batch:
 def with_duckdb(path, to):
     import duckdb
 
-    rows_of = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [path])
-    names = [column[0] for column in rows_of.description]
-    kinds = [kind_of(column[1]) for column in rows_of.description]
-    read = [i for i, kind in enumerate(kinds) if kind]
+    connection = duckdb.connect()
+    relation = connection.read_parquet(path)
+    kinds = [kind_of(kind) for kind in relation.types]
+    names = relation.columns
+    read = [i for i, kind in enumerate(kinds) if kind and is_data(names[i])]
     fields = [field(names[i], kinds[i]) for i in read]
+    rows_of = connection.execute("SELECT * FROM read_parquet(?)", [path])
     with open(to, "wb") as out:
         write_message(out, 1, {0: ("h", 0), 1: fields}, b"")
         while rows := rows_of.fetchmany(ROWS):

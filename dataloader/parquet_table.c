@@ -1,4 +1,4 @@
-/* Cells of the Arrow that is made of it (parquet_file.h). */
+/* Cells of the Arrow that is made of it (parquet_file.h), or that the file is already. */
 #include "dataloader/parquet_table.h"
 
 #include <inttypes.h>
@@ -182,7 +182,8 @@ static cse_status read_file(reading *r, const char *path)
 {
     int file;
     r->path = path;
-    CSE_TRY(cse_parquet_add(r->pool, path, &file));
+    CSE_TRY(cse_is_parquet(path) ? cse_parquet_add(r->pool, path, &file)
+                                 : cse_file_pool_add(r->pool, path, &file));
     cse_status status = cse_arrow_open(r->pool, file, &r->file);
     if (status == CSE_OK && r->uses == NULL)
         status = take_names(r);

@@ -89,13 +89,12 @@ static cse_status choose_columns(void *argument, const cse_csv_table *table, cse
     labelled_table *self = argument;
     const int named = cse_settings_count(self->settings, "features");
     const bool words = cse_settings_count(self->settings, "class_names") > 0;
-    CSE_TRY(find_answer_column(self, table));
-    const int64_t least = self->answer_column >= 0 ? 2 : 1;
-    if (table->columns < least)
+    if (table->columns < 2 && cse_settings_has(self->settings, "label") && !self->may_lack_answers)
         return cse_fail(CSE_DATA,
-                        "%s: one column only, expected features and a label: is the delimiter "
-                        "right?",
+                        "%s: one column only, expected features and a label: set delimiter to the "
+                        "character between the fields of this file",
                         self->path);
+    CSE_TRY(find_answer_column(self, table));
     self->columns = cse_calloc((size_t)(table->columns + named), sizeof *self->columns);
     for (int64_t i = 0; i < table->columns && named == 0; i++)
         if (i != self->answer_column)

@@ -119,6 +119,16 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed store/schema_text.c
 
+# The program that reads Parquet.
+{
+    echo "/* Written by autogen.sh: the text of python/csengine/parquet.py. */"
+    echo '#include "dataloader/parquet_file.h"'
+    echo
+    echo "const char cse_parquet_program[] ="
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' python/csengine/parquet.py
+    echo "    ;"
+} | write_if_changed dataloader/parquet_program_text.c
+
 # The batch script of a run.
 {
     echo "/* Written by autogen.sh: the text of deploy/several_hosts.sbatch. */"

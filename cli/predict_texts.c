@@ -2,12 +2,14 @@
 #include "cli/predict_texts.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/class_scores.h"
 #include "cli/json_values.h"
+#include "cli/prediction_rows.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "dataloader/whole_file.h"
@@ -39,7 +41,7 @@ static json_t *path_json(const char *path)
 }
 
 static void show_json(const predicting *p, const char *path, const cse_text_prediction *prediction,
-                      const cse_class_score *scores)
+                      const cse_class_score *scores, const cse_prediction_row *row)
 {
     json_t *next = json_array();
     for (int64_t k = 0; k < p->options->top && k < prediction->vocabulary; k++) {
@@ -55,11 +57,12 @@ static void show_json(const predicting *p, const char *path, const cse_text_pred
                              (json_int_t)prediction->tokens, "log_likelihood",
                              cse_json_finite(prediction->log_likelihood), "perplexity",
                              cse_json_finite(perplexity_of(prediction)), "next", next);
+    cse_prediction_row_json(row, line);
     cse_json_print(line);
     json_decref(line);
 }
 
-/* What a token stands for, in quotation marks; its number where it stands for no text. */
+/* What a token stands for; its number where it stands for no text. */
 static void add_token(const predicting *p, const cse_class_score *score, cse_text *row)
 {
     cse_text text = { 0 };
@@ -78,24 +81,44 @@ static void add_token(const predicting *p, const cse_class_score *score, cse_tex
     cse_text_clear(&text);
 }
 
-static void show_row(const predicting *p, const char *path, const cse_text_prediction *prediction,
-                     const cse_class_score *scores)
+/* The tokens that follow are the predictions, in quotation marks where they are shown. */
+static void make_row(const predicting *p, const char *path, const cse_text_prediction *prediction,
+                     const cse_class_score *scores, cse_prediction_row *row)
 {
-    cse_text next = { 0 };
-    const double perplexity = perplexity_of(prediction);
+    char printable[PATH_MAX];
+    const char *quote = p->table != NULL ? "\"" : "";
+    cse_text_printable(path, printable, sizeof printable);
+    row->sample = p->result->texts;
+    row->place = cse_strdup(printable);
     for (int64_t k = 0; k < p->options->top && k < prediction->vocabulary; k++) {
-        cse_text_add(&next, "%s\"", k > 0 ? ", " : "");
-        add_token(p, &scores[k], &next);
-        cse_text_add(&next, "\" (%.4f)", scores[k].probability);
+        cse_text token = { 0 };
+        cse_text_add(&token, "%s", quote);
+        add_token(p, &scores[k], &token);
+        cse_text_add(&token, "%s", quote);
+        cse_prediction_row_add(row, token.data, scores[k].probability);
+        cse_text_clear(&token);
     }
-    cse_table_add(p->table, "%s", path);
-    cse_table_add(p->table, "%lld", (long long)prediction->tokens);
-    if (isfinite(perplexity))
-        cse_table_add(p->table, "%.6g", perplexity);
-    else
-        cse_table_add(p->table, "%s", "");
-    cse_table_add(p->table, "%s", next.data);
-    cse_text_clear(&next);
+}
+
+static void show(const predicting *p, const char *path, const cse_text_prediction *prediction,
+                 const cse_class_score *scores)
+{
+    const double perplexity = perplexity_of(prediction);
+    cse_prediction_row row = { .sample = 0 };
+    make_row(p, path, prediction, scores, &row);
+    if (strcmp(p->options->format, "json") == 0)
+        show_json(p, path, prediction, scores, &row);
+    else if (p->table == NULL)
+        cse_prediction_row_csv(&row, p->result->texts == 0);
+    if (p->table != NULL) {
+        cse_prediction_row_table(&row, p->table);
+        cse_table_add(p->table, "%lld", (long long)prediction->tokens);
+        if (isfinite(perplexity))
+            cse_table_add(p->table, "%.6g", perplexity);
+        else
+            cse_table_add(p->table, "%s", "");
+    }
+    cse_prediction_row_clear(&row);
 }
 
 static cse_status predict_file(predicting *p, const char *path, cse_whole_file *file)
@@ -110,10 +133,7 @@ static cse_status predict_file(predicting *p, const char *path, cse_whole_file *
     CSE_TRY(cse_text_predict(p->predictor, (const char *)file->bytes, size, &prediction));
     cse_class_score *scores = cse_calloc((size_t)prediction.vocabulary, sizeof *scores);
     cse_class_scores(prediction.logits, prediction.vocabulary, scores);
-    if (p->options->json)
-        show_json(p, path, &prediction, scores);
-    else
-        show_row(p, path, &prediction, scores);
+    show(p, path, &prediction, scores);
     free(scores);
     p->result->texts++;
     return CSE_OK;
@@ -126,7 +146,7 @@ static cse_status tell_bad(predicting *p, const char *path, cse_status status)
         return status;
     if (p->result->bad_files++ == 0)
         p->result->first_bad = status;
-    if (p->options->json) {
+    if (strcmp(p->options->format, "json") == 0) {
         const char *message = cse_error_message();
         json_t *line = json_pack("{s:o, s:o}", "file", path_json(path), "error",
                                  cse_bytes_json(message, strlen(message)));
@@ -139,10 +159,10 @@ static cse_status tell_bad(predicting *p, const char *path, cse_status status)
 
 static cse_status predict_files(predicting *p)
 {
-    static const char *const heads[] = { "FILE", "TOKENS", "PERPLEXITY", "NEXT", NULL };
+    static const char *const heads[] = { CSE_PREDICTION_HEADS, "TOKENS", "PERPLEXITY", NULL };
     cse_whole_file file = { 0 };
     cse_status status = CSE_OK;
-    p->table = p->options->json ? NULL : cse_table_new(heads);
+    p->table = strcmp(p->options->format, "table") == 0 ? cse_table_new(heads) : NULL;
     for (int i = 0; i < p->options->path_count && status == CSE_OK; i++) {
         status = predict_file(p, p->options->paths[i], &file);
         if (status != CSE_OK)

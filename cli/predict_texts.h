@@ -11,8 +11,8 @@ typedef struct cse_predict_texts_options {
     int path_count;
     const char *tokenizer; /* NULL: that of model_dir, or bytes */
     const char *model_dir;
-    int64_t top; /* tokens that are shown */
-    bool json;
+    int64_t top;                     /* tokens that are shown */
+    const char *format;              /* "table", "json" or "csv" */
     const char *model_name;          /* of the configuration, as loader: for messages */
     const cse_config_plugin *loader; /* NULL: none */
 } cse_predict_texts_options;

@@ -571,6 +571,46 @@ cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int6
     return CSE_OK;
 }
 
+cse_status cse_arrow_is_null(const cse_arrow_file *table, cse_arrow_cell cell, bool *null)
+{
+    bool there = true;
+    const cse_arrow_batch *batch = batch_of(table, cell.row);
+    CSE_TRY(are_there(table, &batch->parts[cell.column].missing[0], cell.row - batch->first, 1,
+                      &there));
+    *null = !there;
+    return CSE_OK;
+}
+
+cse_status cse_arrow_read_number(const cse_arrow_file *table, cse_arrow_cell cell,
+                                 cse_arrow_number *number)
+{
+    unsigned char bytes[8];
+    const cse_arrow_column *c = &table->columns[cell.column];
+    const cse_arrow_batch *batch = batch_of(table, cell.row);
+    const cse_arrow_part *part = &batch->parts[cell.column];
+    const int64_t at = cell.row - batch->first, width = c->bits / 8;
+    *number = (cse_arrow_number){ .value = (double)NAN, .exact = true };
+    CSE_TRY(cse_arrow_is_null(table, cell, &number->missing));
+    if (number->missing)
+        return CSE_OK;
+    if (c->bits == 1) {
+        CSE_TRY(read_block(table, &part->data, (uint64_t)at / 8, bytes, 1));
+        number->value = bytes[0] >> (at % 8) & 1;
+        return CSE_OK;
+    }
+    CSE_TRY(read_block(table, &part->data, (uint64_t)(at * width), bytes, (uint64_t)width));
+    if (c->type == CSE_ARROW_FLOAT) {
+        number->value = float_of(bytes, c->bits);
+        return CSE_OK;
+    }
+    const int64_t whole = integer_of(bytes, c->bits, c->type == CSE_ARROW_INT);
+    const bool is_large = whole < 0 && c->type == CSE_ARROW_UNSIGNED;
+    number->value = is_large ? (double)(uint64_t)whole : (double)whole;
+    number->exact =
+        is_large ? whole % 1099511627776 == 0 : (long double)(float)whole == (long double)whole;
+    return CSE_OK;
+}
+
 cse_status cse_arrow_read_text(const cse_arrow_file *table, cse_arrow_cell cell, int64_t bytes,
                                char *text)
 {

@@ -84,6 +84,16 @@ cse_status cse_arrow_length(const cse_arrow_file *table, cse_arrow_cell cell, in
  * null, does not fit, or is damaged. */
 cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int64_t count,
                           cse_dtype dtype, void *values);
+/* The number of a cell of a column of single numbers, as a double: NaN, too, where it is null, then
+ * `*missing`. `*exact` is whether a whole number is one of float32, and true of floats. */
+typedef struct cse_arrow_number {
+    double value;
+    bool missing, exact;
+} cse_arrow_number;
+cse_status cse_arrow_read_number(const cse_arrow_file *table, cse_arrow_cell cell,
+                                 cse_arrow_number *number);
+/* Whether a cell is null. */
+cse_status cse_arrow_is_null(const cse_arrow_file *table, cse_arrow_cell cell, bool *null);
 /* The bytes of a text, of so many. */
 cse_status cse_arrow_read_text(const cse_arrow_file *table, cse_arrow_cell cell, int64_t bytes,
                                char *text);

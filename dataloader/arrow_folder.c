@@ -100,9 +100,10 @@ static cse_status no_files(cse_arena *arena, const char *path)
     }
     json_decref(object);
     if (names[0] == '\0')
-        return cse_fail(CSE_NO_INPUT,
-                        "%s: no file ends in .arrow: give the folder of one split of a dataset",
-                        path);
+        return cse_fail(
+            CSE_NO_INPUT,
+            "%s: no file ends in .arrow or .parquet: give the folder of one split of a dataset",
+            path);
     return cse_fail(CSE_NO_INPUT,
                     "%s: it is a dataset of several splits: give the folder of one: %.1000s", path,
                     names);
@@ -144,6 +145,11 @@ cse_status cse_arrow_folder_read(cse_arena *arena, const char *path, cse_arrow_f
     }
     if (status == CSE_OK)
         status = cse_file_list_read(&list, path, ".arrow");
+    if (status == CSE_OK && list.count == 0) {
+        cse_file_list_clear(&list);
+        list = (cse_file_list){ 0 };
+        status = cse_file_list_read(&list, path, ".parquet");
+    }
     if (status == CSE_OK)
         status = list_files(folder, path, &list);
     cse_file_list_clear(&list);

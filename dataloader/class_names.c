@@ -13,20 +13,36 @@
 
 enum { MOST_BYTES = 1 << 26, MOST_NAME_BYTES = 1024 };
 
-cse_status cse_class_names_write(const char *model_dir, const cse_input *input)
+static cse_status write_names(const char *path, const char *const names[], int64_t count)
 {
-    char path[PATH_MAX], line[MOST_NAME_BYTES];
+    char line[MOST_NAME_BYTES];
     cse_text text = { 0 };
-    if (input->class_names == NULL || input->class_count == 0)
-        return CSE_OK;
-    snprintf(path, sizeof path, "%s/classes.txt", model_dir);
-    for (int i = 0; i < input->class_count; i++) {
-        cse_text_printable(input->class_names[i], line, sizeof line);
+    for (int64_t i = 0; i < count; i++) {
+        cse_text_printable(names[i], line, sizeof line);
         cse_text_add(&text, "%s\n", line);
     }
     const cse_status status = cse_whole_file_write(path, text.data, text.size);
     cse_text_clear(&text);
     return status;
+}
+
+cse_status cse_class_names_write(const char *model_dir, const cse_input *input)
+{
+    char path[PATH_MAX];
+    if (input->class_names == NULL || input->class_count == 0)
+        return CSE_OK;
+    snprintf(path, sizeof path, "%s/classes.txt", model_dir);
+    return write_names(path, input->class_names, input->class_count);
+}
+
+cse_status cse_feature_names_write(const char *model_dir, const cse_input *input)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/features.txt", model_dir);
+    if (input->feature_names != NULL && input->feature_count > 0)
+        return write_names(path, input->feature_names, input->feature_count);
+    unlink(path); /* of other data, that this model_dir had before */
+    return CSE_OK;
 }
 
 static cse_status parse(const char *path, const cse_whole_file *file, cse_class_names *names)
@@ -61,20 +77,33 @@ static cse_status read_names(const char *path, cse_class_names *names)
     return status;
 }
 
-cse_status cse_class_names_find(const char *path, const char *checkpoint, const char *model_dir,
-                                cse_class_names *names)
+/* The names in `file` beside the checkpoint, or else in model_dir. */
+static cse_status find_names(const char *file, const char *checkpoint, const char *model_dir,
+                             cse_class_names *names)
 {
     char place[PATH_MAX];
     const char *slash = strrchr(checkpoint, '/');
-    *names = (cse_class_names){ .count = 0 };
-    if (path != NULL)
-        return read_names(path, names);
-    snprintf(place, sizeof place, "%.*s/classes.txt", slash != NULL ? (int)(slash - checkpoint) : 1,
-             slash != NULL ? checkpoint : ".");
+    snprintf(place, sizeof place, "%.*s/%s", slash != NULL ? (int)(slash - checkpoint) : 1,
+             slash != NULL ? checkpoint : ".", file);
     if (access(place, F_OK) == 0)
         return read_names(place, names);
-    snprintf(place, sizeof place, "%s/classes.txt", model_dir);
+    snprintf(place, sizeof place, "%s/%s", model_dir, file);
     return access(place, F_OK) == 0 ? read_names(place, names) : CSE_OK;
+}
+
+cse_status cse_class_names_find(const char *path, const char *checkpoint, const char *model_dir,
+                                cse_class_names *names)
+{
+    *names = (cse_class_names){ .count = 0 };
+    return path != NULL ? read_names(path, names)
+                        : find_names("classes.txt", checkpoint, model_dir, names);
+}
+
+cse_status cse_feature_names_find(const char *checkpoint, const char *model_dir,
+                                  cse_class_names *names)
+{
+    *names = (cse_class_names){ .count = 0 };
+    return find_names("features.txt", checkpoint, model_dir, names);
 }
 
 void cse_class_names_clear(cse_class_names *names)

@@ -1,112 +1,146 @@
-/* One pass over the text: reads field after field and converts each to a number. */
+/* One pass over the fields of the text, of which each becomes a number. */
 #include "dataloader/csv_table.h"
 
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "csengine/input.h"
+#include "dataloader/csv_text.h"
 #include "engine/base/arena.h"
 
-enum { FIELD_BYTES = 256, EXACT_DIGITS = 15 };
+enum { EXACT_DIGITS = 15 };
+
+/* What a column of features has been so far. */
+enum { HAS_NUMBERS = 1, HAS_BOOLEANS = 2 };
 
 typedef struct parser {
-    const char *path;
-    char delimiter;
+    cse_csv_text text;
+    const cse_csv_options *options;
+    cse_csv_table *table;
     locale_t c_locale; /* the decimal point is a point in any locale of the process */
-    const char *cursor, *end, *line_start;
-    int64_t line;
-    char field[FIELD_BYTES]; /* the field that was taken last, printable */
-    int64_t field_column;    /* where it begins, counted from 1 */
-    bool line_ends;          /* that field was the last of its line */
-    int64_t column;          /* its number in the line, counted from 0 */
-    const cse_csv_table *table;
-    const cse_csv_words *words; /* may be NULL */
-    int64_t word_column;        /* -1: none */
+    cse_csv_use *uses;
+    unsigned char *kinds; /* [column] */
+    int64_t column;       /* of the field, counted from 0 */
+    bool row_is_missing;  /* a value of this row is, and such rows are left out */
 } parser;
 
-static bool is_blank(const parser *p, char c)
+/* ---- refusals ---- */
+
+/* " in column "x"", where the header names it. */
+static const char *column_words(const parser *p, char *words, size_t size)
 {
-    return (c == ' ' || c == '\t') && c != p->delimiter;
+    const cse_csv_table *table = p->table;
+    words[0] = '\0';
+    if (table->names != NULL && p->column < table->columns)
+        snprintf(words, size, " in column \"%s\"", table->names[p->column]);
+    return words;
 }
 
-static bool at_line_end(const parser *p)
+/* What to do about a field that is no number. */
+static const char *number_hint(const parser *p)
 {
-    return p->cursor == p->end || *p->cursor == '\n' ||
-           (*p->cursor == '\r' && p->cursor + 1 < p->end && p->cursor[1] == '\n');
+    const char *field = p->text.field, *comma = strchr(field, ',');
+    if (comma != NULL && field[strspn(field, "+-,.0123456789")] == '\0')
+        return comma == strrchr(field, ',')
+                   ? "set decimal: \",\" where a comma is the decimal separator; separators of "
+                     "thousands are not accepted"
+                   : "separators of thousands are not accepted";
+    if (strpbrk(field, ",;\t|") != NULL)
+        return "set delimiter to the character between the fields of this file";
+    if (p->text.field_line == 1 && p->table->names == NULL)
+        return "if this line names the columns, set header: true; if it is data, set class_names "
+               "where classes are words";
+    return "set class_names where classes are words, and features to the columns that hold numbers";
 }
 
-static cse_status wrong(const parser *p, const char *what)
+static cse_status not_a_number(const parser *p)
 {
-    return cse_fail(CSE_DATA, "%s:%" PRId64 ":%" PRId64 ": %s", p->path, p->line, p->field_column,
-                    what);
+    char words[CSE_CSV_FIELD_BYTES + 32];
+    return cse_fail(CSE_DATA,
+                    "%s:%" PRId64 ":%" PRId64
+                    ": \"%s\"%s is not a number: accepted are decimal numbers such as -1.5e3; %s",
+                    p->text.path, p->text.field_line, p->text.field_column, p->text.field,
+                    column_words(p, words, sizeof words), number_hint(p));
 }
 
-static void put(parser *p, size_t *length, char c)
+static cse_status does_not_fit(const parser *p)
 {
-    if (*length < FIELD_BYTES)
-        p->field[*length] = (unsigned char)c < 0x20 || c == 0x7f ? '?' : c;
-    ++*length;
+    char words[CSE_CSV_FIELD_BYTES + 32];
+    return cse_fail(CSE_DATA,
+                    "%s:%" PRId64 ":%" PRId64
+                    ": %s%s does not fit in float32: accepted are sizes up to 3.4e38",
+                    p->text.path, p->text.field_line, p->text.field_column, p->text.field,
+                    column_words(p, words, sizeof words));
 }
 
-static cse_status take_quoted(parser *p, size_t *length)
+/* A file whose lines all end with a delimiter has a last column without name and values. */
+static cse_status refuse_missing(const parser *p)
 {
-    for (p->cursor++;; p->cursor++) {
-        if (at_line_end(p))
-            return wrong(p, "a quoted field has no closing quote on its line");
-        if (*p->cursor == '"') {
-            if (p->cursor + 1 == p->end || p->cursor[1] != '"')
-                break;
-            p->cursor++;
+    char words[CSE_CSV_FIELD_BYTES + 32];
+    const cse_csv_table *table = p->table;
+    const bool is_answer = p->uses[p->column] != CSE_CSV_FEATURE;
+    const char *hint = CSE_MISSING_HINT;
+    if (p->text.field[0] == '\0' && table->names != NULL && p->column == table->columns - 1 &&
+        table->names[p->column][0] == '\0')
+        hint = "if each line ends with a delimiter, take it away, or name the columns that are "
+               "used with features";
+    else if (is_answer)
+        hint = "the answer of a sample must be there; missing_values: drop leaves such samples out";
+    return cse_fail(CSE_DATA, "%s:%" PRId64 ":%" PRId64 ": the field is %s%s%s: %s", p->text.path,
+                    p->text.field_line, p->text.field_column,
+                    p->text.field[0] == '\0' ? "empty" : p->text.field,
+                    p->text.field[0] == '\0' ? "" : ", which is no value",
+                    column_words(p, words, sizeof words), hint);
+}
+
+static cse_status wrong_field_count(const parser *p, int64_t found, int64_t expected)
+{
+    return cse_fail(CSE_DATA,
+                    "%s:%" PRId64 ":%" PRId64 ": the line has %s%" PRId64
+                    " fields, expected %" PRId64 " as in the first line",
+                    p->text.path, p->text.field_line, p->text.field_column,
+                    found > expected ? "more than " : "", found > expected ? expected : found,
+                    expected);
+}
+
+/* ---- a field ---- */
+
+/* What pandas takes for a value that is not there, infinities aside. */
+static bool is_missing(const char *field)
+{
+    static const char *const words[] = {
+        "",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+        "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+        "NaN",  "None",   "n/a",      "nan",  "null",
+    };
+    if (field[0] >= '0' && field[0] <= '9' && strchr(field, '#') == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(field, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_infinity(const char *field)
+{
+    field += *field == '+' || *field == '-';
+    return strcasecmp(field, "inf") == 0 || strcasecmp(field, "infinity") == 0;
+}
+
+static bool is_boolean(const char *field, double *value)
+{
+    static const char *const words[] = { "False", "True", "false", "true", "FALSE", "TRUE" };
+    for (int i = 0; i < 6; i++)
+        if (strcmp(field, words[i]) == 0) {
+            *value = i % 2;
+            return true;
         }
-        put(p, length, *p->cursor);
-    }
-    p->cursor++;
-    return CSE_OK;
-}
-
-/* Reads the field at the cursor and the delimiter or line end after it. */
-static cse_status take_field(parser *p)
-{
-    size_t length = 0;
-    while (!at_line_end(p) && is_blank(p, *p->cursor))
-        p->cursor++;
-    p->field_column = p->cursor - p->line_start + 1;
-    if (!at_line_end(p) && *p->cursor == '"') {
-        CSE_TRY(take_quoted(p, &length));
-    } else {
-        const char *start = p->cursor;
-        while (!at_line_end(p) && *p->cursor != p->delimiter)
-            p->cursor++;
-        const char *stop = p->cursor;
-        while (stop > start && is_blank(p, stop[-1]))
-            stop--;
-        while (start < stop)
-            put(p, &length, *start++);
-    }
-    if (length >= FIELD_BYTES)
-        return wrong(p, "a field is longer than 255 characters: is the delimiter right?");
-    p->field[length] = '\0';
-    while (!at_line_end(p) && is_blank(p, *p->cursor))
-        p->cursor++;
-    p->line_ends = at_line_end(p);
-    if (!p->line_ends && *p->cursor != p->delimiter)
-        return wrong(p, "text follows the closing quote of a field");
-    if (!p->line_ends)
-        p->cursor++;
-    return CSE_OK;
-}
-
-static void next_line(parser *p)
-{
-    if (p->cursor < p->end && *p->cursor == '\r')
-        p->cursor++;
-    if (p->cursor < p->end)
-        p->cursor++;
-    p->line_start = p->cursor;
-    p->line++;
+    return false;
 }
 
 /* Short whole numbers, such as pixels and labels, are exact without strtod. */
@@ -120,162 +154,260 @@ static bool short_whole_number(const char *text, double *value)
     return digits > 0 && *text == '\0';
 }
 
-/* What to do about a field that is no number. */
-static const char *number_hint(const parser *p)
+/* The decimal separator becomes a point; a point that is there is then none. */
+static bool use_point(char *field, char decimal)
 {
-    const char *comma = strchr(p->field, ',');
-    if (comma != NULL && comma == strrchr(p->field, ',') &&
-        p->field[strspn(p->field, "+-,0123456789")] == '\0')
-        return "the decimal separator is a point, not a comma";
-    if (strpbrk(p->field, ",;\t|") != NULL)
-        return "set delimiter to the character between the fields of this file";
-    if (p->line == 1 && p->table->names == NULL)
-        return "if this line names the columns, set header: true; if it is data, set class_names "
-               "where classes are words";
-    return "set class_names where classes are words, and leave out columns of text and rows with "
-           "missing values";
+    char *comma = strchr(field, decimal);
+    if (decimal == '.')
+        return true;
+    if (strchr(field, '.') != NULL || (comma != NULL && strchr(comma + 1, decimal) != NULL))
+        return false;
+    if (comma != NULL)
+        *comma = '.';
+    return true;
 }
 
-static cse_status not_a_number(const parser *p)
+/* Counts whole numbers that float32 rounds; of more digits than a double has, all but round ones. */
+static void note_rounded(parser *p, double value)
 {
-    const cse_csv_table *table = p->table;
-    bool named = table->names != NULL && p->column < table->columns;
-    return cse_fail(CSE_DATA,
-                    "%s:%" PRId64 ":%" PRId64
-                    ": \"%s\"%s%s%s is not a number: accepted are decimal "
-                    "numbers such as -1.5e3; %s",
-                    p->path, p->line, p->field_column, p->field, named ? " in column \"" : "",
-                    named ? table->names[p->column] : "", named ? "\"" : "", number_hint(p));
+    const char *digits = p->text.field + strspn(p->text.field, "+-");
+    const size_t count = strspn(digits, "0123456789");
+    if (digits[count] != '\0' || p->uses[p->column] != CSE_CSV_FEATURE)
+        return;
+    const bool is_exact =
+        (double)(float)value == value &&
+        (count <= EXACT_DIGITS || strtold(digits, NULL) == fabsl((long double)value));
+    if (is_exact)
+        return;
+    if (p->table->rounded++ == 0) {
+        p->table->rounded_line = p->text.field_line;
+        p->table->rounded_column = p->column;
+    }
 }
 
-static cse_status field_number(const parser *p, double *value)
+static cse_status take_number(parser *p, double *value)
 {
+    char number[CSE_CSV_FIELD_BYTES];
     char *stop = NULL;
-    if (p->field[0] == '\0')
-        return wrong(p, "the field is empty: every field needs a number");
-    if (short_whole_number(p->field, value))
+    if (short_whole_number(p->text.field, value)) {
+        if (*value > (1 << 24))
+            note_rounded(p, *value);
         return CSE_OK;
+    }
+    strcpy(number, p->text.field);
     /* With these characters only, strtod accepts no hexadecimal, infinity or NaN. */
-    if (p->field[strspn(p->field, "+-.0123456789eE")] == '\0')
-        *value = strtod_l(p->field, &stop, p->c_locale);
-    if (stop == NULL || stop == p->field || *stop != '\0')
+    if (use_point(number, p->options->decimal) && number[strspn(number, "+-.0123456789eE")] == '\0')
+        *value = strtod_l(number, &stop, p->c_locale);
+    if (stop == NULL || stop == number || *stop != '\0')
         return not_a_number(p);
     if (!isfinite((float)*value))
-        return cse_fail(CSE_DATA,
-                        "%s:%" PRId64 ":%" PRId64
-                        ": %s does not fit in float32: accepted are sizes up to 3.4e38",
-                        p->path, p->line, p->field_column, p->field);
+        return does_not_fit(p);
+    note_rounded(p, *value);
     return CSE_OK;
 }
 
-static cse_status field_word(const parser *p, double *value)
+static cse_status take_boolean(parser *p, double *value)
 {
-    for (int i = 0; i < p->words->count; i++)
-        if (strcmp(p->words->words[i], p->field) == 0) {
+    const bool boolean = is_boolean(p->text.field, value);
+    unsigned char *kind = &p->kinds[p->column];
+    *kind |= boolean ? HAS_BOOLEANS : HAS_NUMBERS;
+    if (*kind == (HAS_BOOLEANS | HAS_NUMBERS))
+        return cse_csv_text_wrong(&p->text,
+                                  "the column has both numbers and True or False: accepted are "
+                                  "either");
+    return boolean ? CSE_OK : take_number(p, value);
+}
+
+static cse_status take_word(const parser *p, double *value)
+{
+    for (int i = 0; i < p->options->word_count; i++)
+        if (strcmp(p->options->words[i], p->text.field) == 0) {
             *value = i;
             return CSE_OK;
         }
     return cse_fail(CSE_DATA,
                     "%s:%" PRId64 ":%" PRId64 ": \"%s\" is none of the %d class names: add it, or "
                     "leave the line out",
-                    p->path, p->line, p->field_column, p->field, p->words->count);
+                    p->text.path, p->text.field_line, p->text.field_column, p->text.field,
+                    p->options->word_count);
 }
 
-/* By its name, else by its number. */
-static void find_word_column(parser *p)
+static cse_status take_missing(parser *p, double *value)
 {
-    const char *column = p->words->column;
+    *value = NAN;
+    if (p->options->missing == CSE_MISSING_DROPPED) {
+        p->row_is_missing = true;
+        return CSE_OK;
+    }
+    if (p->options->missing == CSE_MISSING_FILLED && p->uses[p->column] == CSE_CSV_FEATURE)
+        return CSE_OK;
+    return refuse_missing(p);
+}
+
+static bool is_listed(const cse_csv_options *options, const char *field)
+{
+    for (int i = 0; i < options->word_count; i++)
+        if (strcmp(options->words[i], field) == 0)
+            return true;
+    return false;
+}
+
+static cse_status take_value(parser *p, double *value)
+{
+    const char *field = p->text.field;
+    const cse_csv_use use = p->uses[p->column];
+    if (use == CSE_CSV_PASSED)
+        return CSE_OK;
+    if (p->text.too_long)
+        return cse_csv_text_wrong(&p->text, "a field is longer than 255 characters: is the "
+                                            "delimiter right?");
+    if (use == CSE_CSV_WORDS)
+        return is_missing(field) && !is_listed(p->options, field) ? take_missing(p, value)
+                                                                  : take_word(p, value);
+    return is_missing(field) || is_infinity(field) ? take_missing(p, value)
+                                                   : take_boolean(p, value);
+}
+
+/* ---- the table ---- */
+
+static cse_status refuse_same_names(const parser *p)
+{
     const cse_csv_table *table = p->table;
-    for (int64_t i = 0; table->names != NULL && i < table->columns && p->word_column < 0; i++)
-        if (strcmp(table->names[i], column) == 0)
-            p->word_column = i;
-    const size_t digits = strspn(column, "0123456789");
-    if (p->word_column < 0 && digits > 0 && digits < 10 && column[digits] == '\0')
-        p->word_column = atoi(column);
+    for (int64_t i = 0; i < table->columns; i++)
+        for (int64_t j = 0; j < i && table->names[i][0] != '\0'; j++)
+            if (strcmp(table->names[i], table->names[j]) == 0)
+                return cse_fail(CSE_DATA,
+                                "%s:1: columns %" PRId64 " and %" PRId64
+                                " are both named \"%s\": rename one",
+                                p->text.path, j, i, table->names[i]);
+    return CSE_OK;
 }
 
-static cse_status wrong_field_count(const parser *p, int64_t found, int64_t expected)
+/* A line of numbers that are not 0, 1, 2, ... is data rather than names. */
+static cse_status refuse_numbers_as_names(const parser *p)
 {
-    return cse_fail(CSE_DATA,
-                    "%s:%" PRId64 ":%" PRId64 ": the line has %s%" PRId64
-                    " fields, expected %" PRId64 " as in the first line",
-                    p->path, p->line, p->field_column, found > expected ? "more than " : "",
-                    found > expected ? expected : found, expected);
+    double value;
+    bool counts = true;
+    const cse_csv_table *table = p->table;
+    for (int64_t i = 0; i < table->columns; i++) {
+        const char *name = table->names[i];
+        if (name[0] == '\0' || name[strspn(name, "+-.0123456789eE")] != '\0' ||
+            strpbrk(name, "0123456789") == NULL)
+            return CSE_OK;
+        counts = counts && short_whole_number(name, &value) && value == (double)i;
+    }
+    return counts
+               ? CSE_OK
+               : cse_fail(CSE_DATA,
+                          "%s:1: this line should name the columns, but holds numbers alone: set "
+                          "header: false if it is data",
+                          p->text.path);
 }
 
-static cse_status read_header(parser *p, cse_csv_table *table)
+static cse_status read_header(parser *p)
 {
     int64_t capacity = 0;
+    cse_csv_table *table = p->table;
     do {
-        CSE_TRY(take_field(p));
+        CSE_TRY(cse_csv_text_take(&p->text));
         CSE_GROW(table->names, table->columns, capacity);
-        table->names[table->columns++] = cse_strdup(p->field);
-    } while (!p->line_ends);
-    next_line(p);
+        table->names[table->columns++] = cse_strdup(p->text.field);
+    } while (!p->text.line_ends);
+    cse_csv_text_next_line(&p->text);
+    CSE_TRY(refuse_same_names(p));
+    return refuse_numbers_as_names(p);
+}
+
+/* As many columns as the first line has. */
+static cse_status count_columns(parser *p)
+{
+    const cse_csv_text begin = p->text;
+    do {
+        CSE_TRY(cse_csv_text_take(&p->text));
+        p->table->columns++;
+    } while (!p->text.line_ends);
+    p->text = begin;
     return CSE_OK;
 }
 
-static cse_status read_rows(parser *p, cse_csv_table *table)
+/* One line; a row where values are missing may leave nothing. */
+static cse_status read_row(parser *p, double *values)
 {
-    int64_t count = 0, capacity = 0;
-    table->first_line = p->line;
-    for (; p->cursor < p->end; next_line(p), table->rows++) {
-        int64_t columns = 0;
-        do {
-            CSE_TRY(take_field(p));
-            if (p->line_ends && columns == 0 && p->field[0] == '\0')
-                return wrong(p, "the line is empty: only the end of the file may follow it");
-            CSE_GROW(table->values, count, capacity);
-            if (table->columns > 0 && columns == table->columns)
-                return wrong_field_count(p, columns + 1, table->columns);
-            p->column = columns++;
-            CSE_TRY(p->column == p->word_column ? field_word(p, &table->values[count])
-                                                : field_number(p, &table->values[count]));
-            count++;
-        } while (!p->line_ends);
-        if (table->columns == 0)
-            table->columns = columns;
-        if (columns != table->columns)
-            return wrong_field_count(p, columns, table->columns);
+    const int64_t columns = p->table->columns;
+    int64_t found = 0;
+    p->row_is_missing = false;
+    do {
+        CSE_TRY(cse_csv_text_take(&p->text));
+        if (p->text.line_ends && found == 0 && p->text.field[0] == '\0' && columns > 1)
+            return cse_csv_text_wrong(&p->text,
+                                      "the line is empty: only the end of the file may follow it");
+        if (found == columns)
+            return wrong_field_count(p, found + 1, columns);
+        p->column = found++;
+        values[p->column] = 0;
+        CSE_TRY(take_value(p, &values[p->column]));
+    } while (!p->text.line_ends);
+    return found == columns ? CSE_OK : wrong_field_count(p, found, columns);
+}
+
+static cse_status read_rows(parser *p)
+{
+    cse_csv_table *table = p->table;
+    int64_t capacity = 0;
+    while (!cse_csv_text_ended(&p->text)) {
+        const int64_t line = p->text.line;
+        if (table->rows == capacity) {
+            capacity = capacity > 0 ? 2 * capacity : 64;
+            const size_t row_bytes = (size_t)table->columns * sizeof *table->values;
+            table->values = cse_realloc(table->values, (size_t)capacity * row_bytes);
+            table->lines = cse_realloc(table->lines, (size_t)capacity * sizeof *table->lines);
+        }
+        table->lines[table->rows] = line;
+        CSE_TRY(read_row(p, table->values + table->rows * table->columns));
+        table->dropped += p->row_is_missing;
+        table->rows += !p->row_is_missing;
+        cse_csv_text_next_line(&p->text);
     }
-    if (table->rows == 0)
-        return cse_fail(CSE_DATA, "%s: the file has no line of numbers", p->path);
-    return CSE_OK;
+    if (table->rows == 0 && table->dropped == 0)
+        return cse_fail(CSE_DATA, "%s: the file has no line of numbers", p->text.path);
+    return cse_missing_values_told(p->text.path, table->dropped, table->rows);
 }
 
-static cse_status read_table(parser *p, const char *text, size_t size, bool header,
-                             cse_csv_table *table)
+static cse_status read_table(parser *p, const char *bytes, size_t size)
 {
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
-    p->cursor = text;
-    p->end = text + size;
-    if (size >= 3 && memcmp(text, byte_order_mark, 3) == 0)
-        p->cursor += 3;
-    p->line_start = p->cursor;
-    p->line = 1;
+    CSE_TRY(cse_csv_text_begin(&p->text, bytes, size));
+    if (p->options->header && !cse_csv_text_ended(&p->text))
+        CSE_TRY(read_header(p));
+    if (cse_csv_text_ended(&p->text))
+        return cse_fail(CSE_DATA, "%s: the file has no line of numbers", p->text.path);
+    if (p->table->columns == 0)
+        CSE_TRY(count_columns(p));
+    p->uses = cse_calloc((size_t)p->table->columns, sizeof *p->uses);
+    p->kinds = cse_calloc((size_t)p->table->columns, sizeof *p->kinds);
+    if (p->options->choose != NULL)
+        CSE_TRY(p->options->choose(p->options->self, p->table, p->uses));
+    return read_rows(p);
+}
+
+static cse_status read_in_c_locale(parser *p, const char *bytes, size_t size)
+{
     p->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (p->c_locale == (locale_t)0)
-        return cse_fail(CSE_TEMPORARY, "%s: no memory for a locale to read numbers with", p->path);
-    cse_status status = header && p->cursor < p->end ? read_header(p, table) : CSE_OK;
-    if (status == CSE_OK && p->words != NULL)
-        find_word_column(p);
-    if (status == CSE_OK)
-        status = read_rows(p, table);
+        return cse_fail(CSE_TEMPORARY, "%s: no memory for a locale to read numbers with",
+                        p->text.path);
+    cse_status status = read_table(p, bytes, size);
     freelocale(p->c_locale);
+    free(p->uses);
+    free(p->kinds);
     return status;
 }
 
-cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table)
+cse_status cse_csv_table_read(const char *path, const cse_csv_options *options,
+                              cse_csv_table *table)
 {
-    return cse_csv_table_load_words(path, delimiter, header, NULL, table);
-}
-
-cse_status cse_csv_table_load_words(const char *path, char delimiter, bool header,
-                                    const cse_csv_words *words, cse_csv_table *table)
-{
-    parser p = {
-        .path = path, .delimiter = delimiter, .table = table, .words = words, .word_column = -1
-    };
+    parser p = { .text = { .path = path, .delimiter = options->delimiter },
+                 .options = options,
+                 .table = table };
     cse_byte_source *source;
     unsigned char *bytes = NULL;
     size_t size = 0;
@@ -284,11 +416,17 @@ cse_status cse_csv_table_load_words(const char *path, char delimiter, bool heade
     cse_status status = cse_byte_source_take(source, SIZE_MAX / 4, &bytes, &size);
     cse_byte_source_close(&source);
     if (status == CSE_OK)
-        status = read_table(&p, (const char *)bytes, size, header, table);
+        status = read_in_c_locale(&p, size > 0 ? (const char *)bytes : "", size);
     free(bytes);
     if (status != CSE_OK)
         cse_csv_table_clear(table);
     return status;
+}
+
+cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table)
+{
+    const cse_csv_options options = { .delimiter = delimiter, .decimal = '.', .header = header };
+    return cse_csv_table_read(path, &options, table);
 }
 
 void cse_csv_table_clear(cse_csv_table *table)
@@ -297,5 +435,20 @@ void cse_csv_table_clear(cse_csv_table *table)
         free(table->names[i]);
     free(table->names);
     free(table->values);
+    free(table->lines);
     *table = (cse_csv_table){ 0 };
+}
+
+int64_t cse_csv_table_find(const cse_csv_table *table, const char *name)
+{
+    for (int64_t i = 0; table->names != NULL && i < table->columns; i++)
+        if (strcmp(table->names[i], name) == 0)
+            return i;
+    const bool backwards = name[0] == '-';
+    const size_t digits = strspn(name + backwards, "0123456789");
+    if (digits == 0 || digits > 9 || name[backwards + digits] != '\0')
+        return -1;
+    const int64_t number = atoi(name + backwards);
+    const int64_t column = backwards ? table->columns - number : number;
+    return column >= 0 && column < table->columns ? column : -1;
 }

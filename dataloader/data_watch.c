@@ -3,6 +3,10 @@
 #include "dataloader/data_watch.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +14,7 @@
 #include "dataloader/data_cache.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/log.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define SETTLED_NS (2 * SECOND_NS)
@@ -87,6 +92,34 @@ cse_status cse_data_note_open(int descriptor, const char *path)
 cse_status cse_data_note_library(int descriptor, const char *path)
 {
     return note(descriptor, path, true);
+}
+
+bool cse_data_is_first_look(void)
+{
+    return watch != NULL && !watch->complete;
+}
+
+void cse_data_tell(const char *format, ...)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char **told;
+    static int count, capacity;
+    char text[1024];
+    bool known = watch != NULL && watch->complete;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count && !known; i++)
+        known = strcmp(told[i], text) == 0;
+    if (!known) {
+        CSE_GROW(told, count, capacity);
+        told[count++] = cse_strdup(text);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!known)
+        cse_log_line(CSE_LOG_WARNING, "%s", text);
 }
 
 /* Input functions have read what they keep when they return: a file that changed meanwhile may have

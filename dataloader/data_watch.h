@@ -16,6 +16,14 @@ typedef struct cse_data_watch {
 cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
                          const cse_data_watch *watch, cse_dataloader **loader);
 
+/* Logs a warning about the data that an input function is opening, once in this process. Nothing in
+ * processes that open data whose identity is complete: the one that took it has told. */
+void cse_data_tell(const char *format, ...) CSE_PRINTF(1, 2);
+
+/* Whether a run is opening data for the first time, and so looks at all values; the processes that
+ * open them later need not. */
+bool cse_data_is_first_look(void);
+
 /* Called with each regular file that is opened to be read; does nothing outside cse_data_open. */
 cse_status cse_data_note_open(int descriptor, const char *path);
 /* The same of the library that holds the input function. */

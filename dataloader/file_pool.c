@@ -2,6 +2,7 @@
 #include "dataloader/file_pool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "engine/base/arena.h"
 
 typedef struct pool_file {
-    const char *path;
+    const char *path; /* in messages */
+    const char *made; /* what is opened in its place; NULL: the path itself */
     int64_t bytes, modified_ns;
     dev_t device;
     ino_t inode;
@@ -81,6 +83,16 @@ static void keep_open(cse_file_pool *pool, int file, int descriptor)
     pool->open[pool->open_count++] = (open_file){ file, descriptor, ++pool->tick };
 }
 
+static cse_status open_path(const char *path, const char *made, int *descriptor)
+{
+    if (made == NULL)
+        return cse_input_open_file(path, descriptor);
+    *descriptor = open(made, O_RDONLY | O_CLOEXEC);
+    return *descriptor >= 0 ? CSE_OK
+                            : cse_fail(CSE_IO, "%s: its copy %s cannot be opened: %s", path, made,
+                                       strerror(errno));
+}
+
 static cse_status examine(int descriptor, const char *path, pool_file *file)
 {
     struct stat info;
@@ -95,7 +107,7 @@ static cse_status examine(int descriptor, const char *path, pool_file *file)
     return CSE_OK;
 }
 
-cse_status cse_file_pool_add(cse_file_pool *pool, const char *path, int *file)
+static cse_status add(cse_file_pool *pool, const char *path, const char *made, int *file)
 {
     int descriptor;
     if (pool->count == CSE_POOL_MOST_FILES)
@@ -103,7 +115,7 @@ cse_status cse_file_pool_add(cse_file_pool *pool, const char *path, int *file)
                         "%s: there are more than %d data files: put samples together in "
                         "larger files",
                         path, CSE_POOL_MOST_FILES);
-    CSE_TRY(cse_input_open_file(path, &descriptor));
+    CSE_TRY(open_path(path, made, &descriptor));
     CSE_GROW(pool->files, pool->count, pool->capacity);
     cse_status status =
         examine(descriptor, cse_arena_string(pool->arena, path), &pool->files[pool->count]);
@@ -111,9 +123,22 @@ cse_status cse_file_pool_add(cse_file_pool *pool, const char *path, int *file)
         close(descriptor);
         return status;
     }
+    if (made != NULL)
+        pool->files[pool->count].made = cse_arena_string(pool->arena, made);
     *file = pool->count++;
     keep_open(pool, *file, descriptor);
     return CSE_OK;
+}
+
+cse_status cse_file_pool_add(cse_file_pool *pool, const char *path, int *file)
+{
+    return add(pool, path, NULL, file);
+}
+
+cse_status cse_file_pool_add_made(cse_file_pool *pool, const char *origin, const char *path,
+                                  int *file)
+{
+    return add(pool, origin, path, file);
 }
 
 int cse_file_pool_count(const cse_file_pool *pool)
@@ -153,7 +178,7 @@ cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descript
         *descriptor = pool->open[known->place].descriptor;
         return check_same(known, *descriptor);
     }
-    CSE_TRY(cse_input_open_file(known->path, &opened));
+    CSE_TRY(open_path(known->path, known->made, &opened));
     cse_status status = check_same(known, opened);
     if (status != CSE_OK) {
         close(opened);

@@ -18,6 +18,10 @@ void cse_file_pool_destroy(cse_file_pool **pool);
 
 /* Opens a file by cse_input_open_file and gives it the next number from 0 on. */
 cse_status cse_file_pool_add(cse_file_pool *pool, const char *path, int *file);
+/* The same of a file that was made of `origin`, whose identity is noted already and which messages
+ * name: a copy of it in another form. */
+cse_status cse_file_pool_add_made(cse_file_pool *pool, const char *origin, const char *path,
+                                  int *file);
 int cse_file_pool_count(const cse_file_pool *pool);
 const char *cse_file_pool_path_view(const cse_file_pool *pool, int file);
 int64_t cse_file_pool_bytes(const cse_file_pool *pool, int file);

@@ -61,6 +61,9 @@ cse_status cse_dataloader_settings_decode(const char *json, cse_settings **setti
  */
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader);
+/* The same where samples need no answer, as for predictions: `may_lack_answers` of the input. */
+cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
+                                          cse_dataloader **loader);
 /* A data loader that knows what samples look like, and has none: for a validation where the data
  * are missing. Nothing can be read from it. CSE_USAGE where the input function needs its data. */
 cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,

@@ -96,7 +96,8 @@ void cse_line_files_locate(const cse_line_files *files, int64_t sample, char *te
 {
     int64_t line;
     const int file = find(files, sample, &line);
-    snprintf(text, size, "%s: line %" PRId64, cse_file_pool_path_view(files->pool, file), line + 1);
+    snprintf(text, size, "%s: line %" PRId64, cse_file_pool_path_view(files->pool, file),
+             files->files[file].lines.lines[line].number);
 }
 
 /* The field behind a quote, up to the next single one; moved together where "" stood in it. */

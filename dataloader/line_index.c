@@ -15,17 +15,17 @@ void cse_line_index_clear(cse_line_index *index)
     *index = (cse_line_index){ 0 };
 }
 
-/* The line from `begin` to `end`, if it is not blank. */
+/* The line number `number` from range[0] to range[1], if it is not blank. */
 static cse_status add_line(cse_line_index *index, const char *path, const int64_t range[2],
-                           bool blank)
+                           int64_t number)
 {
-    if (blank)
+    if (number < 0)
         return CSE_OK;
     if (range[1] - range[0] > CSE_LINE_BYTES)
-        return cse_fail(CSE_DATA, "%s: line %" PRId64 " has more than %d bytes", path,
-                        index->count + 1, CSE_LINE_BYTES);
+        return cse_fail(CSE_DATA, "%s: line %" PRId64 " has more than %d bytes", path, number,
+                        CSE_LINE_BYTES);
     CSE_GROW(index->lines, index->count, index->capacity);
-    index->lines[index->count++] = (cse_line){ range[0], range[1] - range[0] };
+    index->lines[index->count++] = (cse_line){ range[0], range[1] - range[0], number };
     return CSE_OK;
 }
 
@@ -38,7 +38,7 @@ static cse_status scan(cse_line_index *index, cse_file_pool *pool, int file, cha
 {
     const char *path = cse_file_pool_path_view(pool, file);
     const int64_t bytes = cse_file_pool_bytes(pool, file);
-    int64_t range[2] = { 0, 0 };
+    int64_t range[2] = { 0, 0 }, number = 1;
     bool blank = true;
     for (int64_t offset = 0; offset < bytes; offset += PIECE_BYTES) {
         const int64_t size = bytes - offset < PIECE_BYTES ? bytes - offset : PIECE_BYTES;
@@ -55,13 +55,14 @@ static cse_status scan(cse_line_index *index, cse_file_pool *pool, int file, cha
                 continue;
             }
             range[1] = offset + i;
-            CSE_TRY(add_line(index, path, range, blank));
+            CSE_TRY(add_line(index, path, range, blank ? -1 : number));
+            number++;
             range[0] = range[1] + 1;
             blank = true;
         }
     }
     range[1] = bytes;
-    return add_line(index, path, range, blank);
+    return add_line(index, path, range, blank ? -1 : number);
 }
 
 cse_status cse_line_index_make(cse_line_index *index, cse_file_pool *pool, int file)

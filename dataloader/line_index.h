@@ -8,6 +8,7 @@ enum { CSE_LINE_BYTES = 1 << 26 }; /* of one line, at most */
 
 typedef struct cse_line {
     int64_t offset, bytes; /* without the end of the line */
+    int64_t number;        /* in the file, counted from 1, blank ones included */
 } cse_line;
 
 /* Start from a zeroed struct. */

@@ -143,8 +143,8 @@ int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)
 
 /* ---- opening ---- */
 
-cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
-                               cse_dataloader **loader)
+static cse_status open_loader(const cse_settings *settings, uint64_t default_seed,
+                              bool may_lack_answers, cse_dataloader **loader)
 {
     cse_dataloader_section section;
     *loader = NULL;
@@ -153,6 +153,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     if (section.library != NULL)
         CSE_TRY(cse_data_note_library(section.library->descriptor, section.library->path));
     cse_dataloader *opened = loader_of(&section);
+    opened->input.may_lack_answers = may_lack_answers;
     cse_status status = section.descriptor->open(&opened->input, settings);
     opened->batching.is_stream = opened->input.is_stream;
     if (status != CSE_OK) {
@@ -170,6 +171,18 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
         }
     }
     return status;
+}
+
+cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
+                               cse_dataloader **loader)
+{
+    return open_loader(settings, default_seed, false, loader);
+}
+
+cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
+                                          cse_dataloader **loader)
+{
+    return open_loader(settings, default_seed, true, loader);
 }
 
 /* So many batches that no usual limit of steps depends on them. */

@@ -1,6 +1,7 @@
 /* `csengine predict`: what a trained model says of samples, one line each. */
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "cli/npy_writer.h"
 #include "cli/option_values.h"
 #include "cli/predict_texts.h"
+#include "cli/prediction_rows.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "dataloader/class_names.h"
@@ -33,7 +35,10 @@ typedef struct predicting {
     cse_npy_writer *npy;
     cse_picture_files *files; /* NULL: the samples are those of the data loader */
     bool of_texts;            /* the files that are named are texts of a language model */
-    bool shows_places;        /* samples are told by where they are, not by their numbers */
+    bool of_tables;           /* they are read in place of the data loader's files */
+    bool takes_all_files;     /* by one data loader */
+    const cse_config_plugin *loader;
+    cse_class_names columns; /* of the training's table */
     cse_class_names names;
     int64_t samples, labelled, right, bad_files;
     cse_status first_bad;
@@ -64,7 +69,7 @@ static void add_classes_json(const predicting *p, const cse_class_score *scores,
 
 static void place_of(const cse_predicted *predicted, int64_t i, char place[PLACE_BYTES])
 {
-    const cse_element_place where = { .sample = predicted->first + i };
+    const cse_element_place where = { .sample = predicted->first + i, .whole = true };
     place[0] = '\0';
     if (predicted->input != NULL && predicted->input->descriptor->locate != NULL)
         predicted->input->descriptor->locate(predicted->input, &where, place, PLACE_BYTES);
@@ -107,7 +112,7 @@ static json_t *file_json(const predicting *p, int64_t file)
 }
 
 static void show_json(const predicting *p, const cse_predicted *predicted, int64_t i,
-                      const cse_class_score *scores)
+                      const cse_class_score *scores, const cse_prediction_row *row)
 {
     char place[PLACE_BYTES];
     const int64_t count = cse_shape_elements(predicted->shape);
@@ -119,76 +124,97 @@ static void show_json(const predicting *p, const cse_predicted *predicted, int64
         json_object_set_new(line, "place", json_string(place));
     if (label_of(predicted, i) != NULL)
         json_object_set_new(line, "label", json_integer(*label_of(predicted, i)));
+    else if (predicted->targets != NULL && isfinite(predicted->targets[i]))
+        json_object_set_new(line, "label", json_real((double)predicted->targets[i]));
     if (scores != NULL)
         add_classes_json(p, scores, p->top < count ? p->top : count, line);
     else
         json_object_set_new(line, "values", values_json(predicted, i, count));
+    if (scores == NULL && count == 1)
+        json_object_set(line, "prediction", json_array_get(json_object_get(line, "values"), 0));
+    cse_prediction_row_json(row, line);
     cse_json_print(line);
     json_decref(line);
 }
 
-static void add_class_cell(const predicting *p, int64_t number)
+static void class_text(const predicting *p, int64_t number, char text[MOST_NAME_BYTES])
 {
     const char *name = cse_class_name(&p->names, number);
     if (name != NULL)
-        cse_table_add(p->table, "%s", name);
+        snprintf(text, MOST_NAME_BYTES, "%s", name);
     else
-        cse_table_add(p->table, "%lld", (long long)number);
+        snprintf(text, MOST_NAME_BYTES, "%lld", (long long)number);
 }
 
-static void add_row_head(const predicting *p, const cse_predicted *predicted, int64_t i)
+static void value_text(const cse_predicted *predicted, int64_t at, const char *format, char *text)
 {
-    char printable[PATH_MAX];
+    if (predicted->dtype == CSE_INT32)
+        snprintf(text, MOST_NAME_BYTES, "%d", (int)((const int32_t *)predicted->values)[at]);
+    else
+        snprintf(text, MOST_NAME_BYTES, format, (double)((const float *)predicted->values)[at]);
+}
+
+/* Where the sample is, and what the data say of it. */
+static void add_head(const predicting *p, const cse_predicted *predicted, int64_t i,
+                     cse_prediction_row *row)
+{
+    char text[PATH_MAX], place[PLACE_BYTES];
+    row->sample = predicted->first + i;
     if (predicted->samples != NULL) {
-        cse_text_printable(cse_picture_files_path(p->files, predicted->samples[i]), printable,
-                           sizeof printable);
-        cse_table_add(p->table, "%s", printable);
-        return;
-    }
-    if (p->shows_places) {
-        place_of(predicted, i, printable);
-        cse_table_add(p->table, "%s", printable);
+        row->sample = predicted->samples[i];
+        cse_text_printable(cse_picture_files_path(p->files, row->sample), text, sizeof text);
+        row->place = cse_strdup(text);
     } else {
-        cse_table_add(p->table, "%lld", (long long)(predicted->first + i));
+        place_of(predicted, i, place);
+        cse_text_printable(place, text, sizeof text);
+        row->place = place[0] != '\0' ? cse_strdup(text) : NULL;
     }
     if (label_of(predicted, i) != NULL)
-        add_class_cell(p, *label_of(predicted, i));
+        class_text(p, *label_of(predicted, i), text);
+    else if (predicted->targets != NULL && isfinite(predicted->targets[i]))
+        snprintf(text, sizeof text, "%.9g", (double)predicted->targets[i]);
     else
-        cse_table_add(p->table, "%s", "");
+        return;
+    row->label = cse_strdup(text);
 }
 
-static int class_words(const predicting *p, const cse_class_score *score, char *text, size_t size)
-{
-    const char *name = cse_class_name(&p->names, score->number);
-    return name != NULL
-               ? snprintf(text, size, "%s (%.4f)", name, score->probability)
-               : snprintf(text, size, "%lld (%.4f)", (long long)score->number, score->probability);
-}
-
-static void add_row(const predicting *p, const cse_predicted *predicted, int64_t i,
-                    const cse_class_score *scores)
+/* The most likely classes; or the values, of which a table shows the first ones. */
+static void add_predictions(const predicting *p, const cse_predicted *predicted, int64_t i,
+                            const cse_class_score *scores, cse_prediction_row *row)
 {
     enum { SHOWN = 8 };
+    char text[MOST_NAME_BYTES];
+    cse_text values = { 0 };
     const int64_t count = cse_shape_elements(predicted->shape);
-    char text[2 * MOST_NAME_BYTES + 64 * MAX_TOP], *at = text, *end = text + sizeof text;
-    add_row_head(p, predicted, i);
-    text[0] = '\0';
-    if (scores != NULL) {
-        for (int64_t k = 0; k < p->top && k < count && end - at > MOST_NAME_BYTES; k++) {
-            at += snprintf(at, (size_t)(end - at), "%s", k > 0 ? ", " : "");
-            at += class_words(p, &scores[k], at, (size_t)(end - at));
-        }
-    } else {
-        for (int64_t k = 0; k < count && k < SHOWN; k++)
-            at += predicted->dtype == CSE_INT32
-                      ? snprintf(at, (size_t)(end - at), "%d ",
-                                 (int)((const int32_t *)predicted->values)[i * count + k])
-                      : snprintf(at, (size_t)(end - at), "%.6g ",
-                                 (double)((const float *)predicted->values)[i * count + k]);
-        if (count > SHOWN)
-            snprintf(at, (size_t)(end - at), "...");
+    const bool is_table = p->table != NULL;
+    for (int64_t k = 0; scores != NULL && k < p->top && k < count; k++) {
+        class_text(p, scores[k].number, text);
+        cse_prediction_row_add(row, text, scores[k].probability);
     }
-    cse_table_add(p->table, "%s", text);
+    for (int64_t k = 0; scores == NULL && k < count && (!is_table || k < SHOWN); k++) {
+        value_text(predicted, i * count + k, is_table ? "%.6g" : "%.9g", text);
+        cse_text_add(&values, "%s%s", k > 0 ? " " : "", text);
+    }
+    if (scores == NULL && is_table && count > SHOWN)
+        cse_text_add(&values, " ...");
+    if (values.size > 0)
+        cse_prediction_row_add(row, values.data, (double)NAN);
+    cse_text_clear(&values);
+}
+
+static void show_row(predicting *p, const cse_predicted *predicted, int64_t i,
+                     const cse_class_score *scores)
+{
+    cse_prediction_row row = { .sample = 0 };
+    add_head(p, predicted, i, &row);
+    add_predictions(p, predicted, i, scores, &row);
+    if (p->table != NULL)
+        cse_prediction_row_table(&row, p->table);
+    else if (strcmp(p->format, "json") == 0)
+        show_json(p, predicted, i, scores, &row);
+    else
+        cse_prediction_row_csv(&row, p->samples == 1);
+    cse_prediction_row_clear(&row);
 }
 
 static cse_status show_sample(predicting *p, const cse_predicted *predicted, int64_t i)
@@ -204,10 +230,8 @@ static cse_status show_sample(predicting *p, const cse_predicted *predicted, int
             p->right += scores[0].number == *label_of(predicted, i);
         }
     }
-    if (p->npy == NULL && strcmp(p->format, "json") == 0)
-        show_json(p, predicted, i, scores);
-    else if (p->npy == NULL)
-        add_row(p, predicted, i, scores);
+    if (p->npy == NULL)
+        show_row(p, predicted, i, scores);
     free(scores);
     return CSE_OK;
 }
@@ -249,7 +273,7 @@ static cse_status on_bad_file(void *self, int64_t file, cse_status status)
 
 static cse_status read_options(predicting *p)
 {
-    static const char *const formats[] = { "table", "json", "npy", NULL };
+    static const char *const formats[] = { "table", "json", "csv", "npy", NULL };
     static const int64_t samples[] = { 0, INT64_MAX }, top[] = { 1, MAX_TOP };
     p->format = cse_option_is_on(p->line, "json") ? "json" : "table";
     p->top = 1;
@@ -281,34 +305,113 @@ static cse_status refuse_options_of_samples(const predicting *p)
     return CSE_OK;
 }
 
-/* Whether the data loader makes samples of the texts in the files of its setting path. */
-static bool is_of_texts(const cse_input_descriptor *descriptor)
+/* The setting that names the file of samples, of a data loader whose samples may be those of other
+ * files: texts, and tables of numbers. NULL: it is none. */
+static const char *file_setting(const cse_config_plugin *loader)
 {
-    return cse_setting_table_has(descriptor->settings, "vocabulary") &&
-           cse_setting_table_has(descriptor->settings, "path");
+    const cse_input_descriptor *descriptor = loader->descriptor;
+    const cse_setting *table = descriptor->settings;
+    const bool has_path = cse_setting_table_has(table, "path");
+    if (has_path && cse_setting_table_has(table, "vocabulary"))
+        return "path";
+    if (!cse_setting_table_has(table, "missing_values") ||
+        (cse_setting_table_has(table, "tokenizer") &&
+         cse_settings_has(loader->settings, "tokenizer")))
+        return NULL;
+    return has_path ? "path" : "features";
 }
 
-/* A data loader of texts reads the files that are named in place of its own, a batch of one. */
-static cse_status name_texts(predicting *p, const cse_settings *loader)
+static bool takes_list(const cse_setting *table, const char *name)
 {
-    static const cse_place place = { "arguments", 0, 0 };
-    cse_arena *arena = loader->arena;
+    while (table->name != NULL && strcmp(table->name, name) != 0)
+        table++;
+    return table->type == CSE_SETTING_PATHS;
+}
+
+static const cse_place of_arguments = { "arguments", 0, 0 };
+
+/* The columns of a table in the order of the training, where the table names them. */
+static void name_columns(const predicting *p, const cse_settings *own, cse_yaml_node *node)
+{
+    if (p->columns.count == 0 || !cse_setting_table_has(own->table, "features") ||
+        !cse_setting_table_has(own->table, "class_names") ||
+        (cse_setting_table_has(own->table, "header") && !cse_settings_bool(own, "header")) ||
+        cse_settings_count(own, "features") > 0)
+        return;
+    cse_yaml_node *list = cse_yaml_sequence_new(own->arena, of_arguments);
+    for (int i = 0; i < p->columns.count; i++)
+        cse_yaml_append(own->arena, list,
+                        cse_yaml_scalar_new(own->arena, of_arguments, p->columns.names[i]));
+    cse_yaml_put(own->arena, node, (cse_yaml_key){ "features", of_arguments }, list);
+}
+
+static bool is_replaced(const char *key, const char *setting)
+{
+    return strcmp(key, setting) == 0 || strcmp(key, "micro_batch_size") == 0 ||
+           strcmp(key, "batch_size") == 0 ||
+           (strcmp(setting, "features") == 0 &&
+            (strcmp(key, "answers") == 0 || strcmp(key, "answers_key") == 0));
+}
+
+/* The data loader's settings with the files `paths` [count] in place of its own, a batch of one. */
+static cse_status with_files(predicting *p, const char *const paths[], int count)
+{
+    const cse_settings *own = p->loader->settings;
+    const char *setting = file_setting(p->loader);
+    cse_arena *arena = own->arena;
     cse_settings *changed = NULL;
-    const cse_yaml_node *own = loader->node;
-    cse_yaml_node *node = cse_yaml_mapping_new(arena, own->place);
-    cse_yaml_node *paths = cse_yaml_sequence_new(arena, place);
-    for (int i = 0; i < own->count; i++)
-        if (strcmp(own->keys[i].text, "micro_batch_size") != 0)
-            cse_yaml_put(arena, node, own->keys[i], own->children[i]);
-    for (int i = 1; i < p->line->argument_count; i++)
-        cse_yaml_append(arena, paths, cse_yaml_scalar_new(arena, place, p->line->arguments[i]));
-    cse_yaml_put(arena, node, (cse_yaml_key){ "path", place }, paths);
-    cse_yaml_put(arena, node, (cse_yaml_key){ "batch_size", place },
-                 cse_yaml_scalar_new(arena, place, "1"));
+    cse_yaml_node *node = cse_yaml_mapping_new(arena, own->node->place);
+    cse_yaml_node *list = cse_yaml_sequence_new(arena, of_arguments);
+    for (int i = 0; i < own->node->count; i++)
+        if (!is_replaced(own->node->keys[i].text, setting))
+            cse_yaml_put(arena, node, own->node->keys[i], own->node->children[i]);
+    for (int i = 0; i < count; i++)
+        cse_yaml_append(arena, list, cse_yaml_scalar_new(arena, of_arguments, paths[i]));
+    cse_yaml_put(arena, node, (cse_yaml_key){ setting, of_arguments },
+                 p->takes_all_files ? list : list->children[0]);
+    cse_yaml_put(arena, node, (cse_yaml_key){ "batch_size", of_arguments },
+                 cse_yaml_scalar_new(arena, of_arguments, "1"));
+    name_columns(p, own, node);
     CSE_TRY(cse_dataloader_settings_read(arena, node, &changed));
     p->options.loader = changed;
     p->options.count = 0;
-    p->shows_places = true;
+    return CSE_OK;
+}
+
+/* Its own files, with the columns of a table in the order of the training. */
+static cse_status with_own_files(predicting *p)
+{
+    const cse_settings *own = p->loader->settings;
+    cse_settings *changed = NULL;
+    p->options.loader = own;
+    if (p->columns.count == 0)
+        return CSE_OK;
+    cse_yaml_node *node = cse_yaml_mapping_new(own->arena, own->node->place);
+    for (int i = 0; i < own->node->count; i++)
+        cse_yaml_put(own->arena, node, own->node->keys[i], own->node->children[i]);
+    name_columns(p, own, node);
+    CSE_TRY(cse_dataloader_settings_read(own->arena, node, &changed));
+    p->options.loader = changed;
+    return CSE_OK;
+}
+
+/* One file after the other, where the data loader takes one. */
+static cse_status predict_samples(predicting *p)
+{
+    const char *const *paths = p->line->arguments + 1;
+    const int count = p->line->argument_count - 1;
+    if (!p->of_tables) {
+        CSE_TRY(with_own_files(p));
+        return cse_predict(&p->options, on_predicted, p);
+    }
+    if (p->takes_all_files) {
+        CSE_TRY(with_files(p, paths, count));
+        return cse_predict(&p->options, on_predicted, p);
+    }
+    for (int i = 0; i < count; i++) {
+        CSE_TRY(with_files(p, paths + i, 1));
+        CSE_TRY(cse_predict(&p->options, on_predicted, p));
+    }
     return CSE_OK;
 }
 
@@ -318,8 +421,12 @@ static cse_status choose_source(const cse_job_settings *settings, predicting *p)
     const bool has_files = p->line->argument_count > 1;
     if (has_files)
         CSE_TRY(refuse_options_of_samples(p));
-    if (has_files && loader != NULL && is_of_texts(loader->descriptor))
-        return name_texts(p, loader->settings);
+    p->loader = loader;
+    p->of_tables = has_files && loader != NULL && file_setting(loader) != NULL;
+    if (p->of_tables) {
+        p->takes_all_files = takes_list(loader->settings->table, file_setting(loader));
+        return CSE_OK;
+    }
     p->of_texts = has_files && (loader == NULL || !cse_picture_files_fit(loader->descriptor));
     if (p->of_texts)
         return CSE_OK;
@@ -339,6 +446,7 @@ static cse_status choose_source(const cse_job_settings *settings, predicting *p)
 static cse_status find_names(predicting *p, const cse_job_settings *settings,
                              const cse_loaded_model *loaded)
 {
+    CSE_TRY(cse_feature_names_find(loaded->path, settings->session.model_dir, &p->columns));
     return cse_class_names_find(cse_option_value(p->line, "classes"), loaded->path,
                                 settings->session.model_dir, &p->names);
 }
@@ -370,7 +478,7 @@ static cse_status predict_texts(predicting *p, const cse_job_settings *settings,
                                       .tokenizer = cse_option_value(p->line, "tokenizer"),
                                       .model_dir = settings->session.model_dir,
                                       .top = p->top,
-                                      .json = strcmp(p->format, "json") == 0,
+                                      .format = p->format,
                                       .model_name = settings->model->name,
                                       .loader = loader_of(settings) },
         loaded, &result);
@@ -384,8 +492,7 @@ static cse_status predict_texts(predicting *p, const cse_job_settings *settings,
 
 static cse_status predict(predicting *p, const cse_job_settings *settings)
 {
-    static const char *const heads[] = { "SAMPLE", "LABEL", "PREDICTION", NULL };
-    static const char *const file_heads[] = { "FILE", "PREDICTION", NULL };
+    static const char *const heads[] = { CSE_PREDICTION_HEADS, NULL };
     cse_loaded_model loaded = { .model = NULL };
     CSE_TRY(read_options(p));
     CSE_TRY(choose_source(settings, p));
@@ -396,10 +503,10 @@ static cse_status predict(predicting *p, const cse_job_settings *settings)
     p->options.model = loaded.model;
     p->options.seed = settings->session.seed;
     if (strcmp(p->format, "table") == 0)
-        p->table = cse_table_new(p->files != NULL ? file_heads : heads);
+        p->table = cse_table_new(heads);
     cse_status status = p->files != NULL
                             ? cse_predict_files(&p->options, on_predicted, on_bad_file, p)
-                            : cse_predict(&p->options, on_predicted, p);
+                            : predict_samples(p);
     if (p->npy != NULL)
         status = cse_npy_writer_close(&p->npy, status);
     if (status == CSE_OK && p->table != NULL && p->samples > 0)
@@ -424,6 +531,7 @@ static int run(const cse_command_line *line)
     cse_table_destroy(&p.table);
     cse_picture_files_destroy(&p.files);
     cse_class_names_clear(&p.names);
+    cse_class_names_clear(&p.columns);
     cse_finish();
     cse_job_clear(&job);
     return exit_code;
@@ -437,7 +545,8 @@ static const cse_option options[] = {
     { "output", "SCOPE", NULL,
       "instead of the predictions the last value that is computed in this part of the model, as in "
       "model.fc_layers.0" },
-    { "format", "FORMAT", NULL, "table, json (one line a sample), npy (all values, to --file)" },
+    { "format", "FORMAT", NULL,
+      "table, json (one line a sample), csv (one line a prediction), npy (all values, to --file)" },
     { "file", "NAME.npy", NULL, "the file that --format npy writes" },
     { "json", NULL, NULL, "as --format json" },
     { "quiet", NULL, NULL, "prints no summary" },
@@ -465,8 +574,8 @@ static const cse_command_note examples[] = {
 const cse_command cse_command_predict = {
     .name = "predict",
     .group = CSE_GROUP_RUN,
-    .summary = "shows what a trained model says of samples, pictures or texts",
-    .arguments = "CONFIG.yaml [PICTURE | FOLDER | TEXT ...]",
+    .summary = "shows what a trained model says of samples, pictures, texts or tables",
+    .arguments = "CONFIG.yaml [PICTURE | FOLDER | TEXT | TABLE ...]",
     .doc =
         "Takes the pictures that are named (JPEG, PNG, WebP, folders of them), decoded and resized "
         "as "
@@ -474,7 +583,10 @@ const cse_command cse_command_predict = {
         "training is not needed. With a language model the files that are named are texts: shown "
         "are the tokens of each, its perplexity, and the most likely tokens after it. With the "
         "data loader sentences they are texts to be classified (.txt), or tables and lines of "
-        "them, of which all are read or none. "
+        "them, of which all are read or none; with csv, npy, jsonl and parquet tables, which need "
+        "no "
+        "column of the answer. Columns of a table with a header are found by the names that they "
+        "had in training. "
         "Without names, reads the samples of the validation's data "
         "loader, or else of the training's, in the "
         "order of the data. Takes the weights of --checkpoint_path, or else of the newest "
@@ -484,7 +596,7 @@ const cse_command cse_command_predict = {
     .letters = "q=quiet",
     .min_arguments = 1,
     .max_arguments = 100000,
-    .values = "format=table|json|npy",
+    .values = "format=table|json|csv|npy",
     .examples = examples,
     .run = run,
 };

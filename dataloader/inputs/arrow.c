@@ -11,6 +11,7 @@
 #include "dataloader/bad_records.h"
 #include "dataloader/inputs/arrow_samples.h"
 #include "dataloader/inputs/text_tokens.h"
+#include "dataloader/parquet_file.h"
 #include "dataloader/part_of.h"
 #include "engine/config/settings.h"
 #include "engine/types/shape.h"
@@ -55,7 +56,8 @@ typedef struct arrow {
 static const cse_setting settings_table[] = {
     { .name = "path",
       .type = CSE_SETTING_PATHS,
-      .doc = "files, or folders of *.arrow files, as save_to_disk of datasets writes them" },
+      .doc = "files, or folders of *.arrow files, as save_to_disk of datasets writes them, or of "
+             "*.parquet files, which need pyarrow or duckdb in Python" },
     { .name = "columns",
       .type = CSE_SETTING_ANY,
       .default_value = "null",
@@ -99,7 +101,8 @@ static const cse_setting settings_table[] = {
 static cse_status add_file(arrow *self, const char *path)
 {
     int file;
-    CSE_TRY(cse_file_pool_add(self->pool, path, &file));
+    CSE_TRY(cse_is_parquet(path) ? cse_parquet_add(self->pool, path, &file)
+                                 : cse_file_pool_add(self->pool, path, &file));
     CSE_GROW(self->tables, file, self->capacity);
     self->tables[file] = (table){ .first = self->samples };
     self->count = file + 1;
@@ -465,8 +468,10 @@ static void arrow_locate(const cse_input *input, const cse_element_place *place,
     int64_t row;
     const arrow *self = input->self;
     const int file = find(self, place->sample, &row);
-    snprintf(text, size, "%s: row %" PRId64 ", element %" PRId64,
-             cse_file_pool_path_view(self->pool, file), row, place->element);
+    const int used =
+        snprintf(text, size, "%s: row %" PRId64, cse_file_pool_path_view(self->pool, file), row);
+    if (!place->whole && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ", element %" PRId64, place->element);
 }
 
 /* A vocabulary of three letters, and what they are merged to. */
@@ -572,9 +577,6 @@ static const cse_input_sample samples[] = {
     { .settings = "path: $folder",
       .refusal = "cache-1f.arrow: it is a cache of datasets",
       .files = { FILE_OF("cache-1f.arrow", stream_form), FILE_OF("x-train.arrow", stream_form) } },
-    { .settings = "path: $folder/a.arrow",
-      .refusal = "it is Parquet",
-      .files = { { .name = "a.arrow", .text = "PAR1 and rows of another form" } } },
     { .settings = "path: $folder, columns: {x: word}",
       .refusal = "its columns are: tokens, grid, small, label, flag, ragged, seen, text, word",
       .files = { FILE_OF("a.arrow", stream_form) } },

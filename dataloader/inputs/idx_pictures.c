@@ -123,6 +123,9 @@ cse_status cse_idx_pictures_open(cse_input *input, const cse_settings *settings)
     int64_t height = self->images.dims[1], width = self->images.dims[2];
     self->pixels = height * width;
     input->sample_count = self->images.dims[0];
+    for (int64_t i = 0; i < input->sample_count; i++)
+        if (self->labels.values[i] >= input->label_limit)
+            input->label_limit = self->labels.values[i] + 1;
     cse_describe_labelled(input, "images",
                           cse_settings_bool(settings, "flatten") ? cse_shape_of(self->pixels)
                                                                  : cse_shape_of(1, height, width),

@@ -12,13 +12,15 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
+#include "dataloader/data_watch.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/text_tokens.h"
+#include "dataloader/json_line.h"
 #include "dataloader/line_index.h"
+#include "dataloader/missing_values.h"
 #include "engine/base/arena.h"
-#include "engine/base/nesting.h"
 
-enum { MOST_LEVELS = 64, MOST_FEATURES = 1 << 24 };
+enum { MOST_FEATURES = 1 << 24, MOST_LOOKED_AT_BYTES = 1 << 25 };
 
 typedef struct jsonl {
     cse_file_pool *pool;
@@ -30,6 +32,9 @@ typedef struct jsonl {
     /* numbers */
     char *features_field, *label_field, *features_name;
     int64_t features;
+    cse_missing_values missing;
+    double *fill; /* [features] */
+    bool may_lack_answers;
     /* of the sample that is being read */
     void *const *outputs;
     int64_t place;
@@ -65,6 +70,7 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_TEXT,
       .default_value = "label",
       .doc = "without a tokenizer: member that is the class, a whole number from 0 on" },
+    CSE_MISSING_VALUES_SETTINGS,
     CSE_FEATURES_NAME_SETTING,
     CSE_BAD_RECORD_SETTING,
     { 0 },
@@ -74,16 +80,20 @@ static const cse_setting settings_table[] = {
 
 static cse_status parse_line(jsonl *self, int64_t index, json_t **json)
 {
-    json_error_t error;
-    cse_nesting where;
     const cse_line *line = &self->index.lines[index];
+    const bool is_text = self->texts.tokenizer != NULL;
+    const char *const names[] = { is_text ? self->text_field : self->features_field,
+                                  is_text ? self->prompt_field : self->label_field, NULL };
     CSE_TRY(cse_file_pool_read(self->pool, 0, line->offset, self->line, (size_t)line->bytes));
-    if (!cse_nesting_json(self->line, (size_t)line->bytes, MOST_LEVELS, &where))
-        return cse_fail(CSE_DATA, "more than %d brackets are open", MOST_LEVELS);
-    *json = json_loadb(self->line, (size_t)line->bytes, JSON_ALLOW_NUL, &error);
-    if (*json == NULL)
-        return cse_fail(CSE_DATA, "column %d: no JSON: %s", error.column, error.text);
-    return CSE_OK;
+    return cse_json_line_read(self->line, (size_t)line->bytes, names, json);
+}
+
+static cse_status within_line(const jsonl *self, int64_t index, cse_status status)
+{
+    return status == CSE_OK ? CSE_OK
+                            : cse_fail_within(status, "%s: line %" PRId64 ": ",
+                                              cse_file_pool_path_view(self->pool, 0),
+                                              self->index.lines[index].number);
 }
 
 static cse_status encode_member(jsonl *self, const json_t *json, const char *field)
@@ -105,28 +115,50 @@ static cse_status take_text(jsonl *self, const json_t *json)
     return CSE_OK;
 }
 
+static cse_status take_feature(const jsonl *self, const json_t *value, size_t i, float *feature)
+{
+    if (json_is_null(value) && self->missing == CSE_MISSING_FILLED) {
+        *feature = (float)self->fill[i];
+        return CSE_OK;
+    }
+    if (json_is_null(value))
+        return cse_fail(CSE_DATA, "member \"%s\": place %zu is null, NaN or infinite: %s",
+                        self->features_field, i, CSE_MISSING_HINT);
+    *feature =
+        json_is_boolean(value) ? (float)json_is_true(value) : (float)json_number_value(value);
+    if ((!json_is_number(value) && !json_is_boolean(value)) || !isfinite(*feature))
+        return cse_fail(CSE_DATA,
+                        "member \"%s\": place %zu holds no number that float32 has: accepted are "
+                        "sizes up to 3.4e38",
+                        self->features_field, i);
+    return CSE_OK;
+}
+
+static cse_status take_label(const jsonl *self, const json_t *label, int32_t *number)
+{
+    *number = CSE_IGNORED_LABEL;
+    if (label == NULL && self->may_lack_answers)
+        return CSE_OK;
+    return cse_json_int32(label, number) && *number >= 0
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "member \"%s\" is no whole number from 0 on",
+                          self->label_field);
+}
+
 static cse_status take_numbers(jsonl *self, const json_t *json)
 {
     size_t i;
     const json_t *value, *list = json_object_get(json, self->features_field);
-    const json_t *label = json_object_get(json, self->label_field);
     float *features = (float *)self->outputs[CSE_FEATURES_STREAM] + self->place * self->features;
     if (!json_is_array(list) || (int64_t)json_array_size(list) != self->features)
         return cse_fail(CSE_DATA, "member \"%s\" is no list of %" PRId64 " numbers",
                         self->features_field, self->features);
     json_array_foreach(list, i, value)
     {
-        features[i] = (float)json_number_value(value);
-        if (!json_is_number(value) || !isfinite(features[i]))
-            return cse_fail(CSE_DATA, "member \"%s\" has no finite number at its place %zu",
-                            self->features_field, i);
+        CSE_TRY(take_feature(self, value, i, &features[i]));
     }
-    if (!json_is_integer(label) || json_integer_value(label) < 0 ||
-        json_integer_value(label) > INT32_MAX)
-        return cse_fail(CSE_DATA, "member \"%s\" is no whole number from 0 on", self->label_field);
-    ((int32_t *)self->outputs[CSE_ANSWERS_STREAM])[self->place] =
-        (int32_t)json_integer_value(label);
-    return CSE_OK;
+    return take_label(self, json_object_get(json, self->label_field),
+                      (int32_t *)self->outputs[CSE_ANSWERS_STREAM] + self->place);
 }
 
 static cse_status read_line(void *argument, int64_t index)
@@ -137,9 +169,60 @@ static cse_status read_line(void *argument, int64_t index)
     if (status == CSE_OK)
         status = self->texts.tokenizer != NULL ? take_text(self, json) : take_numbers(self, json);
     json_decref(json);
-    return status == CSE_OK ? CSE_OK
-                            : cse_fail_within(status, "%s: line %" PRId64 " that is not blank: ",
-                                              cse_file_pool_path_view(self->pool, 0), index + 1);
+    return within_line(self, index, status);
+}
+
+/* ---- a look at all lines of numbers ---- */
+
+static bool has_null(const json_t *list)
+{
+    size_t i;
+    const json_t *value;
+    json_array_foreach(list, i, value)
+    {
+        if (json_is_null(value))
+            return true;
+    }
+    return false;
+}
+
+/* Lines with values that are missing are taken out of the index. */
+static cse_status drop_lines(jsonl *self)
+{
+    int64_t kept = 0;
+    const int64_t count = self->index.count;
+    for (int64_t i = 0; i < count; i++) {
+        json_t *json = NULL;
+        CSE_TRY(within_line(self, i, parse_line(self, i, &json)));
+        const bool is_missing = has_null(json_object_get(json, self->features_field)) ||
+                                json_is_null(json_object_get(json, self->label_field));
+        json_decref(json);
+        if (!is_missing)
+            self->index.lines[kept++] = self->index.lines[i];
+    }
+    self->index.count = kept;
+    return cse_missing_values_told(cse_file_pool_path_view(self->pool, 0), count - kept, kept);
+}
+
+/* All are read once before the first step, where they are not too many. */
+static cse_status look_at_lines(jsonl *self, int64_t *limit)
+{
+    int32_t label = 0;
+    float *features = cse_calloc((size_t)self->features, sizeof *features);
+    void *const outputs[] = { features, &label };
+    cse_status status = CSE_OK;
+    self->outputs = outputs;
+    self->place = 0;
+    for (int64_t i = 0; i < self->index.count && status == CSE_OK; i++) {
+        status = read_line(self, i);
+        if (status == CSE_DATA && self->bad.skips)
+            status = CSE_OK;
+        else if (label >= *limit)
+            *limit = (int64_t)label + 1;
+    }
+    self->outputs = NULL;
+    free(features);
+    return status;
 }
 
 /* ---- the input function ---- */
@@ -154,12 +237,23 @@ static cse_status count_features(jsonl *self)
         status = cse_fail(CSE_DATA, "member \"%s\" is no list of numbers", self->features_field);
     self->features = (int64_t)json_array_size(list);
     json_decref(json);
-    return status == CSE_OK ? CSE_OK
-                            : cse_fail_within(status, "%s: line 1 that is not blank: ",
-                                              cse_file_pool_path_view(self->pool, 0));
+    return within_line(self, 0, status);
 }
 
-static cse_status open_file(jsonl *self, const cse_settings *settings)
+static cse_status open_numbers(jsonl *self, cse_input *input, const cse_settings *settings)
+{
+    const char *path = cse_file_pool_path_view(self->pool, 0);
+    self->missing = cse_missing_values_read(settings);
+    CSE_TRY(count_features(self));
+    CSE_TRY(cse_feature_numbers(settings, "fill_value", self->features, path, &self->fill));
+    if (self->missing == CSE_MISSING_DROPPED)
+        CSE_TRY(drop_lines(self));
+    return cse_data_is_first_look() && cse_file_pool_bytes(self->pool, 0) <= MOST_LOOKED_AT_BYTES
+               ? look_at_lines(self, &input->label_limit)
+               : CSE_OK;
+}
+
+static cse_status open_file(jsonl *self, cse_input *input, const cse_settings *settings)
 {
     int file;
     int64_t longest = 0;
@@ -172,7 +266,7 @@ static cse_status open_file(jsonl *self, const cse_settings *settings)
             longest = self->index.lines[i].bytes;
     self->line = cse_malloc((size_t)longest + 1);
     return cse_settings_has(settings, "tokenizer") ? cse_text_tokens_open(&self->texts, settings)
-                                                   : count_features(self);
+                                                   : open_numbers(self, input, settings);
 }
 
 static void jsonl_close(cse_input *input)
@@ -182,6 +276,7 @@ static void jsonl_close(cse_input *input)
     cse_line_index_clear(&self->index);
     cse_text_tokens_clear(&self->texts);
     free(self->line);
+    free(self->fill);
     free(self->text_field);
     free(self->prompt_field);
     free(self->features_field);
@@ -202,7 +297,8 @@ static cse_status jsonl_open(cse_input *input, const cse_settings *settings)
     self->label_field = cse_strdup(cse_settings_text(settings, "label"));
     self->features_name = cse_strdup(cse_settings_text(settings, "features_name"));
     cse_bad_records_read(settings, &self->bad);
-    cse_status status = open_file(self, settings);
+    self->may_lack_answers = input->may_lack_answers;
+    cse_status status = open_file(self, input, settings);
     if (status != CSE_OK) {
         jsonl_close(input);
         return status;
@@ -231,8 +327,8 @@ static void jsonl_locate(const cse_input *input, const cse_element_place *place,
                          size_t size)
 {
     const jsonl *self = input->self;
-    snprintf(text, size, "%s: offset %" PRId64, cse_file_pool_path_view(self->pool, 0),
-             self->index.lines[place->sample].offset);
+    snprintf(text, size, "%s: line %" PRId64, cse_file_pool_path_view(self->pool, 0),
+             self->index.lines[place->sample].number);
 }
 
 /* A vocabulary of three letters, and what they are merged to. */
@@ -292,7 +388,7 @@ static const cse_input_sample samples[] = {
                   { CSE_FEATURES_STREAM, 7, 1, 0.5 },
                   { CSE_ANSWERS_STREAM, 9, 0, 9 } } },
     { .settings = "path: $folder/a.jsonl",
-      .refusal = "line 1 that is not blank: member \"features\"",
+      .refusal = "line 1: member \"features\"",
       .files = { { .name = "a.jsonl", .text = ROWS } } },
     { .settings = "path: $folder/a.jsonl",
       .refusal = "it is compressed",

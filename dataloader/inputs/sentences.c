@@ -14,12 +14,12 @@
 #include "dataloader/bert_words.h"
 #include "dataloader/file_list.h"
 #include "dataloader/inputs/token_streams.h"
+#include "dataloader/json_line.h"
 #include "dataloader/line_files.h"
 #include "dataloader/whole_file.h"
-#include "engine/base/nesting.h"
 #include "engine/config/settings.h"
 
-enum { MOST_COLUMNS = 256, MOST_LEVELS = 64, MOST_TEXT = 1 << 24 };
+enum { MOST_COLUMNS = 256, MOST_TEXT = 1 << 24 };
 enum { FIRST, SECOND, LABEL, COLUMNS };
 enum form { TABLES, JSON_LINES, TEXTS };
 
@@ -183,8 +183,9 @@ static cse_status take_members(const sentences *self, const json_t *json)
     const json_t *label = json_object_get(json, self->fields[LABEL]);
     if (json_is_string(label))
         return put_class(self, json_string_value(label));
-    if (json_is_integer(label))
-        return put_number(self, json_integer_value(label));
+    int32_t number;
+    if (cse_json_int32(label, &number))
+        return put_number(self, number);
     put_no_class(self);
     return label == NULL && self->may_lack_label
                ? CSE_OK
@@ -194,13 +195,14 @@ static cse_status take_members(const sentences *self, const json_t *json)
 
 static cse_status take_json(const sentences *self, const char *line)
 {
-    cse_nesting where;
-    json_error_t error;
-    if (!cse_nesting_json(line, strlen(line), MOST_LEVELS, &where))
-        return cse_fail(CSE_DATA, "more than %d brackets are open", MOST_LEVELS);
-    json_t *json = json_loads(line, 0, &error);
-    if (json == NULL)
-        return cse_fail(CSE_DATA, "column %d: no JSON: %s", error.column, error.text);
+    const char *names[4];
+    int count = 0;
+    json_t *json = NULL;
+    for (int c = 0; c <= LABEL; c++)
+        if (self->fields[c] != NULL)
+            names[count++] = self->fields[c];
+    names[count] = NULL;
+    CSE_TRY(cse_json_line_read(line, strlen(line), names, &json));
     cse_status status = take_members(self, json);
     json_decref(json);
     return status;

@@ -9,10 +9,10 @@
 
 #include "csengine/input.h"
 #include "dataloader/file_list.h"
+#include "dataloader/json_line.h"
 #include "engine/base/arena.h"
-#include "engine/base/nesting.h"
 
-enum { READ_BYTES = 1 << 20, MOST_LEVELS = 64 };
+enum { READ_BYTES = 1 << 20 };
 
 struct cse_text_pieces {
     const char *const *paths;
@@ -193,18 +193,24 @@ cse_status cse_text_pieces_next(cse_text_pieces *p, cse_text_piece *piece)
     }
 }
 
+/* A line that is a text by itself. */
+static json_t *lone_text(const char *line, size_t size)
+{
+    json_t *json = json_loadb(line, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (json_is_string(json))
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
 cse_status cse_json_line_text(const char *line, size_t size, const char *field, char **text,
                               size_t *length)
 {
-    json_error_t error;
-    cse_nesting where;
+    const char *const names[] = { field, NULL };
+    json_t *json = line[strspn(line, " \t")] == '"' ? lone_text(line, size) : NULL;
     *text = NULL;
-    if (!cse_nesting_json(line, size, MOST_LEVELS, &where))
-        return cse_fail(CSE_DATA, "column %d: more than %d brackets are open", where.column,
-                        MOST_LEVELS);
-    json_t *json = json_loadb(line, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (json == NULL)
-        return cse_fail(CSE_DATA, "column %d: no JSON: %s", error.column, error.text);
+        CSE_TRY(cse_json_line_read(line, size, names, &json));
     const json_t *value = json_is_object(json) ? json_object_get(json, field) : json;
     cse_status status = CSE_OK;
     if (json_is_string(value)) {

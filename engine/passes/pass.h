@@ -36,6 +36,10 @@ cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
  * of a compiled step. */
 void cse_passes_describe(const cse_graph *graph, const cse_passes_options *options, cse_text *out);
 
+/* How many values an input of a traced graph may have as an index, which the pass below notes: the
+ * least number of those that take it as one, and what that is. 0: nothing does. */
+int64_t cse_input_index_count(const cse_graph *graph, int input, const char **user);
+
 cse_status cse_pass_input_indices(cse_graph *graph, bool enabled);
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
 cse_status cse_pass_attention(cse_graph *graph, bool enabled);

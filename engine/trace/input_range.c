@@ -3,20 +3,20 @@
 
 #include "engine/trace/trace.h"
 
-static const cse_node *whole_source(const cse_node *node)
+int cse_range_input(const cse_node *indices)
 {
-    while (node->op->kind == CSE_OP_RESHAPE || node->op->kind == CSE_OP_BROADCAST)
-        node = node->inputs[0];
-    return node;
+    while (indices->op->kind == CSE_OP_RESHAPE || indices->op->kind == CSE_OP_BROADCAST)
+        indices = indices->inputs[0];
+    return indices->op == &cse_op_input ? (int)indices->attributes.integers[0] : -1;
 }
 
 void cse_note_range(cse_graph *graph, const cse_node *indices, int64_t count, int32_t ignored,
                     const char *use)
 {
-    const cse_node *source = whole_source(indices);
-    if (source->op != &cse_op_input)
+    const int input = cse_range_input(indices);
+    if (input < 0)
         return;
-    cse_input_entry *entry = &graph->inputs[source->attributes.integers[0]];
+    cse_input_entry *entry = &graph->inputs[input];
     /* An index below the number is accepted as what it is. */
     const int32_t besides = (ignored >= 0 && ignored < count) || ignored == INT32_MIN ? 0 : ignored;
     const bool is_first = entry->index_count == 0;

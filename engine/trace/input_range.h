@@ -9,11 +9,15 @@
 #include "engine/graph/graph.h"
 
 /* Where `indices` is an input or a reshape of one, its values must be from 0 below `count`, or
- * `ignored` (0, INT32_MIN: nothing else). `use` lives as long as the graph: "vocab_size of model.embedding". */
+ * `ignored` (0, INT32_MIN: nothing else). `use` lives as long as the graph: "vocab_size of
+ * model.embedding". */
 void cse_note_range(cse_graph *graph, const cse_node *indices, int64_t count, int32_t ignored,
                     const char *use);
 
 /* The same of the labels of a loss, in the graph that is traced. */
 void cse_note_label_range(const cse_node *labels, int64_t classes, int32_t ignored);
+
+/* The number of the input that `indices` is, or is a reshape of; -1: none. */
+int cse_range_input(const cse_node *indices);
 
 #endif

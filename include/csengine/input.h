@@ -62,6 +62,7 @@ typedef struct cse_element_place {
     int stream;
     int64_t sample, element;
     int64_t epoch; /* from 0 */
+    bool whole; /* where the sample is, not one element of it */
 } cse_element_place;
 
 /* What a model says of data that are not there. */
@@ -85,8 +86,8 @@ typedef struct cse_input_descriptor {
     cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
                        void *const outputs[]);
 
-    /* Writes where element `element` of stream `stream` of a sample comes from, for messages:
-     * "text.txt: offset 17". NULL: the sample's number is all that can be said. */
+    /* Writes where element `element` of stream `stream` of a sample comes from, for messages, or
+     * where the sample is: "text.txt: offset 17". NULL: the sample's number is all that can be said. */
     void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
 
     void (*close)(cse_input *input);
@@ -120,6 +121,15 @@ struct cse_input {
      * all epochs, as one that mixes sources does; shuffling is left to it, too. sample_count is
      * then the length of an epoch. */
     bool is_stream;
+    /* Set by the engine before open where answers are not needed, as for predictions: where the
+     * data have none, labels are -100 and targets NaN. */
+    bool may_lack_answers;
+    /* Set by open where the data name the features of a sample, in their order: [feature_count],
+     * alive until close. NULL: they have no names. */
+    const char *const *feature_names;
+    int64_t feature_count;
+    /* Set by open where it is known that all labels (stream labels) are below it; 0: it is not. */
+    int64_t label_limit;
 };
 
 /* ---- reading files ----

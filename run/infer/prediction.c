@@ -18,7 +18,7 @@ typedef struct predicting {
     const cse_input *input;
     cse_inference *inference;
     int streams[CSE_MAX_STREAMS]; /* the pass's input of each stream */
-    int labels;                   /* the stream of labels; -1: none */
+    int labels, targets;          /* the streams of answers; -1: none */
     int64_t batch;
 } predicting;
 
@@ -140,6 +140,8 @@ static cse_status run_batch(predicting *p, int64_t first, int64_t count,
     CSE_TRY(compute(p, &predicted));
     if (p->labels >= 0)
         predicted.labels = cse_inference_input_memory(p->inference, p->streams[p->labels]);
+    if (p->targets >= 0)
+        predicted.targets = cse_inference_input_memory(p->inference, p->streams[p->targets]);
     return listener(self, &predicted);
 }
 
@@ -200,7 +202,7 @@ cse_status cse_predict_files(const cse_prediction_options *options,
 {
     cse_input input;
     const file_listeners listeners = { listener, bad, self };
-    predicting p = { .options = options, .input = &input, .labels = -1 };
+    predicting p = { .options = options, .input = &input, .labels = -1, .targets = -1 };
     describe_files(options->files, &input);
     p.batch = batch_for(input.sample_count);
     cse_status status = compile(&p);
@@ -212,11 +214,12 @@ cse_status cse_predict_files(const cse_prediction_options *options,
 
 /* ---- samples of the data ---- */
 
-static int find_labels(const cse_input *input)
+/* The stream of one answer a sample; -1: there is none. */
+static int find_answers(const cse_input *input, const char *name, cse_dtype dtype)
 {
     for (int s = 0; s < input->stream_count; s++)
-        if (strcmp(input->streams[s].name, "labels") == 0 && input->streams[s].shape.rank == 0 &&
-            input->streams[s].dtype == CSE_INT32)
+        if (strcmp(input->streams[s].name, name) == 0 && input->streams[s].shape.rank == 0 &&
+            input->streams[s].dtype == dtype)
             return s;
     return -1;
 }
@@ -233,7 +236,8 @@ static cse_status predict(predicting *p, cse_prediction_listener *listener, void
     const int64_t left = samples - o->first;
     const int64_t end = o->count > 0 && o->count < left ? o->first + o->count : samples;
     p->batch = end - o->first < MOST_SAMPLES ? end - o->first : MOST_SAMPLES;
-    p->labels = find_labels(p->input);
+    p->labels = find_answers(p->input, "labels", CSE_INT32);
+    p->targets = find_answers(p->input, "targets", CSE_FLOAT32);
     cse_status status = compile(p);
     for (int64_t first = o->first; first < end && status == CSE_OK; first += p->batch)
         status =
@@ -247,7 +251,7 @@ cse_status cse_predict(const cse_prediction_options *options, cse_prediction_lis
     predicting p = { .options = options };
     if (options->stride > 1 && options->count > MOST_SAMPLES)
         return cse_fail(CSE_INTERNAL, "cse_predict: a stride goes with one batch");
-    CSE_TRY(cse_dataloader_open(options->loader, options->seed, &p.loader));
+    CSE_TRY(cse_dataloader_open_unanswered(options->loader, options->seed, &p.loader));
     p.input = cse_dataloader_input_view(p.loader);
     cse_status status = predict(&p, listener, self);
     cse_inference_destroy(&p.inference);

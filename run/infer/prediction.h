@@ -27,6 +27,7 @@ typedef struct cse_predicted {
     cse_dtype dtype;        /* float32 or int32 */
     const void *values;     /* [count, shape] */
     const int32_t *labels;  /* [count]; NULL: the data have none, one a sample */
+    const float *targets;   /* [count] of a regression, NaN where there is none; NULL: as labels */
     const cse_input *input; /* where the samples come from; NULL: files */
 } cse_predicted;
 

@@ -119,6 +119,8 @@ cse_status cse_job_validate_all(cse_job *job, cse_status (*load)(cse_job *job, c
 
 /* The names of the metrics that validations of a training record; ended by NULL. */
 const char *const *cse_job_validation_names(cse_job *job);
+/* Fails where a callback of ours waits for a metric (monitor) that no validation has. */
+cse_status cse_job_check_monitors(cse_job *job);
 
 /* The name of the metric by which the best checkpoint is chosen, as validations record it; NULL:
  * none is chosen. CSE_CONFIG with those that there are. */

@@ -9,7 +9,9 @@
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
+#include "engine/config/settings.h"
 #include "engine/trace/trace.h"
+#include "run/callbacks/callbacks.h"
 #include "run/job/job_hosts.h"
 
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */
@@ -282,6 +284,46 @@ void cse_job_begin(cse_job *j)
     j->first_step = cse_global_step();
     if (j->first_step > 0 || cse_recorder_goes_on(j->recorder))
         cse_logger_set_go_on(j->loggers, j->first_step);
+}
+
+/* What a callback of a library calls monitor is for itself to say. */
+static const char *monitor_of(const cse_config_plugin *plugin)
+{
+    static const char name[] = "monitor";
+    const cse_callback_descriptor *descriptor = plugin->descriptor;
+    bool is_ours = false;
+    for (int i = 0; cse_callbacks[i] != NULL; i++)
+        is_ours = is_ours || cse_callbacks[i] == descriptor;
+    return is_ours && cse_setting_table_has(descriptor->settings, name) &&
+                   cse_settings_has(plugin->settings, name)
+               ? cse_settings_text(plugin->settings, name)
+               : NULL;
+}
+
+cse_status cse_job_check_monitors(cse_job *j)
+{
+    const char *const *names = cse_job_validation_names(j);
+    for (int c = 0; c < j->settings->callback_count; c++) {
+        const cse_config_plugin *plugin = &j->settings->callbacks[c];
+        const char *monitor = monitor_of(plugin);
+        bool found = monitor == NULL;
+        cse_text text = { 0 };
+        for (int i = 0; names[i] != NULL; i++) {
+            found = found || strcmp(names[i], monitor) == 0;
+            cse_text_add(&text, "%s%s", i > 0 ? ", " : "", names[i]);
+        }
+        cse_status status =
+            found
+                ? CSE_OK
+                : cse_fail(CSE_CONFIG,
+                           "callback %s: %s: monitor: no validation has a metric "
+                           "\"%.60s\"; accepted: %s",
+                           plugin->name, cse_settings_origin(plugin->settings, "monitor"), monitor,
+                           text.size > 0 ? text.data : "none, there is no val_dataloader");
+        cse_text_clear(&text);
+        CSE_TRY(status);
+    }
+    return CSE_OK;
 }
 
 cse_status cse_job_replay(cse_job *j)

@@ -92,6 +92,9 @@ void cse_session_keep_names(const cse_session *session, const cse_dataloader *lo
     if (cse_class_names_write(model_dir, input) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "%s: `predict` will show numbers of classes",
                      cse_error_message());
+    if (cse_feature_names_write(model_dir, input) != CSE_OK)
+        cse_log_line(CSE_LOG_WARNING, "%s: `predict` will take columns in their order",
+                     cse_error_message());
     if (cse_tokenizer_beside(input->source, folder, sizeof folder) &&
         cse_tokenizer_copy(folder, model_dir) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "%s: `generate` will ask for --tokenizer",

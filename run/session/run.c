@@ -18,6 +18,7 @@
 #include "run/session/background_save.h"
 #include "run/session/compile_step.h"
 #include "run/session/configured.h"
+#include "run/session/data_checks.h"
 #include "run/session/divergence.h"
 #include "run/session/last_batch.h"
 #include "run/session/runner.h"
@@ -654,6 +655,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(cse_session_settle_data(session, r->step->training));
     if (r->step->training)
         cse_session_keep_names(session, r->loader);
+    CSE_TRY(cse_session_check_data(session, r->step->graph, r->loader, r->step->training));
     return run_traced(r);
 }
 

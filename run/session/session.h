@@ -8,6 +8,7 @@
 #include "dataloader/data_watch.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/links.h"
+#include "engine/config/config_plugins.h"
 #include "engine/config/yaml.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
@@ -53,6 +54,10 @@ typedef struct cse_session_hooks {
     /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
      * of the run; 0: at the end. */
     double segment;
+    /* Data that later executions read: opened once before the first step of training, so that what
+     * is wrong with them ends the run there. */
+    const cse_config_plugin *later_data;
+    int later_count;
 } cse_session_hooks;
 
 /* Whether steps deliver their loss scale. */
@@ -130,9 +135,11 @@ struct cse_session {
      * meanwhile. NULL: nothing. */
     struct cse_shared_checkpoint *captured;
     struct cse_background_save *saving;
-    char saved_digest[65];  /* of all tensors of the last checkpoint that was written */
-    cse_data_identity data; /* every data file that was read so far */
-    const char *data_text;  /* the same as text; NULL: not made yet */
+    char saved_digest[65];      /* of all tensors of the last checkpoint that was written */
+    cse_data_identity data;     /* every data file that was read so far */
+    const char *data_text;      /* the same as text; NULL: not made yet */
+    const char **feature_names; /* of the training data; none where they have no names */
+    int64_t feature_count;
     /* Of the checkpoint that was loaded; `path` NULL: it says nothing; `trained`: it says all of
      * training, if that was on no file. `compared`: by role. */
     struct {

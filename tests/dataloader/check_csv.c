@@ -66,6 +66,23 @@ START_TEST(features_are_normalised)
 }
 END_TEST
 
+/* Named features, in their order; the others may hold anything. */
+START_TEST(features_are_chosen_by_name)
+{
+    const float features[] = { 10, 1, 20, 2, -30, 3, 0, 4.5f };
+    const float filled[] = { 10, 1, 20, -8, -30, 3, -7, 4.5f };
+    const int32_t kinds[] = { 0, 2, 1, 0 };
+    const char *names[] = { "images", "labels" };
+    expect_content("label: kind, features: [height, width]", names, features, kinds);
+    expect_content("label: -2, features: [-1, 0]", names, features, kinds);
+    fixture_write_text("table.csv", "width,name,kind,height\n1,\"a\nb\",0,10\n,c,2,20\n3,,1,-30\n"
+                                    "4.5,d,0,NaN\n");
+    expect_content("label: kind, features: [height, width], missing_values: fill, "
+                   "fill_value: [-7, -8]",
+                   names, filled, kinds);
+}
+END_TEST
+
 START_TEST(no_header_and_another_delimiter)
 {
     const float features[] = { 1, 10, 2, 20, 3, -30, 4.5f, 0 };
@@ -87,7 +104,12 @@ START_TEST(wrong_content_and_settings_are_refused)
     } rows[] = {
         { "label: weight", CSE_CONFIG, "accepted are 0 to 2; the header has width, kind, height" },
         { "label: 3", CSE_CONFIG, "there is no column \"3\"" },
-        { "label: -1", CSE_CONFIG, "there is no column \"-1\"" },
+        { "label: -4", CSE_CONFIG, "there is no column \"-4\"" },
+        { "label: -1", CSE_DATA, "table.csv:4: label -30 in column 2" },
+        { "label: kind, features: [kind]", CSE_CONFIG, "is that of the label, too" },
+        { "label: kind, features: [depth]", CSE_CONFIG, "features: there is no column \"depth\"" },
+        { "label: kind, decimal: x", CSE_CONFIG, "decimal is \"x\"" },
+        { "label: kind, fill_value: [1, 2, 3]", CSE_CONFIG, "fill_value has 3 numbers" },
         { "label: 99999999999", CSE_CONFIG, "there is no column" },
         { "label: width", CSE_DATA, "table.csv:5: label 4.5 in column 0" },
         { "label: height", CSE_DATA, "table.csv:4: label -30 in column 2" },
@@ -99,9 +121,7 @@ START_TEST(wrong_content_and_settings_are_refused)
         { "label: kind, std: []", CSE_CONFIG, "std has 0 numbers" },
         { "label: kind, delimiter: ',,'", CSE_CONFIG, "delimiter is \",,\"" },
         { "label: kind, delimiter: e", CSE_CONFIG, "delimiter is \"e\"" },
-        { "label: kind, delimiter: ';'", CSE_DATA,
-          "table.csv:2:1: \"1,0,10\" in column "
-          "\"width,kind,height\" is not a number" },
+        { "label: kind, delimiter: ';'", CSE_DATA, "table.csv: one column only" },
         { "label: kind, delimiter: ';'", CSE_DATA, "set delimiter to the character between" },
         { "label: kind, header: false", CSE_DATA, "table.csv:1:1: \"width\" is not a number" },
         { "label: kind, header: false", CSE_DATA, "names the columns, set header: true" },
@@ -126,6 +146,7 @@ int main(void)
     tcase_add_checked_fixture(tests, make_table, fixture_remove_folder);
     tcase_add_test(tests, columns_become_streams);
     tcase_add_test(tests, features_are_normalised);
+    tcase_add_test(tests, features_are_chosen_by_name);
     tcase_add_test(tests, no_header_and_another_delimiter);
     tcase_add_test(tests, wrong_content_and_settings_are_refused);
     return fixture_run(tests);

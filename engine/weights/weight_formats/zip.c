@@ -17,6 +17,8 @@ enum {
     LONG_EXTRA_BYTES = 28,
     COMMENT_BYTES = 65535,
     ALIGNMENT = 64,
+    DEFLATED = 8, /* the method of an entry */
+    PIECE_BYTES = 1 << 30,
     MOST_ENTRIES = 1 << 20,
     MOST_DIRECTORY_BYTES = 1 << 27
 };
@@ -43,6 +45,7 @@ typedef struct reading {
     cse_zip *zip;
     uint64_t directory, directory_bytes, count;
     int capacity;
+    bool takes_deflated;
 } reading;
 
 static cse_status refuse(const reading *r, const char *what)
@@ -127,7 +130,7 @@ static cse_status add_entry(reading *r, const char *name, cse_zip_entry entry)
     if (!read_at(r, entry.offset, local, sizeof local) || number(local, 4) != LOCAL_MARK)
         return refuse(r, "an entry of the archive has no header");
     entry.offset += LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
-    if (entry.offset > r->at->bytes || entry.bytes > r->at->bytes - entry.offset)
+    if (entry.offset > r->at->bytes || entry.packed > r->at->bytes - entry.offset)
         return refuse(r, "an entry of the archive lies beyond the end of the file");
     if (cse_name_index_find(&r->zip->names, name) >= 0)
         return refuse(r, "two entries of the archive have one name");
@@ -147,9 +150,10 @@ static cse_status read_entry(reading *r, const unsigned char *at, size_t left, s
     *used = ENTRY_BYTES + name_bytes + extra_bytes + number(at + 32, 2);
     cse_zip_entry entry = { .offset = number(at + 42, 4),
                             .bytes = number(at + 24, 4),
-                            .checksum = (uint32_t)number(at + 16, 4) };
-    uint64_t packed = number(at + 20, 4);
-    uint64_t *const values[] = { &entry.bytes, &packed, &entry.offset };
+                            .packed = number(at + 20, 4),
+                            .checksum = (uint32_t)number(at + 16, 4),
+                            .deflated = number(at + 10, 2) == DEFLATED };
+    uint64_t *const values[] = { &entry.bytes, &entry.packed, &entry.offset };
     if (*used > left || !read_long_numbers(at + ENTRY_BYTES + name_bytes, extra_bytes, values))
         return refuse(r, "the archive's directory is malformed");
     char *name = cse_arena_printf(r->weights->arena, "%.*s", (int)name_bytes,
@@ -158,28 +162,42 @@ static cse_status read_entry(reading *r, const unsigned char *at, size_t left, s
         return refuse(r, "a name in the archive is empty or has a zero byte");
     if (number(at + 8, 2) & 1)
         return cse_fail(CSE_DATA, "%s: the entry '%s' is encrypted", r->at->path, name);
-    if (number(at + 10, 2) != 0 || packed != entry.bytes)
-        return cse_fail(CSE_DATA,
-                        "%s: the entry '%s' is compressed; accepted: entries that are stored, as "
-                        "torch.save and numpy.savez write them",
-                        r->at->path, name);
+    const bool is_stored = number(at + 10, 2) == 0 && entry.packed == entry.bytes;
+    if (!is_stored && !(entry.deflated && r->takes_deflated))
+        return cse_fail(CSE_DATA, "%s: the entry '%s' is compressed; accepted: entries that are %s",
+                        r->at->path, name,
+                        r->takes_deflated ? "stored or deflated"
+                                          : "stored, as torch.save and numpy.savez write them");
     return add_entry(r, name, entry);
+}
+
+static cse_status open_archive(reading *r)
+{
+    *r->zip = (cse_zip){ .count = 0 };
+    CSE_TRY(find_directory(r));
+    unsigned char *directory = cse_malloc(r->directory_bytes + 1);
+    cse_status status = read_at(r, r->directory, directory, r->directory_bytes)
+                            ? CSE_OK
+                            : refuse(r, "the archive's directory cannot be read");
+    size_t at = 0, used = 0;
+    for (uint64_t i = 0; i < r->count && status == CSE_OK; i++, at += used)
+        status = read_entry(r, directory + at, r->directory_bytes - at, &used);
+    free(directory);
+    return status;
 }
 
 cse_status cse_zip_open(cse_weights *weights, int file, cse_zip *zip)
 {
     reading r = { .weights = weights, .at = &weights->files[file], .zip = zip };
-    *zip = (cse_zip){ .count = 0 };
-    CSE_TRY(find_directory(&r));
-    unsigned char *directory = cse_malloc(r.directory_bytes + 1);
-    cse_status status = read_at(&r, r.directory, directory, r.directory_bytes)
-                            ? CSE_OK
-                            : refuse(&r, "the archive's directory cannot be read");
-    size_t at = 0, used = 0;
-    for (uint64_t i = 0; i < r.count && status == CSE_OK; i++, at += used)
-        status = read_entry(&r, directory + at, r.directory_bytes - at, &used);
-    free(directory);
-    return status;
+    return open_archive(&r);
+}
+
+cse_status cse_zip_open_packed(cse_weights *weights, int file, cse_zip *zip)
+{
+    reading r = {
+        .weights = weights, .at = &weights->files[file], .zip = zip, .takes_deflated = true
+    };
+    return open_archive(&r);
 }
 
 void cse_zip_clear(cse_zip *zip)
@@ -194,6 +212,40 @@ const cse_zip_entry *cse_zip_find(const cse_zip *zip, const char *name)
     return found >= 0 ? &zip->entries[found] : NULL;
 }
 
+/* Unpacks all of an entry, whose size must be what the directory says. */
+static bool unpack(const unsigned char *packed, const cse_zip_entry *entry, char *bytes)
+{
+    z_stream stream = { .next_in = (Bytef *)(uintptr_t)packed, .next_out = (Bytef *)bytes };
+    uint64_t in = entry->packed, out = entry->bytes;
+    int code = Z_OK;
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        return false;
+    while (code == Z_OK) {
+        stream.avail_in = in < PIECE_BYTES ? (uInt)in : PIECE_BYTES;
+        stream.avail_out = out < PIECE_BYTES ? (uInt)out : PIECE_BYTES;
+        in -= stream.avail_in;
+        out -= stream.avail_out;
+        code = inflate(&stream, Z_NO_FLUSH);
+        in += stream.avail_in;
+        out += stream.avail_out;
+    }
+    inflateEnd(&stream);
+    return code == Z_STREAM_END && in == 0 && out == 0;
+}
+
+static bool read_content(const cse_weights_file *at, const cse_zip_entry *entry, char *bytes)
+{
+    if (!entry->deflated)
+        return cse_read_at(at->descriptor, bytes, entry->bytes, entry->offset) ==
+               (int64_t)entry->bytes;
+    unsigned char *packed = cse_malloc(entry->packed + 1);
+    const bool good = cse_read_at(at->descriptor, packed, entry->packed, entry->offset) ==
+                          (int64_t)entry->packed &&
+                      unpack(packed, entry, bytes);
+    free(packed);
+    return good;
+}
+
 cse_status cse_zip_read(const cse_weights *weights, int file, const cse_zip_entry *entry,
                         size_t most_bytes, char **content)
 {
@@ -203,8 +255,8 @@ cse_status cse_zip_read(const cse_weights *weights, int file, const cse_zip_entr
         return cse_fail(CSE_DATA, "%s: the entry '%s' has %llu bytes; accepted: up to %zu",
                         at->path, entry->name, (unsigned long long)entry->bytes, most_bytes);
     char *bytes = cse_calloc(entry->bytes + 1, 1);
-    if (cse_read_at(at->descriptor, bytes, entry->bytes, entry->offset) == (int64_t)entry->bytes &&
-        (uint32_t)crc32(0, (const Bytef *)bytes, (uInt)entry->bytes) == entry->checksum) {
+    if (read_content(at, entry, bytes) &&
+        (uint32_t)crc32_z(0, (const Bytef *)bytes, entry->bytes) == entry->checksum) {
         *content = bytes;
         return CSE_OK;
     }

@@ -1,5 +1,5 @@
-/* ZIP archives whose entries are stored, not compressed, as PyTorch and NumPy write them, with the
- * fields of 64 bits (APPNOTE.TXT 6.3, sections 4.3 and 4.5.3). */
+/* ZIP archives as PyTorch and NumPy write them, with the fields of 64 bits (APPNOTE.TXT 6.3, sections
+ * 4.3 and 4.5.3). Entries of weights are stored, not compressed. */
 #ifndef CSE_WEIGHT_FORMATS_ZIP_H
 #define CSE_WEIGHT_FORMATS_ZIP_H
 
@@ -9,7 +9,9 @@
 typedef struct cse_zip_entry {
     const char *name;
     uint64_t offset, bytes; /* of its content */
+    uint64_t packed;        /* bytes in the file; `bytes`, if it is stored */
     uint32_t checksum;      /* CRC-32 */
+    bool deflated;
 } cse_zip_entry;
 
 typedef struct cse_zip {
@@ -21,6 +23,8 @@ typedef struct cse_zip {
 /* The directory of an archive; texts live in the arena of the weights. CSE_DATA: damaged, or an
  * entry is compressed or encrypted. cse_zip_clear in any case. */
 cse_status cse_zip_open(cse_weights *weights, int file, cse_zip *zip);
+/* The same where entries may be deflated, which cse_zip_read unpacks. */
+cse_status cse_zip_open_packed(cse_weights *weights, int file, cse_zip *zip);
 void cse_zip_clear(cse_zip *zip);
 /* NULL: there is none. */
 const cse_zip_entry *cse_zip_find(const cse_zip *zip, const char *name);

@@ -1,0 +1,297 @@
+/* The numbers are kept in double; (x - mean) / std is computed in double and rounded once to float32
+ * when a sample is read. */
+#include "dataloader/inputs/labelled_table.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/data_watch.h"
+#include "dataloader/inputs/token_streams.h"
+#include "engine/base/arena.h"
+#include "engine/base/text.h"
+
+typedef struct labelled_table {
+    cse_table_reader *read;
+    const cse_settings *settings; /* while it is opened */
+    cse_csv_table table;
+    int64_t answer_column; /* -1: there is none */
+    int64_t *columns;      /* [feature] */
+    int64_t features;
+    bool regression, may_lack_answers;
+    double *mean, *std, *fill; /* [feature] */
+    char *features_name, *path;
+    const char **feature_names; /* [feature], of the table; NULL: it has no header */
+    char **class_names;
+    int class_count;
+} labelled_table;
+
+/* ---- columns ---- */
+
+static cse_status unknown_column(const labelled_table *self, const cse_csv_table *table,
+                                 const char *setting, const char *name)
+{
+    enum { SHOWN = 20 };
+    cse_text names = { 0 };
+    for (int64_t i = 0; table->names != NULL && i < table->columns && i < SHOWN; i++)
+        cse_text_add(&names, "%s%s", i == 0 ? "; the header has " : ", ", table->names[i]);
+    if (table->names != NULL && table->columns > SHOWN)
+        cse_text_add(&names, ", ...");
+    cse_status status = cse_fail(
+        CSE_CONFIG,
+        "data loader: %s: %s: there is no column \"%s\" in %s: accepted are 0 to %" PRId64 "%s",
+        cse_settings_origin(self->settings, setting), setting, name,
+        cse_settings_text(self->settings, "path"), table->columns - 1,
+        names.data == NULL ? "" : names.data);
+    cse_text_clear(&names);
+    return status;
+}
+
+static cse_status find_answer_column(labelled_table *self, const cse_csv_table *table)
+{
+    self->answer_column = -1;
+    if (!cse_settings_has(self->settings, "label"))
+        return self->may_lack_answers
+                   ? CSE_OK
+                   : cse_fail(CSE_CONFIG,
+                              "data loader: %s: label is needed: the column of the answer, by its "
+                              "name or number",
+                              cse_settings_origin(self->settings, "path"));
+    const char *label = cse_settings_text(self->settings, "label");
+    self->answer_column = cse_csv_table_find(table, label);
+    return self->answer_column >= 0 || self->may_lack_answers
+               ? CSE_OK
+               : unknown_column(self, table, "label", label);
+}
+
+static cse_status take_named_features(labelled_table *self, const cse_csv_table *table)
+{
+    const int count = cse_settings_count(self->settings, "features");
+    for (int i = 0; i < count; i++) {
+        const char *name = cse_settings_text_at(self->settings, "features", i);
+        const int64_t column = cse_csv_table_find(table, name);
+        if (column < 0)
+            return unknown_column(self, table, "features", name);
+        if (column == self->answer_column)
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: features: column \"%s\" is that of the label, too",
+                            cse_settings_origin(self->settings, "features"), name);
+        self->columns[self->features++] = column;
+    }
+    return CSE_OK;
+}
+
+static cse_status choose_columns(void *argument, const cse_csv_table *table, cse_csv_use *uses)
+{
+    labelled_table *self = argument;
+    const int named = cse_settings_count(self->settings, "features");
+    const bool words = cse_settings_count(self->settings, "class_names") > 0;
+    if (table->columns < 2 && cse_settings_has(self->settings, "label") && !self->may_lack_answers)
+        return cse_fail(CSE_DATA,
+                        "%s: one column only, expected features and a label: set delimiter to the "
+                        "character between the fields of this file",
+                        self->path);
+    CSE_TRY(find_answer_column(self, table));
+    self->columns = cse_calloc((size_t)(table->columns + named), sizeof *self->columns);
+    for (int64_t i = 0; i < table->columns && named == 0; i++)
+        if (i != self->answer_column)
+            self->columns[self->features++] = i;
+    CSE_TRY(take_named_features(self, table));
+    for (int64_t i = 0; i < table->columns; i++)
+        uses[i] = CSE_CSV_PASSED;
+    for (int64_t i = 0; i < self->features; i++)
+        uses[self->columns[i]] = CSE_CSV_FEATURE;
+    if (self->answer_column >= 0)
+        uses[self->answer_column] = words ? CSE_CSV_WORDS : CSE_CSV_ANSWER;
+    return CSE_OK;
+}
+
+/* ---- the table ---- */
+
+static double answer(const labelled_table *self, int64_t row)
+{
+    if (self->answer_column < 0)
+        return self->regression ? (double)NAN : CSE_IGNORED_LABEL;
+    return self->table.values[row * self->table.columns + self->answer_column];
+}
+
+/* "a.csv:3" or "a.parquet: row 2". */
+static void print_row(const labelled_table *self, int64_t line, char *text, size_t size)
+{
+    if (self->table.counts_rows)
+        snprintf(text, size, "%s: row %" PRId64, self->path, line);
+    else
+        snprintf(text, size, "%s:%" PRId64, self->path, line);
+}
+
+/* Labels are below *limit afterwards. */
+static cse_status check_labels(const labelled_table *self, int64_t *limit)
+{
+    int64_t classes = INT32_MAX;
+    char where[PATH_MAX + 64];
+    if (cse_settings_has(self->settings, "classes"))
+        classes = cse_settings_integer(self->settings, "classes");
+    for (int64_t row = 0; row < self->table.rows; row++) {
+        double label = answer(self, row);
+        if (label < 0 || label >= (double)classes || label != (double)(int64_t)label) {
+            print_row(self, self->table.lines[row], where, sizeof where);
+            return cse_fail(CSE_DATA,
+                            "%s: label %g in column %" PRId64
+                            ", expected a whole number from 0 to %" PRId64
+                            ": set classes, label or regression to what the file holds",
+                            where, label, self->answer_column, classes - 1);
+        }
+        if (label >= (double)*limit)
+            *limit = (int64_t)label + 1;
+    }
+    return CSE_OK;
+}
+
+/* Whole numbers that float32 rounds are features of another value: an identifier, mostly. */
+static void tell_rounded(const labelled_table *self)
+{
+    const cse_csv_table *table = &self->table;
+    char where[PATH_MAX + 64];
+    print_row(self, table->rounded_line, where, sizeof where);
+    if (table->rounded > 0)
+        cse_data_tell("%s: column %" PRId64
+                      ": a whole number is beyond the 24 bits of float32 and is rounded, as are "
+                      "%" PRId64 " in all",
+                      where, table->rounded_column, table->rounded);
+}
+
+static cse_status load_table(labelled_table *self)
+{
+    cse_csv_options options = { .missing = cse_missing_values_read(self->settings),
+                                .choose = choose_columns,
+                                .self = self };
+    self->class_count = cse_settings_count(self->settings, "class_names");
+    self->class_names = cse_calloc((size_t)self->class_count + 1, sizeof *self->class_names);
+    for (int i = 0; i < self->class_count; i++)
+        self->class_names[i] = cse_strdup(cse_settings_text_at(self->settings, "class_names", i));
+    options.words = (const char *const *)self->class_names;
+    options.word_count = self->class_count;
+    return self->read(self->settings, &options, &self->table);
+}
+
+static void fill(labelled_table *self)
+{
+    for (int64_t row = 0; row < self->table.rows; row++)
+        for (int64_t i = 0; i < self->features; i++) {
+            double *value = self->table.values + row * self->table.columns + self->columns[i];
+            if (isnan(*value))
+                *value = self->fill[i];
+        }
+}
+
+static cse_status load(labelled_table *self, cse_input *input)
+{
+    const cse_settings *settings = self->settings;
+    self->regression = cse_settings_bool(settings, "regression");
+    CSE_TRY(load_table(self));
+    input->label_limit = self->class_count;
+    if (!self->regression && self->answer_column >= 0)
+        CSE_TRY(check_labels(self, &input->label_limit));
+    CSE_TRY(cse_feature_numbers(settings, "mean", self->features, self->path, &self->mean));
+    CSE_TRY(cse_feature_numbers(settings, "std", self->features, self->path, &self->std));
+    CSE_TRY(cse_feature_numbers(settings, "fill_value", self->features, self->path, &self->fill));
+    for (int64_t i = 0; i < self->features; i++)
+        if (!(self->std[i] > 0))
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: std: number %" PRId64 " is %g: accepted is above 0",
+                            cse_settings_origin(settings, "std"), i, self->std[i]);
+    tell_rounded(self);
+    fill(self);
+    return CSE_OK;
+}
+
+/* ---- the input function ---- */
+
+void cse_labelled_table_close(cse_input *input)
+{
+    labelled_table *self = input->self;
+    cse_csv_table_clear(&self->table);
+    for (int i = 0; i < self->class_count; i++)
+        free(self->class_names[i]);
+    free(self->class_names);
+    free(self->feature_names);
+    free(self->columns);
+    free(self->mean);
+    free(self->std);
+    free(self->fill);
+    free(self->features_name);
+    free(self->path);
+    free(self);
+    input->self = NULL;
+}
+
+static void describe(cse_input *input)
+{
+    labelled_table *self = input->self;
+    input->sample_count = self->table.rows;
+    snprintf(input->source, sizeof input->source, "%s", self->path);
+    cse_describe_labelled(input, self->features_name, cse_shape_of(self->features),
+                          self->regression);
+    if (self->class_count > 0) {
+        input->class_names = (const char *const *)self->class_names;
+        input->class_count = self->class_count;
+    }
+    if (self->table.names == NULL)
+        return;
+    self->feature_names = cse_calloc((size_t)self->features, sizeof *self->feature_names);
+    for (int64_t i = 0; i < self->features; i++)
+        self->feature_names[i] = self->table.names[self->columns[i]];
+    input->feature_names = self->feature_names;
+    input->feature_count = self->features;
+}
+
+cse_status cse_labelled_table_open(cse_input *input, const cse_settings *settings,
+                                   cse_table_reader *read)
+{
+    labelled_table *self = input->self = cse_calloc(1, sizeof *self);
+    self->read = read;
+    self->settings = settings;
+    self->may_lack_answers = input->may_lack_answers;
+    self->path = cse_strdup(cse_settings_text(settings, "path"));
+    self->features_name = cse_strdup(cse_settings_text(settings, "features_name"));
+    cse_status status = load(self, input);
+    if (status == CSE_OK)
+        describe(input);
+    else
+        cse_labelled_table_close(input);
+    return status;
+}
+
+static void read_features(const labelled_table *self, int64_t row, float *features)
+{
+    const double *values = self->table.values + row * self->table.columns;
+    for (int64_t i = 0; i < self->features; i++)
+        features[i] = (float)((values[self->columns[i]] - self->mean[i]) / self->std[i]);
+}
+
+void cse_labelled_table_locate(const cse_input *input, const cse_element_place *place, char *text,
+                               size_t size)
+{
+    const labelled_table *self = input->self;
+    print_row(self, self->table.lines[place->sample], text, size);
+    const size_t used = strlen(text);
+    if (!place->whole)
+        snprintf(text + used, size - used, ": column %" PRId64,
+                 place->stream == CSE_ANSWERS_STREAM ? self->answer_column
+                                                     : self->columns[place->element]);
+}
+
+cse_status cse_labelled_table_read(cse_input *input, const int64_t *indices, int64_t count,
+                                   void *const outputs[])
+{
+    const labelled_table *self = input->self;
+    float *features = outputs[CSE_FEATURES_STREAM];
+    for (int64_t i = 0; i < count; i++) {
+        read_features(self, indices[i], features + i * self->features);
+        cse_write_answer(outputs, i, self->regression, answer(self, indices[i]));
+    }
+    return CSE_OK;
+}

@@ -139,19 +139,25 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed workers/batch/slurm_script_text.c
 
-# The maps of weights.
-{
-    echo "/* Written by autogen.sh: the files of maps. */"
-    echo '#include "engine/weights/map.h"'
-    echo
-    echo "const cse_map_text cse_map_texts[] = {"
-    for file in maps/*.yaml; do
+# The maps of weights, and the lists of keys that they share.
+map_texts() { # ARRAY FILES...
+    echo "const cse_map_text $1[] = {"
+    shift
+    for file in "$@"; do
         printf '    { "%s",\n' "$(basename "$file" .yaml)"
         sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/      "/' -e 's/$/\\n"/' "$file"
         echo "    },"
     done
     echo "    { NULL, NULL },"
     echo "};"
+}
+{
+    echo "/* Written by autogen.sh: the files of maps. */"
+    echo '#include "engine/weights/map.h"'
+    echo
+    map_texts cse_map_texts maps/*.yaml
+    echo
+    map_texts cse_map_key_texts maps/keys/*.yaml
 } | write_if_changed engine/weights/maps_text.c
 
 # The shipped configurations, as templates of new jobs.

@@ -21,6 +21,7 @@
 #include "engine/weights/map.h"
 #include "engine/weights/open.h"
 #include "engine/weights/save.h"
+#include "engine/weights/side_files.h"
 #include "run/infer/forward_pass.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
@@ -28,7 +29,7 @@
 typedef struct conversion {
     const cse_command_line *line;
     cse_arena *arena;
-    char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX];
+    char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX], side_files[PATH_MAX];
     cse_weights_options read;
     cse_weights_save_options write;
     cse_confinement *confinement;
@@ -93,6 +94,30 @@ static cse_status set_paths(conversion *c)
     CSE_TRY(resolve(c->read.map, c->map, &map_folder));
     c->read.map = c->write.map = c->map;
     return allow(c->confinement, CSE_PATH_INPUT, c->map, map_folder);
+}
+
+/* Where the side files of the weights are: the folder that is named, the weights' own, or that which
+ * their run keeps beside its checkpoints. */
+static cse_status find_side_files(conversion *c)
+{
+    const char *named = cse_option_value(c->line, "side_files");
+    const char *slash = strrchr(c->from, '/');
+    char path[PATH_MAX];
+    if (named != NULL)
+        snprintf(path, sizeof path, "%s", named);
+    else if (cse_weights_is_folder(c->from))
+        snprintf(path, sizeof path, "%s", c->from);
+    else if (snprintf(path, sizeof path, "%.*s/" CSE_SIDE_FILES_FOLDER, (int)(slash - c->from),
+                      c->from) >= (int)sizeof path)
+        return CSE_OK;
+    const bool is_there =
+        realpath(path, c->side_files) != NULL && cse_weights_is_folder(c->side_files);
+    if (named != NULL && !is_there)
+        return cse_fail(CSE_NO_INPUT, "--side_files %s: is no folder", named);
+    if (!is_there)
+        return CSE_OK;
+    c->write.side_files = c->side_files;
+    return cse_confinement_allow(c->confinement, CSE_PATH_INPUT, c->side_files);
 }
 
 /* ---- options ---- */
@@ -249,6 +274,21 @@ static cse_status print_model(const conversion *c, const cse_weights *weights)
     return CSE_OK;
 }
 
+/* Says which files beside the weights have no place in a file. */
+static void tell_left_out(const conversion *c)
+{
+    cse_text names = { 0 };
+    if (c->write.side_files == NULL || cse_weights_is_folder(c->to))
+        return;
+    cse_side_files_list(c->write.side_files, &names);
+    if (names.size > 0)
+        fprintf(stderr,
+                "%s holds weights alone; left out: %s, of %s; --side_files copies them where a "
+                "folder is made again\n",
+                c->line->arguments[2], names.data, c->write.side_files);
+    cse_text_clear(&names);
+}
+
 static cse_status convert_weights(conversion *c)
 {
     cse_weights *weights = NULL;
@@ -263,6 +303,8 @@ static cse_status convert_weights(conversion *c)
     cse_weights_close(&weights);
     if (status == CSE_OK && !prints)
         printf("%s: written, %d weights\n", c->line->arguments[2], count);
+    if (status == CSE_OK)
+        tell_left_out(c);
     return status;
 }
 
@@ -270,6 +312,7 @@ static cse_status convert(conversion *c)
 {
     CSE_TRY(read_options(c));
     CSE_TRY(set_paths(c));
+    CSE_TRY(find_side_files(c));
     CSE_TRY(trace_own_forward(c));
     CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, c->confinement, NULL));
     if (!is_checkpoint(c))

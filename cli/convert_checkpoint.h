@@ -21,6 +21,9 @@
         { "shard_size", "BYTES", NULL,                                                            \
           "convert: the most elements of one file of a folder, as in 5GB; for ONNX, of a model "  \
           "whose weights are in the same file" },                                                 \
+        { "side_files", "FOLDER", NULL,                                                           \
+          "convert: whose tokenizer files and the like go into a folder of Hugging Face; by "     \
+          "default those beside OLD" },                                                           \
         { "all", NULL, NULL,                                                                      \
           "convert: all tensors of a checkpoint by their full names, the optimizer's as well" },  \
     {                                                                                             \

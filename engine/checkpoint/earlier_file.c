@@ -100,6 +100,7 @@ static cse_status get_facts(reading *read, int64_t *tensor_count)
     checkpoint->model_name = get_text(read->arena, read->file, "model_name");
     checkpoint->config = get_text(read->arena, read->file, "config");
     checkpoint->kernels = get_text(read->arena, read->file, "kernels");
+    checkpoint->origin = get_text(read->arena, read->file, "origin");
     checkpoint->data = get_text(read->arena, read->file, "data");
     checkpoint->links = get_text(read->arena, read->file, "links");
     return CSE_OK;

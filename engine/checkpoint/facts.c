@@ -23,6 +23,7 @@ static const fact facts[] = {
     { "config", TEXT, offsetof(cse_checkpoint, config) },
     { "kernels", TEXT, offsetof(cse_checkpoint, kernels) },
     { "data", TEXT, offsetof(cse_checkpoint, data) },
+    { "origin", TEXT, offsetof(cse_checkpoint, origin) },
     { "links", TEXT, offsetof(cse_checkpoint, links) },
     { "values", TEXT, offsetof(cse_checkpoint, values) },
 };

@@ -134,6 +134,7 @@ static cse_status put_all(cse_shared_checkpoint *shared, const cse_checkpoint *c
     head->kernels = add_text(&texts, checkpoint->kernels);
     head->links = add_text(&texts, checkpoint->links);
     head->values = add_text(&texts, checkpoint->values);
+    head->origin = add_text(&texts, checkpoint->origin);
     head->data = add_text(&texts, checkpoint->data);
     head->texts_bytes = texts.size;
     if (status == CSE_OK)

@@ -28,7 +28,7 @@ typedef struct cse_shared_head {
     uint64_t seed;
     int32_t tensor_count;
     uint64_t table, texts, texts_bytes;
-    int64_t model_name, config, kernels, links, values, data;
+    int64_t model_name, config, kernels, links, values, data, origin;
 } cse_shared_head;
 
 /* What came of the writing. */

@@ -44,6 +44,7 @@ cse_weights *cse_weights_convert(cse_weights **from, cse_element element)
     weights->format = (*from)->format;
     weights->model_name = (*from)->model_name;
     weights->config = (*from)->config;
+    weights->origin = (*from)->origin;
     for (int i = 0; i < (*from)->count; i++) {
         cse_weight weight = (*from)->list[i];
         weight.file = -1;

@@ -17,6 +17,7 @@
 #include "engine/checkpoint/file_bytes.h"
 #include "engine/weights/format.h"
 #include "engine/weights/new_file.h"
+#include "engine/weights/side_files.h"
 
 enum {
     INDEX_LIMIT_BYTES = 100000000,
@@ -164,6 +165,9 @@ static cse_status read_facts(cse_weights *weights)
     if (!is_there(weights, "config.json"))
         return CSE_OK;
     weights->facts_kind = "hugging_face";
+    if (is_there(weights, "generation_config.json"))
+        CSE_TRY(cse_weights_read_json(path_in(weights, "generation_config.json"),
+                                      CONFIG_LIMIT_BYTES, &weights->generation));
     return cse_weights_read_json(path_in(weights, "config.json"), CONFIG_LIMIT_BYTES,
                                  &weights->facts);
 }
@@ -305,6 +309,12 @@ static cse_status write_files(cse_weights *from, const char *folder,
         snprintf(path, sizeof path, "%s/config.json", folder);
         status = write_text(path, options->config);
     }
+    if (status == CSE_OK && options->generation != NULL) {
+        snprintf(path, sizeof path, "%s/generation_config.json", folder);
+        status = write_text(path, options->generation);
+    }
+    if (status == CSE_OK && options->side_files != NULL)
+        status = cse_side_files_copy(options->side_files, folder, NULL);
     free(order);
     free(begins);
     return status;

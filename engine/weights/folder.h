@@ -16,8 +16,11 @@ cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_optio
 cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
 
 typedef struct cse_weights_folder_options {
-    uint64_t file_bytes; /* elements of one file; 0: all in one */
-    const char *config;  /* the text of config.json; NULL: none is written */
+    uint64_t file_bytes;    /* elements of one file; 0: all in one */
+    const char *config;     /* the text of config.json; NULL: none is written */
+    const char *generation; /* that of generation_config.json; NULL: none is written */
+    const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
+                               NULL: none */
 } cse_weights_folder_options;
 
 /* Writes weights to a new folder, as safetensors. All of it appears at once. */

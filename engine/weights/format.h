@@ -14,6 +14,7 @@ typedef struct cse_weights_target {
     int descriptor;                  /* of an empty file */
     const char *path;                /* for messages */
     const char *model_name, *config; /* as in cse_weights; may be NULL */
+    const char *origin;              /* as in cse_weights; may be NULL */
     const json_t *facts;             /* of the model for another program; may be NULL */
     bool all;                        /* names are full ones */
     const cse_forward_pass *forward; /* may be NULL */

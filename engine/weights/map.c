@@ -75,21 +75,31 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
     return CSE_OK;
 }
 
+static bool is_form(const char *name)
+{
+    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        found = found || strcmp(name, forms[i]) == 0;
+    return found;
+}
+
 static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map_fact *fact)
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, quiet"));
+                       "values, form, null_is, where"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
-    CSE_TRY(read_switch(node, "quiet", &fact->quiet));
     fact->our_default = cse_yaml_find(node, "our_default");
     fact->their_default = cse_yaml_find(node, "their_default");
     fact->fixed = cse_yaml_find(node, "fixed");
     fact->written = cse_yaml_find(node, "written");
     fact->values = cse_yaml_find(node, "values");
+    fact->null_is = cse_yaml_find(node, "null_is");
+    fact->where = cse_yaml_find(node, "where");
     if (fact->their_names == 0 && fact->our_names == 0)
         return refuse(node, "a fact needs theirs or ours", NULL);
     if ((fact->their_names == 0 || fact->our_names == 0) && fact->fixed == NULL &&
@@ -97,9 +107,10 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
     if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
-    if (fact->form != NULL && strcmp(fact->form, "square") != 0 &&
-        strcmp(fact->form, "count") != 0 && strcmp(fact->form, "list") != 0)
-        return refuse(node, "form is not known", "accepted: square, count, list");
+    if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
+        return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (fact->form != NULL && !is_form(fact->form))
+        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
     return CSE_OK;
 }
 
@@ -140,20 +151,135 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     return CSE_OK;
 }
 
-static cse_status read_lists(cse_arena *arena, cse_map *map)
+static cse_status read_key(cse_arena *arena, const cse_yaml_node *node, cse_map_key *key)
+{
+    CSE_TRY(check_keys(arena, node, "accepted: keys, only, because, kept, otherwise, either"));
+    key->names = cse_yaml_find(node, "keys");
+    key->only = cse_yaml_find(node, "only");
+    key->otherwise = cse_yaml_find(node, "otherwise");
+    CSE_TRY(read_text(node, "because", &key->because));
+    CSE_TRY(read_switch(node, "kept", &key->kept));
+    CSE_TRY(read_switch(node, "either", &key->either));
+    if (key->names == NULL || key->names->kind == CSE_YAML_MAPPING || key->because == NULL)
+        return refuse(node, "an entry of keys needs keys, a name or a list of names, and because",
+                      NULL);
+    return CSE_OK;
+}
+
+/* Adds the entries of a list of keys; NULL: there are none. */
+static cse_status add_keys(cse_arena *arena, const cse_yaml_node *list, cse_map *map)
+{
+    if (list == NULL)
+        return CSE_OK;
+    if (list->kind != CSE_YAML_SEQUENCE)
+        return refuse(list, "keys must be a list", NULL);
+    cse_map_key *keys =
+        cse_arena_alloc(arena, (size_t)(map->key_count + list->count) * sizeof *keys);
+    for (int i = 0; i < map->key_count; i++)
+        keys[i] = map->keys[i];
+    for (int i = 0; i < list->count; i++)
+        CSE_TRY(read_key(arena, list->children[i], &keys[map->key_count + i]));
+    map->keys = keys;
+    map->key_count += list->count;
+    return CSE_OK;
+}
+
+/* Those that all maps of a kind share; they come last, so that a map's own go before. */
+static cse_status add_shared_keys(cse_arena *arena, cse_map *map)
+{
+    for (const cse_map_text *row = cse_map_key_texts; row->name != NULL; row++) {
+        cse_yaml_node *root = NULL;
+        if (strcmp(row->name, map->kind) != 0)
+            continue;
+        const char *source = cse_arena_printf(arena, "maps/keys/%s.yaml", row->name);
+        CSE_TRY(cse_yaml_parse(arena, source, row->text, strlen(row->text), &root));
+        CSE_TRY(add_keys(arena, cse_yaml_find(root, "keys"), map));
+    }
+    return CSE_OK;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+static bool has_fact(const cse_map *map, const cse_map_fact *fact)
+{
+    const bool is_theirs = fact->their_names > 0;
+    bool found = false;
+    for (int i = 0; i < map->fact_count && !found; i++) {
+        const cse_map_fact *own = &map->facts[i];
+        found = is_theirs ? own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])
+                          : own->our_names > 0 && is_same(own->ours[0], fact->ours[0]);
+    }
+    return found;
+}
+
+static bool has_rule(const cse_map *map, const char *theirs)
+{
+    bool found = false;
+    for (int i = 0; i < map->rule_count && !found; i++)
+        found = strcmp(map->rules[i].theirs, theirs) == 0;
+    return found;
+}
+
+static bool is_brought(const char *name)
+{
+    bool found = false;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL && !found; row++)
+        found = strcmp(row->name, name) == 0;
+    return found;
+}
+
+/* Adds what another map has, but for the facts and rules of the same names. */
+static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
+{
+    cse_map *other = NULL;
+    if (name == NULL)
+        return CSE_OK;
+    if (!is_brought(name))
+        return refuse(cse_yaml_find(map->root, "like"), "here must be a map of csengine", NULL);
+    CSE_TRY(cse_map_load(arena, name, &other));
+    const cse_map own = *map;
+    map->prefix = own.prefix != NULL ? own.prefix : other->prefix;
+    map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
+    map->layers = own.layers != NULL ? own.layers : other->layers;
+    map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
+    map->facts = cse_arena_alloc(arena, (size_t)(own.fact_count + other->fact_count + 1) *
+                                            sizeof *map->facts);
+    map->rules = cse_arena_alloc(arena, (size_t)(own.rule_count + other->rule_count + 1) *
+                                            sizeof *map->rules);
+    map->fact_count = map->rule_count = 0;
+    for (int i = 0; i < other->fact_count; i++)
+        if (!has_fact(&own, &other->facts[i]))
+            map->facts[map->fact_count++] = other->facts[i];
+    for (int i = 0; i < own.fact_count; i++)
+        map->facts[map->fact_count++] = own.facts[i];
+    for (int i = 0; i < own.rule_count; i++)
+        map->rules[map->rule_count++] = own.rules[i];
+    for (int i = 0; i < other->rule_count; i++)
+        if (!has_rule(&own, other->rules[i].theirs))
+            map->rules[map->rule_count++] = other->rules[i];
+    return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
+}
+
+static cse_status read_lists(cse_arena *arena, cse_map *map, const char *like)
 {
     const cse_yaml_node *facts = cse_yaml_find(map->root, "facts");
     const cse_yaml_node *rules = cse_yaml_find(map->root, "weights");
-    if (facts == NULL || facts->kind != CSE_YAML_SEQUENCE || rules == NULL ||
-        rules->kind != CSE_YAML_SEQUENCE)
+    const int rule_count = rules != NULL ? rules->count : 0;
+    if (facts == NULL || facts->kind != CSE_YAML_SEQUENCE || (rules == NULL && like == NULL) ||
+        (rules != NULL && rules->kind != CSE_YAML_SEQUENCE))
         return refuse(map->root, "a map needs the lists facts and weights", NULL);
     map->facts = cse_arena_alloc(arena, ((size_t)facts->count + 1) * sizeof *map->facts);
-    map->rules = cse_arena_alloc(arena, ((size_t)rules->count + 1) * sizeof *map->rules);
+    map->rules = cse_arena_alloc(arena, ((size_t)rule_count + 1) * sizeof *map->rules);
     for (; map->fact_count < facts->count; map->fact_count++)
         CSE_TRY(read_fact(arena, facts->children[map->fact_count], &map->facts[map->fact_count]));
-    for (; map->rule_count < rules->count; map->rule_count++)
+    for (; map->rule_count < rule_count; map->rule_count++)
         CSE_TRY(read_rule(arena, rules->children[map->rule_count], &map->rules[map->rule_count]));
-    return CSE_OK;
+    CSE_TRY(add_keys(arena, cse_yaml_find(map->root, "keys"), map));
+    CSE_TRY(add_other(arena, map, like));
+    return add_shared_keys(arena, map);
 }
 
 static bool maps_texts(const cse_yaml_node *node)
@@ -166,23 +292,25 @@ static bool maps_texts(const cse_yaml_node *node)
 
 static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *root, cse_map **map)
 {
+    const char *like = NULL;
     cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
     m->source = source;
     m->root = root;
     CSE_TRY(check_keys(
         arena, root,
-        "accepted: model, kind, selects, begins, prefix, older_ends, layers, head_size, facts, "
-        "weights"));
+        "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
+        "facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
+    CSE_TRY(read_text(root, "like", &like));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
     CSE_TRY(read_text(root, "layers", &m->layers));
     CSE_TRY(read_text(root, "head_size", &m->head_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
     m->older_ends = cse_yaml_find(root, "older_ends");
-    if (m->model == NULL || m->kind == NULL || m->layers == NULL || m->selects == NULL ||
-        m->selects->kind != CSE_YAML_MAPPING ||
+    if (m->model == NULL || m->kind == NULL || m->selects == NULL ||
+        (m->layers == NULL && like == NULL) || m->selects->kind != CSE_YAML_MAPPING ||
         (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))
         return refuse(
             root,
@@ -190,7 +318,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
             NULL);
     if (m->older_ends != NULL && !maps_texts(m->older_ends))
         return refuse(m->older_ends, "older_ends maps the end of a name to an older one", NULL);
-    return read_lists(arena, m);
+    return read_lists(arena, m, like);
 }
 
 cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text, cse_map **map)
@@ -249,8 +377,9 @@ static bool selects(const cse_yaml_node *by, const json_t *facts)
 
 typedef struct choice {
     const char *kind;
-    const json_t *facts; /* or NULL */
-    const char *model;   /* with facts: that the weights are to begin; or NULL */
+    const json_t *facts;  /* or NULL */
+    const char *model;    /* with facts: that the weights are to begin; or NULL */
+    const json_t *origin; /* without facts: what they came from; or NULL */
 } choice;
 
 /* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
@@ -260,7 +389,7 @@ static int fits(const cse_map *map, const choice *c)
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model;
+        return of_model ? 1 + selects(map->selects, c->origin) : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -306,9 +435,10 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
         names_of(arena));
 }
 
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model, cse_map **map)
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
+                             const json_t *origin, cse_map **map)
 {
-    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model }, map));
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model, .origin = origin }, map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(

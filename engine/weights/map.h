@@ -24,11 +24,25 @@ typedef struct cse_map_fact {
     const cse_yaml_node *written;                     /* theirs: written, not read */
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
-    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), or count (theirs:
-     * {0: a, 1: b}, ours: 2). */
+    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
+     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
+     * it). */
     const char *form;
-    bool quiet; /* ours: read, not written */
+    const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
+                                     if that is null or a formula, else null is refused */
+    const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
 } cse_map_fact;
+
+/* A key of their facts that no fact has, or several: what it may be, and why. */
+typedef struct cse_map_key {
+    const cse_yaml_node *names; /* a name, or a list; a star at the end is any end */
+    const cse_yaml_node *only;  /* the values that the map holds for; NULL: any, it is harmless */
+    const char *because;
+    bool kept;                      /* written again where the weights become theirs again */
+    const cse_yaml_node *otherwise; /* what is written where there is nothing to be kept, since
+                                       their default would say more than is known; NULL: nothing */
+    bool either;                    /* at most one of the names may be given */
+} cse_map_key;
 
 typedef struct cse_map_rule {
     const char *theirs; /* with at most one *, which stands for the number of a layer */
@@ -63,6 +77,8 @@ typedef struct cse_map {
     int fact_count;
     cse_map_rule *rules;
     int rule_count;
+    cse_map_key *keys;
+    int key_count;
 } cse_map;
 
 /* A map in the text of a YAML file; it lives in the arena. CSE_CONFIG, with the place. */
@@ -75,9 +91,24 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
  * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map);
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model, cse_map **map);
+/* `origin` (may be NULL): facts of theirs, which a map may select as well. */
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
+                             const json_t *origin, cse_map **map);
+
+/* ---- keys ---- */
+
+/* Every key of their facts is one that the map has, with a value that it holds for. CSE_DATA, with
+ * the name of one that is not, and why. */
+cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t *facts);
+/* Those of the keys that are kept; json_decref(). */
+json_t *cse_map_kept(const cse_map *map, const json_t *facts);
+/* Adds to their facts what was kept (NULL: nothing). */
+void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts);
 
 /* ---- facts ---- */
+
+/* Puts among their facts what facts of the form missing_weight ask. */
+void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts);
 
 /* Their facts as our settings, a mapping with one key, the model's name. CSE_DATA: a fact has a
  * value that the map does not hold for, or one that it needs is missing. */
@@ -106,10 +137,24 @@ cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights 
 cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
                              cse_weights **to);
 
-/* The maps that csengine brings; written by autogen.sh. */
+/* ---- for the files of this part ---- */
+
+/* Whether a text is the scalar of a map, or one of its list. */
+bool cse_map_is_among(const cse_yaml_node *values, const char *text);
+/* As it stands in a file, for messages. */
+const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values);
+/* A fact under a name, in which a dot may lead into an object; NULL: there is none. */
+const json_t *cse_map_their_value(const json_t *facts, const char *name);
+/* A JSON scalar as text, an empty list or object as "[]" or "{}"; NULL for others. */
+const char *cse_map_json_text(cse_arena *arena, const json_t *value);
+/* A scalar or list of a map as JSON; json_decref(). */
+json_t *cse_map_json_of(const cse_yaml_node *node);
+
+/* The maps that csengine brings, and the lists of keys that maps of a kind share, by the name of
+ * the kind; written by autogen.sh. */
 typedef struct cse_map_text {
     const char *name, *text;
 } cse_map_text;
-extern const cse_map_text cse_map_texts[];
+extern const cse_map_text cse_map_texts[], cse_map_key_texts[];
 
 #endif

@@ -26,8 +26,7 @@ bool cse_map_equal(const char *one, const char *other)
     return strcmp(one, other) == 0;
 }
 
-/* A scalar of a map that is one of a list, or the scalar itself. */
-static bool is_among(const cse_yaml_node *values, const char *text)
+bool cse_map_is_among(const cse_yaml_node *values, const char *text)
 {
     if (values->kind == CSE_YAML_SCALAR)
         return cse_map_equal(values->text, text);
@@ -50,7 +49,7 @@ static bool has_form(const cse_map_fact *fact, const char *form)
     return fact->form != NULL && strcmp(fact->form, form) == 0;
 }
 
-static const char *list_of(cse_arena *arena, const cse_yaml_node *values)
+const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values)
 {
     cse_text text = { 0 };
     cse_yaml_print(values, &text);
@@ -61,10 +60,13 @@ static const char *list_of(cse_arena *arena, const cse_yaml_node *values)
 
 /* ---- theirs ---- */
 
-/* A JSON scalar as text; NULL for lists and objects. */
-static const char *json_text(cse_arena *arena, const json_t *value)
+const char *cse_map_json_text(cse_arena *arena, const json_t *value)
 {
     cse_text text = { 0 };
+    if (json_is_array(value) || json_is_object(value))
+        return json_array_size(value) + json_object_size(value) > 0 ? NULL
+               : json_is_array(value)                               ? "[]"
+                                                                    : "{}";
     if (json_is_string(value))
         return cse_arena_string(arena, json_string_value(value));
     if (json_is_boolean(value))
@@ -83,8 +85,7 @@ static const char *json_text(cse_arena *arena, const json_t *value)
     return number;
 }
 
-/* A fact under a name, in which a dot may lead into an object; NULL: there is none. */
-static const json_t *get_theirs(const json_t *facts, const char *name)
+const json_t *cse_map_their_value(const json_t *facts, const char *name)
 {
     const json_t *value = json_object_get(facts, name);
     const char *dot = strchr(name, '.');
@@ -96,7 +97,7 @@ static const json_t *get_theirs(const json_t *facts, const char *name)
     memcpy(first, name, (size_t)(dot - name));
     first[dot - name] = '\0';
     const json_t *below = json_object_get(facts, first);
-    return json_is_object(below) ? get_theirs(below, dot + 1) : NULL;
+    return json_is_object(below) ? cse_map_their_value(below, dot + 1) : NULL;
 }
 
 /* Under the first of its names that is there. */
@@ -104,7 +105,7 @@ static const json_t *value_of(const json_t *facts, const cse_map_fact *fact)
 {
     const json_t *value = NULL;
     for (int i = 0; i < fact->their_names && (value == NULL || json_is_null(value)); i++) {
-        const json_t *found = get_theirs(facts, fact->theirs[i]);
+        const json_t *found = cse_map_their_value(facts, fact->theirs[i]);
         value = found != NULL ? found : value;
     }
     return value;
@@ -135,7 +136,7 @@ static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
     const cse_map_fact *fact = fact_named(map, name);
-    const json_t *value = fact != NULL ? value_of(facts, fact) : get_theirs(facts, name);
+    const json_t *value = fact != NULL ? value_of(facts, fact) : cse_map_their_value(facts, name);
     if (json_is_integer(value))
         return json_integer_value(value);
     if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
@@ -161,27 +162,109 @@ int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *nam
     return integer_of(map, facts, name, 0);
 }
 
+static bool is_formula(const cse_yaml_node *node)
+{
+    return node != NULL && node->kind == CSE_YAML_SCALAR && *node->text == '=';
+}
+
+/* What is there without a value of theirs: nothing, null, or another fact. */
+static bool takes_null(const cse_map_fact *fact)
+{
+    return is_formula(fact->their_default) ||
+           (fact->their_default != NULL && cse_yaml_is_null(fact->their_default));
+}
+
+static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *facts,
+                           const cse_map_fact *fact, int steps);
+
+/* Another fact, by the formula =NAME, or =NAME/NAME of integers. */
+static const char *their_formula(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                 const cse_map_fact *fact, int steps)
+{
+    const char *formula = fact->their_default->text;
+    const cse_map_fact *other = fact_named(map, formula + 1);
+    if (other != NULL && steps < MOST_STEPS)
+        return text_of(map, arena, facts, other, steps + 1);
+    const int64_t number = integer_of(map, facts, fact->theirs[0], 0);
+    return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
+}
+
+/* A value of theirs as text. */
+static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
+{
+    if (has_form(fact, "list") && json_array_size(value) == 1)
+        return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "count") && json_is_object(value))
+        return cse_arena_printf(arena, "%zu", json_object_size(value));
+    return cse_map_json_text(arena, value);
+}
+
+static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *facts,
+                           const cse_map_fact *fact, int steps)
+{
+    const json_t *value = value_of(facts, fact);
+    if (json_is_null(value) && fact->null_is != NULL)
+        return first_of(fact->null_is);
+    if (value != NULL && !(json_is_null(value) && takes_null(fact)))
+        return given_text(arena, fact, value);
+    if (is_formula(fact->their_default))
+        return their_formula(map, arena, facts, fact, steps);
+    return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
+               ? fact->their_default->text
+               : NULL;
+}
+
 /* Their value of a fact as text; NULL: neither given, nor is there a default. */
 static const char *their_text(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact)
 {
-    const json_t *value = value_of(facts, fact);
-    const bool has_formula = fact->their_default != NULL &&
-                             fact->their_default->kind == CSE_YAML_SCALAR &&
-                             *fact->their_default->text == '=';
-    if (has_form(fact, "list") && json_array_size(value) == 1)
-        return json_text(arena, json_array_get(value, 0));
-    if (has_form(fact, "count") && json_is_object(value))
-        return cse_arena_printf(arena, "%zu", json_object_size(value));
-    if (value != NULL && !(json_is_null(value) && has_formula))
-        return json_text(arena, value);
-    if (has_formula) {
-        const int64_t number = integer_of(map, facts, fact->theirs[0], 0);
-        return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
+    return text_of(map, arena, facts, fact, 0);
+}
+
+/* Whether their program reads the fact: others of theirs have the values that it wants. */
+static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
+                    const cse_map_fact *fact)
+{
+    bool all = true;
+    for (int i = 0; fact->where != NULL && i < fact->where->count && all; i++) {
+        const cse_map_fact *other = fact_named(map, fact->where->keys[i].text);
+        const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
+        all = text != NULL && cse_map_is_among(fact->where->children[i], text);
     }
-    return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
-               ? fact->their_default->text
-               : NULL;
+    return all;
+}
+
+/* All names of a fact that are given say the same. */
+static cse_status check_agreement(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                  const cse_map_fact *fact)
+{
+    const char *first = NULL, *name = NULL;
+    for (int i = 0; i < fact->their_names; i++) {
+        const json_t *value = cse_map_their_value(facts, fact->theirs[i]);
+        const char *text =
+            value != NULL && !json_is_null(value) ? given_text(arena, fact, value) : NULL;
+        if (text != NULL && first != NULL && !cse_map_equal(first, text))
+            return cse_fail_at(
+                &(cse_error){ .status = CSE_DATA,
+                              .hint = "remove the one that the weights were not trained with" },
+                "%s of the weights is %.80s, but %s is %.80s (%s)", name, first, fact->theirs[i],
+                text, map->source);
+        if (text != NULL && first == NULL) {
+            first = text;
+            name = fact->theirs[i];
+        }
+    }
+    return CSE_OK;
+}
+
+void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts)
+{
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (has_form(fact, "missing_weight"))
+            json_object_set_new(facts, fact->theirs[0],
+                                json_boolean(cse_weights_find(weights, fact->theirs[0]) < 0));
+    }
 }
 
 /* ---- ours ---- */
@@ -301,16 +384,24 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
+    if (!is_read(map, arena, facts, fact))
+        return CSE_OK;
+    CSE_TRY(check_agreement(map, arena, facts, fact));
+    const json_t *value = value_of(facts, fact);
     const char *text = their_text(map, arena, facts, fact);
+    if (text == NULL && value != NULL)
+        return wrong_value(map, fact->theirs[0], "a list or an object", "one value");
     if (text == NULL)
         return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs",
                         fact->theirs[0], map->source);
-    if (fact->fixed != NULL && !is_among(fact->fixed, text))
-        return wrong_value(map, fact->theirs[0], text, list_of(arena, fact->fixed));
+    if (json_is_null(value) && fact->fixed == NULL && fact->null_is == NULL && !takes_null(fact))
+        return wrong_value(map, fact->theirs[0], "null", "a value");
+    if (fact->fixed != NULL && !cse_map_is_among(fact->fixed, text))
+        return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->fixed));
     if (fact->values != NULL) {
         const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
         if (ours == NULL)
-            return wrong_value(map, fact->theirs[0], text, list_of(arena, fact->values));
+            return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->values));
         text = first_of(ours);
     }
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
@@ -324,7 +415,7 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (fact->their_names == 0 && !fact->quiet)
+        if (fact->their_names == 0)
             put(arena, *settings, fact->ours[0], first_of(fact->fixed));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
@@ -334,19 +425,19 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
 
 /* ---- from ours to theirs ---- */
 
-static json_t *json_of(const cse_yaml_node *node)
+json_t *cse_map_json_of(const cse_yaml_node *node)
 {
     double number;
     if (node->kind == CSE_YAML_SEQUENCE) {
         json_t *list = json_array();
         for (int i = 0; i < node->count; i++)
-            json_array_append_new(list, json_of(node->children[i]));
+            json_array_append_new(list, cse_map_json_of(node->children[i]));
         return list;
     }
     if (node->kind == CSE_YAML_MAPPING) {
         json_t *object = json_object();
         for (int i = 0; i < node->count; i++)
-            json_object_set_new(object, node->keys[i].text, json_of(node->children[i]));
+            json_object_set_new(object, node->keys[i].text, cse_map_json_of(node->children[i]));
         return object;
     }
     if (node->quoted)
@@ -365,7 +456,9 @@ static json_t *json_of(const cse_yaml_node *node)
  * integer there. */
 static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
 {
-    json_t *theirs = fact->their_default != NULL ? json_of(fact->their_default) : NULL;
+    const cse_yaml_node *like =
+        fact->their_default != NULL ? fact->their_default : fact->our_default;
+    json_t *theirs = like != NULL ? cse_map_json_of(like) : NULL;
     if (json_is_integer(value) && json_is_real(theirs)) {
         json_t *real = json_real((double)json_integer_value(value));
         json_decref(value);
@@ -385,22 +478,31 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     if (fact->values != NULL) {
         const char *theirs = NULL;
         for (int i = 0; i < fact->values->count && theirs == NULL; i++)
-            if (is_among(fact->values->children[i], text))
+            if (cse_map_is_among(fact->values->children[i], text))
                 theirs = fact->values->keys[i].text;
         if (theirs == NULL)
             return cse_fail(CSE_DATA,
                             "%s of the model is %.80s, for which %s has no value; accepted (theirs:"
                             " ours): %s",
-                            fact->ours[0], text, map->source, list_of(arena, fact->values));
+                            fact->ours[0], text, map->source, cse_map_list_of(arena, fact->values));
         text = theirs;
     }
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
-    json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
-                                            : json_of(cse_yaml_scalar_new(arena, no_place, text));
+    json_t *value = has_form(fact, "count")
+                        ? labels(strtoll(text, NULL, 10))
+                        : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
+    const json_t *before = cse_map_their_value(facts, fact->theirs[0]);
+    if (before != NULL && !json_equal(before, value)) {
+        json_decref(value);
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, which is not what its other settings make of %s "
+                        "(%s)",
+                        fact->ours[0], text, fact->theirs[0], map->source);
+    }
     put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }
@@ -409,22 +511,25 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
                        const cse_map_fact *fact, json_t *facts)
 {
     const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
-    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL && !is_among(fact->fixed, ours))
+    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL &&
+        !cse_map_is_among(fact->fixed, ours))
         return cse_fail(CSE_DATA,
                         "%s of the model is %.80s, for which the map %s does not hold; accepted: "
                         "%s",
-                        fact->ours[0], ours, map->source, list_of(arena, fact->fixed));
-    if (fact->their_names == 0)
+                        fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
+    if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
+        !is_read(map, arena, facts, fact))
         return CSE_OK;
     if (fact->written != NULL) {
-        put_theirs(facts, fact->theirs[0], json_of(fact->written), strcmp(map->kind, "gguf") == 0);
+        put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),
+                   strcmp(map->kind, "gguf") == 0);
         return CSE_OK;
     }
     if (fact->our_names > 0)
         return give_theirs(map, arena, settings, fact, facts);
     const cse_yaml_node *first =
         fact->fixed->kind == CSE_YAML_SEQUENCE ? fact->fixed->children[0] : fact->fixed;
-    put_theirs(facts, fact->theirs[0], json_of(first), strcmp(map->kind, "gguf") == 0);
+    put_theirs(facts, fact->theirs[0], cse_map_json_of(first), strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* The formats say by a file's first bytes whether it is theirs. */
 #include "engine/weights/open.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/checkpoint/file_bytes.h"
@@ -69,6 +70,20 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
 
 /* ---- opening under our names ---- */
 
+/* Keeps what they say besides the model, as text (weights.h). */
+static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *weights)
+{
+    json_t *origin =
+        json_pack("{s:s, s:O?, s:o}", "kind", map->kind, "model_type",
+                  json_object_get(facts, "model_type"), "config", cse_map_kept(map, facts));
+    if (weights->generation != NULL)
+        json_object_set(origin, "generation_config", weights->generation);
+    char *text = json_dumps(origin, JSON_COMPACT | JSON_SORT_KEYS);
+    weights->origin = cse_arena_string(weights->arena, text);
+    free(text);
+    json_decref(origin);
+}
+
 /* Takes the model's settings from their facts, and the names from the map. */
 static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
@@ -83,6 +98,9 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(map_name != NULL
                 ? cse_map_load(arena, map_name, &map)
                 : cse_map_for_theirs(arena, (*weights)->facts_kind, facts, begun, &map));
+    CSE_TRY(cse_map_check_keys(map, arena, facts));
+    keep_origin(map, facts, *weights);
+    cse_map_note_weights(map, *weights, facts);
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);

@@ -58,14 +58,52 @@ bool cse_weights_save_wants_forward(const char *path, const cse_weights_save_opt
     return wants;
 }
 
-/* Under the other program's names; `*facts` is what its files say of the model. */
+/* What is written as another program's. */
+typedef struct theirs {
+    json_t *facts;      /* what its files say of the model */
+    json_t *generation; /* what its generation_config.json says; NULL: there is none */
+} theirs;
+
+/* What transformers makes of a model's own tokens where no file says how it generates: those that
+ * begin, end and fill a text. NULL: none of them is known, or the model makes no texts. */
+static json_t *generation_of(const cse_map *map, const json_t *facts)
+{
+    static const char *const names[] = { "bos_token_id", "eos_token_id", "pad_token_id" };
+    bool generates = false, known = false;
+    json_t *generation = json_pack("{s:b}", "_from_model_config", 1);
+    for (int i = 0; i < map->key_count; i++)
+        generates = generates || map->keys[i].otherwise != NULL;
+    for (int i = 0; i < 3; i++) {
+        json_t *value = json_object_get(facts, names[i]);
+        known = known || (value != NULL && !json_is_null(value));
+        if (value != NULL)
+            json_object_set(generation, names[i], value);
+    }
+    if (generates && known)
+        return generation;
+    json_decref(generation);
+    return NULL;
+}
+
+/* Adds what they had said of themselves when they came from such a program. */
+static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
+{
+    const char *kind = json_string_value(json_object_get(origin, "kind"));
+    const bool is_same = kind != NULL && strcmp(kind, map->kind) == 0;
+    cse_map_add_kept(map, is_same ? json_object_get(origin, "config") : NULL, t->facts);
+    t->generation = is_same ? json_incref(json_object_get(origin, "generation_config")) : NULL;
+    if (t->generation == NULL && strcmp(map->kind, "hugging_face") == 0)
+        t->generation = generation_of(map, t->facts);
+}
+
+/* Under the other program's names. */
 static cse_status to_theirs(cse_weights **weights, const char *kind,
-                            const cse_weights_save_options *options, json_t **facts)
+                            const cse_weights_save_options *options, theirs *t)
 {
     cse_weights *mapped = NULL;
     cse_map *map = NULL;
     cse_yaml_node *settings = NULL;
-    const char *model = NULL;
+    const char *model = NULL, *text = (*weights)->origin;
     cse_arena *arena = (*weights)->arena;
     const char *config = options->config != NULL ? options->config : (*weights)->config;
     if (config == NULL)
@@ -74,29 +112,40 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
                         "whose section model tells",
                         (*weights)->path);
     CSE_TRY(cse_map_model_section(arena, config, &model, &settings));
-    CSE_TRY(options->map != NULL ? cse_map_load(arena, options->map, &map)
-                                 : cse_map_for_model(arena, kind, model, &map));
-    CSE_TRY(cse_map_facts(map, arena, settings, facts));
-    CSE_TRY(cse_map_to_theirs(map, *facts, weights, &mapped));
+    json_t *origin = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    cse_status status = options->map != NULL ? cse_map_load(arena, options->map, &map)
+                                             : cse_map_for_model(arena, kind, model, origin, &map);
+    if (status == CSE_OK)
+        status = cse_map_facts(map, arena, settings, &t->facts);
+    if (status == CSE_OK)
+        add_origin(map, origin, t);
+    json_decref(origin);
+    CSE_TRY(status);
+    CSE_TRY(cse_map_to_theirs(map, t->facts, weights, &mapped));
     *weights = mapped;
     return CSE_OK;
 }
 
-static cse_status save_folder(cse_weights *from, const char *path, const json_t *facts,
+/* An object as the text of a file; NULL: none. */
+static const char *json_lines(cse_arena *arena, const json_t *object)
+{
+    char *json = object != NULL
+                     ? json_dumps(object, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15))
+                     : NULL;
+    const char *text = json != NULL ? cse_arena_printf(arena, "%s\n", json) : NULL;
+    free(json);
+    return text;
+}
+
+static cse_status save_folder(cse_weights *from, const char *path, const theirs *t,
                               const cse_weights_save_options *options)
 {
-    char *json = facts != NULL
-                     ? json_dumps(facts, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15))
-                     : NULL;
-    cse_text config = { 0 };
-    if (json != NULL)
-        cse_text_add(&config, "%s\n", json);
-    cse_status status = cse_weights_save_folder(
+    return cse_weights_save_folder(
         from, path,
-        &(cse_weights_folder_options){ .file_bytes = options->file_bytes, .config = config.data });
-    cse_text_clear(&config);
-    free(json);
-    return status;
+        &(cse_weights_folder_options){ .file_bytes = options->file_bytes,
+                                       .config = json_lines(from->arena, t->facts),
+                                       .generation = json_lines(from->arena, t->generation),
+                                       .side_files = options->side_files });
 }
 
 /* Both files get their names, or neither. */
@@ -125,6 +174,7 @@ static cse_status save_file(cse_weights *from, const char *path, const json_t *f
                                     .path = path,
                                     .model_name = from->model_name,
                                     .config = from->config,
+                                    .origin = from->origin,
                                     .facts = facts,
                                     .all = options->all,
                                     .forward = options->forward,
@@ -149,21 +199,22 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
                             const cse_weights_save_options *options)
 {
     const cse_weights_format *format = NULL;
-    json_t *facts = NULL;
+    theirs t = { .facts = NULL };
     cse_status status = choose((*from)->arena, path, options, &format);
     const char *kind = kind_of(*from, format, options);
     if (status == CSE_OK && options->element != CSE_ELEMENT_COUNT)
         *from = cse_weights_convert(from, options->element);
     if (status == CSE_OK && kind != NULL)
-        status = to_theirs(from, kind, options, &facts);
-    if (status == CSE_OK && facts != NULL && kind != NULL && strcmp(kind, "hugging_face") == 0 &&
+        status = to_theirs(from, kind, options, &t);
+    if (status == CSE_OK && t.facts != NULL && strcmp(kind, "hugging_face") == 0 &&
         (*from)->count > 0)
-        json_object_set_new(facts, "dtype",
+        json_object_set_new(t.facts, "dtype",
                             json_string(cse_element_name((*from)->list[0].element)));
     if (status == CSE_OK)
-        status = format == NULL ? save_folder(*from, path, facts, options)
-                                : save_file(*from, path, facts, format, options);
-    json_decref(facts);
+        status = format == NULL ? save_folder(*from, path, &t, options)
+                                : save_file(*from, path, t.facts, format, options);
+    json_decref(t.facts);
+    json_decref(t.generation);
     cse_weights_close(from);
     return status;
 }

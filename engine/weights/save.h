@@ -14,6 +14,7 @@ typedef struct cse_weights_save_options {
     uint64_t file_bytes; /* of one file of a folder, or of ONNX, whose weights are in a file beside
                             it where it would be larger; 0: as many as the format allows */
     bool all;
+    const char *side_files;          /* for a folder: one whose side files are copied; NULL: none */
     const cse_forward_pass *forward; /* for formats that hold one; else NULL */
 } cse_weights_save_options;
 

@@ -32,6 +32,7 @@ void cse_weights_close(cse_weights **weights)
         close(w->files[i].descriptor);
     cse_name_index_clear(&w->names);
     json_decref(w->facts);
+    json_decref(w->generation);
     cse_arena_destroy(&w->arena);
     free(w->list);
     free(w->files);

@@ -42,6 +42,10 @@ struct cse_weights {
     /* What another program says of the model, and the kind of map (map.h) for it; or NULL. */
     json_t *facts;
     const char *facts_kind;
+    json_t *generation; /* a folder's generation_config.json; or NULL */
+    /* What another program said of the model besides what is computed, as JSON: {kind, model_type,
+     * config: {bos_token_id: ...}, generation_config}; kept for the way back. Or NULL. */
+    const char *origin;
     /* Reads bytes of one weight's elements; NULL: from its file. */
     cse_status (*read)(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to);
     void (*close)(cse_weights *weights); /* may be NULL */

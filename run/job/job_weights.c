@@ -1,11 +1,38 @@
 /* Weights that a run begins with, or that are evaluated, from files that are no checkpoint. */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "engine/base/text.h"
 #include "engine/config/config.h"
 #include "engine/config/settings.h"
+#include "engine/weights/folder.h"
+#include "engine/weights/side_files.h"
+#include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
 #include "run/session/load_weights.h"
+
+/* Copies what stands beside the weights to the run, from which an export takes it. A run does
+ * without where that is not possible, and says so. */
+static void keep_side_files(cse_job *j, const char *path)
+{
+    char folder[PATH_MAX];
+    cse_text names = { 0 };
+    cse_side_files_list(path, &names);
+    const bool any = names.size > 0;
+    cse_text_clear(&names);
+    if (!any || !cse_job_executes(j) || cse_job_follows(j) ||
+        snprintf(folder, sizeof folder, "%s/" CSE_SIDE_FILES_FOLDER,
+                 j->session->configuration.model_dir) >= (int)sizeof folder)
+        return;
+    cse_status status = mkdir(folder, 0777) == 0 || errno == EEXIST
+                            ? cse_side_files_copy(path, folder, NULL)
+                            : cse_fail(CSE_CANNOT_CREATE, "%s: %s", folder, strerror(errno));
+    if (status != CSE_OK)
+        cse_job_warn(j, &(cse_error){ .status = status, .message = cse_error_message() });
+}
 
 /* Weights of other programs, by name and shape; the optimizer is fresh, and the step is 0. */
 static cse_status load(cse_job *j, const char *path, bool whole)
@@ -18,6 +45,8 @@ static cse_status load(cse_job *j, const char *path, bool whole)
                      loading.parameters);
         cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
     }
+    if (status == CSE_OK && j->settings->mode == CSE_JOB_TRAIN && cse_weights_is_folder(path))
+        keep_side_files(j, path);
     for (int i = 0; i < 2 && status == CSE_OK; i++)
         if (loading.notices[i].data != NULL)
             cse_job_warn(j, &(cse_error){ .status = CSE_DATA, .message = loading.notices[i].data });

@@ -41,11 +41,11 @@ static void tell(cse_text *notice, int count, const char *name)
 /* ---- the model's settings ---- */
 
 /* Those of dropout and of initial values change training, not what the weights mean; how many
- * classes a head has, its shape tells, and there may be none. */
+ * classes a head has and how many positions a table, its shape tells, and there may be none. */
 static bool has_meaning(const char *name)
 {
     return strstr(name, "dropout") == NULL && strstr(name, "initializer") == NULL &&
-           strcmp(name, "num_labels") != 0;
+           strcmp(name, "num_labels") != 0 && strcmp(name, "max_position_embeddings") != 0;
 }
 
 /* BERT's pooler has the activation of its encoder, unless it is given one. */
@@ -55,6 +55,61 @@ static const cse_yaml_node *find_setting(const cse_yaml_node *settings, const ch
     return found != NULL && cse_yaml_is_null(found) && strcmp(name, "pooler_nonlinearity") == 0
                ? cse_yaml_find(settings, "encoder_nonlinearity")
                : found;
+}
+
+/* Where null is another network, not a number that the shapes of weights tell. */
+static bool may_be_null(const char *name)
+{
+    return strcmp(name, "rotary_dim") != 0 &&
+           strcmp(name, "attention_sliding_window_length") != 0 &&
+           strcmp(name, "attention_sink_tokens") != 0;
+}
+
+static cse_status differ(const cse_weights *weights, const char *key, const char *there,
+                         const char *here)
+{
+    return cse_fail(CSE_DATA,
+                    "%s: belongs to a model with %s %s, this one has %s; set "
+                    "trainer.init.model.%s to %s",
+                    weights->path, key, there, here, key, there);
+}
+
+/* A number in the arguments of scaled positions, or what the models take without it. */
+static const char *scaling_argument(const cse_yaml_node *arguments, const char *name)
+{
+    static const char *const defaults[][2] = { { "low_freq_factor", "1" },
+                                               { "high_freq_factor", "4" },
+                                               { "original_max_position_embeddings", "8192" } };
+    const cse_yaml_node *found = arguments != NULL && arguments->kind == CSE_YAML_MAPPING
+                                     ? cse_yaml_find(arguments, name)
+                                     : NULL;
+    const char *text = found != NULL && found->kind == CSE_YAML_SCALAR ? found->text : NULL;
+    for (int i = 0; i < 3; i++)
+        if (text == NULL && strcmp(name, defaults[i][0]) == 0)
+            text = defaults[i][1];
+    return text;
+}
+
+static bool is_scaled(const cse_yaml_node *settings)
+{
+    const cse_yaml_node *type = cse_yaml_find(settings, "pos_scaling_type");
+    return type != NULL && type->kind == CSE_YAML_SCALAR && strcmp(type->text, "llama3") == 0;
+}
+
+static cse_status compare_scaling(const cse_weights *weights, const cse_yaml_node *theirs,
+                                  const cse_yaml_node *ours)
+{
+    static const char group[] = "pos_scaling_extra_args";
+    static const char *const names[] = { "low_freq_factor", "high_freq_factor",
+                                         "original_max_position_embeddings" };
+    for (int i = 0; i < 3 && is_scaled(theirs) && is_scaled(ours); i++) {
+        const char *there = scaling_argument(cse_yaml_find(theirs, group), names[i]);
+        const char *here = scaling_argument(cse_yaml_find(ours, group), names[i]);
+        if (!cse_map_equal(here, there))
+            return differ(weights, cse_arena_printf(weights->arena, "%s.%s", group, names[i]),
+                          there, here);
+    }
+    return CSE_OK;
 }
 
 static cse_status compare_settings(const cse_weights *weights, const cse_model *model)
@@ -70,16 +125,14 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
         const char *key = theirs->keys[i].text;
         const cse_yaml_node *here = find_setting(ours, key), *there = theirs->children[i];
         if (here == NULL || here->kind != CSE_YAML_SCALAR || there->kind != CSE_YAML_SCALAR ||
-            !has_meaning(key) || cse_yaml_is_null(here) || cse_yaml_is_null(there))
+            !has_meaning(key) ||
+            ((cse_yaml_is_null(here) || cse_yaml_is_null(there)) && may_be_null(key)))
             continue;
         if (!cse_map_equal(here->text, there->text) &&
             !cse_activation_is_same(here->text, there->text))
-            return cse_fail(CSE_DATA,
-                            "%s: belongs to a model with %s %s, this one has %s; set "
-                            "trainer.init.model.%s to %s",
-                            weights->path, key, there->text, here->text, key, there->text);
+            return differ(weights, key, there->text, here->text);
     }
-    return CSE_OK;
+    return compare_scaling(weights, theirs, ours);
 }
 
 /* ---- matching ---- */
@@ -179,6 +232,7 @@ static cse_status load(matching *m, const cse_model *model)
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
     link_weights(m->session);
+    m->session->origin = cse_arena_string(m->session->arena, m->weights->origin);
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
              "parameters are not in it and keep their initial values");
     complete(&l->notices[1], m->weights->path, m->weights->count - l->taken,

@@ -100,6 +100,8 @@ struct cse_session {
      * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
      * the checkpoint while no step was compiled after it. */
     const char *kernels, *loaded_path;
+    const char *origin; /* of the weights that training began with (engine/weights/weights.h), as
+                           JSON; saved in checkpoints. NULL: there are none, or it is not known */
     const struct cse_told *told_of_last; /* last_batch.c */
     bool locked; /* states are stale: the last execution left no checkpoint of its last step */
     /* Tracing. */

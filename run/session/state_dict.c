@@ -18,6 +18,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
         .kernels = session->kernels,
+        .origin = session->origin,
         .links = links,
         /* Trained on no file: the text is empty, but there. */
         .data = links != NULL || session->data.count > 0 ? cse_session_data_text(session) : NULL,
@@ -205,6 +206,8 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     }
     session->kernels =
         checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
+    session->origin =
+        checkpoint->origin != NULL ? cse_arena_string(session->arena, checkpoint->origin) : NULL;
     session->loaded_path = NULL;
     session->locked = session->locked && !session->states_lost;
     session->states_lost = false;

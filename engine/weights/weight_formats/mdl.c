@@ -100,6 +100,7 @@ static cse_status open_mdl(cse_weights *weights, int file, const cse_weights_opt
     self->tensors = cse_calloc((size_t)checkpoint->tensor_count + 1, sizeof *self->tensors);
     weights->model_name = checkpoint->model_name;
     weights->config = checkpoint->config;
+    weights->origin = checkpoint->origin;
     return add_tensors(weights, checkpoint, options->all);
 }
 
@@ -152,6 +153,7 @@ static cse_status save(const cse_weights *from, const cse_weights_target *to, co
         .tensor_count = from->count,
         .model_name = to->model_name != NULL ? to->model_name : "",
         .config = to->config,
+        .origin = to->origin,
     };
     for (int i = 0; i < from->count; i++) {
         const cse_weight *weight = &from->list[i];

@@ -55,6 +55,8 @@ typedef struct cse_job {
     cse_hints hints;             /* settings that describe other hardware */
     cse_previous_run previous;   /* in model_dir */
     const cse_run_target *unfinished; /* the run of model_dir that has not ended; NULL: none */
+    int64_t *found_steps;             /* its checkpoints without a row (found_checkpoints.h) */
+    int found_count;
     bool goes_on;                   /* its end, or that of the coordinator before, is this one's */
     bool keeps_target;              /* the end is written down */
     int64_t logged_step, logged_ns; /* of the last logged step */

@@ -16,6 +16,7 @@
 #include "engine/config/settings.h"
 #include "engine/weights/open.h"
 #include "run/callbacks/callbacks.h"
+#include "run/job/found_checkpoints.h"
 #include "run/job/hints.h"
 #include "run/job/host_change.h"
 #include "run/job/job_digest.h"
@@ -639,6 +640,7 @@ static cse_status look_back(job *j)
     cse_previous_run_read(model_dir, &j->previous);
     if (s->run_store)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));
+    cse_found_checkpoints_look(j);
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
     j->retention =
         cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
@@ -669,6 +671,7 @@ static cse_status open_recorder(job *j)
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);
+    cse_found_checkpoints_record(j);
     return CSE_OK;
 }
 

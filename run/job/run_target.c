@@ -18,7 +18,7 @@
 #define NAME "unfinished.json"
 enum { VERSION = 1, MOST_TOLD = 8 };
 
-static bool path_of(const char *model_dir, char path[PATH_MAX])
+bool cse_run_target_path(const char *model_dir, char path[PATH_MAX])
 {
     return snprintf(path, PATH_MAX, "%s/" NAME, model_dir) < PATH_MAX;
 }
@@ -81,7 +81,7 @@ cse_status cse_run_target_read(const char *model_dir, cse_arena *arena,
 {
     char path[PATH_MAX];
     *target = NULL;
-    if (!path_of(model_dir, path))
+    if (!cse_run_target_path(model_dir, path))
         return CSE_OK;
     FILE *file = cse_open_plain_stream(path);
     if (file == NULL)
@@ -100,7 +100,7 @@ cse_status cse_run_target_keep(const char *model_dir, const cse_run_target *targ
 {
     char path[PATH_MAX];
     cse_new_file file;
-    if (!path_of(model_dir, path))
+    if (!cse_run_target_path(model_dir, path))
         return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", model_dir);
     CSE_TRY(cse_new_file_open(&file, path));
     json_t *root = json_pack("{s:i, s:I, s:I, s:s, s:I, s:s}", "version", VERSION, "first_step",
@@ -117,7 +117,7 @@ cse_status cse_run_target_keep(const char *model_dir, const cse_run_target *targ
 void cse_run_target_remove(const char *model_dir)
 {
     char path[PATH_MAX];
-    if (path_of(model_dir, path))
+    if (cse_run_target_path(model_dir, path))
         unlink(path);
 }
 

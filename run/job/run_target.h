@@ -8,6 +8,8 @@
 #ifndef CSE_RUN_JOB_RUN_TARGET_H
 #define CSE_RUN_JOB_RUN_TARGET_H
 
+#include <limits.h>
+
 #include "run/job/job.h"
 
 typedef struct cse_run_target {
@@ -27,6 +29,8 @@ cse_status cse_run_target_read(const char *model_dir, cse_arena *arena,
 /* Returns when it lasts. */
 cse_status cse_run_target_keep(const char *model_dir, const cse_run_target *target);
 void cse_run_target_remove(const char *model_dir);
+/* The file's path; false: it would be too long. */
+bool cse_run_target_path(const char *model_dir, char path[PATH_MAX]);
 
 /* Appends each setting that can change a bit and is another one now: "optimizer.SGD.lr 0.05 (it
  * began with 0.1)". */

@@ -109,4 +109,19 @@ cp "$work/kept.csv" "$work/table.csv"
 table lost --max_steps 20000 || fail "gone on: $(cat "$work/lost.err")"
 [ "$(digest lost)" = "$(digest whole)" ] || fail 'gone on: another digest'
 
+# Training on no file is known as well: from files to none and back are other data.
+invented='fit.train_dataloader={data_processor: synthetic, features: [3], classes: 4, samples: 200,
+batch_size: 32, micro_batch_size: 16, shuffle: true}'
+cp -r "$work/whole" "$work/none"
+table none --num_steps 2 --set "$invented"
+code=$?
+expect none 65 'trained on other data: .*/table\.csv: only before; .*--new_data' none
+table none --num_steps 2 --new_data --set "$invented"
+code=$?
+expect none 0 'warning: .*written with other training data: .*/table\.csv: only before' none
+grep -q 'does not say which data' "$work/none.err" && fail "none: $(cat "$work/none.err")"
+table none --num_steps 2
+code=$?
+expect back 65 'trained on other data: .*/table\.csv: only now; .*--new_data' none
+
 [ $failures -eq 0 ]

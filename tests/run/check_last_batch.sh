@@ -13,7 +13,7 @@ awk 'BEGIN {
     print "a,b,c,label"
     for (i = 0; i < 37; i++) {
         a = 4 * rand() - 2; b = 4 * rand() - 2
-        printf "%.4f,%.4f,%.4f,%d\n", a, b, rand(), a + b / 2 + rand() > 0.5
+        printf "%.4f,%.4f,%.4f,%d\n", a, b, rand(), (a + b / 2 + rand() > 0.5)
     }
 }' >"$work/table.csv"
 data="data_processor: csv, path: $work/table.csv, label: label, classes: 2"
@@ -89,9 +89,9 @@ run less validate $all --set fit.val_dataloader.drop_last=true
     [ "$(grep -c 'the evaluation leaves out 5 of 37 samples' "$work/less.err")" = 1 ] ||
     complain "drop_last: true: $(metrics less) $(cat "$work/less.err")"
 
-# Both steps are compiled beforehand.
+# Both steps of training and of the validation are compiled beforehand.
 run compiled compile $kept --set "backend.compile_dir=$work/other"
-[ "$(find "$work/other" -name step.so | wc -l)" = 2 ] ||
+[ "$(find "$work/other" -name step.so | wc -l)" = 4 ] ||
     complain "compiled: $(find "$work/other" -name step.so)"
 
 [ "$failed" = 0 ] && echo "all as expected"

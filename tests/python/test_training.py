@@ -617,6 +617,8 @@ class Loop(Case):
             return torch.utils.data.DataLoader(data, batch_size=8, drop_last=drop)
 
         for micro, drop in ((8, False), (4, False), (8, True)):
+            cstorch.finish()
+            self.configure()
             model = torch.nn.Linear(3, 2)
             peer = torch.nn.Linear(3, 2).double()
             peer.load_state_dict(model.state_dict())

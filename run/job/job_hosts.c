@@ -115,6 +115,7 @@ void cse_job_hosts_attach(cse_job *j)
     last->next = &h->observer;
     last->events.next = &h->observer.events;
     j->session->hooks.meet_hosts = meet;
+    j->session->hooks.follows = cse_job_follows(j);
     if (cse_host_group_has_data(h->group))
         j->session->hooks.tell_data = tell_data;
     else

@@ -19,6 +19,8 @@
 #include "run/session/configured.h"
 #include "run/session/standing_arena.h"
 
+extern const cse_op cse_op_batch_norm;
+
 /* What was told already, the newest first. */
 struct cse_told {
     const char *text;
@@ -41,14 +43,13 @@ static void tell_left_out(const cse_runner *r)
 {
     const cse_input *input = cse_dataloader_input_view(r->loader);
     const int64_t left = cse_dataloader_last_samples(r->loader);
-    if (!r->drops_last || left == 0)
+    if (!r->drops_last || left == 0 || r->session->hooks.follows)
         return;
     const char *text = cse_arena_printf(
         r->session->arena,
-        "%s leaves out %" PRId64 " of %" PRId64 " samples%s in each epoch, which do not fill a "
-        "batch of %" PRId64 "; with drop_last: false they are a batch of their own",
+        "%s leaves out %" PRId64 " of %" PRId64 " samples in each epoch: they do not fill a batch "
+        "of %" PRId64 "; with drop_last: false they are a batch of their own",
         r->step->training ? "training" : "the evaluation", left, input->sample_count,
-        r->step->training && cse_dataloader_batching_view(r->loader)->shuffle ? ", others" : "",
         cse_dataloader_batching_view(r->loader)->batch_size);
     if (!was_told(r->session, text))
         cse_log_line(CSE_LOG_INFO, "%s", text);
@@ -84,6 +85,27 @@ static bool choose(cse_runner *r, bool training)
            (now->drop_last == before.drop_last && now->last_samples == before.last_samples);
 }
 
+/* As PyTorch refuses it: what is normalized would be 0. Microbatches of a last batch may be smaller
+ * than those that the user has chosen. */
+static cse_status check_batch_norm(const cse_runner *r)
+{
+    const cse_batching *batching = cse_dataloader_batching_view(r->loader);
+    const cse_graph *graph = r->step->graph;
+    if (batching->last_samples == 0)
+        return CSE_OK;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        if (node->op != &cse_op_batch_norm || cse_shape_elements(node->shape) > node->shape.dims[1])
+            continue;
+        return cse_fail(CSE_CONFIG,
+                        "data loader: the last batch of an epoch has %" PRId64 " samples, and "
+                        "microbatches of %" PRId64 ", of which batch norm has no variance: leave "
+                        "it out (drop_last: true), or give another batch_size or micro_batch_size",
+                        batching->last_samples, batching->micro_batch_size);
+    }
+    return CSE_OK;
+}
+
 static cse_status trace(cse_runner *r)
 {
     cse_session *session = r->session;
@@ -92,7 +114,7 @@ static cse_status trace(cse_runner *r)
     cse_status status = cse_step_trace(session, r->loader, r->function, r->self, &r->step);
     if (r->step->training)
         session->batch_size = session->report.batch_size;
-    return status;
+    return status == CSE_OK ? check_batch_norm(r) : status;
 }
 
 cse_status cse_runner_trace(cse_runner *r)

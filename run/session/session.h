@@ -32,6 +32,7 @@ typedef struct cse_session_hooks {
      * and gives what it needs of them, borrowed to its end. NULL: there are none. */
     cse_status (*meet_hosts)(void *self, const cse_execution *execution,
                              const cse_execution_hosts **hosts);
+    bool follows; /* another host leads the run, and tells what concerns all */
     /* Where some of the hosts have no data: what those say of the data of `input` who have them, to
      * be freed. NULL: this host has them. */
     cse_status (*ask_data)(void *self, const cse_settings *input, char **description);

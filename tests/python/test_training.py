@@ -606,6 +606,80 @@ class Loop(Case):
             wanted = F.cross_entropy(self.model(X[:64]), Y[:64])
         self.assertAlmostEqual(found.item(), wanted.item(), delta=1e-6)
 
+    def test_a_last_batch_that_is_smaller(self):
+        """Training and evaluation beside PyTorch's own loop over the same loader, in float64; what
+        leaves the step has the rows of its batch."""
+        features = torch.randn(37, 3, generator=torch.Generator().manual_seed(4))
+        labels = (features[:, 0] > 0).long()
+
+        def make_loader(drop=False):
+            data = torch.utils.data.TensorDataset(features, labels)
+            return torch.utils.data.DataLoader(data, batch_size=8, drop_last=drop)
+
+        for micro, drop in ((8, False), (4, False), (8, True)):
+            cstorch.finish()
+            self.configure()
+            model = torch.nn.Linear(3, 2)
+            peer = torch.nn.Linear(3, 2).double()
+            peer.load_state_dict(model.state_dict())
+            compiled = cstorch.compile(model)
+            optimizer = cstorch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5)
+            loss_of = torch.nn.CrossEntropyLoss()
+            accuracy = cstorch.metrics.AccuracyMetric()
+            losses, outputs = [], []
+
+            @cstorch.step_closure
+            def note(loss, output=None):
+                losses.append(float(loss))
+                if output is not None:
+                    outputs.append(output.clone())
+
+            @cstorch.trace
+            def training_step(batch):
+                loss = loss_of(compiled(batch[0]), batch[1])
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                return loss
+
+            @cstorch.trace
+            def evaluation_step(batch):
+                output = compiled(batch[0])
+                accuracy(batch[1], output.argmax(-1))
+                loss = loss_of(output, batch[1])
+                if micro == 8:
+                    return loss, output
+                return loss, None
+
+            loader = cstorch.utils.data.DataLoader(make_loader, drop, micro_batch_size=micro)
+            steps = 4 if drop else 5
+            self.assertEqual(len(loader), steps)
+            for batch in cstorch.utils.data.DataExecutor(loader, num_steps=2 * steps):
+                note(training_step(batch))
+            expected = []
+            theirs = torch.optim.SGD(peer.parameters(), lr=0.5, momentum=0.5)
+            for x, y in [*make_loader(drop), *make_loader(drop)]:
+                loss = loss_of(peer(x.double()), y)
+                theirs.zero_grad()
+                loss.backward()
+                theirs.step()
+                expected.append(float(loss))
+            self.assertEqual(len(losses), len(expected))
+            for got, wanted in zip(losses, expected):
+                self.assertAlmostEqual(got, wanted, delta=2e-6)
+            losses.clear()
+            for batch in cstorch.utils.data.DataExecutor(loader):
+                note(*evaluation_step(batch))
+            with torch.no_grad():
+                output = peer(features.double())
+            count = 32 if drop else 37
+            right = (output.argmax(-1) == labels)[:count].double().mean()
+            self.assertAlmostEqual(float(accuracy), float(right), delta=1e-6)
+            self.assertEqual(len(losses), steps)
+            if outputs:
+                self.assertEqual([len(rows) for rows in outputs[4:]], [] if drop else [5])
+                self.assertLess((torch.cat(outputs) - output[:count]).abs().max(), 2e-6)
+
     def test_an_iterable_without_a_length(self):
         """Batches in order, whatever worker reads them: the losses of the data set by number."""
 

@@ -379,6 +379,40 @@ START_TEST(training_takes_all_samples)
 }
 END_TEST
 
+/* Batch norm in training: of the one sample that 37 in batches of 9 leave, it has no variance. */
+static cse_tensor *normalized_step(cse_step *step, void *self)
+{
+    const training *t = self;
+    cse_tensor *x = cse_batch_norm(cse_input(step, "x"), NULL, NULL, 1e-5);
+    cse_tensor *scores = cse_matmul(x, cse_read(t->weights), false, false);
+    cse_tensor *loss = cse_cross_entropy(scores, cse_input(step, "labels"));
+    cse_optimizer_step(step, loss, t->optimizer, NULL, NULL);
+    return loss;
+}
+
+START_TEST(batch_norm_of_one_sample_is_refused)
+{
+    static const char *const last[] = { ", drop_last: false", ", drop_last: true" };
+    make_samples();
+    for (int i = 0; i < 2; i++) {
+        training t = { .last = 0 };
+        must(cse_configure(&(cse_configuration){
+            .model_dir = folder, .compile_only = true, .no_run_store = true }));
+        t.weights = cse_state_new("w", cse_shape_of(FEATURES, CLASSES), CSE_FLOAT32,
+                                  (cse_initializer){ .kind = CSE_INIT_CONSTANT });
+        t.optimizer = cse_optimizer_new("SGD", &t.weights, 1, "{lr: 0.25}");
+        const cse_status status = cse_run(cse_executor_new(&(cse_executor_options){
+                                              .input = input_of(9, 9, last[i]), .num_epochs = 1 }),
+                                          normalized_step, &t);
+        ck_assert_int_eq(status, i == 0 ? CSE_CONFIG : CSE_OK);
+        if (i == 0)
+            ck_assert_ptr_nonnull(strstr(cse_error_message(), "batch norm has no variance"));
+        cse_finish();
+    }
+    temporary_folder_remove(folder);
+}
+END_TEST
+
 /* ---- what is left out ---- */
 
 static int told;
@@ -422,6 +456,7 @@ int main(void)
     tcase_set_timeout(cases, 240);
     tcase_add_test(cases, evaluations_are_of_all_samples);
     tcase_add_test(cases, training_takes_all_samples);
+    tcase_add_test(cases, batch_norm_of_one_sample_is_refused);
     tcase_add_test(cases, what_is_left_out_is_told_once);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

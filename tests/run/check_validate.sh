@@ -89,6 +89,16 @@ awk -F: '
             v["recall_at_k_2"] != 1 || v["recall_at_k"] != v["accuracy"] ||
             v["accuracy_2"] != v["accuracy"]
     }' "$work/values" || fail "further metrics: $(cat "$work/values")"
+
+# 90 samples in batches of 32, and as one batch.
+for batch in 32 90; do
+    run "all_$batch" validate --set validate.val_dataloader="{$loader, samples: 90, seed: 4}" \
+        --set validate.val_dataloader.batch_size=$batch \
+        --set validate.val_dataloader.micro_batch_size=$((batch / 2))
+done
+printf '%s#%s\n' "$(metrics all_32 end)" "$(metrics all_90 end)" | awk -F'[:,#]' '
+    { exit !(NF == 8 && $4 == $8 && $2 > 0 && $2 - $6 < 1e-6 * $2 && $6 - $2 < 1e-6 * $2) }' ||
+    fail "all samples: $(metrics all_32 end), $(metrics all_90 end)"
 run early start --no_dashboard --model_dir "$work/early.d" --num_steps 8 \
     --set loop.eval_frequency=2 --set fit.val_dataloader="$first" \
     --set init.metrics='[mean_loss]' --set \

@@ -75,7 +75,7 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
     CSE_BERT_RANGE("vocab_size", INTEGER, vocab, 1, 1 << 24, "number of different tokens"),        \
         CSE_BERT_RANGE("max_position_embeddings", INTEGER, positions, 1, 1 << 24,                  \
                        "tokens of the longest sample"),                                            \
-        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed|rotary",              \
+        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed|rotary|null",         \
                         "how positions enter; null: not at all"),                                  \
         CSE_BERT_ROW("mask_padding_in_positional_embed", BOOL, "false",                            \
                      "tokens are numbered from 1 without padding, which has number 0 (RoBERTa)"),  \

@@ -24,7 +24,7 @@ static bool is_for_csx(const cse_yaml_node *init)
 
 /* ---- models ---- */
 
-#define DECODERS "|gpt2|gpt3|mistral|falcon|gptj|bloom|btlm|jais|santacoder|starcoder|gemma2|"
+#define DECODERS "|gpt3|mistral|falcon|gptj|bloom|btlm|jais|santacoder|starcoder|gemma2|"
 
 static const struct {
     const char *models; /* each between bars */

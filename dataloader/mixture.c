@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "dataloader/choice.h"
 #include "dataloader/shuffle.h"
-#include "engine/base/random.h"
 
 /* Separates the numbers that choose sources from those that order their samples. */
 enum { SOURCE_KEYS = 0x6d697874 };
@@ -33,47 +33,28 @@ void cse_mixture_make(cse_mixture *mixture, const double *weights)
     }
 }
 
-/* Words of chance for a node of the halving of a block, four sources a call. */
-typedef struct halving {
-    const cse_mixture *mixture;
-    int64_t block;
-    uint32_t node; /* 1 is the block, 2n and 2n + 1 are the halves of n */
-    uint32_t words[4];
-} halving;
-
-static uint32_t word_of(halving *h, int source)
+/* Of the places `whole` of each source in a node of the halving of a block, those in its first
+ * half: half, and one more for half of the sources that have an odd number. Node 1 is the block, 2n
+ * and 2n + 1 are the halves of n. */
+static void halve(const cse_mixture *mixture, int64_t block, uint32_t node, const int64_t *whole,
+                  int64_t *first)
 {
-    const uint32_t counter[4] = { (uint32_t)h->block, (uint32_t)((uint64_t)h->block >> 32), h->node,
-                                  (uint32_t)source / 4 };
-    if (source % 4 == 0)
-        cse_philox(h->mixture->seed ^ SOURCE_KEYS, counter, h->words);
-    return h->words[source % 4];
-}
-
-/* Of the places `whole` of each source in a node, those in its first half: half, and one more for
- * half of the sources that have an odd number, of which any choice is as likely (selection
- * sampling, Knuth 3.4.2 S). */
-static void halve(halving *h, const int64_t *whole, int64_t *first)
-{
-    uint32_t odd = 0;
-    for (int s = 0; s < h->mixture->count; s++)
-        odd += whole[s] % 2 != 0;
-    for (uint32_t s = 0, chosen = odd / 2; s < (uint32_t)h->mixture->count; s++) {
-        const uint32_t word = word_of(h, (int)s);
-        first[s] = whole[s] / 2;
-        if (whole[s] % 2 == 0)
-            continue;
-        if ((uint64_t)word * odd-- >> 32 < chosen) {
-            first[s]++;
-            chosen--;
-        }
-    }
+    int64_t odd = 0;
+    for (int s = 0; s < mixture->count; s++)
+        odd += whole[s] % 2;
+    cse_choice choice = { .seed = mixture->seed ^ SOURCE_KEYS,
+                          .counter = { 0, (uint32_t)block, (uint32_t)((uint64_t)block >> 32),
+                                       node },
+                          .left = odd,
+                          .wanted = odd / 2 };
+    for (int s = 0; s < mixture->count; s++)
+        first[s] = whole[s] / 2 + (whole[s] % 2 != 0 && cse_choice_next(&choice));
 }
 
 /* The source at a place of a block, and how many of the block's places before are its own. */
 static int source_at(const cse_mixture *mixture, int64_t block, int64_t place, int64_t *before)
 {
-    halving h = { .mixture = mixture, .block = block, .node = 1 };
+    uint32_t node = 1;
     int64_t whole[CSE_MIXTURE_SOURCES], first[CSE_MIXTURE_SOURCES];
     int64_t drawn[CSE_MIXTURE_SOURCES] = { 0 };
     *before = place;
@@ -82,12 +63,12 @@ static int source_at(const cse_mixture *mixture, int64_t block, int64_t place, i
     memcpy(whole, mixture->places, (size_t)mixture->count * sizeof *whole);
     for (int64_t half = CSE_MIXTURE_BLOCK / 2; half > 0; half /= 2) {
         const bool is_second = (place & half) != 0;
-        halve(&h, whole, first);
+        halve(mixture, block, node, whole, first);
         for (int s = 0; s < mixture->count; s++) {
             drawn[s] += is_second ? first[s] : 0;
             whole[s] = is_second ? whole[s] - first[s] : first[s];
         }
-        h.node = 2 * h.node + is_second;
+        node = 2 * node + is_second;
     }
     int source = 0;
     while (whole[source] == 0)

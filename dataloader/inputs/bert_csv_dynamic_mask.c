@@ -13,6 +13,7 @@
 
 #include "csengine/modules.h"
 #include "dataloader/bad_records.h"
+#include "dataloader/choice.h"
 #include "dataloader/input.h"
 #include "dataloader/line_files.h"
 #include "dataloader/python_list.h"
@@ -223,23 +224,23 @@ static int32_t any_word(const dynamic_mask *self, int64_t sample, int64_t positi
     return word;
 }
 
-/* Chooses the words that are hidden, and returns how many. */
-static int64_t choose(dynamic_mask *self, int64_t sample, int64_t count)
+/* Separates the numbers that choose which words are hidden. */
+enum { HIDDEN_WORDS = 0x68696465 };
+
+/* Chooses the words that are hidden, all that may be alike likely. */
+static void choose(dynamic_mask *self, int64_t sample, int64_t count)
 {
-    uint32_t words[4];
     const double share = rint((double)count * self->share);
     const int64_t wanted = share < 1 ? 1 : (int64_t)share;
     const int64_t most = wanted < self->layout.predictions ? wanted : self->layout.predictions;
-    int64_t chosen = 0;
-    draw(self, sample, 0, words);
-    const uint64_t key = (uint64_t)words[0] << 32 | words[1];
-    memset(self->hidden, 0, (size_t)count * sizeof *self->hidden);
-    for (int64_t i = 0; i < count && chosen < most; i++) {
-        const int64_t position = (int64_t)cse_permute(key, (uint64_t)count, (uint64_t)i);
-        self->hidden[position] = !is_excluded(self, self->tokens[position]);
-        chosen += self->hidden[position];
-    }
-    return chosen;
+    cse_choice choice = { .seed = self->seed ^ HIDDEN_WORDS,
+                          .counter = { 0, (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32),
+                                       (uint32_t)self->epoch } };
+    for (int64_t i = 0; i < count; i++)
+        choice.left += !is_excluded(self, self->tokens[i]);
+    choice.wanted = most < choice.left ? most : choice.left;
+    for (int64_t i = 0; i < count; i++)
+        self->hidden[i] = !is_excluded(self, self->tokens[i]) && cse_choice_next(&choice);
 }
 
 static void hide(const dynamic_mask *self, int64_t sample, int64_t position, int32_t *token)

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "csengine/modules.h"
+#include "dataloader/choice.h"
 #include "dataloader/input.h"
 #include "dataloader/line_files.h"
 #include "dataloader/part_of.h"
 #include "dataloader/word_file.h"
-#include "engine/base/random.h"
 #include "engine/config/settings.h"
 
 enum { MOST_TIME = 1 << 16 };
@@ -150,14 +150,19 @@ static cse_status t5_dynamic_describe(cse_input *input, const cse_settings *sett
 
 /* ---- spans ---- */
 
-/* Parts items into `count` spans, all of them alike likely: their lengths are every other entry of
+/* Separates the numbers that part words which stay from those of hidden ones. */
+enum { STAYING_PARTS = 0x74350000, HIDDEN_PARTS };
+
+/* Parts items into `count` spans, all ways alike likely: their lengths are every other entry of
  * `lengths`. */
-static void part(uint64_t key, int64_t items, int64_t count, int64_t *lengths)
+static void part(cse_choice choice, int64_t items, int64_t count, int64_t *lengths)
 {
     int64_t span = 0;
+    choice.left = items - 1;
+    choice.wanted = count - 1;
     lengths[0] = 1;
     for (int64_t i = 0; i < items - 1; i++) {
-        if ((int64_t)cse_permute(key, (uint64_t)(items - 1), (uint64_t)i) < count - 1)
+        if (cse_choice_next(&choice))
             lengths[2 * ++span] = 0;
         lengths[2 * span]++;
     }
@@ -166,16 +171,16 @@ static void part(uint64_t key, int64_t items, int64_t count, int64_t *lengths)
 static void hide_spans(t5_dynamic *self, int64_t epoch, int64_t sample, int64_t count)
 {
     int64_t hidden, spans;
-    uint32_t words[4];
     const int64_t length = count > 2 ? count : 2;
-    const uint32_t counter[4] = { (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32),
-                                  (uint32_t)epoch, 0x74350000 };
+    cse_choice choice = { .seed = self->seed ^ STAYING_PARTS,
+                          .counter = { 0, (uint32_t)sample, (uint32_t)((uint64_t)sample >> 32),
+                                       (uint32_t)epoch } };
     count_hidden(length, &hidden, &spans);
     hidden = hidden < 1 ? 1 : hidden > length - 1 ? length - 1 : hidden;
     spans = spans < 1 ? 1 : spans;
-    cse_philox(self->seed, counter, words);
-    part((uint64_t)words[0] << 32 | words[1], length - hidden, spans, self->lengths);
-    part((uint64_t)words[2] << 32 | words[3], hidden, spans, self->lengths + 1);
+    part(choice, length - hidden, spans, self->lengths);
+    choice.seed = self->seed ^ HIDDEN_PARTS;
+    part(choice, hidden, spans, self->lengths + 1);
     int64_t to = 0;
     for (int64_t i = 0; i < 2 * spans; i++)
         for (int64_t k = 0; k < self->lengths[i] && to < length; k++)

@@ -37,6 +37,22 @@ static void describe_bounds(const cse_setting *setting, cse_text *text)
         cse_text_add(text, " from %.17g to %.17g", setting->min, setting->max);
 }
 
+/* Accepted as null itself, not as a word. */
+static const char null_word[] = "null";
+
+static bool has_null_default(const cse_setting *setting)
+{
+    return setting->default_value != NULL && strcmp(setting->default_value, null_word) == 0;
+}
+
+static bool has_null_choice(const cse_setting *setting)
+{
+    const char *last = setting->type == CSE_SETTING_CHOICE && setting->choices != NULL
+                           ? strrchr(setting->choices, '|')
+                           : NULL;
+    return last != NULL && strcmp(last + 1, null_word) == 0;
+}
+
 static void describe_choices(const cse_setting *setting, cse_text *text)
 {
     cse_text_add(text, strchr(setting->choices, '|') != NULL ? "one of " : "");
@@ -80,7 +96,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         cse_text_add(text, ", each");
     if (list || setting->type == CSE_SETTING_INTEGER || setting->type == CSE_SETTING_NUMBER)
         describe_bounds(setting, text);
-    if (setting->default_value != NULL && strcmp(setting->default_value, "null") == 0)
+    if (has_null_default(setting))
         cse_text_add(text, ", or null");
 }
 
@@ -305,7 +321,7 @@ static cse_status read_choice(const check *c, const cse_setting *setting, cse_ya
     CSE_TRY(read_text(c, setting, node, value));
     const char **words = split_choices(c->arena, setting->choices);
     for (int i = 0; words[i] != NULL; i++)
-        if (strcmp(words[i], value->text) == 0)
+        if (strcmp(words[i], value->text) == 0 && strcmp(words[i], null_word) != 0)
             return CSE_OK;
     const char *near = other_name(value->text, words);
     return reject_with_hint(c, setting, node, "is not accepted here",
@@ -378,11 +394,9 @@ static value_reader *const readers[] = {
 static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,
                              cse_setting_value *value)
 {
-    bool may_be_null =
-        setting->default_value != NULL && strcmp(setting->default_value, "null") == 0;
     value->node = node;
     if (cse_yaml_is_null(node) && setting->type != CSE_SETTING_SETTINGS) {
-        if (!may_be_null)
+        if (!has_null_default(setting) && !has_null_choice(setting))
             return reject(c, setting, node, "is no value");
         value->is_null = true;
         return CSE_OK;

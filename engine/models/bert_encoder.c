@@ -43,25 +43,19 @@ static double scale_of_scores(const cse_settings *s, int64_t head)
     return alpha / (by_size ? (double)head : sqrt((double)head));
 }
 
-/* By muP (Yang et al. 2022) deviations fall with the root of the width. */
+/* muP's factors of the learning rates are set with the parameters. Deviations do not fall with the
+ * width: the ModelZoo's code computes smaller ones and keeps those that are given. */
 static cse_status read_mup(const cse_settings *s, cse_bert_encoder *e)
 {
-    cse_block_module *block = &e->block;
+    const cse_block_module *block = &e->block;
     e->logits_scale = 1;
     if (cse_settings_has(s, "mup_base_hidden_size") != cse_settings_has(s, "mup_base_filter_size"))
         return cse_fail(CSE_CONFIG, "mup_base_hidden_size and mup_base_filter_size belong "
                                     "together; give both or neither");
     if (!cse_settings_has(s, "mup_base_hidden_size"))
         return CSE_OK;
-    const double depth = 1 / sqrt(2.0 * e->layer_count);
     const double width =
         cse_settings_number(s, "mup_base_hidden_size") / (double)block->attention.hidden_size;
-    const double filter =
-        cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size;
-    block->attention.projection = cse_initial_times(block->attention.projection, sqrt(width));
-    block->attention.output = cse_initial_times(block->attention.output, sqrt(width) * depth);
-    block->ffn.input = cse_initial_times(block->ffn.input, sqrt(width));
-    block->ffn.output = cse_initial_times(block->ffn.output, sqrt(filter) * depth);
     e->logits_scale = cse_settings_number(s, "output_logits_alpha") *
                       (cse_settings_bool(s, "scale_output_logits_by_d") ? width : sqrt(width));
     return CSE_OK;

@@ -75,7 +75,7 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
     CSE_BERT_RANGE("vocab_size", INTEGER, vocab, 1, 1 << 24, "number of different tokens"),        \
         CSE_BERT_RANGE("max_position_embeddings", INTEGER, positions, 1, 1 << 24,                  \
                        "tokens of the longest sample"),                                            \
-        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed|rotary",              \
+        CSE_BERT_CHOICE("position_embedding_type", "learned", "learned|fixed|rotary|null",         \
                         "how positions enter; null: not at all"),                                  \
         CSE_BERT_ROW("mask_padding_in_positional_embed", BOOL, "false",                            \
                      "tokens are numbered from 1 without padding, which has number 0 (RoBERTa)"),  \
@@ -97,7 +97,7 @@ cse_bert_inputs cse_bert_step_inputs(cse_step *step);
         CSE_BERT_RANGE("embedding_dropout_rate", NUMBER, "null", 0, 0.999,                         \
                        "the same of embeddings; null: dropout_rate"),                              \
         CSE_BERT_RANGE("attention_dropout_rate", NUMBER, attention_dropout, 0, 0.999,              \
-                       "the same of attention weights; null: dropout_rate"),                       \
+                       "the same of attention weights; where null is the default: dropout_rate"),  \
         CSE_BERT_RANGE("layer_norm_epsilon", NUMBER, "1e-5", 1e-12, 1,                             \
                        "added to the variance in norms"),                                          \
         CSE_BERT_CHOICE("attention_type", "scaled_dot_product", "scaled_dot_product|dot_product",  \

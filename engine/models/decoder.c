@@ -137,7 +137,8 @@ static double scale_of_scores(const cse_settings *s, int64_t head, bool mup)
     return alpha / (by_size ? (double)head : sqrt((double)head));
 }
 
-static cse_status read_attention(const cse_settings *s, cse_attention_module *attention)
+static cse_status read_attention(const cse_settings *s, bool parallel,
+                                 cse_attention_module *attention)
 {
     const int64_t hidden = cse_settings_integer(s, "hidden_size");
     const int64_t heads = cse_settings_integer(s, "num_heads");
@@ -156,7 +157,7 @@ static cse_status read_attention(const cse_settings *s, cse_attention_module *at
     attention->attention_dropout = number_or(s, "attention_dropout_rate", dropout);
     attention->cap = number_or(s, "attention_logit_softcapping", 0);
     attention->scale =
-        scale_of_scores(s, inner / heads, cse_settings_has(s, "mup_base_hidden_size"));
+        scale_of_scores(s, inner / heads, cse_settings_has(s, "mup_base_hidden_size") && !parallel);
     CSE_TRY(read_shared_heads(s, attention));
     CSE_TRY(read_window(s, attention));
     return read_rotary(s, attention, inner / heads);
@@ -164,7 +165,13 @@ static cse_status read_attention(const cse_settings *s, cse_attention_module *at
 
 /* ---- how weights begin ---- */
 
-/* By muP (Yang et al. 2022) deviations fall with the root of the width. */
+static bool has_initial(const cse_settings *s, const char *name)
+{
+    return cse_settings_text(s, name) != NULL;
+}
+
+/* By muP (Yang et al. 2022) deviations fall with the root of the width; in blocks with parallel
+ * parts, as in the ModelZoo's code, those alone that are not given. */
 static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_initial *embedding)
 {
     cse_block_module *block = &self->block;
@@ -177,7 +184,7 @@ static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_in
     *embedding = normal;
     CSE_TRY(cse_initial_read(s, "embedding_initializer", embedding));
     CSE_TRY(cse_initial_read(s, "initializer", &attention));
-    const bool given = cse_settings_text(s, "output_layer_initializer") != NULL;
+    const bool given = has_initial(s, "output_layer_initializer");
     CSE_TRY(cse_initial_read(s, "output_layer_initializer", &output));
     if (!mup && !given && !parallel)
         output = cse_settings_text(s, "initializer") == NULL ? cse_initial_times(normal, depth)
@@ -191,12 +198,16 @@ static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_in
                                   (double)block->attention.hidden_size);
         const double filter =
             sqrt(cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size);
-        if (cse_settings_text(s, "ffn_output_layer_initializer") == NULL && !parallel)
+        if (!has_initial(s, "ffn_output_layer_initializer") && !parallel)
             ffn_output = normal;
-        attention = cse_initial_times(attention, width);
-        ffn = cse_initial_times(ffn, width);
-        output = cse_initial_times(output, width * depth);
-        ffn_output = cse_initial_times(ffn_output, filter * depth);
+        if (!parallel || !has_initial(s, "initializer"))
+            attention = cse_initial_times(attention, width);
+        if (!parallel || (!given && !has_initial(s, "ffn_initializer")))
+            ffn = cse_initial_times(ffn, width);
+        if (!parallel || (!given && !has_initial(s, "ffn_output_layer_initializer")))
+            ffn_output = cse_initial_times(ffn_output, filter * depth);
+        if (!parallel || !given)
+            output = cse_initial_times(output, width * depth);
     }
     block->attention.projection = attention;
     block->attention.output = output;
@@ -325,7 +336,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     cse_block_module *block = &self->block;
     const double dropout = cse_settings_number(s, "dropout_rate");
     CSE_TRY(check_loss(s));
-    CSE_TRY(read_attention(s, &block->attention));
+    CSE_TRY(read_attention(s, block->parallel, &block->attention));
     self->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
     self->embedding_dropout = number_or(s, "embedding_dropout_rate", dropout);
     self->embeddings_scale = cse_settings_number(s, "embeddings_scale");

@@ -76,7 +76,7 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_RANGE("max_position_embeddings", INTEGER, "1024", 1, 1 << 24,                  \
                           "tokens of the longest sample"),                                         \
         CSE_DECODER_CHOICE("position_embedding_type", position,                                    \
-                           "learned|fixed|relative|rotary|alibi",                                  \
+                           "learned|fixed|relative|rotary|alibi|null",                             \
                            "how positions enter; null: not at all"),                               \
         CSE_DECODER_RANGE("rotary_dim", INTEGER, "null", 2, 1 << 16,                               \
                           "channels of a head that are rotated, an even number; null: a quarter"), \

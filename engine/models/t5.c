@@ -51,7 +51,7 @@ static const cse_setting settings[] = {
     CSE_BERT_RANGE("encoder_num_hidden_layers", INTEGER, "6", 0, MAX_LAYERS, "blocks"),
     CSE_BERT_RANGE("decoder_num_hidden_layers", INTEGER, "null", 0, MAX_LAYERS,
                    "blocks; null: as many as the encoder"),
-    CSE_BERT_CHOICE("position_embedding_type", "relative", "relative|learned_absolute|fixed",
+    CSE_BERT_CHOICE("position_embedding_type", "relative", "relative|learned_absolute|fixed|null",
                     "how positions enter; null: not at all"),
     CSE_BERT_RANGE("relative_attention_num_buckets", INTEGER, "32", 4, 4096,
                    "relative: buckets of distances, an even number"),

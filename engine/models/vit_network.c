@@ -53,7 +53,7 @@ const cse_setting cse_vit_settings[] = {
     { .name = "position_embedding_type",
       .type = CSE_SETTING_CHOICE,
       .default_value = "learned",
-      .choices = "learned",
+      .choices = "learned|null",
       .doc = "how positions enter; null: not at all" },
     RANGE("dropout_rate", NUMBER, "0.1", 0, 0.999,
           "probability, while training, that an output of a layer is dropped"),

@@ -38,7 +38,7 @@ typedef struct cse_setting {
      * "null": unset unless given. */
     const char *default_value;
     double min, max;     /* numbers and integers, inclusive; both 0: no bounds */
-    const char *choices; /* CHOICE: the accepted words, separated by '|' */
+    const char *choices; /* CHOICE: the accepted words, separated by '|'; null as the last one */
     const char *doc;     /* one line, with the unit */
     const struct cse_setting *nested;
 } cse_setting;

@@ -8,7 +8,7 @@ static const cse_setting settings[] = {
       .type = CSE_SETTING_ANY,
       .default_value = "{}",
       .doc = "{param_filter: PATTERN or list, init_method: outlier, upper_threshold: 2.25}, or a "
-             "list of such; null: none" },
+             "list of such" },
     { .name = NULL },
 };
 

@@ -37,6 +37,20 @@ void cse_contract_check(cse_contract *contract, const char *kind, const void *de
             kinds[i].check(contract, descriptor);
 }
 
+/* What the documentation says of null holds. */
+static cse_status check_null(const cse_setting *alone, const char *subject)
+{
+    char yaml[256];
+    cse_settings *settings = NULL;
+    if (strstr(alone->doc, "null: ") == NULL || alone->type == CSE_SETTING_ALIAS)
+        return CSE_OK;
+    snprintf(yaml, sizeof yaml, "{%s: null}", alone->name);
+    if (cse_settings_parse(alone, subject, yaml, &settings) != CSE_OK)
+        return cse_fail_within(CSE_DATA, "its documentation names null: ");
+    cse_settings_destroy(&settings);
+    return CSE_OK;
+}
+
 cse_status cse_contract_settings(const cse_setting *table, const char *subject)
 {
     for (const cse_setting *row = table; row->name != NULL; row++) {
@@ -49,6 +63,7 @@ cse_status cse_contract_settings(const cse_setting *table, const char *subject)
         if (row->type == CSE_SETTING_CHOICE && row->choices == NULL)
             return cse_fail(CSE_DATA, "the setting %s has no choices", row->name);
         const cse_setting alone[] = { *row, { .name = NULL } };
+        CSE_TRY(check_null(alone, subject));
         if (row->default_value == NULL)
             continue;
         if (cse_settings_parse(alone, subject, NULL, &settings) != CSE_OK)

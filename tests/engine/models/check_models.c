@@ -6,9 +6,11 @@
 
 #include "csengine/csengine.h"
 #include "engine/metrics/metric.h"
+#include "engine/models/decoder.h"
 #include "engine/models/models.h"
 #include "engine/optimizers/optimizer.h"
 #include "engine/schedules/schedule.h"
+#include "run/contracts/contract.h"
 #include "tests/support/traced_run.h"
 
 typedef struct expected_parameter {
@@ -189,10 +191,88 @@ START_TEST(wrong_settings_are_named)
 }
 END_TEST
 
+static double deviation_of(cse_model *model, const char *name)
+{
+    for (int i = 0; i < cse_parameter_tensors(model); i++) {
+        cse_state *state = cse_parameter_at(model, i);
+        if (strcmp(cse_state_name_view(state), name) != 0)
+            continue;
+        const int64_t count = cse_shape_elements(cse_state_shape(state));
+        float *values = malloc((size_t)count * sizeof *values);
+        double squares = 0;
+        ck_assert_int_eq(cse_state_get(state, values, (size_t)count * sizeof *values), CSE_OK);
+        for (int64_t v = 0; v < count; v++)
+            squares += (double)values[v] * (double)values[v];
+        free(values);
+        return sqrt(squares / (double)count);
+    }
+    ck_abort_msg("there is no %s", name);
+}
+
+/* By muP with hidden_size 512 of 128, filter_size 2048 of 512 and 3 layers. A normal that is cut at
+ * two deviations has 0.8796 of its deviation. The factors are the ModelZoo's, as its code computes
+ * them when it builds the models: width^-1/2, and (2 layers)^-1/2 of the layers that add to the
+ * residual stream; none of BERT's, and none of GPT-J's initializers that are given. */
+#define MUP                                                                                      \
+    "hidden_size: 512, num_hidden_layers: 3, num_heads: 8, filter_size: 2048, vocab_size: 512, " \
+    "max_position_embeddings: 512, mup_base_hidden_size: 128, mup_base_filter_size: 512"
+#define CUT (0.02 * 0.8796)
+#define DECODER "model.transformer_decoder.layers.2."
+#define ENCODER "model.bert_encoder.transformer_encoder.layers.2."
+static const struct {
+    const char *model, *settings;
+    double query, output, input, last;
+    double scale; /* of the products of queries and keys */
+} starts[] = {
+    { "gpt3", "{" MUP "}", CUT / 2, CUT / 2 / 2.4495, CUT / 2, CUT / 2 / 2.4495, 1.0 / 64 },
+    { "gpt3", "{" MUP ", scale_qk_dot_by_d: false}", CUT / 2, CUT / 2 / 2.4495, CUT / 2,
+      CUT / 2 / 2.4495, 1.0 / 8 },
+    { "gptj", "{" MUP "}", CUT / 2, CUT / 2 / 2.4495, CUT / 2, CUT / 2 / 2.4495, 1.0 / 8 },
+    { "gptj", "{" MUP ", scale_qk_dot_by_d: true}", CUT / 2, CUT / 2 / 2.4495, CUT / 2,
+      CUT / 2 / 2.4495, 1.0 / 64 },
+    { "falcon", "{" MUP "}", CUT / 2, CUT / 2 / 2.4495, CUT / 2, CUT / 2 / 2.4495, 1.0 / 8 },
+    { "gptj",
+      "{" MUP
+      ", initializer: {name: truncated_normal, std: 0.02}, output_layer_initializer: {name: "
+      "normal, std: 0.03}}",
+      CUT, 0.03, 0.03, 0.03, 1.0 / 8 },
+    { "bert", "{" MUP "}", CUT, CUT, CUT, CUT, 0 },
+};
+
+START_TEST(mup_begins_as_the_modelzoo)
+{
+    const bool encodes = strcmp(starts[_i].model, "bert") == 0;
+    const char *const names[] = {
+        encodes ? ENCODER "self_attn.proj_q_dense_layer.weight"
+                : DECODER "self_attn.proj_q_dense_layer.weight",
+        encodes ? ENCODER "self_attn.proj_output_dense_layer.weight"
+                : DECODER "self_attn.proj_output_dense_layer.weight",
+        encodes ? ENCODER "ffn.ffn.0.linear_layer.weight" : DECODER "ffn.ffn.0.linear_layer.weight",
+        encodes ? ENCODER "ffn.ffn.1.linear_layer.weight" : DECODER "ffn.ffn.1.linear_layer.weight",
+    };
+    const double expected[] = { starts[_i].query, starts[_i].output, starts[_i].input,
+                                starts[_i].last };
+    open_session();
+    cse_model *model = cse_model_new(starts[_i].model, starts[_i].settings);
+    ck_assert_msg(model != NULL, "%s", cse_error_message());
+    if (!encodes)
+        ck_assert_double_eq(((const cse_decoder *)cse_model_self(model))->block.attention.scale,
+                            starts[_i].scale);
+    for (int n = 0; n < 4; n++) {
+        const double deviation = deviation_of(model, names[n]);
+        ck_assert_msg(fabs(deviation / expected[n] - 1) < 0.01, "%s: %s begins with %g, not %g",
+                      starts[_i].model, names[n], deviation, expected[n]);
+    }
+    cse_finish();
+}
+END_TEST
+
 START_TEST(every_model_keeps_its_contract)
 {
     for (int k = 0; cse_models[k] != NULL; k++) {
         const cse_setting *row = cse_models[k]->settings;
+        ck_assert_msg(cse_contract_settings(row, cse_models[k]->name) == CSE_OK, "%s: %s",
+                      cse_models[k]->name, cse_error_message());
         while (row->name != NULL && row->default_value != NULL)
             row++;
         if (row->name != NULL) /* it must be given */
@@ -217,6 +297,8 @@ int main(void)
     tcase_add_test(cases, dropout_works_while_training_alone);
     tcase_add_test(cases, a_model_must_be_compiled);
     tcase_add_loop_test(cases, wrong_settings_are_named, 0, (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_loop_test(cases, mup_begins_as_the_modelzoo, 0,
+                        (int)(sizeof starts / sizeof *starts));
     tcase_add_test(cases, every_model_keeps_its_contract);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

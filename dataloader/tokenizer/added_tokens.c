@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/tokenizer/character_sets.h"
+#include "dataloader/tokenizer/characters.h"
 #include "engine/base/arena.h"
-#include "engine/base/text.h"
 
 void cse_added_tokens_clear(cse_added_tokens *added)
 {
@@ -28,7 +29,7 @@ static int by_content(const void *a, const void *b)
     return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-void cse_added_tokens_sort(cse_added_tokens *added)
+cse_status cse_added_tokens_sort(cse_added_tokens *added)
 {
     if (added->count > 0)
         qsort(added->tokens, (size_t)added->count, sizeof *added->tokens, by_content);
@@ -37,6 +38,18 @@ void cse_added_tokens_sort(cse_added_tokens *added)
             i++;
         added->first[byte] = i;
     }
+    for (int i = 0; i < added->count; i++) {
+        const cse_added_token *token = &added->tokens[i];
+        if (token->size == 0)
+            return cse_fail(CSE_DATA,
+                            "nothing is left of the added token \"%.60s\" when it is "
+                            "normalized",
+                            token->name);
+        if (i > 0 && by_content(token - 1, token) == 0)
+            return cse_fail(CSE_DATA, "the added tokens \"%.60s\" and \"%.60s\" are the same text",
+                            token[-1].name, token->name);
+    }
+    return CSE_OK;
 }
 
 /* The first token of [low, high) whose byte `depth` is at least `byte`. */
@@ -73,53 +86,49 @@ static const cse_added_token *longest_at(const cse_added_tokens *added, const ch
     return found;
 }
 
-/* Bytes of the white space character at `text`, 0 for another one. */
-static size_t white_space(const char *text, size_t left)
+static bool is_part_of_word(uint32_t character)
 {
-    static const char *const wide[] = { "\302\205",     "\302\240",     "\341\232\200",
-                                        "\342\200\250", "\342\200\251", "\342\200\257",
-                                        "\342\201\237", "\343\200\200" };
-    if (left > 0 && (text[0] == ' ' || (text[0] >= '\t' && text[0] <= '\r')))
-        return 1;
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
-        const size_t length = strlen(wide[i]);
-        if (left >= length && memcmp(text, wide[i], length) == 0)
-            return length;
-    }
-    const bool is_quad = left >= 3 && memcmp(text, "\342\200", 2) == 0 &&
-                         (unsigned char)text[2] >= 0x80 && (unsigned char)text[2] <= 0x8a;
-    return is_quad ? 3 : 0;
+    return cse_is_in_set(CSE_WORD_PART, character);
 }
 
-static void take_white_space(const cse_added_token *token, const char *text, size_t size,
-                             size_t from, size_t range[2])
+/* No letter or digit stands at either side. */
+static bool stands_alone(const cse_added_search *search, const size_t range[2])
 {
-    while (token->takes_left && range[0] > from) {
-        size_t before = range[0] - 1;
-        while (before > from && ((unsigned char)text[before] & 0xc0) == 0x80)
-            before--;
-        if (white_space(text + before, range[0] - before) != range[0] - before)
-            break;
-        range[0] = before;
-    }
-    for (size_t length;
-         token->takes_right && (length = white_space(text + range[1], size - range[1])) > 0;)
+    size_t length;
+    return (range[0] == 0 ||
+            !is_part_of_word(cse_character_before(search->text, range[0], &length))) &&
+           (range[1] == search->size ||
+            !is_part_of_word(cse_character_at(search->text + range[1], &length)));
+}
+
+static void take_white_space(const cse_added_token *token, const cse_added_search *search,
+                             size_t range[2])
+{
+    size_t length;
+    while (token->takes_left && range[0] > search->covered &&
+           cse_is_white_space(cse_character_before(search->text, range[0], &length)))
+        range[0] -= length;
+    if (token->takes_left && range[0] < search->covered)
+        range[0] = search->covered;
+    while (token->takes_right && range[1] < search->size &&
+           cse_is_white_space(cse_character_at(search->text + range[1], &length)))
         range[1] += length;
 }
 
-const cse_added_token *cse_added_tokens_next(const cse_added_tokens *added, const char *text,
-                                             size_t size, size_t range[2])
+const cse_added_token *cse_added_tokens_next(const cse_added_tokens *added,
+                                             cse_added_search *search, size_t range[2])
 {
-    const size_t from = range[0];
-    if (added->count == 0)
-        return NULL;
-    for (size_t i = from; i < size; i++) {
-        const cse_added_token *token = longest_at(added, text + i, size - i);
+    for (size_t i = search->from; added->count > 0 && i < search->size; i++) {
+        const cse_added_token *token = longest_at(added, search->text + i, search->size - i);
         if (token == NULL)
             continue;
         range[0] = i;
-        range[1] = i + token->size;
-        take_white_space(token, text, size, from, range);
+        range[1] = search->from = i + token->size;
+        if (token->is_word && !stands_alone(search, range)) {
+            i = search->from - 1;
+            continue;
+        }
+        take_white_space(token, search, range);
         return token;
     }
     return NULL;

@@ -6,6 +6,7 @@
 #ifndef CSE_DATALOADER_TOKENIZER_SPLIT_PATTERN_H
 #define CSE_DATALOADER_TOKENIZER_SPLIT_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +26,17 @@ typedef struct cse_split_matcher cse_split_matcher;
 cse_split_matcher *cse_split_matcher_new(void);
 void cse_split_matcher_destroy(cse_split_matcher **matcher);
 
-/* The first match from `from` on in UTF-8 text that was checked: 1 and its range, 0 for none, -1
- * where the limit of steps was reached. A match is not empty. */
-int cse_split_next(const cse_split_pattern *split, cse_split_matcher *matcher, const char *text,
-                   size_t size, size_t range[2]);
+/* A walk over the matches of a text that was checked to be UTF-8; set `text` and `size`. */
+typedef struct cse_split_search {
+    const char *text;
+    size_t size;
+    size_t from, last; /* where the next search begins; where the last match ended */
+    bool has_last;
+} cse_split_search;
+
+/* The next match: 1 and its range, 0 for none, -1 where the limit of steps was reached. A match may
+ * be empty, but not at the end of the one before. */
+int cse_split_next(const cse_split_pattern *split, cse_split_matcher *matcher,
+                   cse_split_search *search, size_t range[2]);
 
 #endif

@@ -5,115 +5,60 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "dataloader/tokenizer/json_members.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
-
-static const char *type_of(const json_t *object)
-{
-    const char *type = json_string_value(json_object_get(object, "type"));
-    return type != NULL ? type : "";
-}
-
-static bool is_on(const json_t *object, const char *name, bool otherwise)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_boolean(value) ? json_is_true(value) : otherwise;
-}
-
-/* Null, missing or "". */
-static bool is_empty(const json_t *value)
-{
-    return value == NULL || json_is_null(value) ||
-           (json_is_string(value) && *json_string_value(value) == '\0');
-}
-
-/* ---- the model ---- */
-
-static cse_status check_model(const json_t *model)
-{
-    const json_t *dropout = json_object_get(model, "dropout");
-    if (!json_is_object(model) || (*type_of(model) != '\0' && strcmp(type_of(model), "BPE") != 0))
-        return cse_fail(CSE_DATA, "model.type is \"%.60s\": accepted is BPE", type_of(model));
-    if (is_on(model, "byte_fallback", false))
-        return cse_fail(CSE_DATA,
-                        "model.byte_fallback is on: accepted are byte-level vocabularies");
-    if (!is_empty(json_object_get(model, "continuing_subword_prefix")) ||
-        !is_empty(json_object_get(model, "end_of_word_suffix")))
-        return cse_fail(CSE_DATA, "model.continuing_subword_prefix or end_of_word_suffix is set: "
-                                  "accepted are byte-level vocabularies without them");
-    if (json_is_number(dropout) && json_number_value(dropout) != 0)
-        return cse_fail(CSE_DATA, "model.dropout is set: accepted is null");
-    return CSE_OK;
-}
-
-static cse_status take_merges(cse_tokenizer *t, const json_t *vocab, const json_t *merges)
-{
-    size_t rank;
-    const json_t *merge;
-    if (!json_is_array(merges))
-        return cse_fail(CSE_DATA, "model.merges is no list");
-    cse_merges_make(&t->merges, json_array_size(merges));
-    json_array_foreach(merges, rank, merge)
-    {
-        const char *pair[2] = { json_string_value(json_array_get(merge, 0)),
-                                json_string_value(json_array_get(merge, 1)) };
-        if (json_is_string(merge))
-            CSE_TRY(cse_tokenizer_take_merge_text(t, vocab, rank, json_string_value(merge)));
-        else if (json_array_size(merge) == 2 && pair[0] != NULL && pair[1] != NULL)
-            CSE_TRY(cse_tokenizer_take_merge(t, vocab, rank, pair));
-        else
-            return cse_fail(CSE_DATA, "merge %zu is neither a text nor a pair of texts", rank);
-    }
-    return CSE_OK;
-}
-
-static cse_status take_model(cse_tokenizer *t, const json_t *model)
-{
-    const json_t *vocab = json_object_get(model, "vocab");
-    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
-    CSE_TRY(check_model(model));
-    CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
-    CSE_TRY(take_merges(t, vocab, json_object_get(model, "merges")));
-    t->whole_words = is_on(model, "ignore_merges", false);
-    t->fuses_unknown = is_on(model, "fuse_unk", false);
-    t->unknown = -1;
-    if (unknown == NULL)
-        return CSE_OK;
-    const json_t *id = json_object_get(vocab, unknown);
-    if (id == NULL)
-        return cse_fail(CSE_DATA, "model.unk_token \"%.60s\" is not in the vocabulary", unknown);
-    t->unknown = (int32_t)json_integer_value(id);
-    return CSE_OK;
-}
+#include "dataloader/tokenizer/word_models.h"
 
 /* ---- added tokens ---- */
 
-static cse_status take_added_token(cse_tokenizer *t, const json_t *vocab, const json_t *entry)
+/* As it is found in a text, and as it is decoded. */
+static cse_status normalize_token(cse_tokenizer *t, cse_added_token *added)
 {
-    const char *content = json_string_value(json_object_get(entry, "content"));
-    const json_t *id = json_object_get(entry, "id"), *known;
-    if (content == NULL || *content == '\0' || !json_is_integer(id))
+    cse_normalized work = { 0 };
+    cse_split_matcher *matcher = cse_split_matcher_new();
+    const char *text = added->content;
+    size_t size = added->size;
+    cse_status status = cse_normalize(&t->normalizers, matcher, &work, &text, &size);
+    if (status == CSE_OK) {
+        added->content = cse_arena_printf(t->vocabulary.arena, "%.*s", (int)size, text);
+        added->size = (uint32_t)size;
+    }
+    cse_split_matcher_destroy(&matcher);
+    cse_normalized_clear(&work);
+    return status;
+}
+
+/* `*next`: the number of the next token that the model does not have. */
+static cse_status take_added_token(cse_tokenizer *t, const json_t *vocab, const json_t *entry,
+                                   int64_t *next)
+{
+    const char *content = cse_json_text(entry, "content");
+    const json_t *id = json_object_get(entry, "id"), *known = json_object_get(vocab, content);
+    if (*content == '\0' || !json_is_integer(id))
         return cse_fail(CSE_DATA, "an entry of added_tokens has no content or no id");
-    if (is_on(entry, "single_word", false))
-        return cse_fail(CSE_DATA, "added token \"%.60s\" has single_word: accepted is false",
-                        content);
-    known = json_object_get(vocab, content);
-    if (known != NULL && json_integer_value(known) != json_integer_value(id))
+    const int64_t number = json_integer_value(id);
+    const int64_t expected = known != NULL ? json_integer_value(known) : (*next)++;
+    if (number != expected)
         return cse_fail(CSE_DATA,
-                        "added token \"%.60s\" has the id %" JSON_INTEGER_FORMAT
-                        ", and %" JSON_INTEGER_FORMAT " in the vocabulary",
-                        content, json_integer_value(id), json_integer_value(known));
+                        "added token \"%.60s\" has the id %" PRId64 ": accepted is %" PRId64 ", %s",
+                        content, number, expected,
+                        known != NULL ? "which it has in the vocabulary"
+                                      : "the next after the "
+                                        "vocabulary");
     if (known == NULL)
-        CSE_TRY(cse_vocabulary_put(&t->vocabulary, json_integer_value(id), content, true));
-    cse_vocabulary_token *token = &t->vocabulary.tokens[json_integer_value(id)];
-    const cse_added_token added = { .content = cse_arena_string(t->vocabulary.arena, content),
-                                    .size = (uint32_t)strlen(content),
-                                    .id = (int32_t)json_integer_value(id),
-                                    .takes_left = is_on(entry, "lstrip", false),
-                                    .takes_right = is_on(entry, "rstrip", false) };
-    /* It stands for its own text when it is written, whatever bytes its characters stand for. */
-    token->bytes = added.content;
-    token->size = added.size;
-    cse_added_tokens_put(is_on(entry, "normalized", true) ? &t->between : &t->before, &added);
+        CSE_TRY(cse_vocabulary_put(&t->vocabulary, number, content, CSE_TOKEN_ADDED));
+    cse_added_token added = { .name = cse_arena_string(t->vocabulary.arena, content),
+                              .size = (uint32_t)strlen(content),
+                              .id = (int32_t)number,
+                              .takes_left = cse_json_is_on(entry, "lstrip", false),
+                              .takes_right = cse_json_is_on(entry, "rstrip", false),
+                              .is_word = cse_json_is_on(entry, "single_word", false) };
+    const bool is_normalized = cse_json_is_on(entry, "normalized", true);
+    added.content = added.name;
+    if (is_normalized)
+        CSE_TRY(normalize_token(t, &added));
+    cse_vocabulary_show(&t->vocabulary, number, added.content, t->pre_tokenizers.is_byte_level);
+    cse_added_tokens_put(is_normalized ? &t->between : &t->before, &added);
     return CSE_OK;
 }
 
@@ -121,112 +66,31 @@ static cse_status take_added_tokens(cse_tokenizer *t, const json_t *vocab, const
 {
     size_t i;
     const json_t *entry;
+    int64_t next = (int64_t)json_object_size(vocab);
     if (json_array_size(list) > CSE_ADDED_TOKENS_MOST)
         return cse_fail(CSE_DATA, "there are %zu added_tokens, accepted are at most %d",
                         json_array_size(list), CSE_ADDED_TOKENS_MOST);
     json_array_foreach(list, i, entry)
     {
-        CSE_TRY(take_added_token(t, vocab, entry));
+        CSE_TRY(take_added_token(t, vocab, entry, &next));
     }
-    return CSE_OK;
-}
-
-/* ---- the pre-tokenizer ---- */
-
-static cse_status add_stage(cse_tokenizer *t, const cse_split_stage *stage)
-{
-    if (t->stage_count == CSE_SPLIT_STAGES) {
-        cse_split_pattern *split = stage->split;
-        cse_split_pattern_destroy(&split);
-        return cse_fail(CSE_DATA, "the pre-tokenizer has more than %d stages", CSE_SPLIT_STAGES);
-    }
-    t->stages[t->stage_count++] = *stage;
-    return CSE_OK;
-}
-
-static cse_status take_split(cse_tokenizer *t, const json_t *entry)
-{
-    const char *behavior = json_string_value(json_object_get(entry, "behavior"));
-    const json_t *pattern = json_object_get(entry, "pattern");
-    const char *regex = json_string_value(json_object_get(pattern, "Regex"));
-    const char *literal = json_string_value(json_object_get(pattern, "String"));
-    const bool inverted = is_on(entry, "invert", false);
-    cse_split_stage stage = { 0 };
-    if (behavior == NULL || (regex == NULL && literal == NULL))
-        return cse_fail(CSE_DATA, "a Split has no behavior, or a pattern that is neither Regex nor "
-                                  "String");
-    stage.drops_rest = strcmp(behavior, "Removed") == 0 && inverted;
-    if (strcmp(behavior, "Isolated") != 0 && !stage.drops_rest)
-        return cse_fail(CSE_DATA,
-                        "a Split has behavior %.60s%s: accepted are Isolated, and Removed with "
-                        "invert",
-                        behavior, inverted ? " with invert" : "");
-    CSE_TRY(cse_split_pattern_new(regex != NULL ? regex : literal, regex == NULL, &stage.split));
-    return add_stage(t, &stage);
-}
-
-static cse_status take_byte_level(cse_tokenizer *t, const json_t *entry)
-{
-    cse_split_stage stage = { .adds_space = is_on(entry, "add_prefix_space", true) };
-    if (is_on(entry, "use_regex", true))
-        CSE_TRY(cse_split_pattern_new(cse_gpt2_split, false, &stage.split));
-    t->cuts_at_lines = stage.split != NULL && t->stage_count == 0 && !stage.adds_space;
-    return stage.split == NULL && !stage.adds_space ? CSE_OK : add_stage(t, &stage);
-}
-
-/* Digits counts by Unicode 17, which has two more ranges of them than the patterns' \p{N}. */
-#define DIGIT "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]"
-static const char digit[] = DIGIT, digits[] = DIGIT "+";
-
-static cse_status take_pre_tokenizer(cse_tokenizer *t, const json_t *entry, bool is_last)
-{
-    const char *type = type_of(entry);
-    cse_split_stage stage = { 0 };
-    if ((strcmp(type, "ByteLevel") == 0) != is_last)
-        return cse_fail(CSE_DATA, "the pre-tokenizer %s %.60s: accepted is ByteLevel as the last",
-                        is_last ? "ends with" : "has before its end",
-                        *type != '\0' ? type : "none");
-    if (is_last)
-        return take_byte_level(t, entry);
-    if (strcmp(type, "Split") == 0)
-        return take_split(t, entry);
-    if (strcmp(type, "Digits") != 0)
-        return cse_fail(CSE_DATA,
-                        "the pre-tokenizer has %.60s: accepted are Split, Digits and ByteLevel",
-                        *type != '\0' ? type : "an entry without a type");
-    CSE_TRY(cse_split_pattern_new(is_on(entry, "individual_digits", false) ? digit : digits, false,
-                                  &stage.split));
-    return add_stage(t, &stage);
-}
-
-static cse_status take_pre_tokenizers(cse_tokenizer *t, const json_t *entry)
-{
-    const json_t *list = json_object_get(entry, "pretokenizers");
-    if (strcmp(type_of(entry), "Sequence") != 0)
-        return take_pre_tokenizer(t, entry, true);
-    const size_t count = json_array_size(list);
-    if (count == 0)
-        return cse_fail(CSE_DATA, "the pre-tokenizer is an empty Sequence");
-    for (size_t i = 0; i < count; i++)
-        CSE_TRY(take_pre_tokenizer(t, json_array_get(list, i), i + 1 == count));
     return CSE_OK;
 }
 
 static cse_status take(cse_tokenizer *t, const json_t *root)
 {
     const json_t *model = json_object_get(root, "model");
-    const json_t *normalizer = json_object_get(root, "normalizer");
-    const json_t *decoder = json_object_get(root, "decoder");
     if (!json_is_object(model))
         return cse_fail(CSE_DATA, "it has no model: is it a tokenizer.json?");
-    if (json_is_object(normalizer))
-        return cse_fail(CSE_DATA, "normalizer is %.60s: accepted is null", type_of(normalizer));
-    if (json_is_object(decoder) && strcmp(type_of(decoder), "ByteLevel") != 0)
-        return cse_fail(CSE_DATA, "decoder is %.60s: accepted is ByteLevel", type_of(decoder));
-    CSE_TRY(take_model(t, model));
-    CSE_TRY(take_added_tokens(t, json_object_get(model, "vocab"),
-                              json_object_get(root, "added_tokens")));
-    return take_pre_tokenizers(t, json_object_get(root, "pre_tokenizer"));
+    CSE_TRY(cse_normalizers_read(&t->normalizers, json_object_get(root, "normalizer")));
+    CSE_TRY(cse_pre_tokenizers_read(&t->pre_tokenizers, json_object_get(root, "pre_tokenizer")));
+    CSE_TRY(cse_decoders_read(&t->decoders, json_object_get(root, "decoder"),
+                              t->pre_tokenizers.is_byte_level));
+    CSE_TRY(cse_word_model_read(t, model));
+    if (t->normalizers.count > 0)
+        t->pre_tokenizers.cuts_at_lines = false;
+    return take_added_tokens(t, json_object_get(model, "vocab"),
+                             json_object_get(root, "added_tokens"));
 }
 
 cse_status cse_tokenizer_json_read(const char *text, size_t size, cse_tokenizer *tokenizer)
@@ -235,9 +99,7 @@ cse_status cse_tokenizer_json_read(const char *text, size_t size, cse_tokenizer 
     CSE_TRY(cse_tokenizer_parse(text, size, "tokenizer.json", &root));
     cse_status status = take(tokenizer, root);
     json_decref(root);
-    if (status == CSE_OK)
-        cse_tokenizer_finish(tokenizer);
-    return status;
+    return status == CSE_OK ? cse_tokenizer_finish(tokenizer) : status;
 }
 
 /* ---- GPT-2's two files ---- */
@@ -269,18 +131,18 @@ static cse_status take_pair(cse_tokenizer *t, const json_t *vocab, const char *m
 {
     static const char end_of_text[] = "<|endoftext|>";
     const json_t *end = json_object_get(vocab, end_of_text);
+    CSE_TRY(cse_pre_tokenizers_of_gpt2(&t->pre_tokenizers));
+    t->model = &cse_bpe_model;
     CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
     CSE_TRY(take_merge_lines(t, vocab, merges, size));
     t->unknown = -1;
     if (end != NULL)
         cse_added_tokens_put(&t->before,
-                             &(cse_added_token){ .content = end_of_text,
+                             &(cse_added_token){ .name = end_of_text,
+                                                 .content = end_of_text,
                                                  .size = sizeof end_of_text - 1,
                                                  .id = (int32_t)json_integer_value(end) });
-    t->cuts_at_lines = true;
-    cse_split_stage stage = { 0 };
-    CSE_TRY(cse_split_pattern_new(cse_gpt2_split, false, &stage.split));
-    return add_stage(t, &stage);
+    return CSE_OK;
 }
 
 cse_status cse_tokenizer_pair_read(const char *vocab, size_t vocab_size, const char *merges,
@@ -290,7 +152,5 @@ cse_status cse_tokenizer_pair_read(const char *vocab, size_t vocab_size, const c
     CSE_TRY(cse_tokenizer_parse(vocab, vocab_size, "vocab.json", &root));
     cse_status status = take_pair(tokenizer, root, merges, merges_size);
     json_decref(root);
-    if (status == CSE_OK)
-        cse_tokenizer_finish(tokenizer);
-    return status;
+    return status == CSE_OK ? cse_tokenizer_finish(tokenizer) : status;
 }

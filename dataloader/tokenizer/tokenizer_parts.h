@@ -3,32 +3,42 @@
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_PARTS_H
 
 #include "dataloader/tokenizer/added_tokens.h"
+#include "dataloader/tokenizer/decoders.h"
 #include "dataloader/tokenizer/merges.h"
-#include "dataloader/tokenizer/split_pattern.h"
+#include "dataloader/tokenizer/normalizers.h"
+#include "dataloader/tokenizer/pre_tokenizers.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "dataloader/tokenizer/vocabulary.h"
 
-enum { CSE_SPLIT_STAGES = 8 };
-
-/* One stage of the pre-tokenizer: each piece of the stage before is cut. */
-typedef struct cse_split_stage {
-    cse_split_pattern *split; /* NULL: it is not cut */
-    bool drops_rest;          /* what is not matched is left out, else it is a piece, too */
-    bool adds_space;          /* before a piece that does not begin with one */
-} cse_split_stage;
+/* How words become tokens: a row of the table in word_models.c. */
+typedef struct cse_word_model {
+    const char *name;
+    /* Of the member "model", after the vocabulary. */
+    cse_status (*read)(cse_tokenizer *tokenizer, const json_t *model);
+    /* Writes the tokens of a word, at most as many as it has bytes and one. */
+    cse_status (*encode)(const cse_tokenizer *tokenizer, const char *bytes, size_t size,
+                         cse_token_ids *ids);
+} cse_word_model;
 
 struct cse_tokenizer {
     cse_vocabulary vocabulary;
-    cse_merges merges;
     cse_added_tokens before;  /* found first */
-    cse_added_tokens between; /* found in what is left (those that a normalizer would change) */
-    cse_split_stage stages[CSE_SPLIT_STAGES];
-    int stage_count;
-    int32_t token_of_byte[256]; /* -1: none */
-    int32_t unknown;            /* for bytes without a token; -1: these are left out */
+    cse_added_tokens between; /* found in what is left of it, normalized */
+    cse_normalizers normalizers;
+    cse_pre_tokenizers pre_tokenizers;
+    cse_decoders decoders;
+    const cse_word_model *model;
+    int32_t unknown; /* -1: none */
+    /* of BPE */
+    cse_merges merges;
+    int32_t token_of_byte[256];    /* of byte-level vocabularies; -1: none */
+    int32_t fallback_of_byte[256]; /* <0x00> to <0xFF>; -1: none */
+    bool falls_back;
     bool fuses_unknown;
-    bool whole_words; /* a word that is a token is not merged from its bytes */
-    bool cuts_at_lines;
+    bool whole_words;     /* a word that is a token is not merged from its characters */
+    const char *prefix;   /* of characters that do not begin a word; NULL: none; WordPiece's too */
+    const char *suffix;   /* of the character that ends a word; NULL: none */
+    int64_t longest_word; /* of WordPiece, in characters */
 };
 
 #endif

@@ -30,13 +30,15 @@ cse_status cse_tokenizer_take_vocabulary(cse_tokenizer *tokenizer, const json_t 
 {
     const char *token;
     json_t *id;
+    const cse_token_kind kind =
+        tokenizer->pre_tokenizers.is_byte_level ? CSE_TOKEN_OF_BYTES : CSE_TOKEN_OF_CHARACTERS;
     if (!json_is_object(vocab) || json_object_size(vocab) == 0)
         return cse_fail(CSE_DATA, "the vocabulary is no object of tokens and their numbers");
     json_object_foreach((json_t *)(uintptr_t)vocab, token, id)
     {
         if (!json_is_integer(id))
             return cse_fail(CSE_DATA, "the vocabulary has \"%.60s\" without a number", token);
-        CSE_TRY(cse_vocabulary_put(&tokenizer->vocabulary, json_integer_value(id), token, false));
+        CSE_TRY(cse_vocabulary_put(&tokenizer->vocabulary, json_integer_value(id), token, kind));
     }
     return CSE_OK;
 }
@@ -57,7 +59,11 @@ cse_status cse_tokenizer_take_merge(cse_tokenizer *tokenizer, const json_t *voca
     CSE_TRY(find(vocab, pair[0], rank, &left));
     CSE_TRY(find(vocab, pair[1], rank, &right));
     cse_text both = { 0 };
-    cse_text_add(&both, "%s%s", pair[0], pair[1]);
+    const size_t skipped = tokenizer->prefix != NULL ? strlen(tokenizer->prefix) : 0;
+    if (strlen(pair[1]) < skipped)
+        return cse_fail(CSE_DATA, "merge %zu: \"%.60s\" is shorter than continuing_subword_prefix",
+                        rank, pair[1]);
+    cse_text_add(&both, "%s%s", pair[0], pair[1] + skipped);
     cse_status status = find(vocab, both.data, rank, &merged);
     cse_text_clear(&both);
     if (status == CSE_OK)
@@ -80,13 +86,13 @@ cse_status cse_tokenizer_take_merge_text(cse_tokenizer *tokenizer, const json_t 
     return status;
 }
 
-void cse_tokenizer_finish(cse_tokenizer *tokenizer)
+cse_status cse_tokenizer_finish(cse_tokenizer *tokenizer)
 {
     cse_vocabulary_index(&tokenizer->vocabulary);
     for (int byte = 0; byte < 256; byte++) {
         const char one = (char)byte;
         tokenizer->token_of_byte[byte] = cse_vocabulary_find(&tokenizer->vocabulary, &one, 1);
     }
-    cse_added_tokens_sort(&tokenizer->before);
-    cse_added_tokens_sort(&tokenizer->between);
+    CSE_TRY(cse_added_tokens_sort(&tokenizer->before));
+    return cse_added_tokens_sort(&tokenizer->between);
 }

@@ -16,7 +16,7 @@ cse_status cse_tokenizer_take_merge(cse_tokenizer *tokenizer, const json_t *voca
 /* "left right", as lines of merges.txt have them. */
 cse_status cse_tokenizer_take_merge_text(cse_tokenizer *tokenizer, const json_t *vocab, size_t rank,
                                          const char *text);
-/* After vocabulary and rules: what encoding looks up. */
-void cse_tokenizer_finish(cse_tokenizer *tokenizer);
+/* After vocabulary, rules and added tokens: what encoding looks up. */
+cse_status cse_tokenizer_finish(cse_tokenizer *tokenizer);
 
 #endif

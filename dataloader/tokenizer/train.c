@@ -53,8 +53,7 @@ cse_tokenizer_trainer *cse_tokenizer_trainer_new(void)
 {
     cse_tokenizer_trainer *trainer = cse_calloc(1, sizeof *trainer);
     trainer->arena = cse_arena_new();
-    trainer->splitter.stage_count = 1;
-    if (cse_split_pattern_new(cse_gpt2_split, false, &trainer->splitter.stages[0].split) != CSE_OK)
+    if (cse_pre_tokenizers_of_gpt2(&trainer->splitter.pre_tokenizers) != CSE_OK)
         cse_tokenizer_trainer_destroy(&trainer);
     else
         trainer->encoder = cse_encoder_new(&trainer->splitter);
@@ -67,7 +66,7 @@ void cse_tokenizer_trainer_destroy(cse_tokenizer_trainer **trainer)
     if (t == NULL)
         return;
     cse_encoder_close(&t->encoder);
-    cse_split_pattern_destroy(&t->splitter.stages[0].split);
+    cse_pre_tokenizers_clear(&t->splitter.pre_tokenizers);
     cse_arena_destroy(&t->arena);
     cse_pair_table_clear(&t->pairs);
     for (size_t i = 0; i < t->token_count; i++)

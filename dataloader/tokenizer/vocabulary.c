@@ -31,7 +31,21 @@ static void make_room(cse_vocabulary *vocabulary, int64_t id)
         vocabulary->size = id + 1;
 }
 
-cse_status cse_vocabulary_put(cse_vocabulary *vocabulary, int64_t id, const char *text, bool plain)
+/* The bytes that the characters stand for; false where one does not. */
+static bool read_bytes(const cse_vocabulary *vocabulary, const char *text, const char **bytes,
+                       uint32_t *size)
+{
+    char *read = cse_arena_alloc(vocabulary->arena, strlen(text) + 1);
+    const long count = cse_byte_characters_read(text, strlen(text), read);
+    if (count < 0)
+        return false;
+    *bytes = read;
+    *size = (uint32_t)count;
+    return true;
+}
+
+cse_status cse_vocabulary_put(cse_vocabulary *vocabulary, int64_t id, const char *text,
+                              cse_token_kind kind)
 {
     const size_t size = strlen(text);
     if (id < 0 || id >= CSE_VOCABULARY_MOST)
@@ -44,18 +58,29 @@ cse_status cse_vocabulary_put(cse_vocabulary *vocabulary, int64_t id, const char
     if (vocabulary->arena == NULL)
         vocabulary->arena = cse_arena_new();
     make_room(vocabulary, id);
-    char *bytes = cse_arena_alloc(vocabulary->arena, size + 1);
-    long read = plain ? -1 : cse_byte_characters_read(text, size, bytes);
-    if (read < 0)
-        memcpy(bytes, text, size);
+    const char *bytes = text;
+    uint32_t used = (uint32_t)size;
+    bool is_word = kind == CSE_TOKEN_OF_CHARACTERS;
+    if (kind == CSE_TOKEN_OF_BYTES)
+        is_word = read_bytes(vocabulary, text, &bytes, &used);
+    if (bytes == text)
+        bytes = cse_arena_string(vocabulary->arena, text);
     cse_vocabulary_token *token = &vocabulary->tokens[id];
-    const uint32_t used = read < 0 ? (uint32_t)size : (uint32_t)read;
     if (token->bytes != NULL && (token->size != used || memcmp(token->bytes, bytes, used) != 0))
         return cse_fail(CSE_DATA, "the number %" PRId64 " stands for \"%.60s\" and \"%.60s\"", id,
                         token->bytes, text);
-    const bool is_word = token->is_word || read >= 0;
-    *token = (cse_vocabulary_token){ .bytes = bytes, .size = used, .is_word = is_word };
+    is_word |= token->is_word;
+    *token = (cse_vocabulary_token){ bytes, used, is_word, bytes, used };
     return CSE_OK;
+}
+
+void cse_vocabulary_show(cse_vocabulary *vocabulary, int64_t id, const char *text,
+                         bool stands_for_bytes)
+{
+    cse_vocabulary_token *token = &vocabulary->tokens[id];
+    token->shown_size = (uint32_t)strlen(text);
+    if (!stands_for_bytes || !read_bytes(vocabulary, text, &token->shown, &token->shown_size))
+        token->shown = cse_arena_string(vocabulary->arena, text);
 }
 
 void cse_vocabulary_index(cse_vocabulary *vocabulary)

@@ -172,34 +172,53 @@ START_TEST(other_files_are_refused_by_what_they_hold)
         { "[]", "no JSON object" },
         { "{}", "has no model" },
         { "{\"a\": [[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}", "brackets are open" },
-        { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}", "WordPiece" },
+        { "{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}", "model.type is \"Unigram\"" },
+        { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}", "vocabulary is no object" },
+        { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0}}}", "model.unk_token" },
         { "{" SMALL "\"merges\": [\"a b\"]}, " BYTE_LEVEL "}", NULL },
         { "{" SMALL "\"merges\": [[\"a\", \"b\"]]}, " BYTE_LEVEL "}", NULL },
-        { "{" SMALL "\"merges\": [\"a b\"]}}", "ByteLevel as the last" },
+        { "{" SMALL "\"merges\": [\"a b\"]}}", NULL },
+        { "{" SMALL
+          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+          "[{\"type\": \"ByteLevel\"}, {\"type\": \"Digits\"}]}}",
+          "ByteLevel before its end" },
         { "{" SMALL "\"merges\": [\"a c\"]}, " BYTE_LEVEL "}", "merge 0: \"c\"" },
         { "{" SMALL "\"merges\": [\"b a\"]}, " BYTE_LEVEL "}", "merge 0: \"ba\"" },
         { "{" SMALL "\"merges\": [\"a\"]}, " BYTE_LEVEL "}", "two tokens" },
         { "{" SMALL "\"merges\": [7]}, " BYTE_LEVEL "}", "merge 0" },
-        { "{" SMALL "\"byte_fallback\": true, \"merges\": []}, " BYTE_LEVEL "}", "byte_fallback" },
+        { "{" SMALL
+          "\"byte_fallback\": true, \"end_of_word_suffix\": \"</w>\", \"merges\": []}, " BYTE_LEVEL
+          "}",
+          "byte_fallback" },
         { "{" SMALL "\"dropout\": 0.1, \"merges\": []}, " BYTE_LEVEL "}", "dropout" },
-        { "{" SMALL "\"end_of_word_suffix\": \"</w>\", \"merges\": []}, " BYTE_LEVEL "}",
-          "end_of_word_suffix" },
         { "{" SMALL "\"unk_token\": \"u\", \"merges\": []}, " BYTE_LEVEL "}", "unk_token" },
-        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"NFC\"}, " BYTE_LEVEL "}",
-          "normalizer is NFC" },
+        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Precompiled\"}, " BYTE_LEVEL "}",
+          "normalizer is \"Precompiled\"" },
         { "{" SMALL "\"merges\": []}, \"decoder\": {\"type\": \"Metaspace\"}, " BYTE_LEVEL "}",
-          "decoder is Metaspace" },
-        { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Metaspace\"}}", "Metaspace" },
+          "decoder is \"Metaspace\" behind" },
+        { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}}",
+          "pre_tokenizer has \"UnicodeScripts\"" },
+        { "{" SMALL
+          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": "
+          "\"ab\"}}",
+          "accepted is one character" },
         { "{" SMALL
           "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"a\"}], " BYTE_LEVEL "}",
-          "has the id 1, and 0" },
+          "has the id 1: accepted is 0, which it has in the vocabulary" },
         { "{" SMALL
           "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"x\"}], " BYTE_LEVEL "}",
-          "the number 1 stands for" },
+          "has the id 1: accepted is 3, the next after" },
         { "{" SMALL
           "\"merges\": []}, \"added_tokens\": [{\"id\": 4194304, \"content\": \"x\"}], " BYTE_LEVEL
           "}",
-          "accepted are 0 to 4194303" },
+          "has the id 4194304: accepted is 3" },
+        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Strip\", \"strip_left\": true}, "
+          "\"added_tokens\": [{\"id\": 3, \"content\": \" \"}], " BYTE_LEVEL "}",
+          "nothing is left of the added token" },
+        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Lowercase\"}, \"added_tokens\": "
+                    "[{\"id\": 3, "
+          "\"content\": \"X\"}, {\"id\": 4, \"content\": \"x\"}], " BYTE_LEVEL "}",
+          "are the same text" },
         { "{" SMALL
           "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
           "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\w+\"}, \"behavior\": "
@@ -214,8 +233,8 @@ START_TEST(other_files_are_refused_by_what_they_hold)
         { "{" SMALL
           "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
           "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\"}, \"behavior\": "
-          "\"MergedWithNext\"}, {\"type\": \"ByteLevel\"}]}}",
-          "MergedWithNext" },
+          "\"MergedWithAll\"}, {\"type\": \"ByteLevel\"}]}}",
+          "MergedWithAll" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cse_tokenizer *tokenizer = NULL;

@@ -1,0 +1,133 @@
+/* Which models there are; two of them are so small that they stand here. */
+#include "dataloader/tokenizer/word_models.h"
+
+#include <stdlib.h>
+
+#include "dataloader/tokenizer/characters.h"
+#include "dataloader/tokenizer/json_members.h"
+#include "dataloader/tokenizer/tokenizer_rules.h"
+
+enum { LONGEST_WORD = 10000 };
+
+void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
+{
+    if (ids->count + more <= ids->capacity)
+        return;
+    ids->capacity = (ids->count + more) * 2;
+    ids->ids = cse_realloc(ids->ids, ids->capacity * sizeof *ids->ids);
+}
+
+static void put(cse_token_ids *ids, int32_t id)
+{
+    cse_token_ids_reserve(ids, 1);
+    ids->ids[ids->count++] = id;
+}
+
+static cse_status demand_unknown(const cse_tokenizer *t)
+{
+    return t->unknown >= 0 ? CSE_OK
+                           : cse_fail(CSE_DATA, "model.unk_token is not in the vocabulary");
+}
+
+/* ---- WordLevel: a word is a token ---- */
+
+static cse_status word_level_read(cse_tokenizer *t, const json_t *model)
+{
+    (void)model;
+    return demand_unknown(t);
+}
+
+static cse_status word_level_encode(const cse_tokenizer *t, const char *bytes, size_t size,
+                                    cse_token_ids *ids)
+{
+    const int32_t id = cse_vocabulary_find(&t->vocabulary, bytes, size);
+    put(ids, id >= 0 ? id : t->unknown);
+    return CSE_OK;
+}
+
+const cse_word_model cse_word_level_model = { "WordLevel", word_level_read, word_level_encode };
+
+/* ---- WordPiece: the longest piece, from left to right ---- */
+
+static cse_status word_piece_read(cse_tokenizer *t, const json_t *model)
+{
+    const json_t *longest = json_object_get(model, "max_input_chars_per_word");
+    const json_t *prefix = json_object_get(model, "continuing_subword_prefix");
+    t->longest_word = json_is_integer(longest) ? json_integer_value(longest) : 100;
+    if (t->longest_word < 0 || t->longest_word > LONGEST_WORD)
+        return cse_fail(CSE_DATA, "model.max_input_chars_per_word is %lld: accepted are 0 to %d",
+                        (long long)t->longest_word, LONGEST_WORD);
+    t->prefix = cse_arena_string(t->vocabulary.arena,
+                                 json_is_string(prefix) ? json_string_value(prefix) : "##");
+    return demand_unknown(t);
+}
+
+/* The longest token at the begin of `bytes`, and its size; -1: none. */
+static int32_t longest_piece(const cse_tokenizer *t, const char *bytes, size_t *size, bool is_first)
+{
+    cse_text piece = { 0 };
+    int32_t id = -1;
+    cse_text_add(&piece, "%s", is_first ? "" : t->prefix);
+    const size_t before = piece.size;
+    cse_text_add_bytes(&piece, bytes, *size);
+    while (*size > 0 && (id = cse_vocabulary_find(&t->vocabulary, piece.data, before + *size)) < 0)
+        do
+            --*size;
+        while (*size > 0 && (bytes[*size] & 0xc0) == 0x80);
+    cse_text_clear(&piece);
+    return id;
+}
+
+static cse_status word_piece_encode(const cse_tokenizer *t, const char *bytes, size_t size,
+                                    cse_token_ids *ids)
+{
+    const size_t before = ids->count;
+    bool is_known = cse_count_characters(bytes, size) <= (size_t)t->longest_word;
+    for (size_t at = 0, length; at < size && is_known; at += length) {
+        length = size - at;
+        const int32_t id = longest_piece(t, bytes + at, &length, at == 0);
+        is_known = id >= 0;
+        put(ids, id);
+    }
+    if (!is_known) {
+        ids->count = before;
+        put(ids, t->unknown);
+    }
+    return CSE_OK;
+}
+
+const cse_word_model cse_word_piece_model = { "WordPiece", word_piece_read, word_piece_encode };
+
+/* ---- the member "model" ---- */
+
+static const cse_word_model *model_of(const json_t *model)
+{
+    static const cse_word_model *const models[] = { &cse_bpe_model, &cse_word_level_model,
+                                                    &cse_word_piece_model };
+    const char *type = cse_json_text(model, "type");
+    if (*type == '\0' && json_object_get(model, "merges") != NULL)
+        return &cse_bpe_model; /* as files of early versions have it */
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
+        if (strcmp(models[i]->name, type) == 0)
+            return models[i];
+    return NULL;
+}
+
+cse_status cse_word_model_read(cse_tokenizer *t, const json_t *model)
+{
+    const json_t *vocab = json_object_get(model, "vocab");
+    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
+    t->model = model_of(model);
+    if (t->model == NULL)
+        return cse_fail(CSE_DATA,
+                        "model.type is \"%.60s\": accepted are BPE, WordLevel and WordPiece",
+                        cse_json_text(model, "type"));
+    CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
+    t->unknown = -1;
+    const json_t *id = unknown != NULL ? json_object_get(vocab, unknown) : NULL;
+    if (unknown != NULL && id == NULL)
+        return cse_fail(CSE_DATA, "model.unk_token \"%.60s\" is not in the vocabulary", unknown);
+    if (id != NULL)
+        t->unknown = (int32_t)json_integer_value(id);
+    return t->model->read(t, model);
+}

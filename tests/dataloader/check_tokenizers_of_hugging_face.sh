@@ -1,0 +1,11 @@
+#!/bin/sh
+# Tokenizers of many kinds on random and nasty texts, 10,000 of each: numbers and texts are those of
+# Hugging Face's tokenizers. Skipped where no Python has that.
+set -eu
+. "${top_srcdir:-.}/tests/python/package.sh"
+python=$(python_with 'tokenizers') || skip 'no Python has tokenizers; CSE_TORCH_PYTHON names one'
+mkdir "$work/kinds"
+script=$tree/tests/dataloader/tokenizers_of_hugging_face.py
+"$python" -B "$script" make "$work/kinds" "${CSE_TOKENIZER_TEXTS:-10000}"
+CSE_TOKENIZERS=$work/kinds "$build/tests/dataloader/check_tokenizer_kinds"
+"$python" -B "$script" compare "$work/kinds"

@@ -1,0 +1,236 @@
+"""tokenizer.json files of many kinds, made by Hugging Face's tokenizers, with random and nasty texts; and the ids and
+texts that csengine wrote for them beside the library's.
+
+Usage: tokenizers_of_hugging_face.py make FOLDER COUNT [SEED]     NAME.json and NAME.texts, COUNT texts of both sorts
+       tokenizers_of_hugging_face.py compare FOLDER               with NAME.ids, which check_tokenizer wrote
+(package tokenizers)"""
+import glob
+import json
+import os
+import random
+import struct
+import sys
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, trainers
+from tokenizers import normalizers as N
+from tokenizers import pre_tokenizers as P
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+          r"\s+(?!\S)|\s+")
+O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+NUMBERS_FIRST = [r"\p{N}{1,3}", r"[一-龥\u3040-ゟ゠-ヿ]+",
+                 r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+"
+                 r"[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"]
+WORDS = ("the a of and to in is we'll DON'T it's hello world Hello naïve café cafe\u0301 Straße İstanbul 日本語の文章 привет мир "
+         "12345 6789 3.14 x=1 {} [] () != ... --- foo_bar fooBar don\u2019t \u017f's K\u212a ﬁ Ａ１ ½ ² word wordy ab aab "
+         "e\u0323\u0301 \u0344 ㎏ 가 각 ก็ हिन्दी مرحبا שלום").split()
+MARKS = ["<sep>", "<|x|>", "<w>", "<|y|>", "Ünï", "  ", "\t", "é", "Ġ", "▁", "[UNK]", "##a", "</w>", "<0x41>", "!"]
+corpus = [" ".join(WORDS[i:] + WORDS[:i]) for i in range(len(WORDS))]
+BYTES = P.ByteLevel.alphabet()
+
+
+def split(pattern, behavior="isolated", invert=False):
+    return P.Split(pattern, behavior, invert)
+
+
+def of_bytes(*before, prefix=False, regex=False):
+    return P.Sequence([*before, P.ByteLevel(add_prefix_space=prefix, use_regex=regex)])
+
+
+def bpe(pre, norm=None, decoder=None, alphabet=None, **options):
+    """BPE over bytes, or over characters where there is an alphabet."""
+    trained = {k: options.pop(k) for k in ("continuing_subword_prefix", "end_of_word_suffix") if k in options}
+    t = Tokenizer(models.BPE(**trained, unk_token=options.get("unk_token")))
+    if norm is not None:
+        t.normalizer = norm
+    if pre is not None:
+        t.pre_tokenizer = pre
+    specials = ["<|endoftext|>"] + ([options["unk_token"]] if "unk_token" in options else [])
+    if options.get("byte_fallback"):
+        specials += [f"<0x{b:02X}>" for b in range(256)]
+    t.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=700, special_tokens=specials, show_progress=False,
+                                                      initial_alphabet=BYTES if alphabet is None else alphabet,
+                                                      limit_alphabet=400 if alphabet is None else 60, **trained))
+    made = json.loads(t.to_str())
+    made["model"].update(options)
+    made["added_tokens"] = []
+    t = Tokenizer.from_str(json.dumps(made))
+    t.decoder = decoders.ByteLevel() if decoder is None else decoder
+    return t
+
+
+def pieces(norm, pre, decoder=None, **options):
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]", **options))
+    t.normalizer, t.pre_tokenizer = norm, pre
+    t.train_from_iterator(corpus, trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "[CLS]"],
+                                                            show_progress=False))
+    t.decoder = decoder or decoders.WordPiece()
+    return t
+
+
+def words(norm, pre):
+    t = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    if norm is not None:
+        t.normalizer = norm
+    t.pre_tokenizer = pre
+    t.train_from_iterator(corpus, trainers.WordLevelTrainer(vocab_size=80, special_tokens=["[UNK]"], show_progress=False))
+    return t
+
+
+LLAMA2 = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+PLAIN = dict(alphabet=["▁"])
+kinds = {
+    "gpt2": lambda: bpe(P.ByteLevel(add_prefix_space=False)),
+    "gpt2_with_a_space": lambda: bpe(P.ByteLevel(add_prefix_space=True)),
+    "llama3": lambda: bpe(of_bytes(split(Regex(LLAMA3))), ignore_merges=True),
+    "o200k": lambda: bpe(of_bytes(split(Regex(O200K)))),
+    "qwen": lambda: bpe(of_bytes(split(Regex(LLAMA3.replace("{1,3}", "")))), N.NFC()),
+    "deepseek": lambda: bpe(of_bytes(*[split(Regex(p)) for p in NUMBERS_FIRST]), N.Sequence([])),
+    "literal": lambda: bpe(of_bytes(split("we"), split(". ", "merged_with_previous"))),
+    "punctuation": lambda: bpe(of_bytes(P.Punctuation(), regex=True)),
+    "punctuation_contiguous": lambda: bpe(of_bytes(P.Punctuation("contiguous"))),
+    "removed": lambda: bpe(of_bytes(split(Regex(r"\s+"), "removed"))),
+    "removed_inverted": lambda: bpe(of_bytes(split(Regex(r"\w+|[^\w\s]+".replace(r"\w", r"\p{L}")), "removed", True))),
+    "with_previous": lambda: bpe(of_bytes(split(Regex(r"[\s,]"), "merged_with_previous"))),
+    "with_next": lambda: bpe(of_bytes(split(Regex(r"[\s,]"), "merged_with_next"))),
+    "with_next_inverted": lambda: bpe(of_bytes(split(Regex(r"\p{L}+"), "merged_with_next", True))),
+    "contiguous": lambda: bpe(of_bytes(split(Regex(r"\s|\p{P}"), "contiguous"))),
+    "isolated_inverted": lambda: bpe(of_bytes(split(Regex(r"\p{L}+"), "isolated", True))),
+    "empty_matches": lambda: bpe(of_bytes(split(Regex(r"a*|(?=b)")))),
+    "digits": lambda: bpe(of_bytes(P.Digits(individual_digits=True), regex=True)),
+    "digit_runs": lambda: bpe(of_bytes(P.Digits(individual_digits=False))),
+    "white_space": lambda: bpe(of_bytes(P.Whitespace(), prefix=True)),
+    "white_space_split": lambda: bpe(of_bytes(P.WhitespaceSplit())),
+    "delimiter": lambda: bpe(of_bytes(P.CharDelimiterSplit("e"))),
+    "nfkc_lower": lambda: bpe(P.ByteLevel(), N.Sequence([N.NFKC(), N.Lowercase()])),
+    "nfd_bare": lambda: bpe(P.ByteLevel(), N.Sequence([N.NFD(), N.StripAccents(), N.Lowercase(), N.Strip()])),
+    "nfkd": lambda: bpe(P.ByteLevel(), N.NFKD()),
+    "nmt": lambda: bpe(P.ByteLevel(), N.Sequence([N.Nmt(), N.Replace(Regex(" {2,}"), " "), N.Strip(True, False)])),
+    "replaced": lambda: bpe(P.ByteLevel(), N.Sequence([N.Replace("the", "THE"), N.Prepend("x "), N.Strip(False, True)])),
+    "llama2": lambda: bpe(None, N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")]), LLAMA2, **PLAIN, unk_token="<unk>",
+                          fuse_unk=True, byte_fallback=True),
+    "gemma": lambda: bpe(split(" ", "merged_with_previous"), N.Replace(" ", "▁"),
+                         decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]),
+                         **PLAIN, unk_token="<unk>", byte_fallback=True),
+    "metaspace": lambda: bpe(P.Metaspace(), None, decoders.Metaspace(), **PLAIN, unk_token="<unk>"),
+    "metaspace_first": lambda: bpe(P.Metaspace(prepend_scheme="first", split=False), N.Strip(), decoders.Metaspace(
+        prepend_scheme="first"), **PLAIN, unk_token="<unk>", fuse_unk=True),
+    "metaspace_never": lambda: bpe(P.Metaspace("_", "never"), None, decoders.Metaspace("_", "never"), alphabet=["_"]),
+    "metaspace_split_first": lambda: bpe(P.Sequence([P.WhitespaceSplit(), P.Metaspace(prepend_scheme="first")]), None,
+                                         decoders.Metaspace(), **PLAIN),
+    "clip": lambda: bpe(of_bytes(split(Regex(r"'s|'t|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"), "removed", True)),
+                        N.Sequence([N.NFC(), N.Replace(Regex(r"\s+"), " "), N.Lowercase()]),
+                        end_of_word_suffix="</w>", unk_token="<|endoftext|>"),
+    "subwords": lambda: bpe(P.BertPreTokenizer(), N.Lowercase(), decoders.WordPiece("##", False), alphabet=[],
+                            continuing_subword_prefix="##", unk_token="<unk>"),
+    "unknown": lambda: bpe(P.WhitespaceSplit(), None, decoders.Fuse(), alphabet=[], unk_token="<unk>"),
+    "unknown_fused": lambda: bpe(P.WhitespaceSplit(), None, decoders.BPEDecoder("e"), alphabet=[], unk_token="<unk>",
+                                 fuse_unk=True),
+    "bert": lambda: pieces(N.BertNormalizer(), P.BertPreTokenizer()),
+    "bert_cased": lambda: pieces(N.BertNormalizer(lowercase=False), P.BertPreTokenizer()),
+    "bert_accents": lambda: pieces(N.BertNormalizer(lowercase=True, strip_accents=False, clean_text=False),
+                                   P.BertPreTokenizer(), decoders.WordPiece(cleanup=False)),
+    "words": lambda: words(None, P.Whitespace()),
+    "words_lower": lambda: words(N.Sequence([N.NFKD(), N.StripAccents(), N.Lowercase()]), P.BertPreTokenizer()),
+}
+
+
+def add(t):
+    """Added tokens with every flag; some are symbols of bytes or characters of the model."""
+    t.add_special_tokens([AddedToken("<|x|>", rstrip=True, normalized=False), AddedToken("<|y|>", lstrip=True, rstrip=True,
+                                                                                        normalized=False)])
+    t.add_tokens([AddedToken("<sep>", lstrip=True), AddedToken("<w>", single_word=True), AddedToken("word", single_word=True,
+                                                                                                    normalized=False),
+                  AddedToken("Ünï", normalized=True), AddedToken("é", normalized=False), AddedToken("Ġ", normalized=False),
+                  AddedToken("!", normalized=True, rstrip=True)])
+    t.add_tokens([AddedToken(" " * n, normalized=False) for n in (2, 3)] + [AddedToken("\t\t", normalized=False)])
+    return t
+
+
+def character(random):
+    """Of all planes, the first ones more often."""
+    while True:
+        c = random.randrange(random.choice([0x80, 0x80, 0x250, 0x3000, 0x10000, 0x20000, 0x110000]))
+        if not 0xD800 <= c < 0xE000:
+            return chr(c)
+
+
+def plain_text(random):
+    return random.choice(["", " ", "\n"]).join(random.choice(WORDS + MARKS) if random.random() < 0.7 else " "
+                                               for _ in range(random.randrange(12)))
+
+
+def nasty_text(random):
+    parts = []
+    for _ in range(random.randrange(1, 9)):
+        sort = random.randrange(8)
+        if sort < 3:
+            parts.append("".join(character(random) for _ in range(random.randrange(1, 6))).encode())
+        elif sort == 3:
+            parts.append(bytes(random.choice([0x20, 0x20, 9, 10, 13, 0, 0x1F, 0x7F]) for _ in range(random.randrange(1, 60))))
+        elif sort == 4:
+            parts.append(random.choice(["\u00a0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u0085", "\u2028"]).encode())
+        elif sort == 5:
+            parts.append(random.choice(MARKS).encode() * random.randrange(1, 4))
+        elif sort == 6:
+            parts.append(random.choice(WORDS).encode() + random.choice(["\u0301", "\u0323", "\u0334", "\u094d"]).encode() * 2)
+        else:
+            parts.append(bytes(random.randrange(256) for _ in range(random.randrange(1, 5))))
+        if random.random() < 0.3:
+            parts.append(b" " * random.randrange(1, 4))
+    return b"".join(parts)
+
+
+def as_text(content):
+    """Each byte that is no UTF-8 is an U+FFFD."""
+    text = content.decode("utf-8", "surrogateescape")
+    return "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
+
+
+def make(folder, count, seed):
+    for n, (name, build) in enumerate(kinds.items()):
+        rng = random.Random(seed * 1000 + n)
+        add(build()).save(f"{folder}/{name}.json")
+        with open(f"{folder}/{name}.texts", "wb") as file:
+            for i in range(2 * count):
+                text = plain_text(rng).encode() if i % 2 == 0 else nasty_text(rng)
+                file.write(struct.pack("<I", len(text)) + text)
+
+
+def blocks(path):
+    content, at = open(path, "rb").read(), 0
+    while at < len(content):
+        size = struct.unpack_from("<I", content, at)[0]
+        yield content[at + 4:at + 4 + size]
+        at += 4 + size
+
+
+def compare(folder):
+    wrong = 0
+    for path in sorted(glob.glob(f"{folder}/*.json")):
+        t, name = Tokenizer.from_file(path), os.path.basename(path)[:-5]
+        ours = blocks(path[:-5] + ".ids")
+        count = bad = 0
+        for text in blocks(path[:-5] + ".texts"):
+            ids = list(struct.unpack(f"<{len(block := next(ours)) // 4}i", block))
+            back = next(ours).decode("utf-8", "replace")
+            theirs = t.encode(as_text(text), add_special_tokens=False).ids
+            their_back = t.decode(theirs, skip_special_tokens=False) if theirs else ""
+            count += 1
+            if ids == theirs and back == their_back:
+                continue
+            bad += 1
+            if bad <= 3:
+                print(f"{name}: {ascii(as_text(text))}\n  {[t.id_to_token(i) for i in ids]}\n  {t.encode(as_text(text)).tokens}"
+                      f"\n  {ascii(back)}\n  {ascii(their_back)}")
+        print(f"{name}: {count} texts, {bad} differ")
+        wrong += bad
+    sys.exit(wrong > 0)
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+else:
+    compare(sys.argv[2])

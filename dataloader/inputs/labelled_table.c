@@ -40,6 +40,8 @@ static cse_status unknown_column(const labelled_table *self, const cse_csv_table
         cse_text_add(&names, "%s%s", i == 0 ? "; the header has " : ", ", table->names[i]);
     if (table->names != NULL && table->columns > SHOWN)
         cse_text_add(&names, ", ...");
+    if (table->names == NULL)
+        cse_text_add(&names, "; if the first line names the columns, set header: true");
     cse_status status = cse_fail(
         CSE_CONFIG,
         "data loader: %s: %s: there is no column \"%s\" in %s: accepted are 0 to %" PRId64 "%s",

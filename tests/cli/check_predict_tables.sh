@@ -55,6 +55,11 @@ grep -q '^3  *new.csv:5  *-  *a "dog", 2 (0\.[0-9]*)$' table || fail "a row: $(c
 predict >table
 grep -q '^2  *flowers.csv:4  *a "dog", 2  *a "dog", 2 (0\.[0-9]*)$' table ||
     fail "with labels: $(cat table)"
+# A column of answers that is there, and empty.
+printf 'length,width,kind\n1.0,0.2,\n3.0,1.4,cat\n' >empty_answers.csv
+predict empty_answers.csv >table || fail "empty answers"
+grep -q '^0  *empty_answers.csv:2  *-  *cat (' table && grep -q '^1 .* cat  *a "dog", 2 (' table ||
+    fail "empty answers: $(cat table)"
 predict new.csv flowers.csv --format csv --top 2 >csv || fail "csv"
 predict new.csv flowers.csv --json --top 2 >json || fail "json"
 python3 - own.npy <<'CHECK' || fail "what was predicted: $(cat csv json)"
@@ -89,7 +94,7 @@ CHECK
 
 # A number in place of a class.
 config number "data_processor: csv, path: number.csv, label: -1, regression: true" \
-    "num_outputs: 1, loss: mse" ""
+    "num_classes: 1" ""
 printf 'a,b,y\n1,2,0.5\n3,4,-1\n' >number.csv
 if "$csengine" start number.yaml --quiet --no_dashboard >out 2>&1; then
     "$csengine" predict number.yaml --quiet --format csv >csv 2>err
@@ -151,7 +156,7 @@ printf 'a,b,y\n16777217,2,0\n1,2,1\n3,,1\n' >told.csv
 config told "data_processor: csv, path: told.csv, label: y, missing_values: drop" "num_classes: 2" ""
 echo "    val_dataloader: {data_processor: csv, path: told.csv, label: y, missing_values: drop, batch_size: 1}" \
     >>told.yaml
-"$csengine" start told.yaml --quiet --no_dashboard >out 2>&1 || fail "told: $(cat out)"
+"$csengine" start told.yaml --no_dashboard >out 2>&1 || fail "told: $(cat out)"
 [ "$(grep -c 'told.csv:2: column 0: a whole number is beyond the 24 bits' out)" -eq 1 ] ||
     fail "a rounded number: $(cat out)"
 [ "$(grep -c 'told.csv: 1 of 3 samples were left out' out)" -eq 1 ] || fail "left out: $(cat out)"

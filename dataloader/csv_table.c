@@ -235,6 +235,8 @@ static cse_status take_word(const parser *p, double *value)
 static cse_status take_missing(parser *p, double *value)
 {
     *value = NAN;
+    if (p->options->may_lack_answers && p->uses[p->column] != CSE_CSV_FEATURE)
+        return CSE_OK;
     if (p->options->missing == CSE_MISSING_DROPPED) {
         p->row_is_missing = true;
         return CSE_OK;

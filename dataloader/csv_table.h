@@ -25,7 +25,7 @@ typedef struct cse_csv_table {
 /* What a column is read as. */
 typedef enum cse_csv_use {
     CSE_CSV_FEATURE, /* numbers; True and False, where a column has nothing else, are 1 and 0 */
-    CSE_CSV_ANSWER,  /* the same, and never filled */
+    CSE_CSV_ANSWER,  /* the same, and never filled; NaN: it is missing */
     CSE_CSV_WORDS,   /* the place of a word in the list, never filled */
     CSE_CSV_PASSED   /* not read */
 } cse_csv_use;
@@ -34,6 +34,7 @@ typedef struct cse_csv_options {
     char delimiter, decimal;
     bool header; /* the first line names the columns */
     cse_missing_values missing;
+    bool may_lack_answers; /* an answer that is missing is NaN, whatever `missing` says */
     const char *const *words;
     int word_count;
     /* Called once the columns are known, by `names` and `columns`; NULL: all are features. */

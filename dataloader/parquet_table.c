@@ -90,6 +90,8 @@ static cse_status take_missing(const reading *r, cse_arrow_cell cell, cse_csv_us
 {
     const char *what = isnan(*value) ? "it is null or NaN" : "it is infinite";
     *value = (double)NAN;
+    if (r->options->may_lack_answers && use != CSE_CSV_FEATURE)
+        return CSE_OK;
     if (r->options->missing == CSE_MISSING_DROPPED) {
         *row_is_missing = true;
         return CSE_OK;

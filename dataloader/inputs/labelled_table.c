@@ -40,6 +40,8 @@ static cse_status unknown_column(const labelled_table *self, const cse_csv_table
         cse_text_add(&names, "%s%s", i == 0 ? "; the header has " : ", ", table->names[i]);
     if (table->names != NULL && table->columns > SHOWN)
         cse_text_add(&names, ", ...");
+    if (table->names == NULL)
+        cse_text_add(&names, "; if the first line names the columns, set header: true");
     cse_status status = cse_fail(
         CSE_CONFIG,
         "data loader: %s: %s: there is no column \"%s\" in %s: accepted are 0 to %" PRId64 "%s",
@@ -75,10 +77,13 @@ static cse_status take_named_features(labelled_table *self, const cse_csv_table 
         const int64_t column = cse_csv_table_find(table, name);
         if (column < 0)
             return unknown_column(self, table, "features", name);
-        if (column == self->answer_column)
+        if (column == self->answer_column && self->may_lack_answers) {
+            self->answer_column = -1; /* a number that stands for a column of another table */
+        } else if (column == self->answer_column) {
             return cse_fail(CSE_CONFIG,
                             "data loader: %s: features: column \"%s\" is that of the label, too",
                             cse_settings_origin(self->settings, "features"), name);
+        }
         self->columns[self->features++] = column;
     }
     return CSE_OK;
@@ -113,9 +118,10 @@ static cse_status choose_columns(void *argument, const cse_csv_table *table, cse
 
 static double answer(const labelled_table *self, int64_t row)
 {
-    if (self->answer_column < 0)
-        return self->regression ? (double)NAN : CSE_IGNORED_LABEL;
-    return self->table.values[row * self->table.columns + self->answer_column];
+    double value = (double)NAN;
+    if (self->answer_column >= 0)
+        value = self->table.values[row * self->table.columns + self->answer_column];
+    return isnan(value) && !self->regression ? CSE_IGNORED_LABEL : value;
 }
 
 /* "a.csv:3" or "a.parquet: row 2". */
@@ -136,6 +142,8 @@ static cse_status check_labels(const labelled_table *self, int64_t *limit)
         classes = cse_settings_integer(self->settings, "classes");
     for (int64_t row = 0; row < self->table.rows; row++) {
         double label = answer(self, row);
+        if (label == CSE_IGNORED_LABEL && self->may_lack_answers)
+            continue;
         if (label < 0 || label >= (double)classes || label != (double)(int64_t)label) {
             print_row(self, self->table.lines[row], where, sizeof where);
             return cse_fail(CSE_DATA,
@@ -166,6 +174,7 @@ static void tell_rounded(const labelled_table *self)
 static cse_status load_table(labelled_table *self)
 {
     cse_csv_options options = { .missing = cse_missing_values_read(self->settings),
+                                .may_lack_answers = self->may_lack_answers,
                                 .choose = choose_columns,
                                 .self = self };
     self->class_count = cse_settings_count(self->settings, "class_names");

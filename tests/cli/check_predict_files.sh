@@ -71,8 +71,8 @@ cmp "$work/loader.npy" "$work/files.npy" || fail "files have other bits than the
 predict "$work/moved/bright/03.png" "$work/photo.jpg" "$work/moved/a dark one" >"$work/table" ||
     fail "a table"
 [ "$(wc -l <"$work/table")" -eq 23 ] || fail "rows: $(cat "$work/table")"
-grep -q '/bright/03.png  *bright (' "$work/table" || fail "bright: $(cat "$work/table")"
-[ "$(grep -c '/a dark one/.*  a dark one (' "$work/table")" -eq 20 ] ||
+grep -q '/bright/03.png  *-  *bright (' "$work/table" || fail "bright: $(cat "$work/table")"
+[ "$(grep -c '/a dark one/.*  -  *a dark one (' "$work/table")" -eq 20 ] ||
     fail "dark: $(cat "$work/table")"
 printf 'night\n' >"$work/names"
 predict "$work/moved/bright/03.png" --classes "$work/names" --top 2 --json >"$work/json"

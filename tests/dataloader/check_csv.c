@@ -123,8 +123,9 @@ START_TEST(wrong_content_and_settings_are_refused)
         { "label: kind, delimiter: e", CSE_CONFIG, "delimiter is \"e\"" },
         { "label: kind, delimiter: ';'", CSE_DATA, "table.csv: one column only" },
         { "label: kind, delimiter: ';'", CSE_DATA, "set delimiter to the character between" },
-        { "label: kind, header: false", CSE_DATA, "table.csv:1:1: \"width\" is not a number" },
-        { "label: kind, header: false", CSE_DATA, "names the columns, set header: true" },
+        { "label: kind, header: false", CSE_CONFIG, "names the columns, set header: true" },
+        { "label: 1, header: false", CSE_DATA, "table.csv:1:1: \"width\" is not a number" },
+        { "label: 1, header: false", CSE_DATA, "names the columns, set header: true" },
         { "header: true", CSE_CONFIG, "label" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

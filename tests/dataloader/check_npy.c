@@ -247,15 +247,12 @@ START_TEST(members_of_archives)
     expect_floats(others, 2);
     fixture_expect(open_member(NULL), CSE_CONFIG, "name one by its key; its arrays are: x, y");
     fixture_expect(open_member("z"), CSE_CONFIG, "there is no array \"z\"; its arrays are: x, y");
+    /* The checksum in the directory, before whose end stand two entries of 46 + 5 bytes. */
     for (int i = 0; i < 2; i++) {
-        members[i].content[members[i].size - 1] ^= 1;
-        make_archive(archive, members, 2);
-        members[i].content[members[i].size - 1] ^= 1;
-        char good[4096];
-        make_archive(good, members, 2);
-        /* The content of one and the checksum of the other. */
-        memcpy(archive + size - 200, good + size - 200, 200);
+        char *checksum = archive + size - 22 - (size_t)(2 - i) * 51 + 16;
+        *checksum ^= 1;
         fixture_write("a.npz", archive, size);
+        *checksum ^= 1;
         fixture_expect(open_member(i == 0 ? "x" : "y"), CSE_DATA, "checksum differs");
     }
     size = make_archive(archive, members, 1);

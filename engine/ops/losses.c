@@ -103,9 +103,14 @@ typedef struct rows {
     int32_t ignored;
 } rows;
 
+static int32_t ignored_label(const cse_cross_entropy_options *o)
+{
+    return o->has_ignore_index ? o->ignore_index : CSE_DEFAULT_IGNORE_INDEX;
+}
+
 static rows count_rows(cse_tensor *labels, const cse_cross_entropy_options *o)
 {
-    rows r = { .ignored = o->has_ignore_index ? o->ignore_index : CSE_DEFAULT_IGNORE_INDEX };
+    rows r = { .ignored = ignored_label(o) };
     r.counted = cse_not_equal(labels, cse_constant_int(r.ignored));
     r.classes = cse_where(r.counted, labels, cse_constant_int(0));
     if (o->class_weights != NULL)
@@ -132,8 +137,11 @@ static cse_tensor *row_losses(cse_tensor *logits, cse_tensor *labels,
     const int64_t classes = cse_row_length(logits->shape);
     const double smoothing = o->label_smoothing;
     cse_tensor *scores = in_float32(logits);
+    /* First, as its message names the loss. */
+    cse_tensor *loss = cse_cross_entropy_ignoring(scores, labels, ignored_label(o));
+    if (cse_trace_is_poison(loss))
+        return loss;
     *r = count_rows(labels, o);
-    cse_tensor *loss = cse_cross_entropy_ignoring(scores, labels, r->ignored);
     loss = r->weights != NULL ? cse_mul(loss, r->weights) : loss;
     if (smoothing == 0)
         return loss;
@@ -210,7 +218,10 @@ CSE_API void cse_cross_entropy_sums(cse_tensor *logits, cse_tensor *labels,
     sums[0] = sums[1] = check(logits, labels, options);
     if (sums[0] != NULL)
         return;
-    sums[0] = cse_sum_all(row_losses(logits, labels, options, &r));
+    sums[0] = sums[1] = row_losses(logits, labels, options, &r);
+    if (cse_trace_is_poison(sums[0]))
+        return;
+    sums[0] = cse_sum_all(sums[0]);
     sums[1] = sum_of_weights(labels, &r);
 }
 

@@ -4,6 +4,8 @@ RULES maps functions of PyTorch to functions here with the same arguments. One t
 NotImplemented leaves the call to PyTorch's own composition of primitives.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint
@@ -380,6 +382,8 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 def logsumexp(input, dim, keepdim=False):
     if not isinstance(dim, int):
         return NotImplemented
+    if input.dim() == 0:
+        return input.clone()
     return wrap(lib.cse_logsumexp(handle_of(input), dim, keepdim), input.dtype)
 
 
@@ -504,6 +508,22 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if weight is not None:
         return NotImplemented
     return _two_sided(lib.cse_huber_loss, input, target, reduction, None, None, delta)
+
+
+@composite(F.gaussian_nll_loss)
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """PyTorch's own looks at the variance, which is not known while the step is traced: a negative
+    one gives nan."""
+    if not is_traced(var) or reduction not in _REDUCTIONS:
+        return NotImplemented
+    if var.dim() == input.dim() - 1 and tuple(var.shape) == tuple(input.shape[:-1]):
+        var = var.unsqueeze(-1)
+    var = torch.where(var < 0, math.nan, var)
+    var = var + (var.clamp(min=eps) - var).detach()
+    losses = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return {"mean": torch.mean, "sum": torch.sum, "none": lambda x: x}[reduction](losses)
 
 
 @composite(F.binary_cross_entropy_with_logits)

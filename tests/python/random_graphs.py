@@ -346,11 +346,11 @@ def main():
                 graphs.append(graph)
             else:
                 left_out += 1
-        wrong += faults(graphs)
+        found = faults(graphs)
+        print(*found, sep="\n", end="\n" if found else "", flush=True)
+        wrong += found
         told += len(graphs)
         print(f"{told} graphs, {len(wrong)} wrong, {left_out} left out", file=sys.stderr, flush=True)
-    for text in wrong:
-        print(text)
     if wrong:
         sys.exit(f"{len(wrong)} of {told} graphs are wrong")
     print(f"{told} graphs are those of PyTorch; {left_out} that say nothing were left out")

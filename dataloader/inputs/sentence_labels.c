@@ -1,10 +1,12 @@
 /* In tables, several stand in one field: [1, 4], 1|4 or good;new. */
-#include "dataloader/sentence_labels.h"
+#include "dataloader/inputs/sentence_labels.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "dataloader/inputs/token_streams.h"
 
 void cse_sentence_labels_describe(const cse_sentence_labels *self, cse_stream *stream)
 {

@@ -1,8 +1,8 @@
 /* What a text is labelled with: a class, numbers (of a regression, or one for each class), or all
  * classes that hold (one number for each class, 1 or 0), from a field of a table or a member of a
  * JSON line. */
-#ifndef CSE_DATALOADER_SENTENCE_LABELS_H
-#define CSE_DATALOADER_SENTENCE_LABELS_H
+#ifndef CSE_DATALOADER_INPUTS_SENTENCE_LABELS_H
+#define CSE_DATALOADER_INPUTS_SENTENCE_LABELS_H
 
 #include <jansson.h>
 

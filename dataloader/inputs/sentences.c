@@ -13,6 +13,7 @@
 #include "dataloader/bad_records.h"
 #include "dataloader/bert_words.h"
 #include "dataloader/file_list.h"
+#include "dataloader/inputs/sentence_labels.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/json_line.h"
 #include "dataloader/line_files.h"
@@ -32,8 +33,7 @@ typedef struct sentences {
     int *columns;                /* [files, COLUMNS]: where they stand; -1: there is none */
     const char *fields[COLUMNS]; /* their names; NULL: not used */
     const char *delimiter;       /* NULL: by the file's name */
-    const char **classes;
-    int class_count;
+    cse_sentence_labels labels;
     bool may_lack_label;
     cse_sentence_tokens tokens;
     cse_whole_file file;
@@ -65,6 +65,19 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_TEXT_LIST,
       .default_value = "[]",
       .doc = "words that stand for classes, the first for class 0; []: classes are whole numbers" },
+    { .name = "label_type",
+      .type = CSE_SETTING_CHOICE,
+      .default_value = "class",
+      .choices = "class|numbers|classes",
+      .doc = "class: the one class of a text; numbers: of a regression, or one for each class; "
+             "classes: all classes that hold, in a list, or between commas, semicolons or bars" },
+    { .name = "num_labels",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 1,
+      .max = CSE_MOST_SENTENCE_LABELS,
+      .doc = "numbers of a label that is no single class; null: one, or one for each of "
+             "class_names" },
     { .name = "vocabulary",
       .type = CSE_SETTING_PATH,
       .doc = "vocab.txt, a word a line, a tokenizer.json of BERT, or a folder with one of them" },
@@ -89,34 +102,14 @@ static const cse_setting settings_table[] = {
 
 /* ---- a sample ---- */
 
-static cse_status put_number(const sentences *self, int64_t number)
+static void *labels_of(const sentences *self)
 {
-    const int64_t most = self->class_count > 0 ? self->class_count - 1 : INT32_MAX;
-    if (number < 0 || number > most)
-        return cse_fail(CSE_DATA, "the class %" PRId64 " is not from 0 to %" PRId64, number, most);
-    ((int32_t *)self->outputs[CSE_SENTENCE_LABELS])[self->place] = (int32_t)number;
-    return CSE_OK;
-}
-
-static cse_status put_class(const sentences *self, const char *text)
-{
-    char *end;
-    for (int i = 0; i < self->class_count; i++)
-        if (strcmp(self->classes[i], text) == 0)
-            return put_number(self, i);
-    const long number = strtol(text, &end, 10);
-    if (self->class_count > 0 || end == text || *end != '\0')
-        return cse_fail(CSE_DATA, "%s is \"%.40s\", which is no class; accepted are %s",
-                        self->fields[LABEL], text,
-                        self->class_count > 0
-                            ? "those of class_names"
-                            : "whole numbers from 0 on, and words by class_names");
-    return put_number(self, number);
+    return self->outputs[CSE_SENTENCE_LABELS];
 }
 
 static void put_no_class(const sentences *self)
 {
-    ((int32_t *)self->outputs[CSE_SENTENCE_LABELS])[self->place] = CSE_IGNORED_LABEL;
+    cse_sentence_labels_put_none(&self->labels, labels_of(self), self->place);
 }
 
 /* Whether a field of the line begins with a quote that does not end in it. */
@@ -158,7 +151,8 @@ static cse_status take_row(const sentences *self, char *line, int file)
                             columns[SECOND] >= 0 ? fields[columns[SECOND]] : NULL };
     cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
     if (columns[LABEL] >= 0)
-        return put_class(self, fields[columns[LABEL]]);
+        return cse_sentence_labels_put_text(&self->labels, fields[columns[LABEL]], labels_of(self),
+                                            self->place);
     put_no_class(self);
     return CSE_OK;
 }
@@ -181,16 +175,11 @@ static cse_status take_members(const sentences *self, const json_t *json)
     if (status != CSE_OK)
         return status;
     const json_t *label = json_object_get(json, self->fields[LABEL]);
-    if (json_is_string(label))
-        return put_class(self, json_string_value(label));
-    int32_t number;
-    if (cse_json_int32(label, &number))
-        return put_number(self, number);
-    put_no_class(self);
-    return label == NULL && self->may_lack_label
-               ? CSE_OK
-               : cse_fail(CSE_DATA, "member \"%s\" is neither a whole number nor a word",
-                          self->fields[LABEL]);
+    if (label == NULL && self->may_lack_label) {
+        put_no_class(self);
+        return CSE_OK;
+    }
+    return cse_sentence_labels_put_json(&self->labels, label, labels_of(self), self->place);
 }
 
 static cse_status take_json(const sentences *self, const char *line)
@@ -344,6 +333,37 @@ static const char *text_of(const sentences *self, const cse_settings *settings, 
                : NULL;
 }
 
+static int64_t label_count(const cse_sentence_labels *labels)
+{
+    return labels->kind != CSE_LABEL_CLASS && labels->class_count > 0 ? labels->class_count : 1;
+}
+
+static cse_status read_labels(sentences *self, const cse_settings *settings)
+{
+    cse_sentence_labels *labels = &self->labels;
+    const char *type = cse_settings_text(settings, "label_type");
+    labels->kind = strcmp(type, "numbers") == 0   ? CSE_LABEL_NUMBERS
+                   : strcmp(type, "classes") == 0 ? CSE_LABEL_CLASSES
+                                                  : CSE_LABEL_CLASS;
+    labels->name = self->fields[LABEL];
+    labels->class_count = cse_settings_count(settings, "class_names");
+    labels->classes =
+        cse_arena_alloc(self->arena, ((size_t)labels->class_count + 1) * sizeof *labels->classes);
+    for (int i = 0; i < labels->class_count; i++)
+        labels->classes[i] =
+            cse_arena_string(self->arena, cse_settings_text_at(settings, "class_names", i));
+    labels->count = cse_settings_has(settings, "num_labels")
+                        ? cse_settings_integer(settings, "num_labels")
+                        : label_count(labels);
+    if (labels->kind == CSE_LABEL_CLASSES && !cse_settings_has(settings, "num_labels") &&
+        labels->class_count == 0)
+        return cse_fail(CSE_CONFIG,
+                        "data loader: %s: label_type classes needs num_labels or "
+                        "class_names",
+                        cse_settings_origin(settings, "label_type"));
+    return CSE_OK;
+}
+
 static cse_status read_settings(sentences *self, const cse_settings *settings)
 {
     self->fields[FIRST] = text_of(self, settings, "text");
@@ -351,12 +371,7 @@ static cse_status read_settings(sentences *self, const cse_settings *settings)
     self->may_lack_label = !cse_settings_has(settings, "label");
     self->fields[LABEL] = self->may_lack_label ? "label" : text_of(self, settings, "label");
     self->delimiter = text_of(self, settings, "delimiter");
-    self->class_count = cse_settings_count(settings, "class_names");
-    self->classes =
-        cse_arena_alloc(self->arena, ((size_t)self->class_count + 1) * sizeof *self->classes);
-    for (int i = 0; i < self->class_count; i++)
-        self->classes[i] =
-            cse_arena_string(self->arena, cse_settings_text_at(settings, "class_names", i));
+    CSE_TRY(read_labels(self, settings));
     self->tokens.time = cse_settings_integer(settings, "max_sequence_length");
     cse_bad_records_read(settings, &self->bad);
     if (self->delimiter != NULL && (strlen(self->delimiter) != 1 || self->delimiter[0] == '"'))
@@ -395,7 +410,7 @@ static cse_status try_first(sentences *self)
 {
     int32_t *values[CSE_SENTENCE_LABELS + 1];
     for (int s = 0; s <= CSE_SENTENCE_LABELS; s++)
-        values[s] = cse_calloc((size_t)self->tokens.time, sizeof *values[s]);
+        values[s] = cse_calloc((size_t)(self->tokens.time + self->labels.count), sizeof *values[s]);
     self->outputs = (void *const *)values;
     self->place = 0;
     cse_status status = read_sample(self, 0);
@@ -416,9 +431,10 @@ static cse_status sentences_open(cse_input *input, const cse_settings *settings)
         return status;
     }
     cse_sentence_streams(input, self->tokens.time);
+    cse_sentence_labels_describe(&self->labels, &input->streams[CSE_SENTENCE_LABELS]);
     input->sample_count = self->form == TEXTS ? self->text_count : self->files.samples;
-    input->class_names = self->class_count > 0 ? self->classes : NULL;
-    input->class_count = self->class_count;
+    input->class_names = self->labels.class_count > 0 ? self->labels.classes : NULL;
+    input->class_count = self->labels.class_count;
     snprintf(input->source, sizeof input->source, "%s",
              cse_file_pool_path_view(self->files.pool, 0));
     return CSE_OK;
@@ -427,9 +443,14 @@ static cse_status sentences_open(cse_input *input, const cse_settings *settings)
 static cse_status sentences_describe(cse_input *input, const cse_settings *settings,
                                      const cse_unseen_data *known)
 {
+    sentences read = { .arena = cse_arena_new() };
     (void)known;
     cse_sentence_streams(input, cse_settings_integer(settings, "max_sequence_length"));
-    return CSE_OK;
+    cse_status status = read_labels(&read, settings);
+    if (status == CSE_OK)
+        cse_sentence_labels_describe(&read.labels, &input->streams[CSE_SENTENCE_LABELS]);
+    cse_arena_destroy(&read.arena);
+    return status;
 }
 
 #define VOCABULARY "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ncat\n##s\n,\nThe\n"
@@ -437,6 +458,7 @@ static cse_status sentences_describe(cse_input *input, const cse_settings *setti
 #define FIVE(path) path ", " path ", " path ", " path ", " path
 #define TEN(path) FIVE(path) ", " FIVE(path)
 #define ROW "\"The cats, \"\"the\"\"\",good,the\n"
+#define TIMES_NINE(line) line line line line line line line line line
 #define ROWS ROW ROW ROW ROW ROW ROW ROW ROW ROW "dog cat,bad,cat cat cat cat cat cat cat\n"
 #define LINE "{\"t\": \"the\\ncat\", \"c\": 3, \"d\": \"the\"}\n"
 #define LINES LINE LINE LINE LINE LINE LINE LINE LINE LINE "{\"t\": \"cat\", \"c\": \"2\"}\n"
@@ -503,6 +525,50 @@ static const cse_input_sample samples[] = {
                   { CSE_SENTENCE_SEGMENTS, 0, 2, 0 },
                   { CSE_SENTENCE_IDS, 0, 3, 3 },
                   { CSE_SENTENCE_LABELS, 0, 0, CSE_IGNORED_LABEL } } },
+    { .settings = SETTINGS "path: $folder/a.csv, label_type: numbers",
+      .source = "by hand",
+      .files = { { .name = "a.csv", .text = "text,label\n" TIMES_NINE("the,-2.5\n") "cat,7\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 2,
+      .values = { { CSE_SENTENCE_LABELS, 0, 0, -2.5 }, { CSE_SENTENCE_LABELS, 9, 0, 7 } } },
+    { .settings =
+          SETTINGS "path: $folder/a.csv, label_type: classes, class_names: [bad, new, good]",
+      .source = "by hand",
+      .files = { { .name = "a.csv",
+                   .text = "text,label\n" TIMES_NINE("the,\"[good, bad]\"\n") "cat,\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 4,
+      .values = { { CSE_SENTENCE_LABELS, 0, 0, 1 },
+                  { CSE_SENTENCE_LABELS, 0, 1, 0 },
+                  { CSE_SENTENCE_LABELS, 0, 2, 1 },
+                  { CSE_SENTENCE_LABELS, 9, 2, 0 } } },
+    { .settings = SETTINGS "path: $folder/a.jsonl, label_type: numbers, num_labels: 2",
+      .source = "by hand",
+      .files = { { .name = "a.jsonl",
+                   .text = TIMES_NINE(
+                       "{\"text\": \"the\", \"label\": [0.5, 1]}\n") "{\"text\": \"cat\", "
+                                                                     "\"label\": [3, -1e3]}\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } },
+      .sample_count = 10,
+      .value_count = 4,
+      .values = { { CSE_SENTENCE_LABELS, 0, 0, 0.5 },
+                  { CSE_SENTENCE_LABELS, 0, 1, 1 },
+                  { CSE_SENTENCE_LABELS, 9, 0, 3 },
+                  { CSE_SENTENCE_LABELS, 9, 1, -1000 } } },
+    { .settings = SETTINGS "path: $folder/a.jsonl, label_type: numbers, num_labels: 2",
+      .refusal = "label has 1 numbers; num_labels is 2",
+      .files = { { .name = "a.jsonl", .text = "{\"text\": \"the\", \"label\": [0.5]}\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.csv, label_type: numbers",
+      .refusal = "label is \"good\", which is no number",
+      .files = { { .name = "a.csv", .text = "text,label\nthe,good\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
+    { .settings = SETTINGS "path: $folder/a.csv, label_type: classes, num_labels: 2",
+      .refusal = "the class 2 is not from 0 to 1",
+      .files = { { .name = "a.csv", .text = "text,label\nthe,0|2\n" },
+                 { .name = "vocab.txt", .text = VOCABULARY } } },
     { .settings = SETTINGS "path: $folder/a.csv",
       .refusal = "a.csv: line 2: label is \"good\", which is no class",
       .files = { { .name = "a.csv", .text = "text,label,other\n" ROWS },

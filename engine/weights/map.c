@@ -299,7 +299,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(check_keys(
         arena, root,
         "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
-        "facts, weights, keys"));
+        "rope_factors, facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
@@ -309,6 +309,9 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
     m->older_ends = cse_yaml_find(root, "older_ends");
+    m->rope_factors = cse_yaml_find(root, "rope_factors");
+    if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
+        return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||
         (m->layers == NULL && like == NULL) || m->selects->kind != CSE_YAML_MAPPING ||
         (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))

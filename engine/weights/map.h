@@ -72,6 +72,8 @@ typedef struct cse_map {
                                         place; NULL: none */
     const char *layers;              /* their fact that says how many there are */
     const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
+    const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
+                                          rotation, and their facts that it goes by; NULL: none */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;
@@ -102,6 +104,11 @@ cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *mod
 cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t *facts);
 /* Those of the keys that are kept; json_decref(). */
 json_t *cse_map_kept(const cse_map *map, const json_t *facts);
+/* Between GGUF's facts of the tokens that begin, end and fill a text and transformers' words for
+ * them, bos_token_id, eos_token_id and pad_token_id: from their facts, or to them. Nothing for maps
+ * of another kind. */
+void cse_map_token_ids(const cse_map *map, const json_t *facts, json_t *config);
+void cse_map_put_token_ids(const cse_map *map, const json_t *config, json_t *facts);
 /* Adds to their facts what was kept (NULL: nothing). */
 void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts);
 
@@ -127,6 +134,21 @@ cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
 bool cse_map_equal(const char *one, const char *other);
 /* An integer among their facts, or its default; -1: there is none. */
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
+
+/* ---- factors of a rotation (map.h's rope_factors) ---- */
+
+/* Puts among their facts how their weight of factors scales the rotation. CSE_DATA. */
+cse_status cse_map_note_rope(const cse_map *map, cse_weights *weights, json_t *facts);
+/* The weight that such facts make; no factors: none is needed. CSE_DATA. */
+typedef struct cse_map_rope {
+    const char *name;
+    float *factors; /* in the arena */
+    int count;
+} cse_map_rope;
+cse_status cse_map_make_rope(const cse_map *map, cse_arena *arena, const json_t *facts,
+                             cse_map_rope *rope);
+/* Takes them out of what is written as facts. */
+void cse_map_forget_rope(json_t *facts);
 
 /* ---- weights ---- */
 

@@ -398,6 +398,8 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
         return wrong_value(map, fact->theirs[0], "null", "a value");
     if (fact->fixed != NULL && !cse_map_is_among(fact->fixed, text))
         return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->fixed));
+    if (strcmp(text, "null") == 0 && takes_null(fact))
+        return CSE_OK;
     if (fact->values != NULL) {
         const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
         if (ours == NULL)

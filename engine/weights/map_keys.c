@@ -164,3 +164,31 @@ void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts)
                 json_object_set_new(facts, name_at(map->keys[i].names, k),
                                     cse_map_json_of(map->keys[i].otherwise));
 }
+
+/* ---- tokens in GGUF ---- */
+
+static const char *const token_ids[][2] = {
+    { "tokenizer.ggml.bos_token_id", "bos_token_id" },
+    { "tokenizer.ggml.eos_token_id", "eos_token_id" },
+    { "tokenizer.ggml.padding_token_id", "pad_token_id" },
+};
+enum { TOKEN_IDS = sizeof token_ids / sizeof token_ids[0] };
+
+void cse_map_token_ids(const cse_map *map, const json_t *facts, json_t *config)
+{
+    for (int i = 0; i < TOKEN_IDS && strcmp(map->kind, "gguf") == 0; i++) {
+        json_t *id = json_object_get(facts, token_ids[i][0]);
+        if (json_is_integer(id))
+            json_object_set(config, token_ids[i][1], id);
+    }
+}
+
+void cse_map_put_token_ids(const cse_map *map, const json_t *config, json_t *facts)
+{
+    for (int i = 0; i < TOKEN_IDS && strcmp(map->kind, "gguf") == 0; i++) {
+        json_t *id = json_object_get(config, token_ids[i][1]);
+        id = json_is_array(id) ? json_array_get(id, 0) : id; /* of several that end a text */
+        if (json_is_integer(id) && json_integer_value(id) >= 0)
+            json_object_set(facts, token_ids[i][0], id);
+    }
+}

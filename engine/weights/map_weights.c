@@ -12,6 +12,7 @@ typedef struct made {
     int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
     int part;                   /* of theirs, to ours */
     int64_t heads;              /* of a rotation; 0: none */
+    const float *factors;       /* without a rule: the elements; else NULL */
 } made;
 
 typedef struct mapping {
@@ -133,6 +134,10 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
     const made *m = &self->list[index];
     const cse_weight *weight = &weights->list[index];
     const cse_map_rule *rule = m->rule;
+    if (m->factors != NULL) {
+        memcpy(to, (const char *)m->factors + first, bytes);
+        return CSE_OK;
+    }
     if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
     if (self->kept != index) {
@@ -373,6 +378,21 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     return add(b, &theirs, &m);
 }
 
+/* A weight of theirs that is a fact here. */
+static cse_status add_rope(building *b)
+{
+    cse_map_rope rope;
+    CSE_TRY(cse_map_make_rope(b->map, b->to->arena, b->facts, &rope));
+    if (rope.factors == NULL)
+        return CSE_OK;
+    return add(b,
+               &(cse_weight){ .name = rope.name,
+                              .element = CSE_ELEMENT_F32,
+                              .shape = { .rank = 1, .dims = { rope.count } },
+                              .file = -1 },
+               &(made){ .factors = rope.factors });
+}
+
 /* ---- what remains ---- */
 
 static cse_status check_equal(const building *b, int one, int other)
@@ -449,6 +469,8 @@ static cse_status build(building *b)
         for (int layer = 0; layer < layers && applies(b, rule); layer++)
             CSE_TRY(b->self->to_theirs ? to_theirs(b, rule, layer) : to_ours(b, rule, layer));
     }
+    if (b->self->to_theirs)
+        CSE_TRY(add_rope(b));
     return check_rest(b);
 }
 

@@ -73,9 +73,10 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
 /* Keeps what they say besides the model, as text (weights.h). */
 static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *weights)
 {
-    json_t *origin =
-        json_pack("{s:s, s:O?, s:o}", "kind", map->kind, "model_type",
-                  json_object_get(facts, "model_type"), "config", cse_map_kept(map, facts));
+    json_t *config = cse_map_kept(map, facts);
+    cse_map_token_ids(map, facts, config);
+    json_t *origin = json_pack("{s:O?, s:o}", "model_type", json_object_get(facts, "model_type"),
+                               "config", config);
     if (weights->generation != NULL)
         json_object_set(origin, "generation_config", weights->generation);
     char *text = json_dumps(origin, JSON_COMPACT | JSON_SORT_KEYS);
@@ -101,6 +102,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(cse_map_check_keys(map, arena, facts));
     keep_origin(map, facts, *weights);
     cse_map_note_weights(map, *weights, facts);
+    CSE_TRY(cse_map_note_rope(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);

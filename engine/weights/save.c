@@ -88,11 +88,11 @@ static json_t *generation_of(const cse_map *map, const json_t *facts)
 /* Adds what they had said of themselves when they came from such a program. */
 static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
 {
-    const char *kind = json_string_value(json_object_get(origin, "kind"));
-    const bool is_same = kind != NULL && strcmp(kind, map->kind) == 0;
-    cse_map_add_kept(map, is_same ? json_object_get(origin, "config") : NULL, t->facts);
-    t->generation = is_same ? json_incref(json_object_get(origin, "generation_config")) : NULL;
-    if (t->generation == NULL && strcmp(map->kind, "hugging_face") == 0)
+    const json_t *config = json_object_get(origin, "config");
+    cse_map_add_kept(map, config, t->facts);
+    cse_map_put_token_ids(map, config, t->facts);
+    t->generation = json_incref(json_object_get(origin, "generation_config"));
+    if (t->generation == NULL)
         t->generation = generation_of(map, t->facts);
 }
 
@@ -122,6 +122,7 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     json_decref(origin);
     CSE_TRY(status);
     CSE_TRY(cse_map_to_theirs(map, t->facts, weights, &mapped));
+    cse_map_forget_rope(t->facts);
     *weights = mapped;
     return CSE_OK;
 }

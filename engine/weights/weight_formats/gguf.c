@@ -155,8 +155,9 @@ static cse_status read_scalar(reading *r, const char *name, uint64_t type)
         value =
             json_integer(is_signed ? sign_extended(number, fact_bytes[type]) : (json_int_t)number);
     }
-    if (value != NULL) /* no JSON number is infinite */
-        json_object_set_new(r->weights->facts, name, value);
+    /* No JSON number is infinite, but the name must be known. */
+    json_object_set_new(r->weights->facts, name,
+                        value != NULL ? value : json_string("not a finite number"));
     return CSE_OK;
 }
 
@@ -168,12 +169,18 @@ static cse_status read_fact(reading *r)
     CSE_TRY(take_number(r, 4, &type));
     if (type >= FACT_TYPES)
         return refuse(r, "a fact has a type that is not known");
-    if (type == LIST)
+    if (json_object_get(r->weights->facts, name) != NULL)
+        return refuse(r, "a fact is there twice");
+    if (type == LIST) { /* of which there is known that it is there */
+        json_object_set_new(r->weights->facts, name, json_pack("[s]", "list"));
         return skip_list(r, 0);
+    }
     if (type != TEXT)
         return read_scalar(r, name, type);
     CSE_TRY(take_text(r, &text, 1 << 20));
-    json_object_set_new(r->weights->facts, name, json_string(text)); /* not, where no UTF-8 */
+    json_t *value = json_string(text);
+    json_object_set_new(r->weights->facts, name,
+                        value != NULL ? value : json_string("text that is not UTF-8"));
     return CSE_OK;
 }
 

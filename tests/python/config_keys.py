@@ -1,0 +1,270 @@
+"""Every key of a config.json, changed, for each family of transformers that is read: what the engine
+makes of the folder is what transformers makes of it, or the key is refused by its name.
+
+The keys are those of the library's own classes, so that a new one of theirs is seen, and those that
+older folders have. The verdicts are compared with tests/reference/config_keys.txt, which the test of
+the maps alone goes by.
+
+Run: python3 config_keys.py CSENGINE FOLDER TABLE [write]
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+
+import numpy
+import torch
+from folders import csengine, transformers
+
+TIME, TOKENS = 12, 40
+TABLE = os.path.abspath(sys.argv[3]) if not os.path.isabs(sys.argv[3]) else sys.argv[3]
+TEXT = {"vocab_size": TOKENS, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+LLAMA = {**TEXT, "num_key_value_heads": 1, "max_position_embeddings": 16, "bos_token_id": 1, "eos_token_id": 2}
+FAMILIES = {
+    "bert": (transformers.BertForMaskedLM, transformers.BertConfig, {**TEXT, "max_position_embeddings": TIME}),
+    "bert_classifier": (
+        transformers.BertForSequenceClassification,
+        transformers.BertConfig,
+        {**TEXT, "max_position_embeddings": TIME, "num_labels": 3},
+    ),
+    "esm": (
+        transformers.EsmForMaskedLM,
+        transformers.EsmConfig,
+        {
+            **TEXT,
+            "max_position_embeddings": TIME,
+            "position_embedding_type": "rotary",
+            "pad_token_id": 1,
+            "mask_token_id": 3,
+            "token_dropout": True,
+        },
+    ),
+    "gpt2": (
+        transformers.GPT2LMHeadModel,
+        transformers.GPT2Config,
+        {"vocab_size": TOKENS, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": TIME, "bos_token_id": 1, "eos_token_id": 2},
+    ),
+    "llama": (transformers.LlamaForCausalLM, transformers.LlamaConfig, LLAMA),
+    "mistral": (transformers.MistralForCausalLM, transformers.MistralConfig, {**LLAMA, "sliding_window": 8}),
+    "vit": (
+        transformers.ViTForImageClassification,
+        transformers.ViTConfig,
+        {**TEXT, "image_size": 8, "patch_size": 4, "num_channels": 1, "num_labels": 5},
+    ),
+}
+del FAMILIES["vit"][2]["vocab_size"]
+ACTIVATIONS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh"]
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+ROPES = [
+    {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0},
+    {"type": "linear", "factor": 2.0},
+    {"rope_type": "linear"},
+    {"rope_type": "default", "factor": 8.0},
+    {"factor": 8.0},
+    {**LLAMA3, "original_max_position_embeddings": 8},
+    LLAMA3,
+    {"rope_type": "llama3", "factor": 4.0, "original_max_position_embeddings": 8},
+    {"rope_type": "dynamic", "factor": 2.0},
+    {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 8},
+    {"rope_type": "default", "rope_theta": 500.0},
+    {"rope_type": "default", "partial_rotary_factor": 0.5},
+    {},
+]
+# Values that a kind of value alone does not suggest.
+VALUES = {
+    "hidden_act": ACTIVATIONS,
+    "activation_function": ACTIVATIONS,
+    "position_embedding_type": ["absolute", "relative_key", "relative_key_query", "rotary"],
+    "problem_type": ["regression", "single_label_classification", "multi_label_classification"],
+    "rope_parameters": ROPES,
+    "rope_scaling": [*ROPES, None],
+    "rope_theta": [500.0, 10000.0],
+    "sliding_window": [3, 4, None],
+    "layer_norm_eps": [1e-2],
+    "rms_norm_eps": [1e-2],
+    "layer_norm_epsilon": [1e-2],
+    "id2label": [{"0": "a", "1": "b", "2": "c"}, {"0": "a", "1": "b"}],
+    "pruned_heads": [{}, {"0": [0]}],
+    "quantization_config": [None, {"quant_method": "bitsandbytes", "load_in_8bit": True}],
+    "auto_map": [{"AutoModelForCausalLM": "modeling_x.X"}],
+    "model_type": [],
+    "per_layer_config": [],
+    "architectures": [],
+    "vocab_list": [["a", "b"]],
+    "label2id": [{"a": 0}],
+}
+# Keys of older folders, of other programs, or that a class takes without listing them.
+MORE = [
+    *("torch_dtype", "_name_or_path", "pruned_heads", "torchscript", "use_bfloat16", "position_embedding_type", "n_ctx"),
+    *("gradient_checkpointing", "rope_scaling", "rope_theta", "partial_rotary_factor", "attention_bias", "mlp_bias"),
+    *("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "n_embd", "num_labels"),
+    *("hidden_act", "sliding_window", "quantization_config", "auto_map", "tie_encoder_decoder", "do_sample", "max_length"),
+    *("directionality", "pooler_fc_size", "output_past", "layer_types", "no_such_key", "attention_dropout", "qk_norm"),
+    *("use_sliding_window", "logits_scaling", "embedding_multiplier", "final_logit_softcapping", "attention_multiplier"),
+]
+
+
+def others(key, value):
+    if key in VALUES:
+        return VALUES[key]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value * 2 or 2, None]
+    if isinstance(value, float):
+        return [value * 3 + 0.125, None]
+    if isinstance(value, str):
+        return [value + "_x"]
+    if value is None:
+        return [1, True, "x"]
+    return [None]
+
+
+def keys_of(family):
+    made = FAMILIES[family][1](**FAMILIES[family][2]).to_dict()
+    return {**dict.fromkeys(MORE), **transformers.PretrainedConfig().to_dict(), **made}
+
+
+def make(family):
+    """The folder, with every key of its config.json given."""
+    torch.manual_seed(7)
+    kind, config, sizes = FAMILIES[family]
+    model = kind(config(**sizes)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    model.save_pretrained(family)
+    for name in os.listdir(family):
+        if name not in ("config.json", "model.safetensors"):
+            os.remove(os.path.join(family, name))
+    with open(f"{family}/config.json") as file:
+        return json.load(file)
+
+
+def with_config(family, config):
+    folder = f"{family}_changed"
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.exists(f"{folder}/model.safetensors"):
+        os.link(f"{family}/model.safetensors", f"{folder}/model.safetensors")
+    with open(f"{folder}/config.json", "w") as file:
+        json.dump(config, file)
+    return folder
+
+
+def reference(family, folder):
+    """Its values, or None where transformers refuses the folder, or gives weights by chance."""
+    try:
+        model, told = FAMILIES[family][0].from_pretrained(
+            folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32
+        )
+        if any(len(told[what]) > 0 for what in ("missing_keys", "mismatched_keys")):
+            return None
+        with torch.no_grad():
+            if family == "vit":
+                return model.eval()(pixel_values=PICTURE).logits.numpy().ravel()
+            return model.eval()(IDS, **({"attention_mask": torch.ones_like(IDS)} if family == "esm" else {})).logits.numpy().ravel()
+    except Exception:  # whatever it says
+        return None
+
+
+def ours(family, folder, known):
+    """(section, None) or (None, message)."""
+    for name in ("x.mdl",):
+        if os.path.exists(name):
+            os.remove(name)
+    said = subprocess.run([csengine, "checkpoint", "convert", folder, "x.mdl", "--print_model"], capture_output=True, text=True)
+    if said.returncode != 0:
+        return None, said.stderr
+    return said.stdout, None
+
+
+def values(family, section, folder):
+    """What the printed section computes of the folder; or None, and why."""
+    loader = "data_processor: csv_tokens_of_the_test"
+    if family == "vit":
+        loader = "data_processor: idx_images, data_dir: images, mean: 0.0, std: 1.0"
+    elif family in ("gpt2", "llama", "mistral"):
+        loader = "data_processor: GptHDF5DataProcessor, data_dir: tokens_h5"
+        loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
+    elif family == "bert_classifier":
+        loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
+    else:
+        loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
+    with open("run.yaml", "w") as file:
+        file.write(section + f"""    model_dir: run
+    backend: {{compile_dir: compiled}}
+    optimizer: {{SGD: {{learning_rate: 0.01}}}}
+    loop: {{num_steps: 1}}
+  fit:
+    train_dataloader: {{{loader}, batch_size: 1, shuffle: false}}
+""")
+    if os.path.exists("x.npy"):
+        os.remove("x.npy")
+    said = subprocess.run(
+        [csengine, "predict", "run.yaml", "--checkpoint_path", folder, "--samples", "1", "--format", "npy", "--file", "x.npy"],
+        capture_output=True,
+        text=True,
+    )
+    return (numpy.load("x.npy").ravel(), None) if said.returncode == 0 else (None, said.stderr)
+
+
+def near(one, other):
+    return one is not None and other is not None and one.shape == other.shape and bool(abs(one - other).max() <= 2e-5 * max(1, abs(other).max()))
+
+
+torch.manual_seed(11)
+IDS = torch.randint(4, TOKENS, (1, TIME))
+IDS[0, 4] = 3
+with open("text.bin", "wb") as file:
+    file.write(bytes(IDS[0].tolist()) + bytes(range(4, 30)))
+os.makedirs("csv", exist_ok=True)
+with open("csv/a.csv", "w") as file:
+    row, ones = IDS[0].tolist(), [1] * TIME
+    file.write(f'input_ids,attention_mask,token_type_ids,labels\n"{row}","{ones}","{[0] * TIME}","{row}"\n')
+pixels = bytes(i * i * 7 % 256 for i in range(64))
+os.makedirs("images", exist_ok=True)
+with open("images/train-images-idx3-ubyte", "wb") as file:
+    file.write(struct.pack(">IIII", 0x803, 1, 8, 8) + pixels)
+with open("images/train-labels-idx1-ubyte", "wb") as file:
+    file.write(struct.pack(">II", 0x801, 1) + bytes(1))
+PICTURE = torch.tensor(list(pixels), dtype=torch.float32).reshape(1, 1, 8, 8) / 255
+
+rows, wrong = [], []
+begun = time.time()
+for family in os.environ.get("CSE_FAMILIES", " ".join(FAMILIES)).split():
+    config = make(family)
+    rows.append(f"{family} base {json.dumps(config)}")
+    base, why = ours(family, family, None)
+    assert base is not None, (family, why)
+    told = {base: values(family, base, family)}
+    if not near(told[base][0], reference(family, family)):
+        wrong.append(f"{family}: not the values of transformers: {told[base][1]}")
+        continue
+    for key, default in keys_of(family).items():
+        for value in others(key, config.get(key, default)):
+            changed = {**config, key: value}
+            folder = with_config(family, changed)
+            section, why = ours(family, folder, told)
+            theirs = reference(family, folder)
+            verdict = "refused" if section is None else "same" if section == base else "used"
+            if section is not None:
+                if section not in told:
+                    told[section] = values(family, section, folder)
+                got, why = told[section]
+                if got is None:
+                    verdict = "unfit"
+                elif not near(got, theirs):
+                    wrong.append(f"{family}: {key}: {json.dumps(value)}: {verdict}, " + ("transformers refuses it" if theirs is None else "other values"))
+            elif key.split("_")[0] not in why:
+                wrong.append(f"{family}: {key}: {json.dumps(value)}: refused without its name: {why}")
+            rows.append(f"{family} {key} {json.dumps(value)} {verdict}")
+    print(f"{family}: {len(rows)} rows, {time.time() - begun:.0f} s", flush=True)
+if len(sys.argv) > 4:
+    with open(TABLE, "w") as file:
+        file.write("\n".join(rows) + "\n")
+for line in wrong:
+    print(line)
+sys.exit(1 if wrong else 0)

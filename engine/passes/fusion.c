@@ -28,6 +28,7 @@
 #include "engine/kernels/product_order.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
+#include "engine/trace/arguments.h"
 #include "engine/trace/trace.h"
 
 extern const cse_op cse_op_broadcast_to;

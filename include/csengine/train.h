@@ -432,19 +432,12 @@ CSE_API cse_status cse_metric_reset(cse_metric *metric);
 
 /* ---- the step ---- */
 
-/* A step function is plain C that runs while the step is traced: once, and once more for the last
- * batch of an epoch, where that is smaller and not left out (drop_last); and again where the first
- * call has shown that it begins with the other one. Each call must do the same, but for sizes. It
- * returns the loss (its mean over the global batch is watched: NaN or infinity ends the run with
- * CSE_FAILED), or NULL. */
+/* A step function is plain C that runs while the step is traced (again for a smaller last batch).
+ * It returns the loss (its mean is watched: NaN or infinity ends the run with CSE_FAILED) or NULL. */
 typedef cse_tensor *cse_step_function(cse_step *step, void *self);
 
 /* What tracing the step has failed with so far, with the caller's place; NULL: with nothing. */
 CSE_API const char *cse_step_failure(const cse_step *step);
-
-/* Samples of the step's batch, over all microbatches, and of one microbatch. */
-CSE_API int64_t cse_step_batch_size(const cse_step *step);
-CSE_API int64_t cse_step_micro_batch_size(const cse_step *step);
 
 /* An input of the step by the name that the input function gives it: [micro_batch_size, ...]. */
 CSE_API cse_tensor *cse_step_input(cse_step *step, const char *name);
@@ -598,9 +591,7 @@ CSE_API cse_executor *cse_executor_new(const cse_executor_options *options);
 
 /* Traces `function(step, self)`, compiles it and runs it. A step with cse_optimizer_step is
  * training: it goes on from the global step (also its place in the data) and moves it. Any other
- * starts at the first batch. The samples at the end of an epoch that do not fill a batch are left
- * out by training, which is told, and are a smaller batch of any other step; drop_last of the input
- * says otherwise. Fails with what the session, tracing, compiling, the data, a worker or
+ * starts at the first batch. Fails with what the session, tracing, compiling, the data, a worker or
  * a closure failed with. After training that failed the states are those of the last step that was
  * committed (cse_global_step) and may be read and saved. Training that is ended at once, or whose
  * last step cannot be finished, leaves none: reading, saving or running them fails with CSE_USAGE

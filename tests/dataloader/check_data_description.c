@@ -14,7 +14,7 @@ static cse_settings *settings_of(const char *path)
     cse_yaml_node *tree = NULL;
     snprintf(text, sizeof text,
              "{data_processor: csv, path: %s, label: kind, class_names: [cat, dog, \"a \\xff\"], "
-             "batch_size: 4, micro_batch_size: 2, shuffle_seed: 3}",
+             "batch_size: 4, micro_batch_size: 2, shuffle_seed: 3, drop_last: true}",
              path);
     ck_assert_int_eq(cse_yaml_parse(arena, "test", text, strlen(text), &tree), CSE_OK);
     ck_assert_int_eq(cse_dataloader_settings_read(arena, tree, &settings), CSE_OK);

@@ -32,7 +32,7 @@ static void must(cse_status status)
 static void make_samples(void)
 {
     unsigned state = 12345;
-    strcpy(folder, "/tmp/cse_every_sample_XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/cse_every_sample_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(table, sizeof table, "%s/table.csv", folder);
     FILE *out = fopen(table, "w");
@@ -63,23 +63,27 @@ static const char *input_of(int batch, int micro, const char *more)
 
 /* ---- the same in double ---- */
 
-/* Losses and predicted classes; returns the loss of samples first to end - 1, and adds its gradient
- * where it is wanted. */
-static double compute(const double weights[WEIGHTS], int first, int end, int predicted[SAMPLES],
-                      double losses[SAMPLES], double gradient[WEIGHTS])
+typedef struct in_double {
+    double weights[WEIGHTS], losses[SAMPLES];
+    int predicted[SAMPLES];
+} in_double;
+
+/* Losses and predicted classes of samples first to end - 1; returns their mean loss, and adds its
+ * gradient where it is wanted. */
+static double compute(in_double *d, int first, int end, double gradient[WEIGHTS])
 {
     double sum = 0;
     for (int s = first; s < end; s++) {
         double scores[CLASSES] = { 0 }, total = 0;
-        predicted[s] = 0;
+        d->predicted[s] = 0;
         for (int c = 0; c < CLASSES; c++) {
             for (int f = 0; f < FEATURES; f++)
-                scores[c] += features[s][f] * weights[f * CLASSES + c];
+                scores[c] += features[s][f] * d->weights[f * CLASSES + c];
             total += exp(scores[c]);
-            predicted[s] = scores[c] > scores[predicted[s]] ? c : predicted[s];
+            d->predicted[s] = scores[c] > scores[d->predicted[s]] ? c : d->predicted[s];
         }
-        losses[s] = log(total) - scores[labels[s]];
-        sum += losses[s];
+        d->losses[s] = log(total) - scores[labels[s]];
+        sum += d->losses[s];
         for (int i = 0; gradient != NULL && i < WEIGHTS; i++) {
             const int c = i % CLASSES;
             gradient[i] += (exp(scores[c]) / total - (c == labels[s])) * features[s][i / CLASSES] /
@@ -201,18 +205,17 @@ static void evaluate(evaluation *e, int replicas, const char *input, int64_t ste
 /* By the definitions; NaN: only compared with one batch of all. */
 static double expected(const char *name)
 {
-    double losses[SAMPLES], sum = 0, squares = 0, correct = 0, dice = 0, iou = 0, recall = 0;
-    double weights[WEIGHTS];
-    int predicted[SAMPLES];
+    double sum = 0, squares = 0, correct = 0, dice = 0, iou = 0, recall = 0;
+    in_double d;
     for (int i = 0; i < WEIGHTS; i++)
-        weights[i] = (double)initial[i];
-    compute(weights, 0, SAMPLES, predicted, losses, NULL);
+        d.weights[i] = (double)initial[i];
+    compute(&d, 0, SAMPLES, NULL);
     for (int c = 0; c < CLASSES; c++) {
         double both = 0, label = 0, prediction = 0;
         for (int s = 0; s < SAMPLES; s++) {
-            both += labels[s] == c && predicted[s] == c;
+            both += labels[s] == c && d.predicted[s] == c;
             label += labels[s] == c;
-            prediction += predicted[s] == c;
+            prediction += d.predicted[s] == c;
         }
         correct += both;
         dice += 2 * both / (label + prediction) / CLASSES;
@@ -220,8 +223,8 @@ static double expected(const char *name)
         recall += both / label / CLASSES;
     }
     for (int s = 0; s < SAMPLES; s++) {
-        sum += losses[s];
-        squares += losses[s] * losses[s];
+        sum += d.losses[s];
+        squares += d.losses[s] * d.losses[s];
     }
     const struct {
         const char *name;
@@ -343,29 +346,29 @@ START_TEST(training_takes_all_samples)
     static const int at_once[] = { STEPS, 0 };
     static const int in_parts[] = { 1, 4, 5, 9, 12, STEPS, 0 };
     static training t;
-    double w[WEIGHTS], velocity[WEIGHTS] = { 0 }, losses[SAMPLES];
-    int predicted[SAMPLES];
+    double velocity[WEIGHTS];
+    in_double d;
     float weights[WEIGHTS], others[WEIGHTS];
     make_samples();
     for (int micro = BATCH; micro >= BATCH / 2; micro /= 2) {
         const char *input = input_of(BATCH, micro, ", drop_last: false");
         train(&t, 1, input, at_once, weights);
         for (int i = 0; i < WEIGHTS; i++)
-            w[i] = (double)initial[i], velocity[i] = 0;
+            d.weights[i] = (double)initial[i], velocity[i] = 0;
         for (int step = 0; step < STEPS; step++) {
             double gradient[WEIGHTS] = { 0 };
             const int first = step % STEPS_PER_EPOCH * BATCH;
             const int end = first + BATCH < SAMPLES ? first + BATCH : SAMPLES;
-            const double loss = compute(w, first, end, predicted, losses, gradient);
+            const double loss = compute(&d, first, end, gradient);
             ck_assert_msg(fabs(t.losses[step + 1] - loss) < 2e-6, "step %d: %.9g, double: %.9g",
                           step + 1, t.losses[step + 1], loss);
             for (int i = 0; i < WEIGHTS; i++) {
                 velocity[i] = 0.5 * velocity[i] + gradient[i];
-                w[i] -= 0.25 * velocity[i];
+                d.weights[i] -= 0.25 * velocity[i];
             }
         }
         for (int i = 0; i < WEIGHTS; i++)
-            ck_assert_double_eq_tol((double)weights[i], w[i], 2e-6);
+            ck_assert_double_eq_tol((double)weights[i], d.weights[i], 2e-6);
         if (micro == 4) {
             train(&t, 1, input, in_parts, others);
             ck_assert_mem_eq(weights, others, sizeof weights);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A job over 37 samples in batches of 8: a validation measures all 37, as one batch of them does, with
-# any microbatches, replicas and hosts; training with drop_last: false has the same weights whoever
+# A job over 37 samples in batches of 8: a validation measures all 37, as one batch of them does,
+# with any microbatches and replicas; training with drop_last: false has the same weights whoever
 # computes them and wherever it was interrupted; what is left out is told once.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
@@ -43,7 +43,8 @@ kept='--set fit.train_dataloader.drop_last=false'
 
 # Twelve steps of whole batches, in two segments.
 run dropped start
-grep -q 'Processed 96 training' "$work/dropped.out" || complain "dropped: $(cat "$work/dropped.out")"
+grep -q 'Processed 96 training' "$work/dropped.out" ||
+    complain "dropped: $(cat "$work/dropped.out")"
 [ "$(grep -c 'training leaves out 5 of 37 samples in each epoch' "$work/dropped.err")" = 1 ] &&
     [ "$(grep -c 'leaves out' "$work/dropped.err")" = 1 ] ||
     complain "what training leaves out: $(cat "$work/dropped.err")"
@@ -56,7 +57,8 @@ saved=$(cd "$work/kept" && ls -d checkpoint_*.mdl | sed 's/[^0-9]//g' | sort -n 
 [ "$saved" = "6 12 15 " ] || complain "checkpoints of steps $saved"
 run three start $kept --num_csx 3
 same three kept
-run hosts start $kept --num_csx 1 --hosts a,b --set backend.cluster_config.host_launcher=local
+run hosts start $kept --num_csx 1 --hosts a,b \
+    --set backend.cluster_config.host_launcher=local
 same hosts kept
 for steps in 4 9 10 15; do # ends of whole batches and of a last one
     run parts start $kept --set loop.num_epochs=null --set loop.max_steps=$steps

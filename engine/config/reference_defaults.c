@@ -73,7 +73,7 @@ static void take_model_defaults(cse_arena *arena, cse_yaml_node *model)
 /* Processors of the reference that shuffle unless they are told not to. */
 #define SHUFFLING                                                                 \
     "|BertCSVDynamicMaskDataProcessor|T5DynamicDataProcessor|ImageNet1KProcessor" \
-    "|MNISTDataProcessor|"
+    "|MNISTDataProcessor|SST2DataProcessor|MNLIDataProcessor|"
 
 static void take_loader_defaults(cse_arena *arena, cse_yaml_node *loader)
 {

@@ -3,9 +3,9 @@
  * et al., "Language models are unsupervised multitask learners", 2019), WordPiece and whole words.
  *
  * A text is split at added tokens, normalized, cut into words (pre_tokenizers.h), and each word
- * becomes tokens (word_models.h); decoders.h is the way back. Numbers and texts are those of Hugging
- * Face's tokenizers without special tokens added. What a file asks for beyond that is refused by
- * its name. */
+ * becomes tokens (word_models.h); decoders.h is the way back. Numbers and texts are those of
+ * Hugging Face's tokenizers without special tokens added. What a file asks for beyond that is
+ * refused by its name. */
 #ifndef CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 

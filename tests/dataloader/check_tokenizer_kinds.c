@@ -1,6 +1,6 @@
-/* Kinds of tokenizers: a few here, beside the numbers that Hugging Face's tokenizers gave
- * (tests/reference/tokenizer_kinds.py), and, with CSE_TOKENIZERS=FOLDER, those whose files and texts
- * tests/dataloader/tokenizers_of_hugging_face.py made: their numbers and texts are written there. */
+/* Kinds of tokenizers: some beside the numbers that Hugging Face's tokenizers gave
+ * (tests/reference/tokenizer_kinds.py). With CSE_TOKENIZERS=FOLDER the numbers and texts of those
+ * that tests/dataloader/tokenizers_of_hugging_face.py made are written there. */
 #include <dirent.h>
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
-/* Written by tokenizer_kinds.py: members in place of those of tokenizer_plain.json, and what Hugging Face's
- * tokenizers makes of the texts: numbers, and the text back. */
+/* Written by tokenizer_kinds.py: members in place of those of tokenizer_plain.json, and what
+ * Hugging Face's tokenizers makes of the texts: numbers, and the text back. */
 /* clang-format off */
 enum { KIND_TEXTS = 7 };
 static const struct kind_text { const char *bytes; size_t size; } kind_texts[KIND_TEXTS] = {

@@ -78,8 +78,8 @@ kinds = {
     "words": {"added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "decoder": None,
               "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {t: n for n, t in enumerate(PIECES)}}},
 }
-print("/* Written by tokenizer_kinds.py: members in place of those of tokenizer_plain.json, and what Hugging Face's\n"
-      " * tokenizers makes of the texts: numbers, and the text back. */\n/* clang-format off */\n"
+print("/* Written by tokenizer_kinds.py: members in place of those of tokenizer_plain.json, and what\n"
+      " * Hugging Face's tokenizers makes of the texts: numbers, and the text back. */\n/* clang-format off */\n"
       f"enum {{ KIND_TEXTS = {len(TEXTS)} }};\n"
       "static const struct kind_text { const char *bytes; size_t size; } kind_texts[KIND_TEXTS] = {")
 for text in TEXTS:

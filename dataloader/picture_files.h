@@ -15,8 +15,8 @@ cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
                                  const cse_settings *settings, cse_picture_files **files);
 void cse_picture_files_destroy(cse_picture_files **files);
 
-/* A file, or all .jpg, .jpeg, .png and .webp of a folder and of the folders in it, in the order of their
- * names. CSE_NO_INPUT, CSE_PERMISSION; CSE_DATA for a folder without any. */
+/* A file, or all .jpg, .jpeg, .png and .webp of a folder and of the folders in it, in the order of
+ * their names. CSE_NO_INPUT, CSE_PERMISSION; CSE_DATA for a folder without any. */
 cse_status cse_picture_files_add(cse_picture_files *files, const char *path);
 
 int64_t cse_picture_files_count(const cse_picture_files *files);

@@ -88,8 +88,8 @@ cse_status cse_picture_turn(cse_image *image, int orientation, cse_image *spare)
     const bool swaps_sides = orientation >= 5;
     if (orientation < 2 || orientation > 8)
         return CSE_OK;
-    CSE_TRY(cse_picture_make_room(spare, swaps_sides ? image->height : image->width,
-                                  swaps_sides ? image->width : image->height));
+    CSE_TRY(cse_image_make_room(spare, swaps_sides ? image->height : image->width,
+                                swaps_sides ? image->width : image->height));
     unsigned char *to = spare->pixels;
     for (int y = 0; y < spare->height; y++)
         for (int x = 0; x < spare->width; x++, to += CSE_IMAGE_CHANNELS)

@@ -1,13 +1,12 @@
-/* JPEG, PNG and WebP files as pixels. What a file is, its content says. Pixels are those that Pillow
- * has after Image.open(file).convert("RGB"), bit for bit; a file that is damaged as far as its
- * format can tell is refused. */
+/* JPEG, PNG and WebP files as pixels. What a file is, its content says. Pixels are those that
+ * Pillow has after Image.open(file).convert("RGB"), bit for bit; a file that is damaged as far as
+ * its format can tell is refused. */
 #ifndef CSE_DATALOADER_IMAGES_IMAGE_DECODE_H
 #define CSE_DATALOADER_IMAGES_IMAGE_DECODE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "csengine/status.h"
+#include "dataloader/images/image.h"
 
 /* Of names in a folder, compared without case. */
 #define CSE_PICTURE_ENDINGS ".jpg|.jpeg|.png|.webp"
@@ -20,24 +19,14 @@
                "they are as they are stored"                                                     \
     }
 
-enum { CSE_IMAGE_MOST_SIDE = 1 << 15, CSE_IMAGE_MOST_PIXELS = 1 << 26 };
-
-/* [height, width, 3], red first. Start from a zeroed struct; its memory is used again. */
-typedef struct cse_image {
-    int width, height;
-    unsigned char *pixels;
-    size_t capacity;
-} cse_image;
-
 typedef struct cse_image_decoder cse_image_decoder;
 /* `turns`: pictures are turned as their EXIF says. */
 cse_image_decoder *cse_image_decoder_new(bool turns);
 void cse_image_decoder_destroy(cse_image_decoder **decoder);
 
-/* CSE_DATA, without a place, for bytes that are no whole picture of an accepted size. Of an animation
- * the first frame. */
+/* CSE_DATA, without a place, for bytes that are no whole picture of an accepted size. Of an
+ * animation the first frame. */
 cse_status cse_image_decode(cse_image_decoder *decoder, const unsigned char *bytes, size_t size,
                             cse_image *image);
-void cse_image_clear(cse_image *image);
 
 #endif

@@ -116,7 +116,7 @@ static cse_status decode(reading *r, cse_image *image, cse_picture_notes *notes)
         return cse_fail(CSE_DATA,
                         "a JPEG of %d channels: accepted are 1 (grey), 3 (colours) and 4 (inks)",
                         colours);
-    CSE_TRY(cse_picture_make_room(image, jpeg->image_width, jpeg->image_height));
+    CSE_TRY(cse_image_make_room(image, jpeg->image_width, jpeg->image_height));
     if (notes != NULL)
         notes->orientation = orientation_of(r);
     jpeg->out_color_space = colours == 4 ? JCS_CMYK : JCS_RGB;

@@ -3,11 +3,9 @@
 #ifndef CSE_DATALOADER_IMAGES_PICTURE_FORMATS_H
 #define CSE_DATALOADER_IMAGES_PICTURE_FORMATS_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "dataloader/images/image_decode.h"
-
-enum { CSE_IMAGE_CHANNELS = 3 };
+#include "dataloader/images/image.h"
 
 typedef struct cse_picture_file {
     const unsigned char *bytes;
@@ -19,9 +17,6 @@ typedef struct cse_picture_notes {
     int orientation;    /* of its EXIF: 2 to 8; 0 and 1: upright */
     bool exceeds_bytes; /* values of 16 bits above 255 were cut off at 255, as Pillow does it */
 } cse_picture_notes;
-
-/* Memory for the pixels; CSE_DATA for sides beyond the limits. */
-cse_status cse_picture_make_room(cse_image *image, int64_t width, int64_t height);
 
 cse_status cse_jpeg_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes);
 cse_status cse_png_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes);

@@ -126,7 +126,7 @@ static cse_status read_header(png *p)
         return cse_fail(CSE_DATA,
                         "a PNG that is not whole: %lld x %lld pixels cannot come from %zu bytes",
                         (long long)p->width, (long long)p->height, p->file.size);
-    return cse_picture_make_room(p->image, p->width, p->height);
+    return cse_image_make_room(p->image, p->width, p->height);
 }
 
 static cse_status take_palette(png *p)

@@ -42,8 +42,8 @@ cse_status cse_webp_decode(cse_picture_file file, cse_image *image, cse_picture_
     WebPDemuxer *demuxer = WebPDemux(&data);
     if (demuxer == NULL)
         return cse_fail(CSE_DATA, "no WebP that can be read: it is cut off or damaged");
-    cse_status status = cse_picture_make_room(image, WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH),
-                                              WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT));
+    cse_status status = cse_image_make_room(image, WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH),
+                                            WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT));
     if (status == CSE_OK && !WebPDemuxGetFrame(demuxer, 1, &frame))
         status = cse_fail(CSE_DATA, "a WebP without a picture");
     if (status == CSE_OK)

@@ -1,5 +1,5 @@
-/* Sets of characters that the parts of a tokenizer go by, as Hugging Face's tokenizers has them: its
- * libraries follow several versions of Unicode. */
+/* Sets of characters that the parts of a tokenizer go by, as Hugging Face's tokenizers has them,
+ * whose libraries follow several versions of Unicode. */
 #ifndef CSE_DATALOADER_TOKENIZER_CHARACTER_SETS_H
 #define CSE_DATALOADER_TOKENIZER_CHARACTER_SETS_H
 

@@ -8,7 +8,7 @@
 #include "dataloader/tokenizer/json_members.h"
 #include "engine/base/arena.h"
 
-enum { MOST_DECODERS = 32, BYTE_TOKEN = 6 };
+enum { MOST_DECODERS = 32, MOST_TIMES = 64, MORE_BYTES = 1 << 20, BYTE_TOKEN = 6 };
 
 /* A token's text, and where what becomes of it goes. */
 typedef struct one_token {
@@ -16,7 +16,9 @@ typedef struct one_token {
     cse_split_matcher *matcher;
     const char *text;
     size_t size, number, count; /* of all */
+    bool within;                /* others stand before and behind them */
     cse_token_texts *to;
+    size_t most; /* bytes of them */
     size_t held; /* bytes at the end of to->text that are byte tokens */
 } one_token;
 
@@ -27,6 +29,7 @@ struct cse_decoder {
     uint32_t character;         /* of Metaspace and Strip */
     int64_t from_start, from_end;
     bool drops_first, cleans_up;
+    bool is_of_whole; /* Strip of the text that Fuse made */
 };
 
 typedef struct kind {
@@ -76,6 +79,8 @@ static cse_status apply_replace(one_token *one)
         put(one, one->text + done, range[0] - done);
         put(one, one->decoder->content, strlen(one->decoder->content));
         done = range[1];
+        if (one->to->text.size > one->most)
+            break;
     }
     put(one, one->text + done, one->size - done);
     cse_token_texts_end(one->to);
@@ -128,6 +133,10 @@ static cse_status apply_byte_fallback(one_token *one)
         return CSE_OK;
     }
     put(one, &(char){ (char)byte }, 1);
+    if (one->within) {
+        cse_token_texts_end(one->to);
+        return CSE_OK;
+    }
     one->held++;
     if (one->number + 1 == one->count)
         end_bytes(one);
@@ -139,7 +148,7 @@ static cse_status apply_byte_fallback(one_token *one)
 static cse_status apply_fuse(one_token *one)
 {
     put(one, one->text, one->size);
-    if (one->number + 1 == one->count)
+    if (one->within || one->number + 1 == one->count)
         cse_token_texts_end(one->to);
     return CSE_OK;
 }
@@ -168,12 +177,13 @@ static cse_status apply_strip(one_token *one)
 {
     const cse_decoder *d = one->decoder;
     size_t begin = 0, end = one->size, length;
-    for (int64_t i = 0; i < d->from_start && begin < end; i++) {
+    const bool is_end = !(one->within && d->is_of_whole);
+    for (int64_t i = 0; is_end && i < d->from_start && begin < end; i++) {
         if (cse_character_at(one->text + begin, &length) != d->character)
             break;
         begin += length;
     }
-    for (int64_t i = 0; i < d->from_end && end > begin; i++) {
+    for (int64_t i = 0; is_end && i < d->from_end && end > begin; i++) {
         if (cse_character_before(one->text, end, &length) != d->character)
             break;
         end -= length;
@@ -199,7 +209,7 @@ static cse_status apply_metaspace(one_token *one)
     for (size_t i = 0, length; i < one->size; i += length)
         if (cse_character_at(one->text + i, &length) != d->character)
             put(one, one->text + i, length);
-        else if (one->number > 0 || !d->drops_first)
+        else if (one->within || one->number > 0 || !d->drops_first)
             put(one, " ", 1);
     cse_token_texts_end(one->to);
     return CSE_OK;
@@ -245,7 +255,7 @@ static cse_status apply_word_piece(one_token *one)
 {
     const char *prefix = one->decoder->content;
     const size_t begin = one->to->text.size, size = strlen(prefix);
-    if (one->number == 0)
+    if (one->number == 0 && !one->within)
         put(one, one->text, one->size);
     else if (one->size >= size && memcmp(one->text, prefix, size) == 0)
         put(one, one->text + size, one->size - size);
@@ -272,7 +282,7 @@ static cse_status apply_suffix(one_token *one)
     const size_t size = strlen(suffix);
     for (size_t i = 0; i < one->size;)
         if (size > 0 && one->size - i >= size && memcmp(one->text + i, suffix, size) == 0) {
-            if (one->number + 1 < one->count)
+            if (one->within || one->number + 1 < one->count)
                 put(one, " ", 1);
             i += size;
         } else {
@@ -324,6 +334,8 @@ static cse_status read_list(cse_decoders *decoders, const json_t *entry, bool is
     CSE_GROW(decoders->list, decoders->count, decoders->capacity);
     cse_decoder *added = &decoders->list[decoders->count++];
     *added = (cse_decoder){ .apply = kinds[index].apply };
+    for (int i = 0; i + 1 < decoders->count; i++)
+        added->is_of_whole |= decoders->list[i].apply == apply_fuse;
     return kinds[index].read != NULL ? kinds[index].read(added, entry) : CSE_OK;
 }
 
@@ -344,33 +356,44 @@ void cse_decoders_clear(cse_decoders *decoders)
     *decoders = (cse_decoders){ 0 };
 }
 
-static cse_status apply(const cse_decoder *decoder, cse_split_matcher *matcher,
-                        const cse_token_texts *from, cse_token_texts *to)
+/* `one` says how. */
+static cse_status apply(one_token one, const cse_token_texts *from)
 {
-    one_token one = { .decoder = decoder, .matcher = matcher, .count = from->count, .to = to };
     size_t begin = 0;
+    one.most = from->text.size * MOST_TIMES + MORE_BYTES;
     for (one.number = 0; one.number < from->count; one.number++) {
         one.text = from->text.data + begin;
         one.size = from->ends[one.number] - begin;
-        CSE_TRY(decoder->apply(&one));
+        CSE_TRY(one.decoder->apply(&one));
         begin = from->ends[one.number];
+        if (one.to->text.size > one.most)
+            return cse_fail(CSE_DATA,
+                            "a decoder makes more than %d times as many bytes of the "
+                            "tokens",
+                            MOST_TIMES);
     }
     return CSE_OK;
 }
 
-cse_status cse_decoders_apply(const cse_decoders *decoders, cse_token_texts *texts, cse_text *to)
+cse_status cse_decoders_apply(const cse_decoders *decoders, cse_token_texts *texts, bool within,
+                              cse_text *to)
 {
     cse_split_matcher *matcher = decoders->count > 0 ? cse_split_matcher_new() : NULL;
     cse_status status = CSE_OK;
     for (int i = 0; i < decoders->count && status == CSE_OK; i++) {
         cse_token_texts made = { 0 };
-        status = apply(&decoders->list[i], matcher, texts, &made);
+        const one_token how = { .decoder = &decoders->list[i],
+                                .matcher = matcher,
+                                .count = texts->count,
+                                .within = within,
+                                .to = &made };
+        status = apply(how, texts);
         cse_token_texts_clear(texts);
         *texts = made;
     }
     size_t begin = 0;
     for (size_t i = 0; i < texts->count && status == CSE_OK; i++) {
-        if (decoders->joins_by_space && i > 0)
+        if (decoders->joins_by_space && (within || i > 0))
             cse_text_add_bytes(to, " ", 1);
         cse_text_add_bytes(to, texts->text.data + begin, texts->ends[i] - begin);
         begin = texts->ends[i];

@@ -32,7 +32,8 @@ void cse_decoders_clear(cse_decoders *decoders);
 void cse_token_texts_end(cse_token_texts *texts);
 void cse_token_texts_clear(cse_token_texts *texts);
 
-/* Adds what the tokens stand for. */
-cse_status cse_decoders_apply(const cse_decoders *decoders, cse_token_texts *texts, cse_text *to);
+/* Adds what the tokens stand for: a whole text, or, `within` one, what they add to it. */
+cse_status cse_decoders_apply(const cse_decoders *decoders, cse_token_texts *texts, bool within,
+                              cse_text *to);
 
 #endif

@@ -220,8 +220,8 @@ cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size
     return status;
 }
 
-cse_status cse_decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t count,
-                      cse_text *text)
+static cse_status decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                         bool within, cse_text *text)
 {
     cse_token_texts texts = { 0 };
     cse_status status = CSE_OK;
@@ -239,7 +239,18 @@ cse_status cse_decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t
         }
     }
     if (status == CSE_OK)
-        status = cse_decoders_apply(&tokenizer->decoders, &texts, text);
+        status = cse_decoders_apply(&tokenizer->decoders, &texts, within, text);
     cse_token_texts_clear(&texts);
     return status;
+}
+
+cse_status cse_decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                      cse_text *text)
+{
+    return decode(tokenizer, ids, count, false, text);
+}
+
+cse_status cse_decode_within(const cse_tokenizer *tokenizer, int32_t id, cse_text *text)
+{
+    return decode(tokenizer, &id, 1, true, text);
 }

@@ -11,7 +11,13 @@
 #include "dataloader/tokenizer/json_members.h"
 #include "engine/base/arena.h"
 
-enum { MOST_NORMALIZERS = 64, CAPITAL_I_WITH_DOT = 0x130, DOT_ABOVE = 0x307 };
+enum {
+    MOST_NORMALIZERS = 64,
+    MOST_TIMES = 64,
+    MORE_BYTES = 1 << 20,
+    CAPITAL_I_WITH_DOT = 0x130,
+    DOT_ABOVE = 0x307
+};
 
 /* A text and where its change goes. */
 typedef struct change {
@@ -20,6 +26,7 @@ typedef struct change {
     const char *text;
     size_t size;
     cse_text *to;
+    size_t most; /* bytes of the result */
     bool loses_start;
 } change;
 
@@ -193,6 +200,8 @@ static cse_status apply_replace(change *c)
         c->loses_start |= range[0] == 0 && range[1] > 0 &&
                           (*n->content == '\0' || cse_count_characters(c->text, range[1]) > 1);
         done = range[1];
+        if (c->to->size > c->most)
+            break;
     }
     cse_text_add_bytes(c->to, c->text + done, c->size - done);
     return CSE_OK;
@@ -325,15 +334,21 @@ static bool is_ascii(const char *text, size_t size)
 cse_status cse_normalize(const cse_normalizers *normalizers, cse_split_matcher *matcher,
                          cse_normalized *work, const char **text, size_t *size)
 {
+    const size_t most = *size * MOST_TIMES + MORE_BYTES;
     work->lost_its_start = false;
     for (int i = 0; i < normalizers->count; i++) {
         const cse_normalizer *n = &normalizers->list[i];
         if (n->apply == apply_form && is_ascii(*text, *size))
             continue; /* is in all normal forms */
         cse_text *to = &work->texts[work->at = 1 - work->at];
-        change c = { n, matcher, *text, *size, to, false };
+        change c = { n, matcher, *text, *size, to, most, false };
         to->size = 0;
         CSE_TRY(n->apply(&c));
+        if (to->size > most)
+            return cse_fail(CSE_DATA,
+                            "the normalizer makes more than %d times as many bytes of a "
+                            "text",
+                            MOST_TIMES);
         work->lost_its_start |= c.loses_start;
         *text = to->size > 0 ? to->data : "";
         *size = to->size;

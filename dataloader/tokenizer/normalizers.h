@@ -23,7 +23,8 @@ typedef struct cse_normalized {
     bool lost_its_start; /* what stood first in the text is gone */
 } cse_normalized;
 
-/* The member "normalizer" of a tokenizer.json; null is none. CSE_DATA names what is not accepted. */
+/* The member "normalizer" of a tokenizer.json; null is none. CSE_DATA says what is not
+ * accepted. */
 cse_status cse_normalizers_read(cse_normalizers *normalizers, const json_t *entry);
 void cse_normalizers_clear(cse_normalizers *normalizers);
 

@@ -118,8 +118,8 @@ static cse_status add_escape(cse_text *to, const char *pattern, size_t *at, bool
     return CSE_OK;
 }
 
-/* What Oniguruma takes for something else than PCRE2, outside of brackets: anchors of lines, options
- * in the middle, an interval that is repeated, {,n}, names of groups. */
+/* What Oniguruma takes for something else than PCRE2, outside of brackets: anchors of lines,
+ * options in the middle, an interval that is repeated, {,n}, names of groups. */
 static cse_status check_syntax(const char *pattern, size_t at)
 {
     const char *s = pattern + at;

@@ -1,9 +1,11 @@
-/* Byte-level byte pair encoding: text to numbers of a vocabulary, and back (R. Sennrich et al.,
- * "Neural machine translation of rare words with subword units", 2016; A. Radford et al., "Language
- * models are unsupervised multitask learners", 2019).
+/* Text to numbers of a vocabulary, and back: byte pair encoding, over bytes or characters (R.
+ * Sennrich et al., "Neural machine translation of rare words with subword units", 2016; A. Radford
+ * et al., "Language models are unsupervised multitask learners", 2019), WordPiece and whole words.
  *
- * The numbers are those that Hugging Face's tokenizers gives without special tokens added. What a
- * file asks for beyond that (other models, normalizers, pre-tokenizers) is refused by its name. */
+ * A text is split at added tokens, normalized, cut into words (pre_tokenizers.h), and each word
+ * becomes tokens (word_models.h); decoders.h is the way back. Numbers and texts are those of
+ * Hugging Face's tokenizers without special tokens added. What a file asks for beyond that is
+ * refused by its name. */
 #ifndef CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 
@@ -62,5 +64,7 @@ cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size
 /* Adds the bytes of the tokens; CSE_DATA for a number without a token. */
 cse_status cse_decode(const cse_tokenizer *tokenizer, const int32_t *ids, size_t count,
                       cse_text *text);
+/* Adds what a token adds to a text that has others before it. */
+cse_status cse_decode_within(const cse_tokenizer *tokenizer, int32_t id, cse_text *text);
 
 #endif

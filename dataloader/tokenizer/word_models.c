@@ -7,7 +7,7 @@
 #include "dataloader/tokenizer/json_members.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
 
-enum { LONGEST_WORD = 10000 };
+enum { LONGEST_WORD = 1000 };
 
 void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
 {

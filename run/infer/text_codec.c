@@ -148,7 +148,7 @@ cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text)
 {
     if (codec->tokenizer != NULL)
-        return cse_decode(codec->tokenizer, &token, 1, text);
+        return cse_decode_within(codec->tokenizer, token, text);
     if (codec->of_numbers) {
         cse_text_add(text, " %d", (int)token);
         return CSE_OK;

@@ -29,7 +29,7 @@ cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t
 /* The token that ends a text; -1: none. */
 int32_t cse_text_codec_end(const cse_text_codec *codec);
 
-/* Adds the bytes of one token. */
+/* Adds the bytes that a token adds to those before it. */
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Compressed files: what is handed out as whole is what was compressed. No wrong bit, missing end or
- * damaged later member may give other content. */
+/* Compressed files: what is handed out as whole is what was compressed. No wrong bit, missing end
+ * or damaged later member may give other content. */
 #include <zstd.h>
 
 #include "csengine/input.h"

@@ -134,7 +134,7 @@ START_TEST(the_stream_of_a_png_is_checked)
         fixture_expect(decode_stream(packed, size, 2), expected[n], "a PNG that is not whole");
     }
     ck_assert_mem_eq(image.pixels, ((const unsigned char[]){ 1, 1, 1, 2, 2, 2, 3, 3, 3 }), 9);
-    /* Much that comes from little: behind the picture, and in a picture that is said to be large. */
+    /* Much that comes from little: behind the picture, and in one that is said to be large. */
     uLongf size = sizeof packed;
     ck_assert_int_eq(compress(packed, &size, zeros, sizeof zeros), Z_OK);
     fixture_expect(decode_stream(packed, size, 2), CSE_DATA, "go on beyond the picture");

@@ -3,7 +3,8 @@
 # by Pillow. Skipped where no Python has Pillow.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
-python=$(python_with 'PIL, numpy') || skip 'no Python has Pillow and numpy; CSE_TORCH_PYTHON names one'
+python=$(python_with 'PIL, numpy') ||
+    skip 'no Python has Pillow and numpy; CSE_TORCH_PYTHON names one'
 mkdir "$work/pictures"
-(cd "$tree/tests/reference" && PYTHONDONTWRITEBYTECODE=1 "$python" pictures.py "$work/pictures" 1 40)
+"$python" -B "$tree/tests/reference/pictures.py" "$work/pictures" 1 40
 CSE_PICTURES=$work/pictures "$build/tests/dataloader/check_pictures"

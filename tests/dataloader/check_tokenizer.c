@@ -165,82 +165,78 @@ END_TEST
 #define SMALL "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, "
 #define BYTE_LEVEL "\"pre_tokenizer\": {\"type\": \"ByteLevel\"}"
 
+/* Files, and a part of the refusal; NULL: accepted. */
+static const char *const files_with_a_fault[][2] = {
+    { "{", "no JSON" },
+    { "[]", "no JSON object" },
+    { "{}", "has no model" },
+    { "{\"a\": [[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}", "brackets are open" },
+    { "{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}", "model.type is \"Unigram\"" },
+    { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}", "vocabulary is no object" },
+    { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0}}}", "model.unk_token" },
+    { "{" SMALL "\"merges\": [\"a b\"]}, " BYTE_LEVEL "}", NULL },
+    { "{" SMALL "\"merges\": [[\"a\", \"b\"]]}, " BYTE_LEVEL "}", NULL },
+    { "{" SMALL "\"merges\": [\"a b\"]}}", NULL },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+      "[{\"type\": \"ByteLevel\"}, {\"type\": \"Digits\"}]}}",
+      "ByteLevel before its end" },
+    { "{" SMALL "\"merges\": [\"a c\"]}, " BYTE_LEVEL "}", "merge 0: \"c\"" },
+    { "{" SMALL "\"merges\": [\"b a\"]}, " BYTE_LEVEL "}", "merge 0: \"ba\"" },
+    { "{" SMALL "\"merges\": [\"a\"]}, " BYTE_LEVEL "}", "two tokens" },
+    { "{" SMALL "\"merges\": [7]}, " BYTE_LEVEL "}", "merge 0" },
+    { "{" SMALL
+      "\"byte_fallback\": true, \"end_of_word_suffix\": \"</w>\", \"merges\": []}, " BYTE_LEVEL "}",
+      "byte_fallback" },
+    { "{" SMALL "\"dropout\": 0.1, \"merges\": []}, " BYTE_LEVEL "}", "dropout" },
+    { "{" SMALL "\"unk_token\": \"u\", \"merges\": []}, " BYTE_LEVEL "}", "unk_token" },
+    { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Precompiled\"}, " BYTE_LEVEL "}",
+      "normalizer is \"Precompiled\"" },
+    { "{" SMALL "\"merges\": []}, \"decoder\": {\"type\": \"Metaspace\"}, " BYTE_LEVEL "}",
+      "decoder is \"Metaspace\" behind" },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}}",
+      "pre_tokenizer has \"UnicodeScripts\"" },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": "
+      "\"ab\"}}",
+      "accepted is one character" },
+    { "{" SMALL "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"a\"}], " BYTE_LEVEL
+      "}",
+      "has the id 1: accepted is 0, which it has in the vocabulary" },
+    { "{" SMALL "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"x\"}], " BYTE_LEVEL
+      "}",
+      "has the id 1: accepted is 3, the next after" },
+    { "{" SMALL
+      "\"merges\": []}, \"added_tokens\": [{\"id\": 4194304, \"content\": \"x\"}], " BYTE_LEVEL "}",
+      "has the id 4194304: accepted is 3" },
+    { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Strip\", \"strip_left\": true}, "
+      "\"added_tokens\": [{\"id\": 3, \"content\": \" \"}], " BYTE_LEVEL "}",
+      "nothing is left of the added token" },
+    { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Lowercase\"}, \"added_tokens\": "
+      "[{\"id\": 3, "
+      "\"content\": \"X\"}, {\"id\": 4, \"content\": \"x\"}], " BYTE_LEVEL "}",
+      "are the same text" },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+      "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\w+\"}, \"behavior\": "
+      "\"Isolated\"}, "
+      "{\"type\": \"ByteLevel\"}]}}",
+      "an escape whose meaning differs" },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+      "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(a\"}, \"behavior\": \"Isolated\"}, "
+      "{\"type\": \"ByteLevel\"}]}}",
+      "cannot be used" },
+    { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+      "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\"}, \"behavior\": "
+      "\"MergedWithAll\"}, {\"type\": \"ByteLevel\"}]}}",
+      "MergedWithAll" },
+};
+
 START_TEST(other_files_are_refused_by_what_they_hold)
 {
-    static const char *const rows[][2] = {
-        { "{", "no JSON" },
-        { "[]", "no JSON object" },
-        { "{}", "has no model" },
-        { "{\"a\": [[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}", "brackets are open" },
-        { "{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}", "model.type is \"Unigram\"" },
-        { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}", "vocabulary is no object" },
-        { "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0}}}", "model.unk_token" },
-        { "{" SMALL "\"merges\": [\"a b\"]}, " BYTE_LEVEL "}", NULL },
-        { "{" SMALL "\"merges\": [[\"a\", \"b\"]]}, " BYTE_LEVEL "}", NULL },
-        { "{" SMALL "\"merges\": [\"a b\"]}}", NULL },
-        { "{" SMALL
-          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
-          "[{\"type\": \"ByteLevel\"}, {\"type\": \"Digits\"}]}}",
-          "ByteLevel before its end" },
-        { "{" SMALL "\"merges\": [\"a c\"]}, " BYTE_LEVEL "}", "merge 0: \"c\"" },
-        { "{" SMALL "\"merges\": [\"b a\"]}, " BYTE_LEVEL "}", "merge 0: \"ba\"" },
-        { "{" SMALL "\"merges\": [\"a\"]}, " BYTE_LEVEL "}", "two tokens" },
-        { "{" SMALL "\"merges\": [7]}, " BYTE_LEVEL "}", "merge 0" },
-        { "{" SMALL
-          "\"byte_fallback\": true, \"end_of_word_suffix\": \"</w>\", \"merges\": []}, " BYTE_LEVEL
-          "}",
-          "byte_fallback" },
-        { "{" SMALL "\"dropout\": 0.1, \"merges\": []}, " BYTE_LEVEL "}", "dropout" },
-        { "{" SMALL "\"unk_token\": \"u\", \"merges\": []}, " BYTE_LEVEL "}", "unk_token" },
-        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Precompiled\"}, " BYTE_LEVEL "}",
-          "normalizer is \"Precompiled\"" },
-        { "{" SMALL "\"merges\": []}, \"decoder\": {\"type\": \"Metaspace\"}, " BYTE_LEVEL "}",
-          "decoder is \"Metaspace\" behind" },
-        { "{" SMALL "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}}",
-          "pre_tokenizer has \"UnicodeScripts\"" },
-        { "{" SMALL
-          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": "
-          "\"ab\"}}",
-          "accepted is one character" },
-        { "{" SMALL
-          "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"a\"}], " BYTE_LEVEL "}",
-          "has the id 1: accepted is 0, which it has in the vocabulary" },
-        { "{" SMALL
-          "\"merges\": []}, \"added_tokens\": [{\"id\": 1, \"content\": \"x\"}], " BYTE_LEVEL "}",
-          "has the id 1: accepted is 3, the next after" },
-        { "{" SMALL
-          "\"merges\": []}, \"added_tokens\": [{\"id\": 4194304, \"content\": \"x\"}], " BYTE_LEVEL
-          "}",
-          "has the id 4194304: accepted is 3" },
-        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Strip\", \"strip_left\": true}, "
-          "\"added_tokens\": [{\"id\": 3, \"content\": \" \"}], " BYTE_LEVEL "}",
-          "nothing is left of the added token" },
-        { "{" SMALL "\"merges\": []}, \"normalizer\": {\"type\": \"Lowercase\"}, \"added_tokens\": "
-                    "[{\"id\": 3, "
-          "\"content\": \"X\"}, {\"id\": 4, \"content\": \"x\"}], " BYTE_LEVEL "}",
-          "are the same text" },
-        { "{" SMALL
-          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
-          "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\w+\"}, \"behavior\": "
-          "\"Isolated\"}, "
-          "{\"type\": \"ByteLevel\"}]}}",
-          "an escape whose meaning differs" },
-        { "{" SMALL
-          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
-          "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(a\"}, \"behavior\": \"Isolated\"}, "
-          "{\"type\": \"ByteLevel\"}]}}",
-          "cannot be used" },
-        { "{" SMALL
-          "\"merges\": []}, \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
-          "[{\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\"}, \"behavior\": "
-          "\"MergedWithAll\"}, {\"type\": \"ByteLevel\"}]}}",
-          "MergedWithAll" },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof files_with_a_fault / sizeof files_with_a_fault[0]; i++) {
+        const char *const *row = files_with_a_fault[i];
         cse_tokenizer *tokenizer = NULL;
-        fixture_write_text("tokenizer.json", rows[i][0]);
+        fixture_write_text("tokenizer.json", row[0]);
         fixture_expect(cse_tokenizer_load(fixture_path("tokenizer.json"), &tokenizer),
-                       rows[i][1] == NULL ? CSE_OK : CSE_DATA, rows[i][1]);
+                       row[1] == NULL ? CSE_OK : CSE_DATA, row[1]);
         cse_tokenizer_close(&tokenizer);
     }
 }

@@ -1,11 +1,103 @@
-/* Kinds of tokenizers: a few here, beside the numbers that Hugging Face's tokenizers gave
- * (tests/reference/tokenizer_kinds.py), and, with CSE_TOKENIZERS=FOLDER, those whose files and texts
- * tests/dataloader/tokenizers_of_hugging_face.py made: their numbers and texts are written there. */
+/* Kinds of tokenizers: some beside the numbers that Hugging Face's tokenizers gave
+ * (tests/reference/tokenizer_kinds.py). With CSE_TOKENIZERS=FOLDER the numbers and texts of those
+ * that tests/dataloader/tokenizers_of_hugging_face.py made are written there. */
 #include <dirent.h>
+#include <jansson.h>
 
 #include "dataloader/file_list.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/reference/tokenizer_kinds.h"
+
+enum { KINDS = sizeof tokenizer_kinds / sizeof tokenizer_kinds[0] };
+
+/* tokenizer_plain.json with the members of this kind. */
+static void load_kind(const struct tokenizer_kind *kind, cse_tokenizer **tokenizer)
+{
+    char path[4096];
+    const char *tree = getenv("top_srcdir");
+    snprintf(path, sizeof path, "%s/tests/reference/tokenizer_plain.json",
+             tree == NULL ? "." : tree);
+    json_t *base = json_load_file(path, 0, NULL);
+    json_t *members = json_loads(kind->members, 0, NULL);
+    ck_assert(base != NULL && members != NULL);
+    ck_assert_int_eq(json_object_update(base, members), 0);
+    ck_assert_int_eq(json_dump_file(base, fixture_path("tokenizer.json"), 0), 0);
+    json_decref(base);
+    json_decref(members);
+    fixture_expect(cse_tokenizer_load(fixture_path("tokenizer.json"), tokenizer), CSE_OK, NULL);
+}
+
+/* As the reference writes bytes of an added token that are no text. */
+static cse_text with_replacements(const cse_text *bytes)
+{
+    cse_text text = { 0 };
+    for (size_t i = 0, length; i < bytes->size; i += length) {
+        length = cse_utf8_length(bytes->data + i, bytes->size - i);
+        cse_text_add_bytes(&text, length > 0 ? bytes->data + i : "\357\277\275",
+                           length > 0 ? length : 3);
+        length += length == 0;
+    }
+    return text;
+}
+
+/* The numbers, and what is decoded from them. */
+static void expect(const struct tokenizer_kind *kind, cse_tokenizer *tokenizer,
+                   cse_encoder *encoder, int text)
+{
+    cse_token_ids ids = { 0 };
+    cse_text back = { 0 };
+    const int32_t *expected = kind->results[text].ids;
+    fixture_expect(cse_encode(encoder, kind_texts[text].bytes, kind_texts[text].size, &ids), CSE_OK,
+                   NULL);
+    for (size_t i = 0; i < ids.count || expected[i] >= 0; i++)
+        ck_assert_msg(i < ids.count && ids.ids[i] == expected[i],
+                      "%s: text %d: token %zu is %d, expected %d", kind->name, text, i,
+                      i < ids.count ? ids.ids[i] : -1, expected[i]);
+    fixture_expect(cse_decode(tokenizer, ids.ids, ids.count, &back), CSE_OK, NULL);
+    cse_text shown = with_replacements(&back);
+    ck_assert_msg(
+        shown.size == kind->results[text].size &&
+            memcmp(shown.data != NULL ? shown.data : "", kind->results[text].back, shown.size) == 0,
+        "%s: text %d comes back as \"%s\"", kind->name, text, shown.data);
+    cse_text_clear(&shown);
+    cse_text_clear(&back);
+    free(ids.ids);
+}
+
+START_TEST(numbers_and_texts_are_those_of_the_reference)
+{
+    for (int k = 0; k < KINDS; k++) {
+        cse_tokenizer *tokenizer;
+        load_kind(&tokenizer_kinds[k], &tokenizer);
+        cse_encoder *encoder = cse_encoder_new(tokenizer);
+        for (int text = 0; text < KIND_TEXTS; text++)
+            expect(&tokenizer_kinds[k], tokenizer, encoder, text);
+        cse_encoder_close(&encoder);
+        cse_tokenizer_close(&tokenizer);
+    }
+}
+END_TEST
+
+/* Token by token, as a text is generated: but for its begin the same text. */
+START_TEST(tokens_within_a_text_add_to_it)
+{
+    for (int k = 0; k < KINDS; k++) {
+        cse_tokenizer *tokenizer;
+        cse_text whole = { 0 };
+        const int32_t *ids = tokenizer_kinds[k].results[6].ids;
+        load_kind(&tokenizer_kinds[k], &tokenizer);
+        for (int i = 0; ids[i] >= 0; i++)
+            fixture_expect(cse_decode_within(tokenizer, ids[i], &whole), CSE_OK, NULL);
+        const char *back = tokenizer_kinds[k].results[6].back;
+        const size_t extra = whole.size - strlen(back);
+        ck_assert_msg(extra <= 1 && strcmp(whole.data + extra, back) == 0,
+                      "%s: \"%s\" instead of \"%s\"", tokenizer_kinds[k].name, whole.data, back);
+        cse_text_clear(&whole);
+        cse_tokenizer_close(&tokenizer);
+    }
+}
+END_TEST
 
 static void write_block(FILE *to, const void *bytes, size_t size)
 {
@@ -74,6 +166,8 @@ int main(void)
     TCase *tests = tcase_create("tokenizer kinds");
     tcase_set_timeout(tests, 600);
     tcase_add_checked_fixture(tests, fixture_make_folder, fixture_remove_folder);
+    tcase_add_test(tests, numbers_and_texts_are_those_of_the_reference);
+    tcase_add_test(tests, tokens_within_a_text_add_to_it);
     tcase_add_test(tests, a_folder_of_tokenizers);
     return fixture_run(tests);
 }

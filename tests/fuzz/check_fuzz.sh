@@ -66,7 +66,7 @@ sources_of() { # harness
             dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
             dataloader/byte_source.c dataloader/packed_input.c dataloader/gzip_decoder.c \
             dataloader/zstd_decoder.c ;;
-        image) ls dataloader/images/*_decode.c dataloader/images/exif.c \
+        image) ls dataloader/images/*_decode.c dataloader/images/exif.c dataloader/images/image.c \
             dataloader/images/image_resize.c ;;
         hdf5) ls dataloader/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;

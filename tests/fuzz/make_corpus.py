@@ -187,12 +187,24 @@ words("hdf5", ["OHDR", "HEAP", "TREE", "SNOD", "FRHP", "BTHD", "data"])
 for name in ("plain", "split", "digits"):
     text = open(f"{tree}/tests/reference/tokenizer_{name}.json").read()
     write("tokenizer", name, text + "\n%%\n\n%%\nthe cat's  12 \u00e9<|mask|> <|endoftext|> aaaa")
+kinds = open(f"{tree}/tests/reference/tokenizer_kinds.h").read()
+plain = json.load(open(f"{tree}/tests/reference/tokenizer_plain.json"))
+for name, text in re.findall(r'\{ "([A-Za-z0-9 \']+)",((?:\s*"(?:[^"\\]|\\.)*")+), \{', kinds):
+    text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).encode().decode("unicode_escape").encode("latin-1")
+    members = json.loads(text)
+    if "model" not in members:
+        few = dict(sorted(plain["model"]["vocab"].items(), key=lambda one: one[1])[:12])
+        members["model"] = {**plain["model"], "vocab": few, "merges": []}
+        members["added_tokens"] = []
+    write("tokenizer", name.replace(" ", "_"), json.dumps(members) + "\n%%\n\n%%\nthe  cat\'s e\u0301 12 <sep> \u65e5")
 small = ('{"model": {"type": "BPE", "unk_token": "a", "vocab": {"a": 0, "b": 1, "ab": 2, "aba": 3}, "merges": '
          '["a b", ["ab", "a"]]}, "added_tokens": [{"id": 4, "content": "x", "lstrip": true}], "pre_tokenizer": '
          '{"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "[^\\\\s\\\\p{L}]+|\\\\d{1,3}"}, '
          '"behavior": "Isolated"}, {"type": "Digits", "individual_digits": true}, {"type": "ByteLevel"}]}}')
 write("tokenizer", "small", small + "\n%%\n\n%%\nababab 12 x")
 write("tokenizer", "pair", '{"a": 0, "b": 1, "ab": 2}\n%%\n#version: 0.2\na b\nab a\n')
+words("tokenizer", ["NFC", "NFKD", "Lowercase", "StripAccents", "Prepend", "Metaspace", "Punctuation", "MergedWithNext",
+                    "Contiguous", "WordPiece", "WordLevel", "byte_fallback", "ByteFallback", "Fuse", "single_word", "rstrip"])
 words("tokenizer", re.findall(r'"([A-Za-z_]+)"', small) + ["\\\\p{N}", "(?!", "(?i:", "Removed", "invert", "ignore_merges"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
 words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])

@@ -114,21 +114,23 @@ def ycck(content):
 
 def jpegs():
     quality = int(random.integers(30, 100))
+    small = dict(optimize=True)
     for sampling in (0, 1, 2):
         for progressive in (False, True):
             yield (f"colour_{sampling}_{int(progressive)}.jpg",
-                   stored(smooth(*size()), "JPEG", quality=quality, subsampling=sampling, progressive=progressive))
-    yield "grey.jpg", stored(smooth(*size(), 1), "JPEG", quality=quality)
-    yield "rgb.jpg", stored(smooth(*size()), "JPEG", quality=quality, keep_rgb=True)
-    yield "restart.jpg", stored(smooth(40, 33), "JPEG", quality=quality, restart_marker_blocks=2)
+                   stored(smooth(*size()), "JPEG", quality=quality, subsampling=sampling, progressive=progressive,
+                          **small))
+    yield "grey.jpg", stored(smooth(*size(), 1), "JPEG", quality=quality, **small)
+    yield "rgb.jpg", stored(smooth(*size()), "JPEG", quality=quality, keep_rgb=True, **small)
+    yield "restart.jpg", stored(smooth(40, 33), "JPEG", quality=quality, restart_marker_blocks=2, **small)
     inks = smooth(*size(), 4)
     inks = Image.merge("CMYK", inks.split())
-    yield "inks.jpg", stored(inks, "JPEG", quality=quality)
-    yield "inks_progressive.jpg", stored(inks, "JPEG", quality=quality, progressive=True)
-    yield "inks_of_luma.jpg", ycck(stored(inks, "JPEG", quality=quality))
-    for orientation in range(1, 10):
+    yield "inks.jpg", stored(inks, "JPEG", quality=quality, **small)
+    yield "inks_progressive.jpg", stored(inks, "JPEG", quality=quality, progressive=True, **small)
+    yield "inks_of_luma.jpg", ycck(stored(inks, "JPEG", quality=quality, **small))
+    for orientation in range(2, 9):
         yield (f"exif_{orientation}.jpg",
-               stored(smooth(*size()), "JPEG", quality=90, exif=exif(orientation, b"Exif\0\0")))
+               stored(smooth(*size()), "JPEG", quality=90, exif=exif(orientation, b"Exif\0\0"), **small))
     yield "behind.jpg", stored(smooth(*size()), "JPEG") + b"what stands behind the end"
     yield "two.jpg", stored(smooth(9, 8), "MPO", save_all=True, append_images=[smooth(9, 8)])
 
@@ -192,8 +194,8 @@ def write_folder(folder, count):
 
 
 def write_header():
-    print("/* Written by tests/reference/pictures.py: pictures, and the CRC-32 of Pillow's pixels, as they are stored\n"
-          " * and as their EXIF turns them. */\n/* clang-format off */")
+    print("/* Written by pictures.py: pictures, and the CRC-32 of Pillow's pixels, as they are stored and\n"
+          " * as their EXIF turns them. */\n/* clang-format off */")
     print("static const struct known_picture {\n    const char *name, *bytes;\n    size_t size;\n"
           "    int width, height;\n    uint32_t pixels, turned;\n} known_pictures[] = {")
     for name, content in [*pngs(), *jpegs(), *webps()]:

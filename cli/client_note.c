@@ -1,6 +1,7 @@
 /* Reads ROOT/server.json, or $XDG_RUNTIME_DIR/csengine/server.json of the server that was started
  * last. The file must belong to this user: another user could name a server of his own in it, to
- * which the token would be sent. */
+ * which the token would be sent. A note that a killed server has left is not believed for the same
+ * reason: the address may be somebody else's by now. */
 #include "cli/client_note.h"
 
 #include <jansson.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "dashboard/server_address.h"
 
 static cse_status note_path(const char *root, char *path, size_t size)
 {
@@ -35,10 +38,16 @@ cse_status cse_client_note_read(const char *root, cse_client_note *note)
     snprintf(note->url, sizeof note->url, "%s", url != NULL ? url : "");
     snprintf(note->socket, sizeof note->socket, "%s", socket != NULL ? socket : "");
     snprintf(note->token_file, sizeof note->token_file, "%s", token != NULL ? token : "");
-    bool found = url != NULL;
+    const bool found = url != NULL, stale = found && cse_server_note_is_stale(json);
+    const long long process = json_integer_value(json_object_get(json, "pid"));
     json_decref(json);
     if (file != NULL)
         fclose(file);
+    if (stale)
+        return cse_fail(CSE_UNAVAILABLE,
+                        "the server that %s names (process %lld) was killed: nobody listens there; "
+                        "start it again with `csengine serve`",
+                        path, process);
     if (found)
         return CSE_OK;
     return cse_fail(CSE_UNAVAILABLE,

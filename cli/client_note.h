@@ -12,7 +12,8 @@ typedef struct cse_client_note {
 } cse_client_note;
 
 /* Reads the file of the server of `root` (a server's directory or a run's model_dir), or with NULL
- * of the server that this user started last. CSE_UNAVAILABLE when there is none. */
+ * of the server that this user started last. CSE_UNAVAILABLE when there is none, or when that
+ * server was killed. */
 cse_status cse_client_note_read(const char *root, cse_client_note *note);
 
 #endif

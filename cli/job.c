@@ -10,6 +10,7 @@
 #include "cli/lead_hosts.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "dashboard/server_address.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/error.h"
@@ -278,6 +279,8 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
         cse_run_target_remove(job->settings.session.model_dir);
     cse_takeover_destroy(&job->settings.takeover);
+    if (!confined && job->dashboard != NULL)
+        cse_server_address_sweep(job->settings.session.model_dir);
     if (exit_code > 128)
         tidy_after(job);
     if (confined)

@@ -73,8 +73,6 @@ static cse_status prepare_file(cse_jobs_db *db)
     if (sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL,
                      NULL, NULL) != SQLITE_OK)
         return fail(db);
-    /* A server that was killed left a log. */
-    sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     int64_t application = read_integer(db, "PRAGMA application_id");
     int64_t version = read_integer(db, "PRAGMA user_version");
     if (application == APPLICATION_ID && version == VERSION)

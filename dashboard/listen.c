@@ -29,18 +29,6 @@ static cse_status wrong(const char *listen)
                     listen);
 }
 
-/* Whether a process accepts connections there. */
-static bool is_served(const struct sockaddr_un *address)
-{
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool served =
-        probe >= 0 && (connect(probe, (const struct sockaddr *)address, sizeof *address) == 0 ||
-                       errno == EAGAIN); /* its queue is full */
-    if (probe >= 0)
-        close(probe);
-    return served;
-}
-
 /* The place is free, or the socket of a server that has ended is removed from it. */
 static cse_status clear_place(const struct sockaddr_un *address, const char *path)
 {
@@ -49,7 +37,7 @@ static cse_status clear_place(const struct sockaddr_un *address, const char *pat
         return CSE_OK;
     if (!S_ISSOCK(about.st_mode))
         return cse_fail(CSE_USAGE, "listen unix:%s: there is a file that is no socket", path);
-    if (is_served(address))
+    if (cse_socket_is_served(address->sun_path))
         return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: another server listens there", path);
     unlink(address->sun_path);
     return CSE_OK;

@@ -105,8 +105,6 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
     CSE_TRY(run_sql(handle, path,
                     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
                     "PRAGMA journal_size_limit=16777216"));
-    /* What a process that was killed has left in the log. */
-    sqlite3_exec(handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     CSE_TRY(run_sql(handle, path, "BEGIN IMMEDIATE"));
     cse_status status = CSE_OK;
     if (lacks_tables(handle)) {

@@ -1,5 +1,6 @@
-/* A checkpoint that truncates the log. Then the file leaves the mode of write-ahead logs, if
- * nobody else has it open, so that it can be read where nothing can be written. */
+/* A checkpoint that truncates the log; the last connection that closes removes the empty file. The
+ * database stays in the mode of write-ahead logs: to change it back would take room on the disk
+ * when the run is started again, which may be full. */
 #include "store/whole.h"
 
 #include <limits.h>
@@ -15,12 +16,12 @@ enum { WAIT_MS = 2000 };
 cse_status cse_database_make_whole(sqlite3 *handle, const char *path, int wait_ms)
 {
     sqlite3_busy_timeout(handle, wait_ms);
-    int code = sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    /* A connection that has read nothing does not know of a log. */
+    sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    const int code = sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     if (code != SQLITE_OK)
         return cse_fail((code & 0xff) == SQLITE_BUSY ? CSE_TEMPORARY : CSE_IO, "%s: %s", path,
                         sqlite3_errmsg(handle));
-    sqlite3_busy_timeout(handle, 0);
-    sqlite3_exec(handle, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     return CSE_OK;
 }
 
@@ -32,8 +33,8 @@ bool cse_store_was_left(const char *model_dir)
     if ((size_t)snprintf(path, sizeof path, "%s/run.db", model_dir) >= sizeof path)
         return false;
     snprintf(log, sizeof log, "%s-wal", path);
-    return lstat(log, &about) == 0 && lstat(path, &about) == 0 && S_ISREG(about.st_mode) &&
-           !cse_run_is_alive(model_dir);
+    return lstat(log, &about) == 0 && about.st_size > 0 && lstat(path, &about) == 0 &&
+           S_ISREG(about.st_mode) && !cse_run_is_alive(model_dir);
 }
 
 cse_status cse_store_make_whole(const char *model_dir)

@@ -13,7 +13,7 @@
 
 struct sqlite3;
 
-/* Moves the log into the file and removes it; where another connection is open, it stays, empty.
+/* Moves the log into the file and empties it; who closes last removes it.
  * Waits at most `wait_ms` for readers that are in the middle of a query. CSE_TEMPORARY when they
  * are longer, CSE_IO when the file cannot be written (a full disk): the log stays, and nothing is
  * lost. */

@@ -7,6 +7,7 @@
 #include "cli/detach.h"
 #include "cli/job.h"
 #include "cli/report.h"
+#include "dashboard/server_address.h"
 #include "engine/base/confinement.h"
 
 typedef struct started {
@@ -35,6 +36,8 @@ static int run_job(void *self)
                                       .listen = cse_option_value(s->line, "listen"),
                                       .json = cse_option_is_on(s->line, "json"),
                                       .quiet = cse_option_is_on(s->line, "quiet") };
+    if (cse_confinement_view() == NULL && takes_steps(s->job) && dashboard.model_dir != NULL)
+        cse_server_address_sweep(dashboard.model_dir);
     if (wants_dashboard(s->line, s->job)) {
         cse_dashboard_child_prepare(&dashboard);
         s->job->dashboard = &dashboard;

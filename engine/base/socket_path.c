@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 cse_status cse_socket_path(const char *path, char name[CSE_SOCKET_PATH_BYTES], int *directory)
@@ -35,4 +37,21 @@ cse_status cse_socket_path(const char *path, char name[CSE_SOCKET_PATH_BYTES], i
     *directory = -1;
     return cse_fail(CSE_USAGE, "unix:%s: the last part of the path has more than %d characters",
                     path, CSE_SOCKET_PATH_BYTES - 30);
+}
+
+bool cse_socket_is_served(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int directory = -1;
+    if (cse_socket_path(path, address.sun_path, &directory) != CSE_OK)
+        return false;
+    const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool served =
+        probe >= 0 && (connect(probe, (const struct sockaddr *)&address, sizeof address) == 0 ||
+                       errno == EAGAIN); /* its queue is full */
+    if (probe >= 0)
+        close(probe);
+    if (directory >= 0)
+        close(directory);
+    return served;
 }

@@ -1,10 +1,12 @@
 """A run by its folder: what its store (model_dir/run.db) holds, while it goes on and afterwards."""
 
 import collections
+import fcntl
 import html
 import json
 import os
 import pathlib
+import socket
 import sqlite3
 import time
 
@@ -35,10 +37,30 @@ class Run:
 
     # ---- what the store says ----
 
+    def _make_whole(self):
+        """Moves what a run whose processes were all killed has left in run.db-wal into run.db
+        (docs/run_store.md); not while it lives, nor from another host, which does not see that."""
+        log = self.model_dir / "run.db-wal"
+        try:
+            if not log.exists() or log.stat().st_size == 0:
+                return
+            with open(self.model_dir / "run.lock", "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            store = sqlite3.connect(self.model_dir / "run.db", timeout=2)
+            try:
+                host = store.execute("SELECT value FROM run WHERE key = 'host'").fetchone()
+                if host is not None and host[0] == socket.gethostname():
+                    store.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                store.close()
+        except (OSError, sqlite3.Error):  # it lives, or may not be changed: it is read as it is
+            pass
+
     def _query(self, text, *arguments):
         path = self.model_dir / "run.db"
         if not path.exists():
             return []
+        self._make_whole()
         try:
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as store:
                 return store.execute(text, arguments).fetchall()

@@ -1,9 +1,9 @@
 /* CSVLogger: one line for each scalar, for spreadsheets and data frames.
  *
  * The columns are step, time_s, name, value: a name that comes later (a validation) needs no new
- * column, and a run that is continued appends to the same file, where the lines of steps that it does
- * again replace those of before. Values have 17 digits, so that
- * reading gives the same number back. */
+ * column, and a run that is continued appends to the same file, where the lines of steps that it
+ * does again replace those of before. Values have 17 digits, so that reading gives the same number
+ * back. */
 #include <string.h>
 
 #include "run/loggers/log_file.h"

@@ -9,7 +9,8 @@
 
 #include "engine/base/text.h"
 
-/* What such a logger keeps between calls: `flush`, `close` and `go_on` of its descriptor take it. */
+/* What such a logger keeps between calls: `flush`, `close` and `go_on` of its descriptor take it.
+ */
 typedef struct cse_log_file {
     FILE *file;
     char path[PATH_MAX];

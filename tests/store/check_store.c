@@ -88,7 +88,7 @@ START_TEST(every_table_has_the_columns_of_the_list)
         ck_assert_int_eq(words, (int)strlen(row->types));
     }
     ck_assert_int_eq((int)number("PRAGMA user_version"), CSE_STORE_VERSION);
-    assert_text("PRAGMA journal_mode", "delete"); /* it has ended: one file */
+    assert_text("PRAGMA journal_mode", "wal");
 }
 END_TEST
 

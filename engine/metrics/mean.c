@@ -2,8 +2,8 @@
  *
  *   sum(value * weight) / sum(weight)
  *
- * It is 0 where all weights are 0. Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
- * counts once for each microbatch. */
+ * It is 0 where all weights are 0. Without weights each element has weight 1. A scalar that is a
+ * mean over the microbatch (a loss) counts once for each microbatch. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 

@@ -9,7 +9,8 @@
 #include "engine/graph/graph.h"
 
 /* Where `indices` is an input or a reshape of one, its values must be from 0 below `count`, or
- * `ignored` (0, INT32_MIN: nothing else). `use` lives as long as the graph: "vocab_size of model.embedding". */
+ * `ignored` (0, INT32_MIN: nothing else). `use` says what `count` is, "vocab_size of model.words",
+ * and lives as long as the graph. */
 void cse_note_range(cse_graph *graph, const cse_node *indices, int64_t count, int32_t ignored,
                     const char *use);
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "engine/models/bert_pretraining.h"
-#include "engine/ops/losses.h"
 #include "engine/trace/trace.h"
 
 typedef cse_bert_pretraining bert;
@@ -116,7 +115,10 @@ static cse_tensor *sentence_loss(const bert *self, cse_tensor *x, cse_tensor *la
     /* Every sample has one, so that the mean needs no count, by which the sum of both losses would
      * have two backward passes. */
     labels = cse_reshape(labels, cse_shape_of(cse_tensor_shape(logits).dims[0]));
-    return cse_mean_all(cse_cross_entropy_ignoring(logits, labels, CSE_NO_IGNORE_INDEX));
+    const cse_cross_entropy_options each = { .reduction = CSE_REDUCTION_NONE,
+                                             .has_ignore_index = true,
+                                             .ignore_index = INT32_MIN };
+    return cse_mean_all(cse_cross_entropy_with(logits, labels, &each));
 }
 
 cse_tensor *cse_bert_losses(cse_model *model, const cse_bert_inputs *inputs,

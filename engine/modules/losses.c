@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "csengine/modules.h"
-#include "engine/ops/losses.h"
 #include "engine/trace/trace.h"
 
 static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double label_smoothing)

@@ -90,8 +90,8 @@ CSE_API cse_tensor *cse_metric_count(const cse_tensor *x);
 /* Adds a batch's `fresh` to the total that begins at state `index`, and returns the sum. */
 CSE_API cse_tensor *cse_metric_add(cse_metric_step *step, int index, cse_tensor *fresh);
 
-/* sum / total, and 0 where the total is 0: a mean over nothing, as where all weights are 0, is 0 and
- * no NaN. */
+/* sum / total, and 0 where the total is 0: a mean over nothing, as where all weights are 0, is 0,
+ * and not NaN. */
 CSE_API cse_tensor *cse_metric_quotient(cse_tensor *sum, cse_tensor *total);
 
 /* A row of CSE_PLUGINS. */

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of this contract. */
-enum { CSE_OP_ABI = 1 };
+enum { CSE_OP_ABI = 2 };
 
 /* Generated code that grows. */
 typedef struct cse_text cse_text;

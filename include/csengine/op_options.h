@@ -50,10 +50,13 @@ typedef enum cse_reduction {
     CSE_REDUCTION_NONE, /* each stays */
 } cse_reduction;
 
+/* The label of rows that losses of classes leave out, as in PyTorch. */
+enum { CSE_DEFAULT_IGNORE_INDEX = -100 };
+
 typedef struct cse_cross_entropy_options {
     cse_reduction reduction;
-    bool has_ignore_index; /* rows labelled ignore_index do not count; those below 0 never do */
-    int32_t ignore_index;
+    bool has_ignore_index;     /* rows labelled ignore_index do not count; false: -100 do not */
+    int32_t ignore_index;      /* INT32_MIN: all count */
     cse_tensor *class_weights; /* floats [classes]; NULL: all 1 */
     double label_smoothing;    /* part of the target that all classes share, in [0, 1] */
 } cse_cross_entropy_options;

@@ -417,8 +417,7 @@ CSE_API cse_metric *cse_configure_metric(const char *name, const char *label, co
  *                              float32 (the shape of the labels)
  *   precision_at_k, recall_at_k
  *                              labels int32 [batch], scores float32 [batch, classes], weights
- *                              float32 [batch]
- * Where all weights are 0 a mean is 0, and the perplexity e^0. */
+ *                              float32 [batch]; means are 0 where all weights are 0 */
 CSE_API cse_tensor *cse_metric_update_list(cse_metric *metric, ...);
 /* The same for an array of tensors. */
 CSE_API cse_tensor *cse_metric_update_array(cse_metric *metric, cse_tensor *const tensors[],

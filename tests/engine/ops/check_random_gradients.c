@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/trace/trace.h"
+#include "engine/types/shape.h"
 #include "tests/support/compiled_graph.h"
 
 enum { LOOPS = 3, GRAPHS = 40, STATES = 3, SAMPLES = 4, MOST_VALUES = 24, CALLS = 7 };
@@ -288,16 +289,22 @@ static void compare_values(const cse_graph *graph, const fixture_memory *ours,
         }
 }
 
-/* Losses with element `e` of the state `s` of every graph moved by `by`. */
+/* An element of a state, and how far it is moved. */
+typedef struct move {
+    int state, element;
+    float by;
+} move;
+
+/* Losses with that element of every graph moved. */
 static void moved_losses(cse_executable *plain, const fixture_memory *memory,
-                         const small_graph graphs[GRAPHS], const int at[2], float by,
-                         double losses[GRAPHS])
+                         const small_graph graphs[GRAPHS], move at, double losses[GRAPHS])
 {
     const cse_graph *graph = plain->graph;
     for (int sign = 1; sign >= -1; sign -= 2) {
         for (int i = 0; i < GRAPHS; i++)
-            if (at[1] < elements_of(graph, &graphs[i], at[0]))
-                state_of(graph, memory, graphs[i].states[at[0]])[at[1]] += (float)sign * by;
+            if (at.element < elements_of(graph, &graphs[i], at.state))
+                state_of(graph, memory, graphs[i].states[at.state])[at.element] +=
+                    (float)sign * at.by;
         if (sign > 0)
             fixture_run(plain, memory);
     }
@@ -314,9 +321,8 @@ static void compare_differences(cse_executable *plain, const fixture_memory *mem
     double above[GRAPHS], below[GRAPHS];
     for (int s = 0; s < STATES; s++)
         for (int e = 0; e < 9; e++) {
-            const int at[2] = { s, e };
-            moved_losses(plain, memory, graphs, at, h, above);
-            moved_losses(plain, memory, graphs, at, -h, below);
+            moved_losses(plain, memory, graphs, (move){ s, e, h }, above);
+            moved_losses(plain, memory, graphs, (move){ s, e, -h }, below);
             for (int i = 0; i < GRAPHS; i++) {
                 if (e >= elements_of(plain->graph, &graphs[i], s))
                     continue;

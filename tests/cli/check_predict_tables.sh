@@ -147,7 +147,8 @@ validated() { # name, table, part of the message
     refused "$1" "$3"
 }
 validated order 'width,length,kind\n0.2,1.0,cat\n' 'order.csv: feature 0 is column "width"'
-validated empty 'length,width,kind\n1.0,,cat\n' 'empty.csv:2:5: the field is empty in column "width"'
+validated empty 'length,width,kind\n1.0,,cat\n' \
+    'empty.csv:2:5: the field is empty in column "width"'
 validated word 'length,width,kind\n1.0,2,bird\n' 'word.csv:2:7: "bird" is none of the 2 class names'
 config stops "data_processor: csv, path: flowers.csv, $names" "num_classes: 2" \
     "callbacks: [{EarlyStopping: {monitor: val_lost}}]"

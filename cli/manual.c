@@ -120,11 +120,14 @@ static void print_environment(FILE *out)
         { "CSE_DISABLE", "passes to switch off, separated by commas" },
         { "CSE_SERVER", "address of the server that the commands of jobs talk to" },
         { "CSE_TOKEN_FILE", "file with its token" },
+        { "CSENGINE_PYTHON", "the Python whose pyarrow or duckdb reads Parquet; default python3" },
         { "CSENGINE_RUN_NAME", "name of the run in its store; default: that of the model" },
         { "FORCE_COLOR", "not empty: colour also where the output is no terminal" },
         { "NO_COLOR", "not empty: no colour" },
         { "TERM", "dumb: no colour and no line that is drawn again" },
         { "TMPDIR", "directory of temporary files; default /tmp" },
+        { "XDG_CACHE_HOME",
+          "csengine/tables in it keeps what was read of Parquet; default ~/.cache" },
         { "XDG_RUNTIME_DIR", "where the address of the server that was started last stands" },
     };
     fprintf(out, ".SH ENVIRONMENT\n");

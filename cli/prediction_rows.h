@@ -1,5 +1,5 @@
-/* How `csengine predict` prints what it says of a sample, whatever that is: the same columns for rows
- * of tables, pictures and texts, as a table for people, as CSV and as lines of JSON. */
+/* How `csengine predict` prints what it says of a sample, whatever that is: the same columns for
+ * rows of tables, pictures and texts, as a table for people, as CSV and as lines of JSON. */
 #ifndef CSE_CLI_PREDICTION_ROWS_H
 #define CSE_CLI_PREDICTION_ROWS_H
 
@@ -33,8 +33,8 @@ void cse_prediction_row_table(const cse_prediction_row *row, cse_table *table);
 /* Prints sample,place,label,rank,prediction,probability: a line for each prediction, from the most
  * likely one on, rank 1; before the first row, with `first`, the names of these columns. */
 void cse_prediction_row_csv(const cse_prediction_row *row, bool first);
-/* Adds those of the members sample, place, label_name, prediction and probability that the line does
- * not have. */
+/* Adds those of the members sample, place, label_name, prediction and probability that the line
+ * does not have. */
 void cse_prediction_row_json(const cse_prediction_row *row, json_t *line);
 
 #endif

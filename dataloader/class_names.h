@@ -18,8 +18,8 @@ cse_status cse_class_names_write(const char *model_dir, const cse_input *input);
  * none there: no names. CSE_NO_INPUT, CSE_DATA. */
 cse_status cse_class_names_find(const char *path, const char *checkpoint, const char *model_dir,
                                 cse_class_names *names);
-/* The same of the names of features, in `features.txt`: a table whose columns stand in another order
- * is read by them. Data without such names remove a file that is there. */
+/* The same of the names of features, in `features.txt`: a table whose columns stand in another
+ * order is read by them. Data without such names remove a file that is there. */
 cse_status cse_feature_names_write(const char *model_dir, const cse_input *input);
 cse_status cse_feature_names_find(const char *checkpoint, const char *model_dir,
                                   cse_class_names *names);

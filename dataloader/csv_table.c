@@ -167,7 +167,7 @@ static bool use_point(char *field, char decimal)
     return true;
 }
 
-/* Counts whole numbers that float32 rounds; of more digits than a double has, all but round ones. */
+/* Counts whole numbers that float32 rounds, those with more digits than a double has, too. */
 static void note_rounded(parser *p, double value)
 {
     const char *digits = p->text.field + strspn(p->text.field, "+-");
@@ -194,7 +194,7 @@ static cse_status take_number(parser *p, double *value)
             note_rounded(p, *value);
         return CSE_OK;
     }
-    strcpy(number, p->text.field);
+    memcpy(number, p->text.field, sizeof number);
     /* With these characters only, strtod accepts no hexadecimal, infinity or NaN. */
     if (use_point(number, p->options->decimal) && number[strspn(number, "+-.0123456789eE")] == '\0')
         *value = strtod_l(number, &stop, p->c_locale);

@@ -1,5 +1,5 @@
-/* What is done about values that are not there: empty fields, NaN and infinities. Training on one of
- * them makes every weight NaN, so that without a setting they are refused. */
+/* What is done about values that are not there: empty fields, NaN and infinities. Training on one
+ * of them makes every weight NaN, so that without a setting they are refused. */
 #ifndef CSE_DATALOADER_MISSING_VALUES_H
 #define CSE_DATALOADER_MISSING_VALUES_H
 

@@ -1,4 +1,5 @@
-/* An array of NumPy from which rows are read in C order: a .npy file, or a member of an .npz archive.
+/* An array of NumPy from which rows are read in C order: a .npy file, or a member of an .npz
+ * archive.
  *
  * Where rows stand in the file as they are wanted, they are read there when they are asked for. An
  * array in Fortran order, or one that is packed, is kept in memory. */

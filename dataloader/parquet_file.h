@@ -1,6 +1,6 @@
 /* Parquet, which no library of Debian reads from C, as Arrow: a program in Python makes it, with
- * pyarrow or duckdb, and it is kept under the digest of the file in the cache of this user, so that it
- * is made once. */
+ * pyarrow or duckdb, and it is kept under the digest of the file in the cache of this user, so that
+ * it is made once. */
 #ifndef CSE_DATALOADER_PARQUET_FILE_H
 #define CSE_DATALOADER_PARQUET_FILE_H
 

@@ -4,8 +4,9 @@
 
 #include "dataloader/csv_table.h"
 
-/* `path` is a file of either format, or a folder of *.parquet, whose rows follow one another in the order of their
- * names. Columns are named, rows counted from 0. CSE_DATA says file, row and column. */
+/* `path` is a file of either format, or a folder of *.parquet, whose rows follow one another in the
+ * order of their names. Columns are named, rows counted from 0. CSE_DATA says file, row and
+ * column. */
 cse_status cse_parquet_table_read(const char *path, const cse_csv_options *options,
                                   cse_csv_table *table);
 

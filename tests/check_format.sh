@@ -15,6 +15,6 @@ for folder in engine dataloader store workers run client cli dashboard mpi inclu
 done
 find $folders -type f \( -name '*.c' -o -name '*.h' \) ! -name registry.c ! -name kinds.c \
     ! -name prelude_text.c ! -name schema_text.c ! -name templates_text.c ! -name maps_text.c \
-    ! -name slurm_script_text.c \
+    ! -name slurm_script_text.c ! -name parquet_program_text.c \
     ! -path '*/generated/*' -print |
     LC_ALL=C sort | xargs "$clang_format" --dry-run --Werror --style=file

@@ -42,7 +42,7 @@ schedules: $traced
 metrics: $traced
 modules: $traced
 models: $traced modules config
-dataloader: base types config checkpoint
+dataloader: base types config checkpoint weights
 store: base types
 workers/links: base
 workers/hosts: base workers/links
@@ -84,7 +84,7 @@ written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
         ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c \
         ! -name schema_text.c ! -name slurm_script_text.c ! -name templates_text.c \
-        ! -name maps_text.c \
+        ! -name maps_text.c ! -name parquet_program_text.c \
         ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')

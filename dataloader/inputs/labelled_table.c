@@ -1,5 +1,5 @@
-/* The numbers are kept in double; (x - mean) / std is computed in double and rounded once to float32
- * when a sample is read. */
+/* The numbers are kept in double; (x - mean) / std is computed in double and rounded once to
+ * float32 when a sample is read. */
 #include "dataloader/inputs/labelled_table.h"
 
 #include <inttypes.h>

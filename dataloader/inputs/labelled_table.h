@@ -45,7 +45,8 @@
           .doc = "divides the features after that: one number for all, or one for each" },        \
         CSE_MISSING_VALUES_SETTINGS, CSE_FEATURES_NAME_SETTING
 
-/* Reads the table of the setting `path` as `options` say, after it has set those that are its own. */
+/* Reads the table of the setting `path` as `options` say, after it has set those that are its own.
+ */
 typedef cse_status cse_table_reader(const cse_settings *settings, cse_csv_options *options,
                                     cse_csv_table *table);
 

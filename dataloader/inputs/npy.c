@@ -245,7 +245,8 @@ static void tell_rounded(const npy *self, const looking *l)
     cse_text_clear(&place);
 }
 
-/* Which rows are left out is found by every process; the rest is looked at before the first step. */
+/* Which rows are left out is found by every process; the rest is looked at before the first step.
+ */
 static cse_status look_at_all(npy *self, cse_input *input)
 {
     const cse_npy_header *features = &self->arrays[FEATURES].header;

@@ -87,7 +87,8 @@ typedef struct cse_input_descriptor {
                        void *const outputs[]);
 
     /* Writes where element `element` of stream `stream` of a sample comes from, for messages, or
-     * where the sample is: "text.txt: offset 17". NULL: the sample's number is all that can be said. */
+     * where the sample is: "text.txt: offset 17". NULL: the sample's number is all that can be
+     * said. */
     void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
 
     void (*close)(cse_input *input);

@@ -51,6 +51,7 @@ def executable():
 def main():
     """The command `csengine` of an installed wheel: the program in it."""
     program = executable()
+    os.environ.setdefault("CSENGINE_PYTHON", sys.executable)
     os.execv(program, [program, *sys.argv[1:]])
 
 
@@ -116,7 +117,7 @@ def run(config, *, model_dir=None, wait=False, progress=False, **sets):
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={"CSE_DASHBOARD": "0", **os.environ},
+            env={"CSE_DASHBOARD": "0", "CSENGINE_PYTHON": sys.executable, **os.environ},
             start_new_session=True,
         )
     if progress:

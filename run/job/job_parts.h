@@ -38,7 +38,7 @@ typedef struct cse_job {
     cse_recorder *recorder;      /* NULL: the job has no run store */
     cse_retention *retention;    /* NULL: all checkpoints stay */
     cse_run_directory directory; /* sockets of the recorder and the executions */
-    const char *best;            /* the metric of cse_job_best_metric; NULL: none */
+    const char *best;            /* the metric of cse_job_prepare_validations; NULL: none */
     cse_job_metric *metrics;     /* [metric_count], loss and accuracy first */
     int metric_count;            /* 0: they have no names yet */
     bool evaluating, evaluated;  /* a validation is being traced; one was traced */
@@ -121,12 +121,11 @@ cse_status cse_job_validate_all(cse_job *job, cse_status (*load)(cse_job *job, c
 
 /* The names of the metrics that validations of a training record; ended by NULL. */
 const char *const *cse_job_validation_names(cse_job *job);
-/* Fails where a callback of ours waits for a metric (monitor) that no validation has. */
-cse_status cse_job_check_monitors(cse_job *job);
-
-/* The name of the metric by which the best checkpoint is chosen, as validations record it; NULL:
- * none is chosen. CSE_CONFIG with those that there are. */
-cse_status cse_job_best_metric(cse_job *job, const char **name);
+/* What is known of the validations before the first step: job->best becomes the name of the metric
+ * by which the best checkpoint is chosen, as validations record it (NULL: none is chosen), and
+ * their data are opened once with those of the training. CSE_CONFIG where keep_best, or a callback
+ * of ours (monitor), waits for a metric that no validation has. */
+cse_status cse_job_prepare_validations(cse_job *job);
 
 /* Gives the callbacks the validations that the run did before the step that it goes on from. */
 cse_status cse_job_replay(cse_job *job);

@@ -543,10 +543,6 @@ static cse_status train(job *j)
     if (j->settings->val_dataloader != NULL)
         j->session->hooks.segment = j->settings->eval_frequency;
     cse_job_count_steps(j);
-    if (executes) {
-        j->session->hooks.later_data = j->settings->val_dataloader;
-        j->session->hooks.later_count = j->settings->val_count;
-    }
     const bool owes_validation = cse_job_owes_validation(j);
     CSE_TRY(cse_job_hosts_give(j, owes_validation));
     if (owes_validation) {
@@ -634,7 +630,7 @@ static cse_status look_back(job *j)
     const cse_job_settings *s = j->settings;
     const char *model_dir = j->session->configuration.model_dir;
     if (s->mode == CSE_JOB_TRAIN)
-        CSE_TRY(cse_job_best_metric(j, &j->best));
+        CSE_TRY(cse_job_prepare_validations(j));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
@@ -690,8 +686,6 @@ static cse_status run_session(job *j)
     const cse_job_settings *s = j->settings;
     const bool trains = s->mode != CSE_JOB_EVALUATE, executes = cse_job_executes(j);
     j->session->fetches_metrics = true;
-    if (s->mode == CSE_JOB_TRAIN)
-        CSE_TRY(cse_job_check_monitors(j));
     CSE_TRY(make_callbacks(j));
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));

@@ -261,7 +261,7 @@ const char *const *cse_job_validation_names(cse_job *j)
     return names;
 }
 
-cse_status cse_job_best_metric(cse_job *j, const char **name)
+static cse_status find_best_metric(cse_job *j, const char **name)
 {
     const cse_job_settings *s = j->settings;
     *name = NULL;
@@ -300,7 +300,7 @@ static const char *monitor_of(const cse_config_plugin *plugin)
                : NULL;
 }
 
-cse_status cse_job_check_monitors(cse_job *j)
+static cse_status check_monitors(cse_job *j)
 {
     const char *const *names = cse_job_validation_names(j);
     for (int c = 0; c < j->settings->callback_count; c++) {
@@ -322,6 +322,17 @@ cse_status cse_job_check_monitors(cse_job *j)
                            text.size > 0 ? text.data : "none, there is no val_dataloader");
         cse_text_clear(&text);
         CSE_TRY(status);
+    }
+    return CSE_OK;
+}
+
+cse_status cse_job_prepare_validations(cse_job *j)
+{
+    CSE_TRY(find_best_metric(j, &j->best));
+    CSE_TRY(check_monitors(j));
+    if (cse_job_executes(j)) {
+        j->session->hooks.later_data = j->settings->val_dataloader;
+        j->session->hooks.later_count = j->settings->val_count;
     }
     return CSE_OK;
 }

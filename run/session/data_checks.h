@@ -1,6 +1,6 @@
-/* Whether data fit the model and each other, found before the first step: labels that are no class of
- * the model, validation data whose features are other ones than those of the training, and all that
- * opening the data of later validations finds. */
+/* Whether data fit the model and each other, found before the first step: labels that are no class
+ * of the model, validation data whose features are other ones than those of the training, and all
+ * that opening the data of later validations finds. */
 #ifndef CSE_RUN_SESSION_DATA_CHECKS_H
 #define CSE_RUN_SESSION_DATA_CHECKS_H
 

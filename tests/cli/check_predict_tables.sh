@@ -1,8 +1,8 @@
 #!/bin/sh
-# `csengine predict CONFIG TABLE...`: no column of the answer is needed, columns are found by the names
-# that they had in training, classes have names, and all formats have the same columns. Data that do
-# not fit are told once, before the first step: labels that are no class, columns of the validation in
-# another order, what is wrong in its file, and a metric that no validation has.
+# `csengine predict CONFIG TABLE...`: no column of the answer is needed, columns are found by the
+# names that they had in training, classes have names, and all formats have the same columns. Data
+# that do not fit are told once, before the first step: labels that are no class, columns of the
+# validation in another order, what is wrong in its file, and a metric that no validation has.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -38,8 +38,8 @@ trainer:
     train_dataloader: {$2, batch_size: 2}
 END
 }
-names="class_names: [cat, 'a \"dog\", 2']"
-config run "data_processor: csv, path: flowers.csv, label: kind, $names" "num_classes: 2" ""
+names="label: kind, class_names: [cat, 'a \"dog\", 2']"
+config run "data_processor: csv, path: flowers.csv, $names" "num_classes: 2" ""
 "$csengine" start run.yaml --quiet --no_dashboard >out 2>&1 || fail "training: $(cat out)"
 predict() { "$csengine" predict run.yaml --quiet "$@"; }
 predict --format npy --file own.npy
@@ -101,7 +101,8 @@ if "$csengine" start number.yaml --quiet --no_dashboard >out 2>&1; then
     grep -q '^0,number.csv:2,0.5,1,[-0-9.e]*,$' csv || fail "a regression: $(cat csv err)"
     printf 'b,a\n2,1\n' >some.csv
     "$csengine" predict number.yaml some.csv --quiet --format csv >csv 2>err
-    grep -q '^0,some.csv:2,,1,[-0-9.e]*,$' csv || fail "a regression without targets: $(cat csv err)"
+    grep -q '^0,some.csv:2,,1,[-0-9.e]*,$' csv ||
+        fail "a regression without targets: $(cat csv err)"
 else
     fail "a regression: $(cat out)"
 fi
@@ -114,8 +115,8 @@ refused() { # configuration, part of the message
     [ "$(grep -c . err)" -eq 1 ] && grep -q -e "$2" err || fail "$1: $(cat err)"
     [ ! -e "$1/checkpoint_0.mdl" ] || fail "$1: a checkpoint was left"
 }
-config many "data_processor: csv, path: flowers.csv, label: kind, class_names: [cat, 'a \"dog\", 2', bird]" \
-    "num_classes: 2" ""
+three="label: kind, class_names: [cat, 'a \"dog\", 2', bird]"
+config many "data_processor: csv, path: flowers.csv, $three" "num_classes: 2" ""
 refused many 'flowers.csv: the data have 3 classes (cat, a "dog", 2, bird), but the model tells 2'
 printf 'a,b,y\n1,2,0\n1,2,1\n3,4,5\n' >large.csv
 config large "data_processor: csv, path: large.csv, label: y" "num_classes: 2" ""
@@ -127,35 +128,39 @@ def chunk(kind, body):
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 for name in "abc":
     body = zlib.compress(b"\0\7" * 2)
-    open(f"many_folders/{name}/1.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(
-        ">IIBBBBB", 1, 2, 8, 0, 0, 0, 0)) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 2, 8, 0, 0, 0, 0))
+    with open(f"many_folders/{name}/1.png", "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", body) + chunk(b"IEND", b""))
 PICTURES
-config folders "data_processor: image_folder, data_dir: many_folders, image_size: [1, 2], channels: 1, flatten: true" \
-    "num_classes: 2" ""
+pictures="data_dir: many_folders, image_size: [1, 2], channels: 1, flatten: true"
+config folders "data_processor: image_folder, $pictures" "num_classes: 2" ""
 refused folders 'the data have 3 classes (a, b, c), but the model tells 2'
 
+validate_with() { # name, path and settings
+    echo "    val_dataloader: {data_processor: csv, path: $2, batch_size: 1}" >>"$1.yaml"
+}
+
 validated() { # name, table, part of the message
-    config "$1" "data_processor: csv, path: flowers.csv, label: kind, $names" "num_classes: 2" ""
+    config "$1" "data_processor: csv, path: flowers.csv, $names" "num_classes: 2" ""
     printf '%b' "$2" >"$1.csv"
-    echo "    val_dataloader: {data_processor: csv, path: $1.csv, label: kind, $names, batch_size: 1}" \
-        >>"$1.yaml"
+    validate_with "$1" "$1.csv, $names"
     refused "$1" "$3"
 }
 validated order 'width,length,kind\n0.2,1.0,cat\n' 'order.csv: feature 0 is column "width"'
-validated empty 'length,width,kind\n1.0,,cat\n' 'empty.csv:2:5: the field is empty in column "width"'
+validated empty 'length,width,kind\n1.0,,cat\n' \
+    'empty.csv:2:5: the field is empty in column "width"'
 validated word 'length,width,kind\n1.0,2,bird\n' 'word.csv:2:7: "bird" is none of the 2 class names'
-config stops "data_processor: csv, path: flowers.csv, label: kind, $names" "num_classes: 2" \
+config stops "data_processor: csv, path: flowers.csv, $names" "num_classes: 2" \
     "callbacks: [{EarlyStopping: {monitor: val_lost}}]"
 refused stops 'EarlyStopping: .*no validation has a metric "val_lost"; .*there is no val_dataloader'
-echo "    val_dataloader: {data_processor: csv, path: flowers.csv, label: kind, $names, batch_size: 1}" \
-    >>stops.yaml
+validate_with stops "flowers.csv, $names"
 refused stops 'no validation has a metric "val_lost"; accepted: val_loss, val_accuracy'
 
 # What is rounded, or left out, is told once.
 printf 'a,b,y\n16777217,2,0\n1,2,1\n3,,1\n' >told.csv
-config told "data_processor: csv, path: told.csv, label: y, missing_values: drop" "num_classes: 2" ""
-echo "    val_dataloader: {data_processor: csv, path: told.csv, label: y, missing_values: drop, batch_size: 1}" \
-    >>told.yaml
+config told "data_processor: csv, path: told.csv, label: y, missing_values: drop" \
+    "num_classes: 2" ""
+validate_with told "told.csv, label: y, missing_values: drop"
 "$csengine" start told.yaml --no_dashboard >out 2>&1 || fail "told: $(cat out)"
 [ "$(grep -c 'told.csv:2: column 0: a whole number is beyond the 24 bits' out)" -eq 1 ] ||
     fail "a rounded number: $(cat out)"

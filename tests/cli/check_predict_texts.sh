@@ -76,8 +76,10 @@ predict end.txt --json --top 3 | sed 's/.*"next"//; s/"sample".*//' >of_end
 predict long.txt --json --top 3 | sed 's/.*"next"//; s/"sample".*//' >of_long
 [ -s of_end ] && cmp of_end of_long || fail "a long text's last tokens: $(cat of_end of_long)"
 predict short.txt one.txt --top 2 >table || fail "a table"
-grep -q '^SAMPLE  *PLACE  *LABEL  *PREDICTION  *TOKENS  *PERPLEXITY$' table || fail "heads: $(cat table)"
-grep -q '^0  *short.txt  *-  *"a" (0\.[0-9]*), ".*" (0\.[0-9]*)  *9  *[0-9.]*$' table || fail "rows: $(cat table)"
+grep -q '^SAMPLE  *PLACE  *LABEL  *PREDICTION  *TOKENS  *PERPLEXITY$' table ||
+    fail "heads: $(cat table)"
+grep -q '^0  *short.txt  *-  *"a" (0\.[0-9]*), ".*" (0\.[0-9]*)  *9  *[0-9.]*$' table ||
+    fail "rows: $(cat table)"
 grep -q '^1  *one.txt  *-  *".*  1  *-$' table || fail "a single token: $(cat table)"
 
 # What is no text is told, and the rest is predicted.

@@ -1,5 +1,5 @@
-/* Arrays of NumPy, each header as NumPy of some version writes it, and archives of them: the values,
- * by hand, and refusals. */
+/* Arrays of NumPy, each header as NumPy of some version writes it, and archives of them: the
+ * values, by hand, and refusals. */
 #include <zlib.h>
 
 #include "dataloader/npy_array.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tables, arrays and lines of JSON as people have them, written by pandas, NumPy, pyarrow and json: each
-# value that is read is the one that these libraries read. Skipped where no Python has them; what needs
-# none is held by check_csv_table, check_npy and check_json_line.
+# Tables, arrays and lines of JSON as people have them, written by pandas, NumPy, pyarrow and json:
+# each value that is read is the one that these libraries read. Skipped where no Python has them;
+# what needs none is held by check_csv_table, check_npy and check_json_line.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'pandas, pyarrow, numpy') ||

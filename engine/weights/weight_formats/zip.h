@@ -1,5 +1,5 @@
-/* ZIP archives as PyTorch and NumPy write them, with the fields of 64 bits (APPNOTE.TXT 6.3, sections
- * 4.3 and 4.5.3). Entries of weights are stored, not compressed. */
+/* ZIP archives as PyTorch and NumPy write them, with the fields of 64 bits (APPNOTE.TXT 6.3,
+ * sections 4.3 and 4.5.3). Entries of weights are stored, not compressed. */
 #ifndef CSE_WEIGHT_FORMATS_ZIP_H
 #define CSE_WEIGHT_FORMATS_ZIP_H
 

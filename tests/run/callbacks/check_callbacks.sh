@@ -126,9 +126,8 @@ grep -q 'did you mean .EarlyStopping' "$work/wrong.errors" || fail "$(cat "$work
 start wrong --set 'callbacks=[{EarlyStopping: {patience: 0}}]' && fail "patience 0 is accepted"
 grep -q 'patience: "0" is out of range' "$work/wrong.errors" || fail "$(cat "$work/wrong.errors")"
 start wrong --set 'callbacks=[{EarlyStopping: {monitor: val_lost}}]' && fail "no such metric"
-grep -q 'callback EarlyStopping: monitor: a validation has no metric val_lost; its last one has '\
-'val_loss, val_accuracy' "$work/wrong.errors" || fail "$(cat "$work/wrong.errors")"
-[ "$(end_of wrong state)" = FAILED ] || fail "a failed hook: $(tail -n 1 "$work/wrong")"
+grep -q 'monitor: no validation has a metric "val_lost"; accepted: val_loss, val_accuracy' \
+    "$work/wrong.errors" || fail "$(cat "$work/wrong.errors")"
 
 [ "$failures" = 0 ] || exit 1
 echo "all as expected"

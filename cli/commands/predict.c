@@ -346,8 +346,8 @@ static cse_status find_names(predicting *p, const cse_job_settings *settings,
 /* What was not printed to stdout. */
 static void summarize(const predicting *p, const cse_loaded_model *loaded)
 {
-    fprintf(stderr, "%lld %s; weights of step %lld: %s", (long long)p->samples,
-            p->of_texts ? "texts" : "samples", (long long)loaded->step, loaded->path);
+    fprintf(stderr, "%lld %s; %s", (long long)p->samples, p->of_texts ? "texts" : "samples",
+            loaded->described);
     if (p->labelled > 0)
         fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
                 (long long)p->labelled, (double)p->right / (double)p->labelled);

@@ -37,6 +37,7 @@ typedef struct predicting {
     cse_class_names names;
     int64_t samples, labelled, right, bad_files;
     cse_status first_bad;
+    bool answers_numbers; /* not classes */
 } predicting;
 
 /* ---- classes ---- */
@@ -92,7 +93,7 @@ static json_t *values_json(const cse_predicted *predicted, int64_t i, int64_t co
 
 static bool is_classes(const predicting *p, const cse_predicted *predicted)
 {
-    return p->options.output == NULL && predicted->shape.rank == 1 &&
+    return p->options.output == NULL && !p->answers_numbers && predicted->shape.rank == 1 &&
            predicted->dtype == CSE_FLOAT32 && predicted->shape.dims[0] > 1;
 }
 
@@ -382,6 +383,15 @@ static cse_status predict_texts(predicting *p, const cse_job_settings *settings,
     return status;
 }
 
+/* Whether a classifier of texts was trained for numbers, or for several classes at once: its values
+ * are shown as they are, since they are no logits of one class. */
+static bool answers_numbers(const char *name, const cse_model *model)
+{
+    return strcmp(name, "bert/classifier") == 0 &&
+           strcmp(cse_settings_text(cse_model_settings_view(model), "problem_type"),
+                  "single_label_classification") != 0;
+}
+
 static cse_status predict(predicting *p, const cse_job_settings *settings)
 {
     static const char *const heads[] = { "SAMPLE", "LABEL", "PREDICTION", NULL };
@@ -394,6 +404,7 @@ static cse_status predict(predicting *p, const cse_job_settings *settings)
         return predict_texts(p, settings, &loaded);
     CSE_TRY(find_names(p, settings, &loaded));
     p->options.model = loaded.model;
+    p->answers_numbers = answers_numbers(settings->model->name, loaded.model);
     p->options.seed = settings->session.seed;
     if (strcmp(p->format, "table") == 0)
         p->table = cse_table_new(p->files != NULL ? file_heads : heads);

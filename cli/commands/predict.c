@@ -13,6 +13,7 @@
 #include "cli/predict_texts.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "csengine/model.h"
 #include "dataloader/class_names.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"

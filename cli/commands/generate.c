@@ -194,9 +194,8 @@ static cse_status write_texts(generating *g)
             status = write_text(g, &g->prompts[i], number++);
     const double seconds = (double)(cse_clock_ns() - begun_ns) * 1e-9;
     if (status == CSE_OK && !cse_option_is_on(g->line, "quiet") && seconds > 0)
-        fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; weights of step %lld: %s\n",
-                (long long)g->token_count, seconds, (double)g->token_count / seconds,
-                (long long)g->loaded.step, g->loaded.path);
+        fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; %s\n", (long long)g->token_count,
+                seconds, (double)g->token_count / seconds, g->loaded.described);
     return status == CSE_OK && cse_stop_signal_came()
                ? cse_fail(CSE_INTERRUPTED, "generate: ended by a signal")
                : status;

@@ -15,6 +15,7 @@
 #include "cli/prediction_rows.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "csengine/model.h"
 #include "dataloader/class_names.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
@@ -42,6 +43,7 @@ typedef struct predicting {
     cse_class_names names;
     int64_t samples, labelled, right, bad_files;
     cse_status first_bad;
+    bool answers_numbers; /* not classes */
 } predicting;
 
 /* ---- classes ---- */
@@ -97,7 +99,7 @@ static json_t *values_json(const cse_predicted *predicted, int64_t i, int64_t co
 
 static bool is_classes(const predicting *p, const cse_predicted *predicted)
 {
-    return p->options.output == NULL && predicted->shape.rank == 1 &&
+    return p->options.output == NULL && !p->answers_numbers && predicted->shape.rank == 1 &&
            predicted->dtype == CSE_FLOAT32 && predicted->shape.dims[0] > 1;
 }
 
@@ -454,8 +456,8 @@ static cse_status find_names(predicting *p, const cse_job_settings *settings,
 /* What was not printed to stdout. */
 static void summarize(const predicting *p, const cse_loaded_model *loaded)
 {
-    fprintf(stderr, "%lld %s; weights of step %lld: %s", (long long)p->samples,
-            p->of_texts ? "texts" : "samples", (long long)loaded->step, loaded->path);
+    fprintf(stderr, "%lld %s; %s", (long long)p->samples, p->of_texts ? "texts" : "samples",
+            loaded->described);
     if (p->labelled > 0)
         fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
                 (long long)p->labelled, (double)p->right / (double)p->labelled);
@@ -490,6 +492,15 @@ static cse_status predict_texts(predicting *p, const cse_job_settings *settings,
     return status;
 }
 
+/* Whether a classifier of texts was trained for numbers, or for several classes at once: its values
+ * are shown as they are, since they are no logits of one class. */
+static bool answers_numbers(const char *name, const cse_model *model)
+{
+    return strcmp(name, "bert/classifier") == 0 &&
+           strcmp(cse_settings_text(cse_model_settings_view(model), "problem_type"),
+                  "single_label_classification") != 0;
+}
+
 static cse_status predict(predicting *p, const cse_job_settings *settings)
 {
     static const char *const heads[] = { CSE_PREDICTION_HEADS, NULL };
@@ -501,6 +512,7 @@ static cse_status predict(predicting *p, const cse_job_settings *settings)
         return predict_texts(p, settings, &loaded);
     CSE_TRY(find_names(p, settings, &loaded));
     p->options.model = loaded.model;
+    p->answers_numbers = answers_numbers(settings->model->name, loaded.model);
     p->options.seed = settings->session.seed;
     if (strcmp(p->format, "table") == 0)
         p->table = cse_table_new(heads);

@@ -125,7 +125,7 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, drop, tied, no_prefix"));
+                       "unless, drop, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
@@ -136,6 +136,7 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_text(node, "unless", &rule->unless));
     CSE_TRY(read_switch(node, "drop", &rule->drop));
     CSE_TRY(read_text(node, "tied", &rule->tied));
+    CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
     CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
     rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
     if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)

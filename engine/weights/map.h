@@ -54,9 +54,11 @@ typedef struct cse_map_rule {
     int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
     bool roll;          /* their first row is our last */
     bool optional;
-    const char *unless; /* the rule holds where this fact of theirs is not true */
-    bool drop;          /* theirs alone, and of no use here */
-    const char *tied;   /* theirs alone: another name of this weight */
+    const char *unless;      /* the rule holds where this fact of theirs is not true */
+    bool drop;               /* theirs alone, and of no use here */
+    const char *frequencies; /* of a drop: those of a rotation, which their fact of its base must
+                                make; NULL: any values */
+    const char *tied;        /* theirs alone: another name of this weight */
     bool no_prefix;
 } cse_map_rule;
 
@@ -147,6 +149,10 @@ typedef struct cse_map_rope {
 } cse_map_rope;
 cse_status cse_map_make_rope(const cse_map *map, cse_arena *arena, const json_t *facts,
                              cse_map_rope *rope);
+/* Whether a weight of theirs that is left out holds the frequencies that its rule asks for: their
+ * program computes with it, not with the fact. CSE_DATA. */
+cse_status cse_map_check_frequencies(const cse_map *map, const cse_map_rule *rule,
+                                     const json_t *facts, cse_weights *weights, int index);
 /* Takes them out of what is written as facts. */
 void cse_map_forget_rope(json_t *facts);
 

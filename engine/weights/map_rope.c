@@ -1,6 +1,7 @@
 /* The scaling of a rotation that another program keeps as a weight: the map's rope_factors names it,
  * and the facts that it depends on. In facts it is rope_freqs.type (linear: there is none, or all of
  * its factors are 1; or llama3), .factor, .low_freq_factor and .high_freq_factor. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,4 +106,30 @@ void cse_map_forget_rope(json_t *facts)
         snprintf(name, sizeof name, "rope_freqs.%s", names[i]);
         json_object_del(facts, name);
     }
+}
+
+cse_status cse_map_check_frequencies(const cse_map *map, const cse_map_rule *rule,
+                                     const json_t *facts, cse_weights *weights, int index)
+{
+    const cse_weight *weight = &weights->list[index];
+    const int64_t pairs = weight->shape.rank == 1 ? weight->shape.dims[0] : -1;
+    const int64_t channels = cse_map_integer(map, facts, map->head_size);
+    const double base = number_of(facts, rule->frequencies, 10000);
+    const double tolerance = weight->element == CSE_ELEMENT_F32 ? 1e-5 : 1e-2;
+    bool good = pairs > 0 && pairs <= MOST_PAIRS && pairs * 2 == channels;
+    float *values = cse_malloc(good ? (size_t)pairs * sizeof *values : 1);
+    cse_status status =
+        good ? cse_weights_read_as(weights, index, CSE_ELEMENT_F32, values) : CSE_OK;
+    for (int64_t i = 0; i < pairs && good && status == CSE_OK; i++) {
+        const double wanted = pow(base, -(double)i / (double)pairs);
+        good = fabs((double)values[i] - wanted) <= tolerance * wanted;
+    }
+    free(values);
+    return status != CSE_OK || good
+               ? status
+               : cse_fail(CSE_DATA,
+                          "%s: '%s' has not the frequencies of a rotation of %lld channels with "
+                          "%s %g (%s)",
+                          weights->path, weight->name, (long long)channels, rule->frequencies, base,
+                          map->source);
 }

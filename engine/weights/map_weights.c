@@ -428,6 +428,8 @@ static cse_status leave_out(const building *b, int index, bool *known)
         if (applies(b, rule) || !matches(rule->theirs, name))
             continue;
         *known = true;
+        if (rule->frequencies != NULL)
+            CSE_TRY(cse_map_check_frequencies(b->map, rule, b->facts, b->from, index));
         const int other =
             rule->tied != NULL ? find_theirs(b, &(cse_map_rule){ 0 }, rule->tied) : -1;
         if (other >= 0)

@@ -50,5 +50,10 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
     CSE_TRY(load(session, loaded));
     loaded->step = cse_global_step();
+    if (loaded->step > 0)
+        snprintf(loaded->described, sizeof loaded->described, "weights of step %lld: %s",
+                 (long long)loaded->step, loaded->path);
+    else
+        snprintf(loaded->described, sizeof loaded->described, "weights: %s", loaded->path);
     return CSE_OK;
 }

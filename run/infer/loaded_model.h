@@ -9,7 +9,8 @@
 typedef struct cse_loaded_model {
     cse_model *model;    /* compiled; of the open session */
     char path[PATH_MAX]; /* of the checkpoint */
-    int64_t step;        /* that it was trained to */
+    int64_t step; /* that it was trained to; 0: not known, as of weights that were converted */
+    char described[PATH_MAX + 64]; /* "weights of step 500: PATH", or "weights: PATH" */
 } cse_loaded_model;
 
 /* Opens a session for settings of mode CSE_JOB_INFER, and loads the checkpoint that they name, else

@@ -94,4 +94,56 @@ refused 65 'which is no class; accepted are those of class_names' start table.ya
     --model_dir other --set 'fit.train_dataloader.class_names=[yes, maybe]'
 refused 65 'its columns are: text, label' start table.yaml --no_dashboard --model_dir other \
     --set fit.train_dataloader.text=sentence
+# Numbers, and several classes at once: the loss is that of PyTorch's formulas, of the values that
+# predict shows; labels of another kind than the model's problem are refused.
+numbers() { # NAME PROBLEM OUTPUTS LABEL_TYPE
+    cat >"$1.yaml" <<END
+trainer:
+  init:
+    model_dir: run_$1
+    backend: {compile_dir: compiled}
+    model: {name: bert/classifier, num_labels: $3, problem_type: $2, vocab_size: 24, hidden_size: 16,
+      num_hidden_layers: 1, num_heads: 2, filter_size: 32, max_position_embeddings: 16}
+    optimizer:
+      Adam: {lr: 0.02}
+    loop: {num_steps: 3, eval_steps: null}
+  fit:
+    train_dataloader: &data {data_processor: sentences, path: $1.csv, $4,
+      vocabulary: vocab.txt, max_sequence_length: 16, batch_size: 2, shuffle: false}
+    val_dataloader: *data
+END
+}
+printf 'text,label\nthe film was good,1.5\na bad book,-2\nvery dull,0.25\ngreat,4\n' >regression.csv
+printf 'text,label\nthe film was good,2|0\na bad book,[1]\nvery dull,\ngreat,0;1;2\n' >several.csv
+numbers regression regression 1 'label_type: numbers'
+numbers several multi_label_classification 3 'label_type: classes, num_labels: 3'
+for name in regression several; do
+    "$csengine" start $name.yaml --no_dashboard >out 2>&1 || fail "$name: $(cat out)"
+    "$csengine" eval $name.yaml --json >out 2>err || fail "eval $name: $(cat err)"
+    loss=$(sed -n 's/.*"loss": *\([0-9.e-]*\).*/\1/p' out | tail -n 1)
+    "$csengine" predict $name.yaml --samples 4 --json >out 2>err || fail "$name: $(cat err)"
+    sed 's/.*"values":\[\([^]]*\)\].*/\1/; s/,/ /g' out | awk -v kind=$name -v loss="$loss" '
+        BEGIN {
+            split(kind == "regression" ? "1.5 -2 0.25 4" : "1 0 1 0 1 0 0 0 0 1 1 1", wanted, " ")
+        }
+        { for (i = 1; i <= NF; i++) {
+            y = wanted[++count]
+            sum += kind == "regression" ? ($i - y) ^ 2 :
+                ($i > 0 ? $i : 0) - $i * y + log(1 + exp($i > 0 ? -$i : $i))
+        } }
+        END {
+            difference = loss - sum / count
+            exit !(count == (kind == "regression" ? 4 : 12) && loss != "" &&
+                difference < 1e-4 && difference > -1e-4)
+        }' || fail "$name: the loss $loss is not that of $(cat out)"
+done
+sed 's/label_type: numbers,/label_type: class,/; s/regression.csv/whole.csv/' regression.yaml >wrong.yaml
+printf 'text,label\nthe film was good,1\na bad book,0\n' >whole.csv
+"$csengine" start wrong.yaml --no_dashboard --model_dir wrong >out 2>&1 &&
+    fail 'a regression takes classes'
+grep -q 'problem_type regression takes labels of numbers' out || fail "not told why: $(cat out)"
+sed 's/problem_type: regression/problem_type: single_label_classification/' wrong.yaml >single.yaml
+"$csengine" start single.yaml --no_dashboard --model_dir wrong >out 2>&1 && fail 'a single class'
+grep -q 'set problem_type to regression' out || fail "not told why: $(cat out)"
+
 exit $failed

@@ -165,16 +165,16 @@ def reference(family, folder):
         with torch.no_grad():
             if family == "vit":
                 return model.eval()(pixel_values=PICTURE).logits.numpy().ravel()
-            return model.eval()(IDS, **({"attention_mask": torch.ones_like(IDS)} if family == "esm" else {})).logits.numpy().ravel()
+            ids = SENTENCE if family == "bert_classifier" else IDS
+            return model.eval()(ids, attention_mask=torch.ones_like(ids)).logits.numpy().ravel()
     except Exception:  # whatever it says
         return None
 
 
-def ours(family, folder, known):
+def ours(folder):
     """(section, None) or (None, message)."""
-    for name in ("x.mdl",):
-        if os.path.exists(name):
-            os.remove(name)
+    if os.path.exists("x.mdl"):
+        os.remove("x.mdl")
     said = subprocess.run([csengine, "checkpoint", "convert", folder, "x.mdl", "--print_model"], capture_output=True, text=True)
     if said.returncode != 0:
         return None, said.stderr
@@ -183,16 +183,16 @@ def ours(family, folder, known):
 
 def values(family, section, folder):
     """What the printed section computes of the folder; or None, and why."""
-    loader = "data_processor: csv_tokens_of_the_test"
+    loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
     if family == "vit":
         loader = "data_processor: idx_images, data_dir: images, mean: 0.0, std: 1.0"
-    elif family in ("gpt2", "llama", "mistral"):
-        loader = "data_processor: GptHDF5DataProcessor, data_dir: tokens_h5"
-        loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
     elif family == "bert_classifier":
-        loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
-    else:
-        loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
+        several = "problem_type: regression" in section or "problem_type: multi" in section
+        loader = "data_processor: sentences, path: texts.csv, vocabulary: vocab.txt, lower: true, " + (
+            "label: numbers, label_type: numbers, num_labels: 3" if several else "label: one"
+        ) + f", max_sequence_length: {TIME}"
+    elif family in ("gpt2", "llama", "mistral"):
+        loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
     with open("run.yaml", "w") as file:
         file.write(section + f"""    model_dir: run
     backend: {{compile_dir: compiled}}
@@ -224,6 +224,12 @@ os.makedirs("csv", exist_ok=True)
 with open("csv/a.csv", "w") as file:
     row, ones = IDS[0].tolist(), [1] * TIME
     file.write(f'input_ids,attention_mask,token_type_ids,labels\n"{row}","{ones}","{[0] * TIME}","{row}"\n')
+with open("vocab.txt", "w") as file:
+    file.write("".join(f"{word}\n" for word in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(4, TOKENS))]))
+WORDS = [i for i in IDS[0].tolist() if i > 3][: TIME - 2]
+SENTENCE = torch.tensor([[2, *WORDS, 3]])
+with open("texts.csv", "w") as file:
+    file.write("text,one,numbers\n" + " ".join(f"w{i}" for i in WORDS) + ",0,0|0|0\n")
 pixels = bytes(i * i * 7 % 256 for i in range(64))
 os.makedirs("images", exist_ok=True)
 with open("images/train-images-idx3-ubyte", "wb") as file:
@@ -237,7 +243,7 @@ begun = time.time()
 for family in os.environ.get("CSE_FAMILIES", " ".join(FAMILIES)).split():
     config = make(family)
     rows.append(f"{family} base {json.dumps(config)}")
-    base, why = ours(family, family, None)
+    base, why = ours(family)
     assert base is not None, (family, why)
     told = {base: values(family, base, family)}
     if not near(told[base][0], reference(family, family)):
@@ -247,8 +253,8 @@ for family in os.environ.get("CSE_FAMILIES", " ".join(FAMILIES)).split():
         for value in others(key, config.get(key, default)):
             changed = {**config, key: value}
             folder = with_config(family, changed)
-            section, why = ours(family, folder, told)
-            theirs = reference(family, folder)
+            section, why = ours(folder)
+            theirs = reference(family, folder) if section is not None else None
             verdict = "refused" if section is None else "same" if section == base else "used"
             if section is not None:
                 if section not in told:
@@ -256,10 +262,12 @@ for family in os.environ.get("CSE_FAMILIES", " ".join(FAMILIES)).split():
                 got, why = told[section]
                 if got is None:
                     verdict = "unfit"
-                elif not near(got, theirs):
+                elif not near(got, theirs) and not (verdict == "same" and theirs is None):
                     wrong.append(f"{family}: {key}: {json.dumps(value)}: {verdict}, " + ("transformers refuses it" if theirs is None else "other values"))
-            elif key.split("_")[0] not in why:
-                wrong.append(f"{family}: {key}: {json.dumps(value)}: refused without its name: {why}")
+            elif key not in why and "rope_" not in why:
+                verdict = "unfit"  # for these weights, as there
+                if reference(family, folder) is not None:
+                    wrong.append(f"{family}: {key}: {json.dumps(value)}: refused without its name: {why}")
             rows.append(f"{family} {key} {json.dumps(value)} {verdict}")
     print(f"{family}: {len(rows)} rows, {time.time() - begun:.0f} s", flush=True)
 if len(sys.argv) > 4:

@@ -25,6 +25,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "run/job/run_target.h"
 
 enum { CHECK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
 
@@ -187,6 +188,8 @@ static void finish_process(cse_jobs *jobs, cse_job_entry *entry)
     cse_job_entry_refresh(jobs, entry);
     if (!cse_run_state_is_terminal(record->state))
         set_end_state(jobs, entry, &end);
+    if (record->state == CSE_RUN_SUCCEEDED) /* its first process may have been killed before */
+        cse_run_target_remove(record->model_dir);
     record->pid = record->pid_start = 0;
     record->kill_at_ms = 0;
     if (end.goes_on)

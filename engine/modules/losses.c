@@ -25,7 +25,8 @@ static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
 static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
                                    double weight)
 {
-    cse_tensor *mean = cse_scale(cse_mean_all(losses), weight);
+    cse_tensor *mean = cse_mean_all(losses);
+    mean = weight != 1 ? cse_scale(mean, weight) : mean;
     cse_tensor *counts = counted_labels(labels, mask);
     cse_tensor *sum = cse_sum_all(counts);
     cse_tensor *tokens = cse_constant((double)cse_shape_elements(cse_tensor_shape(counts)));

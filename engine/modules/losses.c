@@ -21,22 +21,24 @@ static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
 }
 
 /* Sum and count are divided by the number of tokens, so that they have the size of a mean whatever
- * the microbatch is: 16-bit types hold no sums of thousands. */
-static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *counts, double weight)
+ * the microbatch is: 16-bit types hold no sums of thousands. Tells the tokens' losses. */
+static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
+                                   double weight)
 {
-    const double count = (double)cse_shape_elements(cse_tensor_shape(counts));
-    return cse_loss_quotient(NULL, cse_scale(cse_mean_all(losses), weight),
-                             cse_div(cse_sum_all(counts), cse_constant(count)));
+    cse_tensor *mean = cse_mean_all(losses);
+    mean = weight != 1 ? cse_scale(mean, weight) : mean;
+    cse_tensor *counts = counted_labels(labels, mask);
+    cse_tensor *sum = cse_sum_all(counts);
+    cse_tensor *tokens = cse_constant((double)cse_shape_elements(cse_tensor_shape(counts)));
+    cse_tensor *loss = cse_loss_quotient(NULL, mean, cse_div(sum, tokens));
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
+    return loss;
 }
 
 cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels)
 {
     cse_tensor *losses = token_losses(logits, labels, 0);
-    if (cse_trace_is_poison(losses))
-        return losses;
-    cse_tensor *counts = counted_labels(labels, NULL);
-    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
-    return mean_of_counted(losses, counts, 1);
+    return cse_trace_is_poison(losses) ? losses : mean_of_counted(losses, labels, NULL, 1);
 }
 
 cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
@@ -52,9 +54,8 @@ cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask
     }
     if (cse_trace_is_poison(losses) || cse_trace_is_poison(labels))
         return losses;
-    cse_tensor *counts = counted_labels(labels, mask);
-    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
-    if (options->by_batch)
-        return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
-    return mean_of_counted(losses, counts, weight);
+    if (!options->by_batch)
+        return mean_of_counted(losses, labels, mask, weight);
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counted_labels(labels, mask));
+    return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
 }

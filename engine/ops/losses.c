@@ -167,9 +167,11 @@ static cse_tensor *reduce_rows(cse_tensor *losses, cse_tensor *labels, const row
 {
     if (reduction != CSE_REDUCTION_MEAN || cse_trace_is_poison(losses))
         return cse_reduce_losses(losses, reduction);
-    const double count = (double)cse_shape_elements(losses->shape);
-    return cse_loss_quotient(NULL, cse_mean_all(losses),
-                             cse_div(sum_of_weights(labels, r), cse_constant(count)));
+    /* In the order of engine/modules/losses.c, so that both are one step. */
+    cse_tensor *mean = cse_mean_all(losses);
+    cse_tensor *sum = sum_of_weights(labels, r);
+    cse_tensor *rows = cse_constant((double)cse_shape_elements(losses->shape));
+    return cse_loss_quotient(NULL, mean, cse_div(sum, rows));
 }
 
 static cse_tensor *check(cse_tensor *logits, cse_tensor *labels, const cse_cross_entropy_options *o)

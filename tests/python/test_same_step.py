@@ -201,7 +201,7 @@ class SameStep(Case):
 
     def traced_classifier(self, model, samples, first):
         def loss_of(model, batch):
-            return F.cross_entropy(model(batch["images"]), batch["labels"], reduction="none").mean()
+            return F.cross_entropy(model(batch["images"]), batch["labels"])
 
         def optimizer(parameters):
             return cstorch.optim.SGD(parameters, lr=0.1, momentum=0.9)
@@ -254,10 +254,7 @@ class SameStep(Case):
 
         def loss_of(model, batch):
             logits = model(batch["input_ids"])
-            loss = F.cross_entropy(
-                logits.view(-1, WORDS), batch["labels"].view(-1), reduction="none"
-            )
-            return loss.mean()
+            return F.cross_entropy(logits.view(-1, WORDS), batch["labels"].view(-1))
 
         found = self.traced(
             model,

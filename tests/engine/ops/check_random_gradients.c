@@ -64,7 +64,7 @@ static cse_tensor *unary(small_graph *g, cse_tensor *x)
     case 9:
         return cse_sub(cse_constant(1), x);
     case 10:
-        return cse_mul(x, cse_stop_gradient(cse_tanh(x)));
+        return cse_softplus(x);
     default:
         return cse_reciprocal(cse_shift(cse_square(x), 1.5));
     }
@@ -110,7 +110,7 @@ static cse_tensor *along(small_graph *g, cse_tensor *x)
     case 7:
         return cse_slice_axis(x, axis, 0, (x->shape.dims[axis] + 1) / 2);
     default:
-        return cse_var(x, &axis, 0, draw(g, 2), draw(g, 2));
+        return cse_var(x, &axis, 1, 0, draw(g, 2));
     }
 }
 
@@ -148,7 +148,8 @@ static cse_tensor *product(small_graph *g, cse_tensor *x, cse_tensor *y)
     if (y->shape.dims[1] == inner && draw(g, 3)) {
         const int first = 1;
         cse_tensor *bias = draw(g, 2) ? cse_sum(y, &first, 1, false) : NULL;
-        return cse_tanh(cse_linear(x, y, bias));
+        cse_tensor *made = cse_linear(x, y, bias);
+        return draw(g, 2) ? made : cse_tanh(made);
     }
     return y->shape.dims[0] == inner ? cse_tanh(cse_matmul(x, y, false, false)) : NULL;
 }

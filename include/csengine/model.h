@@ -33,6 +33,11 @@ typedef struct cse_model_descriptor {
     cse_tensor *(*loss)(cse_model *model, cse_step *step, cse_tensor **predictions);
 } cse_model_descriptor;
 
+/* Samples of the step's batch, over all microbatches, and of one microbatch: smaller ones in a last
+ * batch that is not left out. */
+CSE_API int64_t cse_step_batch_size(const cse_step *step);
+CSE_API int64_t cse_step_micro_batch_size(const cse_step *step);
+
 /* A row of CSE_PLUGINS. */
 #define CSE_MODEL_PLUGIN(descriptor) \
     CSE_PLUGIN_ROW("model", CSE_MODEL_ABI, const cse_model_descriptor, descriptor)

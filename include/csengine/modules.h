@@ -269,11 +269,6 @@ CSE_API cse_tensor *cse_apply_block(const cse_model *model, const cse_block_laye
 
 /* ---- inputs and losses ---- */
 
-/* Samples of the step's batch, over all microbatches, and of one microbatch: smaller ones in a last
- * batch that is not left out. */
-CSE_API int64_t cse_step_batch_size(const cse_step *step);
-CSE_API int64_t cse_step_micro_batch_size(const cse_step *step);
-
 /* The input of the step by name, or NULL where the data do not offer it. */
 CSE_API cse_tensor *cse_step_optional_input(cse_step *step, const char *name);
 /* The input named `name`, else the only one whose name is not in `others` (ended by NULL); an error

@@ -432,7 +432,7 @@ CSE_API cse_status cse_metric_reset(cse_metric *metric);
 /* ---- the step ---- */
 
 /* A step function is plain C that runs while the step is traced (again for a smaller last batch).
- * It returns the loss (its mean is watched: NaN or infinity ends the run with CSE_FAILED) or NULL. */
+ * It returns the loss (its mean is watched: NaN or infinity ends the run: CSE_FAILED), or NULL. */
 typedef cse_tensor *cse_step_function(cse_step *step, void *self);
 
 /* What tracing the step has failed with so far, with the caller's place; NULL: with nothing. */

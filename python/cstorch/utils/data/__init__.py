@@ -117,6 +117,10 @@ class DataLoader:
     def __len__(self):
         return self.source.batches()
 
+    def microbatches(self):
+        """How many microbatches a step of a whole batch has."""
+        return self.batch_size // (self.micro_batch_size or self.batch_size)
+
     def settings(self):
         """The data loader's settings as the engine takes them."""
         size = self.micro_batch_size or self.batch_size

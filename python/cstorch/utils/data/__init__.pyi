@@ -75,6 +75,8 @@ def pickled(value: Any) -> bytes: ...
 
 class DistributedSampler(torch.utils.data.Sampler[int]):
     is_in_order: bool
+    @property
+    def leaves_out(self) -> bool: ...
     def __init__(
         self,
         data_source: Any,

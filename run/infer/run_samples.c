@@ -372,12 +372,22 @@ static cse_status look_at_validation(cse_run_samples *s, const cse_job_look *loo
     return status;
 }
 
+/* Whether a failure is one of the data, or of the settings of their loader. */
+static bool is_of_data(cse_status status)
+{
+    return status == CSE_DATA || status == CSE_NO_INPUT || status == CSE_CONFIG ||
+           status == CSE_PERMISSION || status == CSE_IO || status == CSE_UNAVAILABLE;
+}
+
 static cse_status look_at(cse_run_samples *s, const cse_job_look *look)
 {
     if (!s->has_data) {
         s->has_data = true;
+        const cse_status status = look_at_data(s, look);
         /* The training opens the same data next, and tells what is wrong with them. */
-        s->ended = look_at_data(s, look) != CSE_OK;
+        s->ended = is_of_data(status);
+        if (status != CSE_OK && !s->ended)
+            return status;
     }
     if (s->ended)
         return CSE_OK;

@@ -181,7 +181,6 @@ with open(f"{work}/indexed/state.json", "w") as file:
     json.dump(state | {"_indices_data_files": [{"filename": "indices.arrow"}]}, file)
 refused("indices", f"path: {work}/indexed", "it has a table of indices")
 few.to_parquet(f"{work}/few.parquet")
-refused("Parquet", f"path: {work}/few.parquet", "it is Parquet")
 datasets.Dataset.from_dict({"x": [1 << 31]}).save_to_disk(f"{work}/large")
 refused("a large number", f"path: {work}/large", "is no int32")
 

@@ -186,7 +186,8 @@ static void put_header(char **at, const member *m, size_t packed, size_t place, 
     put(at, strlen(m->name), 2);
     put(at, 0, 2);
     if (in_directory) {
-        put(at, 0, 2 + 2 + 2 + 4);
+        put(at, 0, 2 + 2 + 2);
+        put(at, 0, 4);
         put(at, place, 4);
     }
     memcpy(*at, m->name, strlen(m->name));

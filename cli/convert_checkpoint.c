@@ -96,8 +96,8 @@ static cse_status set_paths(conversion *c)
     return allow(c->confinement, CSE_PATH_INPUT, c->map, map_folder);
 }
 
-/* Where the side files of the weights are: the folder that is named, the weights' own, or that which
- * their run keeps beside its checkpoints. */
+/* Where the side files of the weights are: the folder that is named, the weights' own, or that
+ * which their run keeps beside its checkpoints. */
 static cse_status find_side_files(conversion *c)
 {
     const char *named = cse_option_value(c->line, "side_files");

@@ -1,6 +1,6 @@
-/* The scaling of a rotation that another program keeps as a weight: the map's rope_factors names it,
- * and the facts that it depends on. In facts it is rope_freqs.type (linear: there is none, or all of
- * its factors are 1; or llama3), .factor, .low_freq_factor and .high_freq_factor. */
+/* The scaling of a rotation that another program keeps as a weight: the map's rope_factors names
+ * it, and the facts that it depends on. In facts it is rope_freqs.type (linear: there is none, or
+ * all of its factors are 1; or llama3), .factor, .low_freq_factor and .high_freq_factor. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The factors by which GGUF says how Llama 3 scales its rotation: one for each pair of channels of a
- * head, in the weight rope_freqs.weight, where others have four numbers (Dubey et al. 2024, "The
+/* The factors by which GGUF says how Llama 3 scales its rotation: one for each pair of channels of
+ * a head, in the weight rope_freqs.weight, where others have four numbers (Dubey et al. 2024, "The
  * Llama 3 herd of models"; the formula is that of transformers' rope_type llama3). */
 #ifndef CSE_WEIGHTS_ROPE_FACTORS_H
 #define CSE_WEIGHTS_ROPE_FACTORS_H

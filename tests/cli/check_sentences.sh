@@ -102,8 +102,8 @@ trainer:
   init:
     model_dir: run_$1
     backend: {compile_dir: compiled}
-    model: {name: bert/classifier, num_labels: $3, problem_type: $2, vocab_size: 24, hidden_size: 16,
-      num_hidden_layers: 1, num_heads: 2, filter_size: 32, max_position_embeddings: 16}
+    model: {name: bert/classifier, num_labels: $3, problem_type: $2, vocab_size: 24,
+      hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 32, max_position_embeddings: 16}
     optimizer:
       Adam: {lr: 0.02}
     loop: {num_steps: 3, eval_steps: null}
@@ -128,8 +128,10 @@ for name in regression several; do
         }
         { for (i = 1; i <= NF; i++) {
             y = wanted[++count]
-            sum += kind == "regression" ? ($i - y) ^ 2 :
-                ($i > 0 ? $i : 0) - $i * y + log(1 + exp($i > 0 ? -$i : $i))
+            if (kind == "regression")
+                sum += ($i - y) ^ 2
+            else
+                sum += ($i > 0 ? $i : 0) - $i * y + log(1 + exp($i > 0 ? -$i : $i))
         } }
         END {
             difference = loss - sum / count
@@ -137,7 +139,8 @@ for name in regression several; do
                 difference < 1e-4 && difference > -1e-4)
         }' || fail "$name: the loss $loss is not that of $(cat out)"
 done
-sed 's/label_type: numbers,/label_type: class,/; s/regression.csv/whole.csv/' regression.yaml >wrong.yaml
+sed 's/label_type: numbers,/label_type: class,/; s/regression.csv/whole.csv/' regression.yaml \
+    >wrong.yaml
 printf 'text,label\nthe film was good,1\na bad book,0\n' >whole.csv
 "$csengine" start wrong.yaml --no_dashboard --model_dir wrong >out 2>&1 &&
     fail 'a regression takes classes'

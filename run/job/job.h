@@ -70,6 +70,7 @@ typedef struct cse_job_settings {
     cse_loop_settings loop;
     bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_steps_count_from */
     int64_t eval_steps;       /* batches of a validation; 0: all */
+    double diverged_factor;   /* of the loss of the first steps; 0: no training has diverged */
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;
 

@@ -12,7 +12,7 @@
 typedef struct cse_previous_run {
     int64_t first_step; /* where it began */
     int64_t last_step;  /* where it was to end; 0: unknown */
-    bool diverged;      /* it FAILED for NUMERICS, after `steps_done` steps */
+    bool diverged;      /* it FAILED for NUMERICS or as DIVERGED, after `steps_done` steps */
     int64_t steps_done;
 } cse_previous_run;
 

@@ -4,7 +4,7 @@
 #include "run/job/job_parts.h"
 
 /* The steps are saved by then, as at any other stop. */
-static cse_status check_preemption(const job *j)
+static cse_status check_preemption(const cse_job *j)
 {
     const cse_job_settings *s = j->settings;
     if (!j->result->stopped || s->preempted == NULL || !s->preempted(s->self))

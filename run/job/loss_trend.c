@@ -67,10 +67,11 @@ void cse_loss_trend_begin(cse_loss_trend *trend, const char *model_dir, int64_t 
     trend->begun = true;
     if (step <= 1 || cse_store_reader_open(model_dir, &reader) != CSE_OK)
         return;
-    const int begins = cse_store_reader_end_points(reader, "loss", step,
-                                                   &(cse_end_points){ first, CSE_TREND_STEPS });
+    const int begins = cse_store_reader_end_points(
+        reader, "loss", step, &(cse_end_points){ .points = first, .most = CSE_TREND_STEPS });
     const int ends = cse_store_reader_end_points(
-        reader, "loss", step, &(cse_end_points){ last, CSE_TREND_STEPS, .newest = true });
+        reader, "loss", step,
+        &(cse_end_points){ .points = last, .most = CSE_TREND_STEPS, .newest = true });
     cse_store_reader_close(&reader);
     for (int i = 0; i < begins; i++)
         cse_loss_trend_add(trend, first[i].value);

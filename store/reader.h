@@ -81,6 +81,16 @@ bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, c
 bool cse_store_reader_point_before(cse_store_reader *reader, int series, int64_t step,
                                    cse_point *point);
 
+/* The first points of a series before a step, or the newest, which come in descending order.
+ * Returns how many there are. */
+typedef struct cse_end_points {
+    cse_point *points;
+    int most;
+    bool newest;
+} cse_end_points;
+int cse_store_reader_end_points(cse_store_reader *reader, const char *series, int64_t step,
+                                const cse_end_points *wanted);
+
 typedef struct cse_metrics_query {
     const char *const *names;      /* ended by NULL; NULL: all */
     int64_t attempt;               /* 0: all */

@@ -293,6 +293,33 @@ bool cse_store_reader_point_before(cse_store_reader *reader, int series, int64_t
     return found;
 }
 
+int cse_store_reader_end_points(cse_store_reader *reader, const char *series, int64_t step,
+                                const cse_end_points *wanted)
+{
+    static const char *const orders[] = {
+        "SELECT step, time_ms, value FROM points WHERE series = (SELECT id FROM series WHERE name "
+        "= "
+        "?1) AND step < ?2 ORDER BY attempt, step LIMIT ?3",
+        "SELECT step, time_ms, value FROM points WHERE series = (SELECT id FROM series WHERE name "
+        "= "
+        "?1) AND step < ?2 ORDER BY attempt DESC, step DESC LIMIT ?3",
+    };
+    sqlite3_stmt *statement = NULL;
+    int count = 0;
+    if (sqlite3_prepare_v2(cse_store_reader_handle(reader), orders[wanted->newest], -1, &statement,
+                           NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, series, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, step);
+        sqlite3_bind_int(statement, 3, wanted->most);
+        while (count < wanted->most && sqlite3_step(statement) == SQLITE_ROW)
+            wanted->points[count++] = (cse_point){ .step = sqlite3_column_int64(statement, 0),
+                                                   .time_ms = sqlite3_column_int64(statement, 1),
+                                                   .value = real_at(statement, 2) };
+    }
+    sqlite3_finalize(statement);
+    return count;
+}
+
 bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, cse_point *point)
 {
     sqlite3_stmt *statement = NULL;

@@ -155,6 +155,8 @@ cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
         return CSE_REASON_DATA;
     case CSE_FAILED:
         return compiling ? CSE_REASON_COMPILE : CSE_REASON_NUMERICS;
+    case CSE_DIVERGED:
+        return CSE_REASON_DIVERGED;
     case CSE_UNAVAILABLE:
         return CSE_REASON_PEER_LOST;
     case CSE_TEMPORARY:

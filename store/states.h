@@ -65,11 +65,12 @@ typedef enum cse_run_phase {
 /* X(name, retryable, exit code of the process, description): why a run is FAILED */
 #define CSE_RUN_REASON_TABLE(X)                                                                \
     X(CONFIG, 0, 78, "the configuration is wrong")                                             \
-    X(COMPILE, 0, 70, "the step cannot be compiled")                                           \
+    X(COMPILE, 0, 1, "the step cannot be compiled")                                            \
     X(NO_RESOURCES, 1, 75, "memory, processes or cores are short")                             \
     X(PEER_LOST, 1, 69, "a process or host of the run was lost")                               \
     X(DATA, 0, 65, "input data are missing or wrong")                                          \
     X(NUMERICS, 0, 1, "loss or gradients are not finite, or the loss scale is at its floor")   \
+    X(DIVERGED, 0, 1, "the loss of the last steps is far above that of the first")             \
     X(STORAGE, 1, 74, "files cannot be written or read")                                       \
     X(TIMEOUT, 1, 75, "something took longer than it may")                                     \
     X(TIME_LIMIT, 0, 124, "its job_time_sec is over; the steps that were done are saved")      \

@@ -18,7 +18,8 @@ cse_status cse_database_make_whole(sqlite3 *handle, const char *path, int wait_m
     sqlite3_busy_timeout(handle, wait_ms);
     /* A connection that has read nothing does not know of a log. */
     sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
-    const int code = sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    const int code =
+        sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     if (code != SQLITE_OK)
         return cse_fail((code & 0xff) == SQLITE_BUSY ? CSE_TEMPORARY : CSE_IO, "%s: %s", path,
                         sqlite3_errmsg(handle));

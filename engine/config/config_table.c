@@ -31,6 +31,10 @@ static const cse_setting loop_table[] = {
       NULL },
     { "eval_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
       "batches of a validation; null: all", NULL },
+    { "diverged_factor", CSE_SETTING_NUMBER, "1000", 0, 1e30, NULL,
+      "a training has diverged whose loss ends above this many times that of its first steps; 0: "
+      "none has",
+      NULL },
     { 0 },
 };
 

@@ -124,6 +124,7 @@ typedef struct cse_callback_validation {
      * has the state that it had there. `loader` is not told then, and all metrics of a step are
      * given at once. */
     bool replayed;
+    bool diverged; /* the training has diverged by then: no checkpoint of it is the best */
 } cse_callback_validation;
 
 typedef struct cse_callback_checkpoint {

@@ -24,6 +24,7 @@ extern "C" {
 #define CSE_STATUS_TABLE(X)                                          \
     X(CSE_OK, 0, 0, "success")                                       \
     X(CSE_FAILED, 1, 0, "the job failed")                            \
+    X(CSE_DIVERGED, 1, 0, "the training diverged")                   \
     X(CSE_USAGE, 64, 0, "wrong use of the command line")             \
     X(CSE_DATA, 65, 0, "the content of a file is wrong")             \
     X(CSE_SHAPE, 65, 0, "shapes or types of tensors do not fit")     \

@@ -68,7 +68,8 @@ static cse_status on_validate_end(void *self, const cse_callback_validation *val
     model_checkpoint *m = self;
     for (int i = 0; i < validation->metric_count; i++) {
         const cse_callback_metric *metric = &validation->metrics[i];
-        if (strcmp(metric->name, m->monitor) != 0 || !(m->sign * metric->value > m->best))
+        if (strcmp(metric->name, m->monitor) != 0 || validation->diverged ||
+            !isfinite(metric->value) || !(m->sign * metric->value > m->best))
             continue;
         m->best = m->sign * metric->value;
         if (!validation->replayed)

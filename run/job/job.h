@@ -71,6 +71,7 @@ typedef struct cse_job_settings {
     bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_job_count_steps */
     bool takes_lead;          /* of a run whose end was decided on another host */
     int64_t eval_steps;       /* batches of a validation; 0: all */
+    double diverged_factor;   /* of the loss of the first steps; 0: no training has diverged */
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;
 

@@ -132,6 +132,13 @@ cse_status cse_job_replay(cse_job *job);
 /* Notes where this start begins, also for the loggers. */
 void cse_job_begin(cse_job *job);
 
+/* ---- job_end.c ---- */
+
+/* What the losses of the training say up to now. */
+cse_loss_verdict cse_job_trend(cse_job *job);
+/* Whether a job that did its steps has done what it was for: CSE_PREEMPTED, CSE_DIVERGED. */
+cse_status cse_job_check_end(cse_job *job);
+
 /* Whether the run was to validate the weights that were loaded, and did not come to it. */
 bool cse_job_owes_validation(const cse_job *job);
 

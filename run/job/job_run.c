@@ -642,7 +642,8 @@ static cse_status look_back(job *j)
         cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
                                                     .keep = s->no_checkpoints ? 0 : keep,
                                                     .best = j->best,
-                                                    .best_is_greatest = s->best_is_greatest });
+                                                    .best_is_greatest = s->best_is_greatest,
+                                                    .diverged_factor = s->diverged_factor });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
                  cse_takeover_checkpoint(s->takeover) == NULL;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
@@ -737,18 +738,6 @@ static cse_status run_session(job *j)
     return CSE_OK;
 }
 
-/* The steps are saved by then, as at any other stop. */
-static cse_status check_preemption(const job *j)
-{
-    const cse_job_settings *s = j->settings;
-    if (!j->result->stopped || s->preempted == NULL || !s->preempted(s->self))
-        return CSE_OK;
-    return cse_fail_at(&(cse_error){ .status = CSE_PREEMPTED,
-                                     .hint = "started again, the run goes on from there" },
-                       "the run ends after step %lld: SIGUSR1 asked for its place",
-                       (long long)j->result->steps);
-}
-
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
 {
     cse_configuration session = settings->session;
@@ -775,7 +764,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                     : NULL,
                                 result->weights_digest);
     if (status == CSE_OK)
-        status = check_preemption(&j);
+        status = cse_job_check_end(&j);
     result->hands_on = status == CSE_OK && result->stopped &&
                        cse_host_change_is_asked(settings->host_change) && stop_requested(&j) == 3;
     cse_recorder_close(&j.recorder,

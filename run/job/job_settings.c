@@ -117,6 +117,7 @@ static void read_loop(const cse_config *config, const cse_settings *init,
         .num_epochs = integer_or_zero(loop, "num_epochs"),
         .steps_per_epoch = integer_or_zero(loop, "steps_per_epoch"),
     };
+    settings->diverged_factor = number_or_zero(loop, "diverged_factor");
     settings->num_steps_from_here =
         strcmp(cse_settings_origin(loop, "num_steps"), "--num_steps") == 0;
     if (cse_config_plugin_count(config, "val_dataloader") > 0 ||

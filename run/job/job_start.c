@@ -22,7 +22,8 @@ void cse_previous_run_read(const char *model_dir, cse_previous_run *previous)
     if (cse_store_reader_open(model_dir, &reader) != CSE_OK)
         return;
     if (cse_store_reader_status(reader, &status) == CSE_OK && status.state == CSE_RUN_FAILED) {
-        previous->diverged = strcmp(status.reason, cse_run_reason_name(CSE_REASON_NUMERICS)) == 0;
+        previous->diverged = strcmp(status.reason, cse_run_reason_name(CSE_REASON_NUMERICS)) == 0 ||
+                             strcmp(status.reason, cse_run_reason_name(CSE_REASON_DIVERGED)) == 0;
         previous->steps_done = status.last_step;
     }
     cse_store_reader_close(&reader);

@@ -10,7 +10,7 @@
 
 /* The last run of model_dir, from its run store; zeroes when there is none. */
 typedef struct cse_previous_run {
-    bool diverged; /* it FAILED for NUMERICS, after `steps_done` steps */
+    bool diverged; /* it FAILED for NUMERICS or as DIVERGED, after `steps_done` steps */
     int64_t steps_done;
 } cse_previous_run;
 

@@ -80,10 +80,12 @@ static cse_status check_best_metric(const cse_job *j, int loader)
 static cse_status log_metrics(cse_job *j, int loader, const cse_callback_metric *metrics, int count)
 {
     const int64_t step = cse_global_step();
+    const bool diverged = cse_job_trend(j).diverged;
     for (int i = 0; i < count; i++) {
         cse_logger_set_scalar(j->loggers, metrics[i].name, step, metrics[i].value);
         cse_recorder_metric(j->recorder, metrics[i].name, step, metrics[i].value);
-        cse_retention_metric(j->retention, metrics[i].name, step, metrics[i].value);
+        if (!diverged)
+            cse_retention_metric(j->retention, metrics[i].name, step, metrics[i].value);
     }
     cse_logger_set_flush(j->loggers);
     if (j->replayed_step == step)
@@ -94,7 +96,8 @@ static cse_status log_metrics(cse_job *j, int loader, const cse_callback_metric 
                                     .loader = loader,
                                     .loader_count = j->settings->val_count,
                                     .metric_count = count,
-                                    .metrics = metrics },
+                                    .metrics = metrics,
+                                    .diverged = diverged },
         false);
 }
 
@@ -342,6 +345,8 @@ cse_status cse_job_replay(cse_job *j)
     cse_callback_validation validation = { .step = 0 };
     while (cse_past_validations_after(j->past, validation.step, &validation) &&
            validation.step <= j->first_step) {
+        validation.diverged =
+            cse_loss_had_diverged(j->host.model_dir, validation.step, j->settings->diverged_factor);
         CSE_TRY(cse_callback_set_validation(j->callbacks, &validation, false));
         j->replayed_step = validation.step;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "run/record/series.h"
 #include "run/session/session.h"
 
 static void tell(const cse_job_watch *watch, const cse_job_event *event)
@@ -67,10 +68,21 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_job_watch_phase(watch, CSE_JOB_STARTING);
 }
 
+static void note_loss(cse_job_watch *watch, const cse_record *record)
+{
+    const cse_step *step = watch->step;
+    if (!step->training || step->loss_fetch < 0)
+        return;
+    cse_loss_trend_begin(&watch->trend, watch->model_dir, record->step + 1);
+    cse_loss_trend_add(&watch->trend, cse_fetched_number(&step->graph->fetches[step->loss_fetch],
+                                                         record->fetched));
+}
+
 /* Tells the newest step when the interval has passed. The first step only begins the interval. */
 static void on_step(void *self, const cse_record *record)
 {
     cse_job_watch *watch = self;
+    note_loss(watch, record);
     const int64_t since_ns = record->committed_ns - watch->told_ns;
     const int64_t step = record->step + 1;
     if (watch->options.interval_ns <= 0 ||
@@ -115,6 +127,7 @@ void cse_job_watch_start(cse_job_watch *watch, const cse_job_watch_options *opti
                               .phase = CSE_JOB_PREPARING,
                               .unix_ns = cse_unix_ns() - cse_clock_ns(),
                               .rate = NAN,
+                              .model_dir = session->configuration.model_dir,
                               .observer = { .self = watch,
                                             .on_start = on_start,
                                             .on_step = on_step,

@@ -1,11 +1,13 @@
 /* What a job is doing and how far it is, told as events (job.h) for a display: its phase, and
  * between the logged steps the newest step, a few times a second.
  *
- * It observes the session beside the recorder. A committed step costs one comparison of times. */
+ * It observes the session beside the recorder. A committed step costs one comparison of times, and
+ * its loss is added to the trend of the training. */
 #ifndef CSE_RUN_JOB_JOB_WATCH_H
 #define CSE_RUN_JOB_JOB_WATCH_H
 
 #include "run/job/job_event.h"
+#include "run/job/loss_trend.h"
 #include "run/session/observer.h"
 
 typedef struct cse_job_watch_options {
@@ -24,6 +26,8 @@ typedef struct cse_job_watch {
     int64_t told_ns, told_step; /* of the last step that was told */
     int64_t unix_ns;            /* Unix time minus the clock of committed_ns */
     double rate;                /* constant learning rate; NaN: by schedule, or not known */
+    cse_loss_trend trend;       /* of the training */
+    const char *model_dir;
 } cse_job_watch;
 
 /* Adds the watch to the observers of the session, which must not change afterwards. */

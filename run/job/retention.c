@@ -14,6 +14,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "run/job/loss_trend.h"
 #include "store/reader.h"
 
 typedef struct owned {
@@ -77,7 +78,8 @@ static void take_checkpoint(void *self, const cse_row *row)
 static void take_point(void *self, const cse_curve *curve, const cse_curve_row *row)
 {
     cse_retention *r = self;
-    if (row != NULL && row->count == 1)
+    if (row != NULL && row->count == 1 &&
+        !cse_loss_had_diverged(r->options.model_dir, row->first_step, r->options.diverged_factor))
         cse_retention_metric(r, curve->name, row->first_step, row->last);
 }
 
@@ -150,7 +152,7 @@ static const owned *best(const cse_retention *r)
     const owned *found = NULL;
     for (int i = 0; i < r->count; i++) {
         const owned *o = &r->list[i];
-        if (isnan(o->value))
+        if (!isfinite(o->value))
             continue;
         if (found == NULL ||
             (r->options.best_is_greatest ? o->value > found->value : o->value < found->value))

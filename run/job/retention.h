@@ -9,9 +9,10 @@
 
 typedef struct cse_retention_options {
     const char *model_dir;
-    int64_t keep;          /* newest ones; 0: all stay */
-    const char *best;      /* metric by which one more stays; NULL: none */
-    bool best_is_greatest; /* else the least value is the best */
+    int64_t keep;           /* newest ones; 0: all stay */
+    const char *best;       /* metric by which one more stays; NULL: none */
+    bool best_is_greatest;  /* else the least value is the best */
+    double diverged_factor; /* values of a training that had diverged are not the best */
 } cse_retention_options;
 
 /* NULL when all stay. Texts are borrowed. Reads what earlier starts of the run wrote from its run

@@ -2,7 +2,8 @@
  * llm.c's shards, what csengine data tokenize --format npy writes).
  *
  * Sample i of a file takes its tokens from i * sequence_length on, and the one that follows the
- * last as its label; in every other epoch the samples end with the file (windows.h). Tokens are read when they are asked for. */
+ * last as its label; in every other epoch the samples end with the file (windows.h). Tokens are
+ * read when they are asked for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

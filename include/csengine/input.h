@@ -2,10 +2,10 @@
  *
  * An input function opens a data source, says how many samples it has and what one sample looks
  * like, and copies samples by index into a batch. It does not decide the order of samples: that is
- * a pure function of (seed, epoch, index), made by the engine, unless the source says that it orders
- * its samples itself (is_stream). It runs in input worker processes,
- * several of them at once, each with the whole source open: what a sample holds may depend on its
- * index, its epoch and the settings alone. */
+ * a pure function of (seed, epoch, index), made by the engine, unless the source says that it
+ * orders its samples itself (is_stream). It runs in input worker processes, several of them at
+ * once, each with the whole source open: what a sample holds may depend on its index, its epoch and
+ * the settings alone. */
 #ifndef CSENGINE_INPUT_H
 #define CSENGINE_INPUT_H
 

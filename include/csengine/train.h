@@ -212,8 +212,7 @@ CSE_API cse_optimizer *cse_optimizer_new(const char *name, cse_state *const stat
  * the leading `model.`); the others form the last group. A group may have a `name`, under which its
  * learning rate is recorded (lr/NAME; else lr/0, lr/1, ... in the order of all groups of the
  * session), `tags`, by which a schedule is chosen (param_group_tags), and
- * `adjust_learning_rate`, a factor of its learning rate, which ScalePerParamLR applies where the
- * schedule has one. */
+ * `adjust_learning_rate`, a factor of its learning rate (ScalePerParamLR's, if there is one). */
 CSE_API void cse_optimizer_add_group(cse_optimizer *optimizer, cse_state *const states[], int count,
                                      const char *settings);
 

@@ -57,7 +57,7 @@ START_TEST(spans_have_all_lengths)
         snprintf(text + strlen(text), 12, "w%d ", i);
         snprintf(vocabulary + strlen(vocabulary), 12, "w%d\n", i);
     }
-    strcat(text, "\n");
+    text[strlen(text) - 1] = '\n';
     fixture_write("a.txt", text, strlen(text));
     fixture_write("vocabulary", vocabulary, strlen(vocabulary));
     reading r = open_reading("data_processor: T5DynamicDataProcessor, src_data_dir: %s, "

@@ -10,6 +10,7 @@ typedef struct cse_zip_entry {
     const char *name;
     uint64_t offset, bytes; /* of its content */
     uint32_t checksum;      /* CRC-32 */
+    cse_weights_span *span; /* for the weights in it; lives in their arena */
 } cse_zip_entry;
 
 typedef struct cse_zip {

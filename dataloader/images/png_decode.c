@@ -122,6 +122,7 @@ static cse_status read_header(png *p)
                         "filter %d, interlace %d are none of the format",
                         p->colour, p->depth, at[10], at[11], at[12]);
     if (p->width <= CSE_IMAGE_MOST_SIDE && p->height <= CSE_IMAGE_MOST_SIDE &&
+        p->width * p->height <= CSE_IMAGE_MOST_PIXELS &&
         row_bytes(p, p->width) * (size_t)p->height / MOST_PACKED_TIMES > p->file.size)
         return cse_fail(CSE_DATA,
                         "a PNG that is not whole: %lld x %lld pixels cannot come from %zu bytes",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "engine/base/confinement.h"
 #include "engine/checkpoint/file_bytes.h"
@@ -146,11 +147,41 @@ cse_status cse_weights_read(cse_weights *weights, int index, uint64_t first, siz
     return cse_weights_read_file(weights, index, first, bytes, to);
 }
 
+/* Once for each span; two threads that come together both read it. */
+static cse_status compare_checksum(const cse_weights *weights, const cse_weight *weight)
+{
+    enum { BLOCK_BYTES = 1 << 20 };
+    const cse_weights_file *file = &weights->files[weight->file];
+    cse_weights_span *span = weight->span;
+    if (span == NULL || __atomic_load_n(&span->is_good, __ATOMIC_ACQUIRE))
+        return CSE_OK;
+    unsigned char *block = cse_malloc(BLOCK_BYTES);
+    uLong sum = crc32(0, NULL, 0);
+    uint64_t done = 0;
+    while (done < span->bytes) {
+        const uint64_t left = span->bytes - done;
+        const size_t some = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        if (cse_read_at(file->descriptor, block, some, span->offset + done) != (int64_t)some)
+            break;
+        sum = crc32(sum, block, (uInt)some);
+        done += some;
+    }
+    free(block);
+    if (done < span->bytes || (uint32_t)sum != span->checksum)
+        return cse_fail(CSE_DATA,
+                        "%s: '%s' is damaged: the checksum of its entry in the archive differs; "
+                        "fetch the file again",
+                        file->path, weight->name);
+    __atomic_store_n(&span->is_good, true, __ATOMIC_RELEASE);
+    return CSE_OK;
+}
+
 cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t first,
                                  size_t bytes, void *to)
 {
     const cse_weight *weight = &weights->list[index];
     const cse_weights_file *file = &weights->files[weight->file];
+    CSE_TRY(compare_checksum(weights, weight));
     const int64_t got = cse_read_at(file->descriptor, to, bytes, weight->offset + first);
     if (got == (int64_t)bytes)
         return CSE_OK;

@@ -13,12 +13,20 @@
 
 enum { CSE_WEIGHT_NAME_BYTES = 1024 }; /* of a weight's name, at most */
 
+/* A part of a file whose CRC-32 is known: it is compared before its first elements are read. */
+typedef struct cse_weights_span {
+    uint64_t offset, bytes;
+    uint32_t checksum;
+    bool is_good; /* it was compared */
+} cse_weights_span;
+
 typedef struct cse_weight {
     const char *name;
     cse_element element;
     cse_shape shape;
-    int file;        /* of the weights' files; -1: read by other means */
-    uint64_t offset; /* of the elements there, in one block: row-major, little endian */
+    int file;               /* of the weights' files; -1: read by other means */
+    uint64_t offset;        /* of the elements there, in one block: row-major, little endian */
+    cse_weights_span *span; /* which holds them; NULL: the file has no checksum of them */
 } cse_weight;
 
 typedef struct cse_weights_file {

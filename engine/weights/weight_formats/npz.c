@@ -110,6 +110,7 @@ static cse_status add_array(cse_weights *weights, int file, const cse_zip_entry 
                         weights->path, entry->name);
     weight.name = cse_arena_printf(weights->arena, "%.*s", (int)(length - 4), entry->name);
     weight.offset = entry->offset + begin;
+    weight.span = entry->span;
     CSE_TRY(cse_weights_add(weights, &weight));
     return cse_weight_bytes(&weight) == entry->bytes - begin
                ? CSE_OK

@@ -92,6 +92,7 @@ static cse_status add_tensor(reading *r, const char *name, const cse_pickle_valu
     if (first < 0 || (uint64_t)first > held)
         return refuse(r, name, "begins beyond its storage");
     weight.offset = entry->offset + (uint64_t)first * width;
+    weight.span = entry->span;
     CSE_TRY(cse_weights_add(r->weights, &weight));
     return cse_weight_bytes(&weight) <= (held - (uint64_t)first) * width
                ? CSE_OK

@@ -136,6 +136,10 @@ static cse_status add_entry(reading *r, const char *name, cse_zip_entry entry)
         return refuse(r, "two entries of the archive have one name");
     CSE_GROW(r->zip->entries, r->zip->count, r->capacity);
     entry.name = name;
+    entry.span = cse_arena_alloc(r->weights->arena, sizeof *entry.span);
+    *entry.span = (cse_weights_span){ .offset = entry.offset,
+                                      .bytes = entry.bytes,
+                                      .checksum = entry.checksum };
     r->zip->entries[r->zip->count] = entry;
     cse_name_index_add(&r->zip->names, name, r->zip->count++);
     return CSE_OK;

@@ -12,6 +12,7 @@ typedef struct cse_zip_entry {
     uint64_t packed;        /* bytes in the file; `bytes`, if it is stored */
     uint32_t checksum;      /* CRC-32 */
     bool deflated;
+    cse_weights_span *span; /* for the weights in it; lives in their arena */
 } cse_zip_entry;
 
 typedef struct cse_zip {

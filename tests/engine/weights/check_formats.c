@@ -334,6 +334,63 @@ START_TEST(an_archive_that_was_cut_is_refused)
 }
 END_TEST
 
+/* The elements of each weight by its name, one after the other; false: one was refused. */
+static bool read_all(cse_weights *weights, cse_text *all)
+{
+    int *order = cse_weights_name_order(weights);
+    bool is_good = true;
+    for (int i = 0; i < weights->count && is_good; i++) {
+        const cse_weight *weight = &weights->list[order[i]];
+        const size_t bytes = (size_t)cse_weight_bytes(weight);
+        cse_text_add(all, "%s:", weight->name);
+        cse_text_reserve(all, bytes);
+        is_good = cse_weights_read(weights, order[i], 0, bytes, all->data + all->size) == CSE_OK;
+        all->size += bytes;
+    }
+    free(order);
+    return is_good;
+}
+
+static bool open_and_read(cse_text *all)
+{
+    cse_weights *weights = NULL;
+    all->size = 0;
+    const bool is_good = cse_weights_open(path, NULL, &weights) == CSE_OK && read_all(weights, all);
+    if (weights != NULL)
+        cse_weights_close(&weights);
+    return is_good;
+}
+
+/* What is read in spite of it is what was written. */
+START_TEST(a_wrong_bit_of_an_archive_changes_no_element)
+{
+    static const char *const names[] = { "bits.pt", "bits.npz" };
+    for (int n = 0; n < 2; n++) {
+        size_t size = 0;
+        int refused = 0;
+        cse_text right = { 0 }, all = { 0 };
+        snprintf(path, sizeof path, "%s/%s", directory, names[n]);
+        ck_assert_int_eq(save(sample(CSE_ELEMENT_F32), path), CSE_OK);
+        unsigned char *bytes = read_bytes(path, &size);
+        ck_assert(open_and_read(&right));
+        for (size_t bit = 0; bit < 8 * size; bit += 8 * size / 150 + 1) {
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            write_bytes(path, bytes, size);
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            if (!open_and_read(&all))
+                refused++;
+            else if (all.size == right.size)
+                ck_assert_msg(memcmp(all.data, right.data, right.size) == 0, "%s: bit %zu",
+                              names[n], bit);
+        }
+        ck_assert_int_gt(refused, 0);
+        cse_text_clear(&right);
+        cse_text_clear(&all);
+        free(bytes);
+    }
+}
+END_TEST
+
 /* ---- gguf ---- */
 
 START_TEST(a_gguf_that_is_packed_or_cut_is_refused)
@@ -668,6 +725,7 @@ int main(void)
     tcase_add_test(test, an_onnx_of_two_files_is_whole_or_not_there);
     tcase_add_test(test, an_onnx_takes_the_weights_of_its_pass);
     tcase_add_test(test, files_of_cstorch_are_read);
+    tcase_add_test(test, a_wrong_bit_of_an_archive_changes_no_element);
     tcase_add_test(test, a_chunk_of_another_size_is_refused);
     tcase_add_test(test, blocks_of_lz4_are_decoded);
     suite_add_tcase(suite, test);

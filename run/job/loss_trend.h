@@ -1,4 +1,5 @@
-/* Whether a training has diverged: its loss ends far above that of its first steps, or is no number.
+/* Whether a training has diverged: its loss ends far above that of its first steps, or is no
+ * number.
  *
  * The first steps are the first CSE_TREND_STEPS of the whole history of the run, attempts before
  * this one included. Their size is the largest magnitude among their losses, of which those above

@@ -115,7 +115,7 @@ grep -q '^csengine_job_step{job="long",name="a long one"} ' "$work/metrics" ||
 # The server is killed: the job goes on, and the next server has it.
 kill -9 $server
 wait $server 2>/dev/null
-expect 69 'cannot be reached' get jobs
+expect 69 'nobody listens there' get jobs
 serve
 until_job long '"state":"RUNNING"'
 # Ending, or ended by the time that the answer is made.

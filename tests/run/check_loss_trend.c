@@ -1,5 +1,6 @@
 /* Which series of losses have diverged, by the definition in run/job/loss_trend.h: curves of
- * formulas, with noise, from zero, from below it, with one high value, and with what is no number. */
+ * formulas, with noise, from zero, from below it, with one high value, and with what is no number.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

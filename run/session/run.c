@@ -703,6 +703,10 @@ bool cse_runner_goes_on(runner *r, cse_status *status)
     if (*status != CSE_OK || !is_complete(r))
         return false;
     leave_execution(r);
+    if (!r->follows) {
+        r->first = cse_arena_alloc(r->session->arena, sizeof *r->first);
+        *r->first = r->session->report;
+    }
     r->at = r->last_step;
     r->follows = true;
     r->found = r->has_begun = r->has_ended = r->goes_on = false;
@@ -729,12 +733,26 @@ static void note_outcome(const runner *r, cse_status status)
     session->outcome->status = status;
 }
 
+/* The row is reported as one execution, with the step that was compiled first. */
+static void report_first(const runner *r)
+{
+    cse_session_report *report = &r->session->report;
+    report->first_step = r->begin_step;
+    report->compile_seconds = r->first->compile_seconds;
+    report->compile_cached = r->first->compile_cached;
+    report->memory = r->first->memory;
+    memcpy(report->artefact_directory, r->first->artefact_directory,
+           sizeof report->artefact_directory);
+    memcpy(report->artefact_digest, r->first->artefact_digest, sizeof report->artefact_digest);
+    memcpy(report->kernels, r->first->kernels, sizeof report->kernels);
+}
+
 cse_status cse_runner_close(runner *r, cse_status status)
 {
     status = end_if_begun(r, status);
     note_outcome(r, status);
-    if (r->follows)
-        r->session->report.first_step = r->begin_step;
+    if (r->first != NULL)
+        report_first(r);
     leave_execution(r);
     cse_step_destroy(&r->step);
     cse_dataloader_close(&r->loader);

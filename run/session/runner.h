@@ -31,9 +31,10 @@ typedef struct cse_runner {
     int64_t first_step, last_step;
     /* Of all executions in a row: the step that limits count from, the first step, the last. */
     int64_t origin, begin_step, end_step;
-    bool follows;   /* this is not the first of them */
-    int64_t at;     /* where it begins, then */
-    double seconds; /* of those that have ended, and their samples */
+    cse_session_report *first; /* what was reported of the first of them, once it has ended */
+    bool follows;              /* this is not the first of them */
+    int64_t at;                /* where it begins, then */
+    double seconds;            /* of those that have ended, and their samples */
     int64_t samples;
     bool has_ended;        /* on_start was told, and the execution is over */
     bool found;            /* a coordinator before left its arena, which is taken */

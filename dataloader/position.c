@@ -72,9 +72,9 @@ void cse_position_samples(const cse_batching *batching, int64_t sample_count, cs
     const int64_t length = epoch_length(batching, sample_count);
     uint64_t key = cse_shuffle_key(batching->shuffle_seed, position.epoch);
     for (int64_t i = 0, index = position.first_index; i < batching->micro_batch_size; i++) {
-        samples[i] = batching->is_stream ? position.epoch * length + index
-                     : batching->shuffle ? cse_shuffle_sample(key, sample_count, index)
-                                         : index;
+        samples[i] = batching->shuffle ? cse_shuffle_sample(key, sample_count, index) : index;
+        if (batching->is_stream)
+            samples[i] = position.epoch * length + index;
         if (epochs != NULL)
             epochs[i] = position.epoch;
         if (++index < length)

@@ -144,6 +144,10 @@ static cse_status refuse_answers(const npy *self)
 {
     const cse_npy_header *header = &self->arrays[ANSWERS].header;
     const cse_shape features = self->arrays[FEATURES].header.shape;
+    if (header->shape.rank == 0)
+        return cse_fail(CSE_DATA,
+                        "%s: it is a single number, without a dimension: save array.reshape(1)",
+                        path_of(self, ANSWERS));
     if (header->shape.rank == 2 && header->shape.dims[0] == features.dims[0])
         return cse_fail(CSE_DATA,
                         "%s: %" PRId64 " numbers a sample, expected one: save classes in place of "

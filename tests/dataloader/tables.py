@@ -174,6 +174,8 @@ numpy.save(path("x.npy"), x)
 settings = f"data_processor: npy, features: {path('x.npy')}, answers: {path('y.npy')}"
 numpy.save(path("y.npy"), numpy.eye(5)[labels])
 refused("one-hot", settings, "array.argmax(axis=1)")
+numpy.save(path("y.npy"), numpy.array(3))
+refused("no dimension", settings, "without a dimension")
 numpy.save(path("y.npy"), labels - 1)
 refused("negative", settings, "label -1", ROWS)
 numpy.save(path("y.npy"), labels)

@@ -1,6 +1,7 @@
 /* Which keys another program's description of a model may have. What a fact of the map reads is
- * used; a key that no fact reads changes nothing that the model computes, as the map's list of keys says
- * with the reason, or is refused by its name: a key that nobody knows may change every value. */
+ * used; a key that no fact reads changes nothing that the model computes, as the map's list of
+ * keys says with the reason, or is refused by its name: a key that nobody knows may change every
+ * value. */
 #include <string.h>
 
 #include "engine/weights/map.h"

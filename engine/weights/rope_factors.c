@@ -1,7 +1,7 @@
 /* A factor f is 1 for short wave lengths and `factor` for long ones; between them 1/f grows with
- * the frequency x, in turns a token, in a straight line: s = original * x - low over high - low, where
- * s = (1/f - 1/factor) / (1 - 1/factor). So two points between tell the line; with fewer, any line
- * that makes the same factors is as good as the one that was meant. */
+ * the frequency x, in turns a token, in a straight line: s = original * x - low over high - low,
+ * where s = (1/f - 1/factor) / (1 - 1/factor). So two points between tell the line; with fewer,
+ * any line that makes the same factors is as good as the one that was meant. */
 #include "engine/weights/rope_factors.h"
 
 #include <math.h>

@@ -52,8 +52,8 @@ struct cse_weights {
     const char *facts_kind;
     json_t *generation; /* a folder's generation_config.json; or NULL */
     /* What another program said of the model besides what is computed, as JSON in the words of
-     * transformers: {model_type, config: {bos_token_id: ...}, generation_config}. It is kept for the
-     * way back. Or NULL. */
+     * transformers: {model_type, config: {bos_token_id: ...}, generation_config}. It is kept for
+     * the way back. Or NULL. */
     const char *origin;
     /* Reads bytes of one weight's elements; NULL: from its file. */
     cse_status (*read)(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to);

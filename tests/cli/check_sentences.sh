@@ -103,7 +103,8 @@ trainer:
     model_dir: run_$1
     backend: {compile_dir: compiled}
     model: {name: bert/classifier, num_labels: $3, problem_type: $2, vocab_size: 24,
-      hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 32, max_position_embeddings: 16}
+      hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 32,
+      max_position_embeddings: 16}
     optimizer:
       Adam: {lr: 0.02}
     loop: {num_steps: 3, eval_steps: null}

@@ -170,8 +170,8 @@ static cse_tensor *reduce_rows(cse_tensor *losses, cse_tensor *labels, const row
     /* In the order of engine/modules/losses.c, so that both are one step. */
     cse_tensor *mean = cse_mean_all(losses);
     cse_tensor *sum = sum_of_weights(labels, r);
-    cse_tensor *rows = cse_constant((double)cse_shape_elements(losses->shape));
-    return cse_loss_quotient(NULL, mean, cse_div(sum, rows));
+    cse_tensor *count = cse_constant((double)cse_shape_elements(losses->shape));
+    return cse_loss_quotient(NULL, mean, cse_div(sum, count));
 }
 
 static cse_tensor *check(cse_tensor *logits, cse_tensor *labels, const cse_cross_entropy_options *o)

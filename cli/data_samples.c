@@ -41,9 +41,9 @@ static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64
 static json_t *step_json(cse_dataloader *loader, int64_t step)
 {
     const cse_batching *batching = cse_dataloader_batching_view(loader);
-    cse_dataloader_choose_last(loader,
-                               (cse_last_batch){ .dropped = batching->drop_last,
-                                                 .read = cse_dataloader_is_last(loader, step - 1) });
+    cse_dataloader_choose_last(
+        loader, (cse_last_batch){ .dropped = batching->drop_last,
+                                  .read = cse_dataloader_is_last(loader, step - 1) });
     const cse_input *input = cse_dataloader_input_view(loader);
     int64_t *samples = cse_calloc(2 * (size_t)batching->micro_batch_size, sizeof *samples);
     int64_t *const epochs = samples + batching->micro_batch_size;

@@ -80,7 +80,8 @@ static const cse_optimizer_sample samples[] = {
           { 0.374117583, -1.056785486, 1.932583001, 0.351012038 },
           { 0.317950292, -1.037233027, 1.881583357, 0.363971273 },
       } },
-    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, decoupled_weight_decay: true, maximize: true}",
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+                  "decoupled_weight_decay: true, maximize: true}",
       .source = "torch.optim.Adam in float64",
       .parameters = {
           { 0.541056782, -0.94071449, 2.029335989, 0.198771294 },
@@ -88,7 +89,8 @@ static const cse_optimizer_sample samples[] = {
           { 0.57664003, -0.881258672, 1.951028582, 0.140163611 },
           { 0.573771919, -0.826718753, 1.877622812, 0.115958947 },
       } },
-    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, maximize: true}",
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+                  "maximize: true}",
       .source = "torch.optim.Adam in float64",
       .parameters = {
           { 0.531343284, -0.950555679, 2.048583569, 0.201127904 },

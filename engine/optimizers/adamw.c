@@ -65,7 +65,8 @@ static const cse_optimizer_sample samples[] = {
           { 0.38395598, -1.039933348, 1.891355458, 0.340134394 },
           { 0.348972776, -1.018770636, 1.813355965, 0.3454134 },
       } },
-    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, maximize: true}",
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2, "
+                  "maximize: true}",
       .source = "torch.optim.AdamW in float64",
       .parameters = {
           { 0.541056782, -0.94071449, 2.029335989, 0.198771294 },

@@ -95,7 +95,8 @@ static const cse_optimizer_sample samples[] = {
           { 0.43907606, -1.005998352, 1.944863148, 0.295313166 },
           { 0.399452348, -0.989263649, 1.893384045, 0.298472037 },
       } },
-    { .settings = "{lr: 0.05, eps: 0.01, weight_decay: 0.1, decoupled_weight_decay: true, maximize: true}",
+    { .settings = "{lr: 0.05, eps: 0.01, weight_decay: 0.1, "
+                  "decoupled_weight_decay: true, maximize: true}",
       .source = "torch.optim.NAdam in float64",
       .parameters = {
           { 0.54615677, -0.942932235, 2.042121094, 0.197270471 },

@@ -124,7 +124,8 @@ static const cse_optimizer_sample samples[] = {
           { 0.484607612, -1.04526165, 1.979589511, 0.316909775 },
           { 0.481742906, -1.053206487, 1.97660813, 0.329542066 },
       } },
-    { .settings = "{lr: 0.05, betas: [0.8, 0.9], eps: 0.01, weight_decay: 0.1, decoupled_weight_decay: true, maximize: true}",
+    { .settings = "{lr: 0.05, betas: [0.8, 0.9], eps: 0.01, weight_decay: 0.1, "
+                  "decoupled_weight_decay: true, maximize: true}",
       .source = "torch.optim.RAdam in float64",
       .parameters = {
           { 0.50334, -0.96051, 2.02715, 0.229585 },

@@ -129,7 +129,8 @@ static const cse_optimizer_sample samples[] = {
                       { 0.4663356, -1.0937804, 1.964188, 0.3981879 },
                       { 0.461988236, -1.089376924, 1.98763688, 0.423289599 },
                       { 0.436269394, -1.154054701, 1.972154633, 0.539071563 } } },
-    { .settings = "{lr: 0.1, momentum: 0.9, dampening: 0.3, dampen_first_step: false, maximize: true}",
+    { .settings = "{lr: 0.1, momentum: 0.9, dampening: 0.3, dampen_first_step: false, "
+                  "maximize: true}",
       .source = "torch.optim.SGD in float64",
       .parameters = {
           { 0.51168, -0.93102, 2.0743, 0.21167 },

@@ -30,10 +30,9 @@ int64_t cse_input_index_count(const cse_graph *graph, int input, const char **us
 static void note_use(cse_graph *graph, const cse_node *node)
 {
     const cse_op_indices *indices = &node->op->indices;
-    cse_note_range(
-        graph, node->inputs[1], indices->count(node),
-        indices->ignored != NULL ? indices->ignored(node) : 0,
-        cse_arena_printf(graph->arena, "%s of %s", indices->name, name_of(node)));
+    cse_note_range(graph, node->inputs[1], indices->count(node),
+                   indices->ignored != NULL ? indices->ignored(node) : 0,
+                   cse_arena_printf(graph->arena, "%s of %s", indices->name, name_of(node)));
 }
 
 cse_status cse_pass_input_indices(cse_graph *graph, bool enabled)

@@ -62,7 +62,7 @@ typedef struct cse_element_place {
     int stream;
     int64_t sample, element;
     int64_t epoch; /* from 0 */
-    bool whole; /* where the sample is, not one element of it */
+    bool whole;    /* where the sample is, not one element of it */
 } cse_element_place;
 
 /* What a model says of data that are not there. */

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "csengine/modules.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 
 static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double label_smoothing)
@@ -20,8 +21,7 @@ static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
                         : cse_cast(counted, CSE_FLOAT32);
 }
 
-/* Sum and count are divided by the number of tokens, so that they have the size of a mean whatever
- * the microbatch is: 16-bit types hold no sums of thousands. Tells the tokens' losses. */
+/* Tells the tokens' losses. */
 static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
                                    double weight)
 {
@@ -30,7 +30,7 @@ static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_t
     cse_tensor *counts = counted_labels(labels, mask);
     cse_tensor *sum = cse_sum_all(counts);
     cse_tensor *tokens = cse_constant((double)cse_shape_elements(cse_tensor_shape(counts)));
-    cse_tensor *loss = cse_loss_quotient(NULL, mean, cse_div(sum, tokens));
+    cse_tensor *loss = cse_loss_quotient_of_means(mean, cse_div(sum, tokens));
     cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
     return loss;
 }

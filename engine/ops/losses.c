@@ -4,6 +4,7 @@
 
 #include "csengine/modules.h"
 #include "engine/trace/input_range.h"
+#include "engine/trace/loss_quotient.h"
 #include "engine/trace/rows.h"
 
 cse_tensor *cse_reduce_losses(cse_tensor *losses, cse_reduction reduction)
@@ -171,7 +172,7 @@ static cse_tensor *reduce_rows(cse_tensor *losses, cse_tensor *labels, const row
     cse_tensor *mean = cse_mean_all(losses);
     cse_tensor *sum = sum_of_weights(labels, r);
     cse_tensor *count = cse_constant((double)cse_shape_elements(losses->shape));
-    return cse_loss_quotient(NULL, mean, cse_div(sum, count));
+    return cse_loss_quotient_of_means(mean, cse_div(sum, count));
 }
 
 static cse_tensor *check(cse_tensor *logits, cse_tensor *labels, const cse_cross_entropy_options *o)

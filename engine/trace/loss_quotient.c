@@ -24,7 +24,9 @@ static cse_tensor *keep(cse_tensor *loss, cse_tensor *count, cse_tensor *divisor
 {
     cse_graph *graph = cse_trace_graph();
     cse_quotient *entry = cse_arena_alloc(graph->arena, sizeof *entry);
-    *entry = (cse_quotient){ loss, count, divisor, graph->quotients };
+    *entry = (cse_quotient){
+        .loss = loss, .count = count, .divisor = divisor, .next = graph->quotients
+    };
     graph->quotients = entry;
     return loss;
 }
@@ -57,6 +59,15 @@ cse_tensor *cse_loss_quotient(cse_step *step, cse_tensor *sum, cse_tensor *count
     return keep(sum, count, not_zero(mean));
 }
 
+cse_tensor *cse_loss_quotient_of_means(cse_tensor *mean, cse_tensor *fraction)
+{
+    cse_tensor *loss = cse_loss_quotient(NULL, mean, fraction);
+    cse_graph *graph = cse_trace_graph();
+    if (cse_quotient_of(loss) != NULL)
+        graph->quotients->of_means = true;
+    return loss;
+}
+
 const cse_quotient *cse_quotient_of(const cse_tensor *loss)
 {
     const cse_graph *graph = cse_trace_graph();
@@ -69,7 +80,11 @@ const cse_quotient *cse_quotient_of(const cse_tensor *loss)
 cse_tensor *cse_quotient_keep(const cse_tensor *loss, cse_tensor *scaled)
 {
     const cse_quotient *entry = cse_quotient_of(loss);
-    return entry != NULL && scaled != loss ? keep(scaled, entry->count, entry->divisor) : scaled;
+    if (entry == NULL || scaled == loss)
+        return scaled;
+    keep(scaled, entry->count, entry->divisor);
+    cse_trace_graph()->quotients->of_means = entry->of_means;
+    return scaled;
 }
 
 /* ---- the parts of a loss ---- */

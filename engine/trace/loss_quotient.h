@@ -9,6 +9,7 @@
 typedef struct cse_quotient {
     const cse_tensor *loss;
     cse_tensor *count, *divisor;
+    bool of_means; /* cse_loss_quotient_of_means gave it */
     struct cse_quotient *next;
 } cse_quotient;
 
@@ -27,6 +28,11 @@ typedef struct cse_loss_parts {
     cse_loss_term terms[CSE_MOST_LOSS_TERMS];
     struct cse_loss_parts *next;
 } cse_loss_parts;
+
+/* cse_loss_quotient of a sum and a count that are both divided by the number of the microbatch's
+ * rows, so that they have the size of a mean whatever the microbatch is: 16-bit types hold no sums
+ * of thousands. */
+cse_tensor *cse_loss_quotient_of_means(cse_tensor *mean, cse_tensor *fraction);
 
 /* NULL: it is none. Only while the graph is traced. */
 const cse_quotient *cse_quotient_of(const cse_tensor *loss);

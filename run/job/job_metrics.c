@@ -154,18 +154,26 @@ static int arguments_of(const cse_metric_descriptor *descriptor, const validated
     return descriptor->min_arguments + weighed;
 }
 
-/* The loss of a quotient counts by what its batches count; one that is made of several counts as a
- * batch. */
-static void update_mean(cse_metric *metric, cse_tensor *loss)
+/* The loss of a quotient counts by what its batches count; one that is made of several counts by
+ * the samples of its batch, where batches differ in size. */
+static void update_mean(cse_metric *metric, const cse_step *step, cse_tensor *loss)
 {
     const cse_quotient *quotient = cse_quotient_of(loss);
-    if (quotient == NULL) {
-        cse_metric_update(metric, cse_loss_parts_of(loss) != NULL ? cse_batch_mean(loss) : loss);
+    const cse_graph *graph = step->graph;
+    if (quotient == NULL && cse_loss_parts_of(loss) == NULL) {
+        cse_metric_update(metric, loss);
         return;
     }
-    cse_tensor *nothing = cse_equal(quotient->count, cse_constant(0));
+    if (quotient == NULL) {
+        const double samples = graph->uneven ? (double)cse_step_batch_size(step) : 1;
+        cse_metric_update(metric, cse_batch_mean(loss), cse_constant(samples));
+        return;
+    }
+    cse_tensor *nothing = cse_equal(quotient->count, cse_constant(0)), *weight = quotient->count;
     cse_tensor *count = cse_where(nothing, cse_constant(1), quotient->count);
-    cse_metric_update(metric, cse_div(loss, count), quotient->count);
+    if (quotient->of_means && graph->uneven)
+        weight = cse_scale(weight, (double)graph->micro_batch_size);
+    cse_metric_update(metric, cse_div(loss, count), weight);
 }
 
 static void update(cse_metric *metric, const cse_metric_descriptor *descriptor, const validated *v)
@@ -197,7 +205,7 @@ void cse_job_trace_metrics(cse_job *j, const cse_step *step, cse_tensor *loss,
     const validated v = { loss, predictions, labels_of(step, predictions), step->token_losses,
                           step->token_weights };
     const bool has_accuracy = v.labels != NULL && v.labels->shape.rank == 1;
-    update_mean(j->metrics[0].metric, loss);
+    update_mean(j->metrics[0].metric, step, loss);
     j->metrics[0].is_traced = true;
     j->metrics[1].is_traced = has_accuracy;
     if (has_accuracy && has_weights(&v))

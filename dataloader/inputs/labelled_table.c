@@ -25,6 +25,7 @@ typedef struct labelled_table {
     double *mean, *std, *fill; /* [feature] */
     char *features_name, *path;
     const char **feature_names; /* [feature], of the table; NULL: it has no header */
+    char (*numbers)[24];        /* [feature], of columns: names of those that have none */
     char **class_names;
     int class_count;
 } labelled_table;
@@ -227,6 +228,7 @@ void cse_labelled_table_close(cse_input *input)
         free(self->class_names[i]);
     free(self->class_names);
     free(self->feature_names);
+    free(self->numbers);
     free(self->columns);
     free(self->mean);
     free(self->std);
@@ -251,8 +253,12 @@ static void describe(cse_input *input)
     if (self->table.names == NULL)
         return;
     self->feature_names = cse_calloc((size_t)self->features, sizeof *self->feature_names);
-    for (int64_t i = 0; i < self->features; i++)
-        self->feature_names[i] = self->table.names[self->columns[i]];
+    self->numbers = cse_calloc((size_t)self->features, sizeof *self->numbers);
+    for (int64_t i = 0; i < self->features; i++) {
+        const char *name = self->table.names[self->columns[i]];
+        snprintf(self->numbers[i], sizeof self->numbers[i], "%" PRId64, self->columns[i]);
+        self->feature_names[i] = name[0] != '\0' ? name : self->numbers[i];
+    }
     input->feature_names = self->feature_names;
     input->feature_count = self->features;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataloader/inputs/token_streams.h"
+#include "dataloader/json_line.h"
 
 void cse_sentence_labels_describe(const cse_sentence_labels *self, cse_stream *stream)
 {
@@ -142,12 +143,13 @@ cse_status cse_sentence_labels_put_text(const cse_sentence_labels *self, const c
 static cse_status put_value(const cse_sentence_labels *self, int64_t index, const json_t *value,
                             void *labels, int64_t place)
 {
+    int32_t number;
     if (self->kind == CSE_LABEL_NUMBERS && json_is_number(value))
         return put_one(self, index, json_number_value(value), labels, place);
     if (self->kind != CSE_LABEL_NUMBERS && json_is_string(value))
         return put_word(self, json_string_value(value), labels, place);
-    if (self->kind != CSE_LABEL_NUMBERS && json_is_integer(value))
-        return put_class(self, json_integer_value(value), labels, place);
+    if (self->kind != CSE_LABEL_NUMBERS && cse_json_int32(value, &number))
+        return put_class(self, number, labels, place);
     return cse_fail(CSE_DATA, "member \"%s\" is %s", self->name,
                     self->kind == CSE_LABEL_NUMBERS ? "no number, or list of numbers"
                     : self->kind == CSE_LABEL_CLASS ? "neither a whole number nor a word"

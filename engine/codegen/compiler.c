@@ -22,7 +22,8 @@
 
 extern char **environ;
 
-enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000 };
+/* Beyond MOST_EXIT_CODE it is of a signal. */
+enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000, MOST_EXIT_CODE = 128 };
 
 void cse_compiler_flags(cse_isa isa, cse_text *flags)
 {
@@ -49,11 +50,16 @@ static int run_program(char *const arguments[], cse_text *output)
                : -1;
 }
 
+/* One that is killed while it answers is asked again. */
 static bool answers(cse_compiler *compiler)
 {
     char *const arguments[] = { compiler->path, "--version", NULL };
-    cse_text_clear(&compiler->version);
-    return run_program(arguments, &compiler->version) == 0;
+    int exit_code = MOST_EXIT_CODE + 1;
+    for (int tries = 0; tries < 2 && exit_code > MOST_EXIT_CODE; tries++) {
+        cse_text_clear(&compiler->version);
+        exit_code = run_program(arguments, &compiler->version);
+    }
+    return exit_code == 0;
 }
 
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present)
@@ -111,7 +117,7 @@ static char **environment_in(const char *directory)
 static bool was_killed(int exit_code, const cse_text *output)
 {
     const char *said = output->data != NULL ? output->data : "";
-    return exit_code > 128 || strstr(said, "signal terminated program") != NULL ||
+    return exit_code > MOST_EXIT_CODE || strstr(said, "signal terminated program") != NULL ||
            strstr(said, "terminated with signal") != NULL ||
            strstr(said, "due to signal") != NULL || strstr(said, "Killed") != NULL;
 }

@@ -55,6 +55,14 @@ grep -q '^3  *new.csv:5  *-  *a "dog", 2 (0\.[0-9]*)$' table || fail "a row: $(c
 predict >table
 grep -q '^2  *flowers.csv:4  *a "dog", 2  *a "dog", 2 (0\.[0-9]*)$' table ||
     fail "with labels: $(cat table)"
+# A column without a name, as that of the rows' numbers: it goes by its number.
+printf ',length,width,kind\n0,1.0,0.2,cat\n1,3.0,1.4,"a ""dog"", 2"\n' >numbered.csv
+config numbered "data_processor: csv, path: numbered.csv, $names" "num_classes: 2" ""
+sed -i 's/input_size: 2/input_size: 3/' numbered.yaml
+"$csengine" start numbered.yaml --quiet --no_dashboard >out 2>&1 || fail "training: $(cat out)"
+"$csengine" predict numbered.yaml --quiet >out 2>&1 || fail "a column without a name: $(cat out)"
+cut -d, -f1-3 numbered.csv >numbered_new.csv
+"$csengine" predict numbered.yaml numbered_new.csv --quiet >out 2>&1 || fail "the same: $(cat out)"
 # A column of answers that is there, and empty.
 printf 'length,width,kind\n1.0,0.2,\n3.0,1.4,cat\n' >empty_answers.csv
 predict empty_answers.csv >table || fail "empty answers"

@@ -217,10 +217,11 @@ START_TEST(a_kept_last_batch_completes_each_epoch)
                     cse_position_samples(&batching, n, at, samples, epochs);
                     for (int64_t i = 0; i < batching.micro_batch_size; i++, place++) {
                         ck_assert_int_eq(epochs[i], epoch);
-                        ck_assert_int_eq(samples[i], batching.shuffle
+                        ck_assert_int_eq(samples[i], batching.is_stream ? epoch * n + place
+                                                     : batching.shuffle
                                                          ? cse_shuffle_sample(key, n, place)
                                                          : place);
-                        ck_assert_int_eq(seen[samples[i]]++, 0);
+                        ck_assert_int_eq(seen[samples[i] % n]++, 0);
                     }
                 }
             }

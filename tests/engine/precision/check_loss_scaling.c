@@ -115,7 +115,7 @@ static void simulate(simulated *s, bool finite)
         s->scale /= 2;
         s->steps = s->overflows = 0;
     }
-    if (s->steps > s->per_increase) {
+    if (s->steps >= s->per_increase) {
         s->scale *= 2;
         s->steps = s->overflows = 0;
     }

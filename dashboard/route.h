@@ -34,7 +34,8 @@ typedef struct cse_request {
     void *header_self;
     const char *cookie; /* of the session, or NULL */
     bool takes_gzip;
-    bool authorized; /* the caller has sent a token, or none is required */
+    bool authorized;               /* the caller has sent a token, or none is required */
+    const struct cse_grant *grant; /* of the caller's token, where that has a name; NULL: none */
 } cse_request;
 
 /* A parameter's value, or `fallback`. */

@@ -181,7 +181,8 @@ static char **make_words(const cse_check *check, const char *directory)
     words[n++] = cse_strdup("start");
     if (asprintf(&words[n], "%s/%s", directory, source) >= 0)
         n++;
-    if (asprintf(&words[n], "--model_dir=%s/run", directory) >= 0)
+    if (check->folder != NULL ? asprintf(&words[n], "--model_dir=%s", check->folder) >= 0
+                              : asprintf(&words[n], "--model_dir=%s/run", directory) >= 0)
         n++;
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         words[n++] = cse_strdup(fixed[i]);

@@ -13,6 +13,7 @@ typedef struct cse_check {
                               * the settings are checked, in this one */
     int client; /* socket of who asks: when it is closed, the check ends; -1: nobody's */
     const cse_confinement *confinement; /* what the job would be restricted to; NULL: nothing */
+    const char *folder; /* of the job, which is there; NULL: one that is made for the check */
 } cse_check;
 
 /* What a check found, as arrays of Diagnostic objects. */

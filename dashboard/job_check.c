@@ -15,6 +15,7 @@ static cse_status check_content(const cse_jobs *jobs, const cse_job_check *check
         .overrides = json_object_get(spec, "overrides"),
         .executable = check->settings_only ? NULL : jobs->executable,
         .confinement = jobs->options.confinement,
+        .folder = check->folder,
     };
     if (configuration.yaml != NULL && json_object_get(spec, "program") == NULL)
         return cse_check_configuration(&configuration, found, facts);

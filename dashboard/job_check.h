@@ -8,6 +8,7 @@
 typedef struct cse_job_check {
     const json_t *spec;     /* JobSpec */
     const char *config;     /* its text, where it is not in `spec`; or NULL */
+    const char *folder;     /* of the job, where that is there already; or NULL */
     const cse_grant *grant; /* of who asks; NULL: no limits beside the server's */
     int client;             /* as in cse_check */
     bool settings_only;     /* the model is not traced */

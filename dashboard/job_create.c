@@ -212,17 +212,32 @@ static cse_job_outcome take_job(cse_jobs *jobs, const cse_job_request *request,
     return *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
 }
 
+/* A client that chooses the id can name paths below the job's own folder, which must be there to be
+ * checked. False: it is somebody's, or cannot be made, as its creation will tell. */
+static bool make_folder(const cse_jobs *jobs, const cse_job_request *request, char *folder,
+                        size_t size)
+{
+    return request->id != NULL &&
+           (size_t)snprintf(folder, size, "%s/%s", jobs->root, request->id) < size &&
+           mkdir(folder, 0777) == 0;
+}
+
 static cse_job_outcome check_and_take(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
                                       const cse_check_result *found, cse_job_record *record,
                                       cse_status *error)
 {
     cse_config_facts facts;
     cse_job_demand demand;
+    char folder[CSE_JOB_PATH_BYTES];
+    const bool made = make_folder(jobs, request, folder, sizeof folder);
     const cse_job_check check = { .spec = request->spec,
+                                  .folder = made ? folder : NULL,
                                   .grant = request->grant,
                                   .client = request->client };
     cse_job_outcome outcome = CSE_JOB_ERROR;
     *error = cse_job_check_spec(jobs, &check, found, &facts, &demand);
+    if (made) /* its creation makes it anew */
+        rmdir(folder);
     if (*error == CSE_OK && json_array_size(found->diagnostics) > 0)
         outcome = CSE_JOB_WRONG;
     else if (*error == CSE_OK) {

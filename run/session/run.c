@@ -646,6 +646,12 @@ static cse_status may_run(cse_session *session, const char *caller, const cse_ex
     return executor != NULL ? CSE_OK : cse_fail(CSE_USAGE, "%s: there is no executor", caller);
 }
 
+/* Less is no more than names, whose lengths differ from run to run. */
+static int64_t whole_mib(int64_t bytes)
+{
+    return bytes > 0 ? bytes >> 20 << 20 : 0;
+}
+
 cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor,
                            cse_step_function *function, void *self)
 {
@@ -655,7 +661,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(read_input(session, executor));
     const int64_t heap_bytes = cse_heap_bytes();
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
-    r->loader_bytes = cse_heap_bytes() > heap_bytes ? cse_heap_bytes() - heap_bytes : 0;
+    r->loader_bytes = whole_mib(cse_heap_bytes() - heap_bytes);
     cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;

@@ -276,15 +276,19 @@ static void submit(known_job *k)
 {
     cse_job *job = calloc(1, sizeof *job);
     cse_status error = CSE_OK;
-    json_t *spec = json_pack("{s:s, s:{s:I}, s:{s:i}, s:s}", "config", config_text, "resources",
-                             "cores", (json_int_t)k->cores, "restart_policy", "max_num_restarts",
-                             RESTARTS, "priority", draw(2) == 0 ? "p1" : "p2");
+    json_t *spec = json_pack("{s:s, s:{s:i}, s:{s:I}, s:{s:i}, s:s}", "config", config_text,
+                             "overrides", "backend.cluster_config.num_csx", 1, "resources", "cores",
+                             (json_int_t)k->cores, "restart_policy", "max_num_restarts", RESTARTS,
+                             "priority", draw(2) == 0 ? "p1" : "p2");
     const cse_check_result result = { json_array(), json_array() };
     const cse_job_request request = { .id = k->id, .spec = spec };
     k->requested = true;
     const cse_job_outcome outcome = cse_jobs_create(jobs, &request, job, &result, &error);
-    if (outcome == CSE_JOB_WRONG)
-        wrong("the configuration is refused");
+    if (outcome == CSE_JOB_WRONG) {
+        char *why = json_dumps(result.diagnostics, 0);
+        wrong("the configuration is refused: %s", why);
+        free(why);
+    }
     if (outcome == CSE_JOB_CREATED || outcome == CSE_JOB_KNOWN)
         cse_job_release(job);
     free(job);

@@ -86,6 +86,7 @@ static void read_facts(const cse_config *config, cse_config_facts *facts)
     if (cse_settings_has(cluster, "job_priority"))
         facts->priority = cse_settings_text(cluster, "job_priority")[1] - '0';
     facts->has_library = cse_config_has_library(config);
+    facts->names_hosts = cse_settings_count(cluster, "hosts") > 0;
     facts->label_words = json_array();
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++)
         json_array_append_new(facts->label_words,

@@ -31,11 +31,12 @@ typedef struct cse_config_facts {
     int priority;                         /* 1 to 3; 0: it says none */
     json_t *label_words;                  /* array of "key=value"; the caller's; NULL on failure */
     bool has_library;                     /* a plugin is a shared object's */
+    bool names_hosts;                     /* other ones, to run on */
 } cse_config_facts;
 
 /* A model that stands in a library is not traced, since nothing is loaded merely to check; a
- * warning says so. Appends to both lists. CSE_TEMPORARY when the check itself could not be made,
- * also because too many are under way. `facts` is filled as far as its settings and its plan tell. */
+ * warning says so. Appends to both lists, and fills `facts` as far as settings and plan tell.
+ * CSE_TEMPORARY when the check itself could not be made, also because too many are under way. */
 cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result,
                                    cse_config_facts *facts);
 

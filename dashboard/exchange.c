@@ -401,7 +401,7 @@ void cse_exchange_handle(cse_exchange *exchange)
     bool changes = strcmp(request->method, "GET") != 0;
     bool keyed = changes && cse_request_has(request, "Idempotency-Key");
     const bool admitted = !changes || hooks == NULL || hooks->admits == NULL ||
-                          hooks->admits(hooks->server, request, &exchange->answer);
+                          hooks->admits(hooks->jobs, request, &exchange->answer);
     if (keyed)
         enter_keyed(exchange);
     bool replayed = admitted && keyed && hooks != NULL && hooks->replay != NULL &&

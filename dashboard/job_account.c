@@ -169,10 +169,11 @@ static cse_job_demand count(const json_t *spec, const cse_config_facts *facts)
     return counted;
 }
 
-bool cse_job_account_demand(const cse_jobs *jobs, const cse_grant *grant, const json_t *spec,
-                            const cse_config_facts *facts, cse_job_demand *demand,
-                            json_t *diagnostics)
+bool cse_job_account_demand(const cse_jobs *jobs, const cse_job_asked *asked,
+                            cse_job_demand *demand, json_t *diagnostics)
 {
+    const json_t *spec = asked->spec;
+    const cse_config_facts *facts = asked->facts;
     *demand = (cse_job_demand){ .cores = 0 };
     if (cse_job_is_batch(spec)) /* which takes none of this host's */
         return true;
@@ -186,9 +187,9 @@ bool cse_job_account_demand(const cse_jobs *jobs, const cse_grant *grant, const 
     if (!check_stated(spec, facts, &counted, diagnostics) ||
         !check_limit(&server, spec, facts, demand, diagnostics))
         return false;
-    if (!is_limited(grant))
+    if (!is_limited(asked->grant))
         return true;
-    const limit own = limit_of_grant(jobs, grant);
+    const limit own = limit_of_grant(jobs, asked->grant);
     return check_limit(&own, spec, facts, demand, diagnostics);
 }
 

@@ -16,12 +16,17 @@ typedef struct cse_job_demand {
     int64_t cores, memory_bytes;
 } cse_job_demand;
 
-/* What the job of `spec` takes, from what its check has found. False where it states less than it
- * takes, or takes more than the server, or the token, may ever give: `diagnostics` says what, the
- * limit, and its setting. */
-bool cse_job_account_demand(const cse_jobs *jobs, const cse_grant *grant, const json_t *spec,
-                            const cse_config_facts *facts, cse_job_demand *demand,
-                            json_t *diagnostics);
+/* A job that is asked for. */
+typedef struct cse_job_asked {
+    const cse_grant *grant;        /* of who asks; NULL: no limits beside the server's */
+    const json_t *spec;            /* JobSpec */
+    const cse_config_facts *facts; /* what its check has found */
+} cse_job_asked;
+
+/* What the job takes. False where it states less than that, or takes more than the server, or the
+ * token, may ever give: `diagnostics` says what, the limit, and its setting. */
+bool cse_job_account_demand(const cse_jobs *jobs, const cse_job_asked *asked,
+                            cse_job_demand *demand, json_t *diagnostics);
 
 /* The next three with the lock held. Whether the server has now what a job that waits takes; `why`
  * says what it waits for. */

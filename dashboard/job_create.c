@@ -214,40 +214,34 @@ static cse_job_outcome take_job(cse_jobs *jobs, const cse_job_request *request,
 
 /* A client that chooses the id can name paths below the job's own folder, which must be there to be
  * checked. False: it is somebody's, or cannot be made, as its creation will tell. */
-static bool make_folder(const cse_jobs *jobs, const cse_job_request *request, char *folder,
-                        size_t size)
+static bool make_folder(const cse_jobs *jobs, const cse_job_request *request,
+                        char folder[CSE_JOB_PATH_BYTES])
 {
     return request->id != NULL &&
-           (size_t)snprintf(folder, size, "%s/%s", jobs->root, request->id) < size &&
+           snprintf(folder, CSE_JOB_PATH_BYTES, "%s/%s", jobs->root, request->id) <
+               CSE_JOB_PATH_BYTES &&
            mkdir(folder, 0777) == 0;
 }
 
-static cse_job_outcome check_and_take(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                      const cse_check_result *found, cse_job_record *record,
-                                      cse_status *error)
-{
+/* What a check has found of a request. */
+typedef struct checked {
+    const cse_check_result *found; /* the caller's */
     cse_config_facts facts;
     cse_job_demand demand;
+} checked;
+
+static cse_status check_request(cse_jobs *jobs, const cse_job_request *request, checked *c)
+{
     char folder[CSE_JOB_PATH_BYTES];
-    const bool made = make_folder(jobs, request, folder, sizeof folder);
+    const bool made = make_folder(jobs, request, folder);
     const cse_job_check check = { .spec = request->spec,
                                   .folder = made ? folder : NULL,
                                   .grant = request->grant,
                                   .client = request->client };
-    cse_job_outcome outcome = CSE_JOB_ERROR;
-    *error = cse_job_check_spec(jobs, &check, found, &facts, &demand);
+    cse_status status = cse_job_check_spec(jobs, &check, c->found, &c->facts, &c->demand);
     if (made) /* its creation makes it anew */
         rmdir(folder);
-    if (*error == CSE_OK && json_array_size(found->diagnostics) > 0)
-        outcome = CSE_JOB_WRONG;
-    else if (*error == CSE_OK) {
-        pthread_mutex_lock(&jobs->lock);
-        fill_record(jobs, request, &facts, &demand, record);
-        outcome = take_job(jobs, request, record, job, error);
-        pthread_mutex_unlock(&jobs->lock);
-    }
-    cse_config_facts_clear(&facts);
-    return outcome;
+    return status;
 }
 
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
@@ -264,8 +258,20 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     pthread_mutex_lock(&jobs->lock);
     cse_job_outcome outcome = known_job(jobs, request, record->digest, job);
     pthread_mutex_unlock(&jobs->lock);
+    checked c = { .found = found };
     if (outcome == CSE_JOB_CREATED)
-        outcome = check_and_take(jobs, request, job, found, record, error);
+        *error = check_request(jobs, request, &c);
+    if (outcome == CSE_JOB_CREATED && *error != CSE_OK)
+        outcome = CSE_JOB_ERROR;
+    if (outcome == CSE_JOB_CREATED && json_array_size(found->diagnostics) > 0)
+        outcome = CSE_JOB_WRONG;
+    if (outcome == CSE_JOB_CREATED) {
+        pthread_mutex_lock(&jobs->lock);
+        fill_record(jobs, request, &c.facts, &c.demand, record);
+        outcome = take_job(jobs, request, record, job, error);
+        pthread_mutex_unlock(&jobs->lock);
+    }
+    cse_config_facts_clear(&c.facts);
     cse_job_record_clear(record);
     free(record);
     cse_jobs_wake(jobs);

@@ -254,10 +254,17 @@ static cse_status send_command(const run_place *place, const cse_job_command *co
     return CSE_OK;
 }
 
-/* Ends the run with a checkpoint; the job is `spec`, and takes `demand`, from then on. */
+/* What a job is and takes from its next start on. */
+typedef struct scaled_job {
+    json_t *spec;
+    cse_job_demand demand;
+} scaled_job;
+
+/* Ends the run with a checkpoint. */
 static cse_status restart_with(cse_jobs *jobs, const char *id, const run_place *place,
-                               const json_t *spec, const cse_job_demand *demand, char detail[256])
+                               const scaled_job *scaled)
 {
+    char detail[256];
     const cse_job_command cancel = { .command = "cancel",
                                      .message = "starts again with another number of replicas",
                                      .save = true,
@@ -267,9 +274,9 @@ static cse_status restart_with(cse_jobs *jobs, const char *id, const run_place *
     cse_job_entry *entry = cse_job_entry_find(jobs, id);
     if (entry != NULL) {
         free(entry->record.spec);
-        entry->record.spec = json_dumps(spec, JSON_COMPACT);
-        entry->record.cores = demand->cores;
-        entry->record.memory_bytes = demand->memory_bytes;
+        entry->record.spec = json_dumps(scaled->spec, JSON_COMPACT);
+        entry->record.cores = scaled->demand.cores;
+        entry->record.memory_bytes = scaled->demand.memory_bytes;
         entry->record.cancelled = CSE_JOB_END_RESTART;
         cse_job_entry_save(jobs, entry);
     }
@@ -283,12 +290,12 @@ static cse_status scale_by_restart(cse_jobs *jobs, const cse_job_record *record,
                                    const run_place *place, const cse_job_command *command,
                                    char detail[256])
 {
-    cse_job_demand demand = { .cores = 0 };
-    json_t *spec = NULL;
-    cse_status status = cse_job_scale_check(jobs, record, command->num_csx, &spec, &demand);
+    scaled_job scaled = { .spec = NULL };
+    cse_status status =
+        cse_job_scale_check(jobs, record, command->num_csx, &scaled.spec, &scaled.demand);
     if (status == CSE_OK)
-        status = restart_with(jobs, record->id, place, spec, &demand, detail);
-    json_decref(spec);
+        status = restart_with(jobs, record->id, place, &scaled);
+    json_decref(scaled.spec);
     if (status == CSE_OK)
         snprintf(detail, 256,
                  "ends with a checkpoint and goes on with %lld replicas, the same bits",

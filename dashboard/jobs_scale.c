@@ -1,5 +1,5 @@
-/* The configuration is the one in the job's folder, which a job may have changed since: it is checked
- * as one that comes from outside. */
+/* The configuration is the one in the job's folder, which a job may have changed since: it is
+ * checked as one that comes from outside. */
 #include "dashboard/jobs_scale.h"
 
 #include <stdio.h>

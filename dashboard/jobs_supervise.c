@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "dashboard/job_account.h"
+#include "dashboard/job_program.h"
 #include "dashboard/jobs_commands.h"
 #include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
@@ -50,12 +51,17 @@ static int64_t exit_code_of(const cse_job_entry *entry, int *signal_number)
     return WEXITSTATUS(how);
 }
 
-static cse_run_reason reason_of_exit(int64_t exit_code)
+/* A program that is the job may have any exit code; those of the table mean what they say there. */
+static cse_run_reason reason_of_exit(const cse_job_record *record)
 {
-    for (int reason = 0; reason < CSE_RUN_REASON_COUNT; reason++)
-        if (exit_code > 1 && cse_run_reason_exit_code((cse_run_reason)reason) == exit_code)
-            return (cse_run_reason)reason;
-    return exit_code > 128 || exit_code < 0 ? CSE_REASON_INTERRUPTED : CSE_REASON_INTERNAL;
+    const int64_t code = record->exit_code;
+    if (code < 0 || code > 128)
+        return CSE_REASON_INTERRUPTED;
+    const cse_run_reason reason = cse_run_reason_of_exit_code((int)code);
+    const bool unknown = reason == CSE_RUN_REASON_COUNT;
+    if ((code == 1 || unknown) && cse_job_is_program(record->spec))
+        return CSE_REASON_PROGRAM;
+    return unknown ? CSE_REASON_INTERNAL : reason;
 }
 
 /* How a process ended. */
@@ -70,7 +76,7 @@ static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, const process_en
     const int signal_number = end->signal_number;
     cse_job_record *record = &entry->record;
     char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
-    cse_run_reason reason = reason_of_exit(record->exit_code);
+    cse_run_reason reason = reason_of_exit(record);
     cse_job_last_error(entry, error, sizeof error);
     if (record->cancelled != CSE_JOB_END_NONE) {
         cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
@@ -302,10 +308,12 @@ static bool launch(cse_jobs *jobs, cse_job_entry *entry)
                  cse_error_message());
         return false;
     }
-    if (cse_job_launch(jobs, entry) != CSE_OK) {
+    const cse_status launched = cse_job_launch(jobs, entry);
+    if (launched != CSE_OK) {
+        const cse_run_reason reason = cse_run_reason_of_status(launched, true);
         record->pid = 0;
         snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1, cse_error_message());
-        cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, "NO_RESOURCES", message);
+        cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, cse_run_reason_name(reason), message);
         plan_restart(jobs, entry);
     } else {
         snprintf(message, sizeof message, "process %lld", (long long)record->pid);

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "dashboard/server.h"
+#include "dashboard/job_table.h"
 
-bool cse_own_jobs_admits(cse_server *server, const cse_request *request, cse_answer *answer)
+bool cse_own_jobs_admits(void *jobs, const cse_request *request, cse_answer *answer)
 {
     cse_job job;
     const char *id = cse_request_text(request, "id", NULL);
     if (request->grant == NULL || id == NULL || strcmp(request->method, "PUT") == 0 ||
-        !cse_jobs_find(server->jobs, id, &job))
+        !cse_jobs_find(jobs, id, &job))
         return true;
     const bool own = strcmp(job.record.owner, request->grant->name) == 0;
     if (!own)

@@ -5,7 +5,8 @@
 
 #include "dashboard/route.h"
 
-/* The hook `admits` of route.h: whether the caller may change the job that the path names. */
-bool cse_own_jobs_admits(struct cse_server *server, const cse_request *request, cse_answer *answer);
+/* The hook `admits` of route.h: whether the caller may change the job that the path names. `jobs` is
+ * a cse_jobs. */
+bool cse_own_jobs_admits(void *jobs, const cse_request *request, cse_answer *answer);
 
 #endif

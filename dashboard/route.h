@@ -145,7 +145,8 @@ typedef struct cse_call_hooks {
     /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
     bool (*replay)(void *self, const cse_request *request, cse_answer *answer);
     /* Before each call that is no GET: false when `answer` was filled with why it may not be. */
-    bool (*admits)(struct cse_server *server, const cse_request *request, cse_answer *answer);
+    bool (*admits)(void *jobs, const cse_request *request, cse_answer *answer);
+    void *jobs; /* its first argument */
     /* After each call that is no GET. */
     void (*done)(void *self, const cse_request *request, const cse_answer *answer);
 } cse_call_hooks;

@@ -83,6 +83,7 @@ static cse_status start(cse_server *server)
     server->hooks = (cse_call_hooks){ .server = server,
                                       .self = cse_jobs_db_view(server->jobs),
                                       .admits = cse_own_jobs_admits,
+                                      .jobs = server->jobs,
                                       .replay = cse_call_replay,
                                       .done = cse_call_record };
     const cse_entry_options entry = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",

@@ -1,3 +1,4 @@
+/* Sums of what the memory plan and the head say. */
 #include "workers/arena/private_memory.h"
 
 int64_t cse_private_sums_bytes(const cse_arena_head *head)

@@ -1,3 +1,5 @@
+/* The sizes are those that the arena and the workers will have: they are asked, and not counted
+ * anew here. */
 #include "workers/control/execution_needs.h"
 
 #include "workers/arena/memory.h"

@@ -11,7 +11,7 @@
 #include "engine/config/cluster_table.h"
 #include "store/states.h"
 
-enum { MAX_COLUMNS = 5 };
+enum { MAX_COLUMNS = 6 };
 
 const cse_listed_table cse_listed_tables[] = {
     { "commands", "of csengine" },

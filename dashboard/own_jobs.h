@@ -5,8 +5,8 @@
 
 #include "dashboard/route.h"
 
-/* The hook `admits` of route.h: whether the caller may change the job that the path names. `jobs` is
- * a cse_jobs. */
+/* The hook `admits` of route.h: whether the caller may change the job that the path names. `jobs`
+ * is a cse_jobs. */
 bool cse_own_jobs_admits(void *jobs, const cse_request *request, cse_answer *answer);
 
 #endif

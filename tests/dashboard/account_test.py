@@ -107,11 +107,10 @@ def cores_are_those_of_the_processes():
 
 
 def the_operator_permits_more_than_there_is():
-    server = root_server("--cores", "64")
+    cores = min(os.cpu_count() + 2, 64)
+    server = root_server("--cores", str(cores))
     try:
-        check(os.cpu_count() < 64, "a machine of that many cores needs another number here")
-        overrides = {**MANY, CLUSTER + "num_csx": 4, CLUSTER + "num_workers_per_csx": 16}
-        equal(taken(put(server, "many", overrides, steps=2))["resources"]["cores"], 64)
+        equal(taken(put(server, "many", {CLUSTER + "num_workers_per_csx": cores}, steps=2))["resources"]["cores"], cores)
         server.wait_for("many", "SUCCEEDED")
     finally:
         end_jobs(server)
@@ -142,11 +141,11 @@ def a_plan_counts_what_processes_have():
     """The pages of a run's processes, each shared one once, are within what its plan says, and more than a third of it."""
     server = root_server("--cores", "8")
     try:
-        overrides = {"model.hidden_sizes": "[5000, 5000]", CLUSTER + "num_csx": 2, CLUSTER + "num_workers_per_csx": 2,
+        overrides = {"model.hidden_sizes": "[3500, 3500]", CLUSTER + "num_csx": 2, CLUSTER + "num_workers_per_csx": 2,
                      "fit.train_dataloader.micro_batch_size": 32}
         job = taken(put(server, "large", overrides))
         server.wait_for("large", "RUNNING")
-        until(lambda: (server.job("large")["progress"]["step"] or 0) > 3)
+        until(lambda: (server.job("large")["progress"]["step"] or 0) > 0)
         session, bytes = server.job("large")["pid"], 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -274,8 +273,10 @@ def a_wrong_token_file_is_refused():
 
 
 if __name__ == "__main__":
+    # A sanitizer's own memory is in no plan.
+    measured = [a_plan_counts_what_processes_have] if support.SANITIZER == "no" else []
     support.main([
         what_a_validation_refuses_no_way_takes, cores_are_those_of_the_processes, the_operator_permits_more_than_there_is,
-        memory_is_promised_once, a_plan_counts_what_processes_have, a_server_with_less_to_give_starts_no_more,
+        memory_is_promised_once, *measured, a_server_with_less_to_give_starts_no_more,
         more_replicas_are_checked_like_a_new_job, tokens_have_accounts_of_their_own, a_wrong_token_file_is_refused,
     ])

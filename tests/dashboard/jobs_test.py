@@ -536,7 +536,8 @@ def a_job_whose_process_is_killed_goes_on():
 
 def a_wrong_configuration_is_never_taken():
     """Though its settings by themselves are right: the step is traced, as to validate it."""
-    server = root_server("--cores", "2")
+    root = support.folder() + "/root"
+    server = root_server("--cores", "2", root=root)
     body = {"config": configuration(50), "overrides": {"fit.train_dataloader.micro_batch_size": 7}}
     try:
         found = server.request("POST", f"{API}/config:validate", body).json()["diagnostics"]
@@ -544,7 +545,7 @@ def a_wrong_configuration_is_never_taken():
             equal((answer.status, answer.json()["errors"]), (422, found), answer.body)
         check("micro_batch_size" in found[0]["message"], found)
         equal(server.get(f"{API}/jobs").json()["total"], 0)
-        equal([name for name in os.listdir(server.root) if name.startswith("wrong")], [], "a folder stays")
+        equal([name for name in os.listdir(root) if name.startswith("wrong")], [], "a folder stays")
     finally:
         end_jobs(server)
         server.stop()

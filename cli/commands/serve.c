@@ -204,7 +204,8 @@ static const cse_option options[] = {
     { "allow_launcher", "NAME", NULL,
       "slurm: jobs may ask to be batch jobs, with the rights of this server's user; default: "
       "none" },
-    { "cores", "N", NULL, "cores that all jobs together may take; more than the machine has: permits that; default: "
+    { "cores", "N", NULL,
+      "cores that all jobs together may take; more than the machine has: permits that; default: "
       "all" },
     { "memory_mib", "N", NULL, "memory that all jobs together may take; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },

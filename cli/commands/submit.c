@@ -270,8 +270,10 @@ static const cse_option options[] = {
       "p0 (first) to p3; default: the configuration's job_priority, else p2" },
     { "resume_from", "JOB[@STEP]", NULL,
       "starts from another job's checkpoint: the last one, or that of STEP" },
-    { "cores", "N", NULL, "cores that the job takes, at least as many as its plan says; 0: so many" },
-    { "memory_bytes", "N", NULL, "memory that the job takes, and the limit of each of its processes; 0: as its plan says, and "
+    { "cores", "N", NULL,
+      "cores that the job takes, at least as many as its plan says; 0: so many" },
+    { "memory_bytes", "N", NULL,
+      "memory that the job takes, and the limit of each of its processes; 0: as its plan says, and "
       "no limit" },
     { "launcher", "local|slurm", NULL,
       "slurm: as a batch job, where the server was started with --allow_launcher slurm" },
@@ -283,7 +285,8 @@ static const cse_option options[] = {
     { "seed", "N", "seed", NULL },
     { "max_steps", "N", "loop.max_steps", NULL },
     { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
-    { "no_check", NULL, NULL, "submits without asking for a check first; the server makes it in any case" },
+    { "no_check", NULL, NULL,
+      "submits without asking for a check first; the server makes it in any case" },
     { "compile_only", NULL, NULL, "compile and cache the step, run nothing" },
     { "validate_only", NULL, NULL, "trace and check the step, compile and run nothing" },
     { "follow", NULL, NULL, "shows the job until its end; exit code 1 when it fails" },

@@ -32,7 +32,7 @@ static cse_status read_token(const char *path, char **token)
         return cse_fail(CSE_PERMISSION,
                         "token file %s can be read by others (mode %03o); chmod 600 it", path,
                         (unsigned)(info.st_mode & 0777));
-    line[strcspn(line, "\r\n")] = '\0';
+    line[strcspn(line, " \t\r\n")] = '\0'; /* a server's limits may follow */
     if (!read || *line == '\0' || strlen(line) > MAX_TOKEN_BYTES)
         return cse_fail(CSE_DATA, "token file %s: accepted: one line of 1 to %d characters", path,
                         MAX_TOKEN_BYTES);

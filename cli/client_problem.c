@@ -58,12 +58,18 @@ static void add_fault(cse_text *text, const cse_client *api, json_t *fault)
         cse_text_add(text, "; %s", hint);
 }
 
-static bool has_line(const json_t *diagnostics)
+/* Whether one is of the configuration: with a line, or, since an override makes it, with no place
+ * in the request. */
+static bool is_of_configuration(const json_t *diagnostics)
 {
     size_t i;
     json_t *fault;
-    json_array_foreach(diagnostics, i,
-                       fault) if (json_is_integer(json_object_get(fault, "line"))) return true;
+    json_array_foreach(diagnostics, i, fault)
+    {
+        if (json_is_integer(json_object_get(fault, "line")) ||
+            json_object_get(fault, "pointer") == NULL)
+            return true;
+    }
     return false;
 }
 
@@ -93,8 +99,8 @@ cse_status cse_client_faults(const cse_client *api, int http, const char *said,
     }
     if (http == 401)
         cse_text_add(&text, "\n  give its token by --token_file or CSE_TOKEN_FILE");
-    cse_status status =
-        cse_fail(status_of(http, api->source != NULL && has_line(diagnostics)), "%s", text.data);
+    cse_status status = cse_fail(
+        status_of(http, api->source != NULL && is_of_configuration(diagnostics)), "%s", text.data);
     cse_text_clear(&text);
     return status;
 }

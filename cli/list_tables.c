@@ -11,7 +11,7 @@
 #include "engine/config/cluster_table.h"
 #include "store/states.h"
 
-enum { MAX_COLUMNS = 5 };
+enum { MAX_COLUMNS = 6 };
 
 const cse_listed_table cse_listed_tables[] = {
     { "commands", "of csengine" },
@@ -95,7 +95,10 @@ static void add_reasons(listed *l)
         json_t *row = add_row(l);
         json_object_set_new(row, "reason", json_string(cse_run_reason_name(reason)));
         json_object_set_new(row, "meaning", json_string(cse_run_reason_doc(reason)));
+        char others[32];
+        cse_run_reason_other_exit_codes(reason, others, sizeof others);
         json_object_set_new(row, "exit_code", json_integer(cse_run_reason_exit_code(reason)));
+        json_object_set_new(row, "also", json_string(others));
         json_object_set_new(row, "retryable", json_boolean(cse_run_reason_retryable(reason)));
     }
 }
@@ -123,7 +126,7 @@ static const struct {
     { "hints", { "setting", "why_it_has_no_effect" }, add_hints },
     { "states", { "state", "meaning", "may_be_followed_by" }, add_states },
     { "phases", { "phase", "meaning", "in_states" }, add_phases },
-    { "reasons", { "reason", "meaning", "exit_code", "retryable" }, add_reasons },
+    { "reasons", { "reason", "meaning", "exit_code", "also", "retryable" }, add_reasons },
     { "exit_codes", { "exit_code", "meaning", "retryable" }, add_exit_codes },
 };
 

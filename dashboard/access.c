@@ -16,14 +16,15 @@
 #include "dashboard/token.h"
 #include "engine/base/arena.h"
 
-enum { FORGOTTEN = 256, PROOF_TEXT = crypto_auth_BYTES * 2 + 1 };
+enum { DIGEST_BYTES = 32, FORGOTTEN = 256, PROOF_TEXT = crypto_auth_BYTES * 2 + 1 };
 
 static const char cookie_context[] = "csengine session cookie";
 
 struct cse_access {
-    char *token; /* NULL: nobody has one */
+    cse_token_list list;
+    unsigned char digests[CSE_MOST_TOKENS][DIGEST_BYTES];
+    unsigned char keys[CSE_MOST_TOKENS][crypto_auth_KEYBYTES]; /* of cookies, by token */
     char cookie_name[sizeof CSE_COOKIE_NAME + 12];
-    unsigned char key[crypto_auth_KEYBYTES];
     char *host;
     char **host_names;
     int host_name_count;
@@ -36,6 +37,24 @@ struct cse_access {
 static time_t machine_clock(void)
 {
     return time(NULL);
+}
+
+static void digest_of(const char *token, unsigned char digest[DIGEST_BYTES])
+{
+    crypto_generichash(digest, DIGEST_BYTES, (const unsigned char *)token, strlen(token), NULL, 0);
+}
+
+static void add_tokens(cse_access *access, const cse_token_list *tokens)
+{
+    for (int i = 0; tokens != NULL && i < tokens->count; i++) {
+        const char *token = tokens->tokens[i];
+        cse_token_list_add(&access->list, token);
+        access->list.grants[i] = tokens->grants[i];
+        digest_of(token, access->digests[i]);
+        crypto_generichash(access->keys[i], sizeof access->keys[i], (const unsigned char *)token,
+                           strlen(token), (const unsigned char *)cookie_context,
+                           sizeof cookie_context - 1);
+    }
 }
 
 cse_status cse_access_new(const cse_access_options *options, cse_access **access)
@@ -58,11 +77,7 @@ cse_status cse_access_new(const cse_access_options *options, cse_access **access
         snprintf(a->cookie_name, sizeof a->cookie_name, "%s_%u", CSE_COOKIE_NAME, options->port);
     else
         snprintf(a->cookie_name, sizeof a->cookie_name, "%s", CSE_COOKIE_NAME);
-    if (options->token != NULL)
-        a->token = cse_strdup(options->token);
-    if (a->token != NULL)
-        crypto_generichash(a->key, sizeof a->key, (const unsigned char *)a->token, strlen(a->token),
-                           (const unsigned char *)cookie_context, sizeof cookie_context - 1);
+    add_tokens(a, options->tokens);
     *access = a;
     return CSE_OK;
 }
@@ -71,7 +86,8 @@ void cse_access_destroy(cse_access **access)
 {
     if (*access == NULL)
         return;
-    cse_token_clear(&(*access)->token);
+    cse_token_list_clear(&(*access)->list);
+    sodium_memzero((*access)->keys, sizeof(*access)->keys);
     free((*access)->host);
     for (int i = 0; i < (*access)->host_name_count; i++)
         free((*access)->host_names[i]);
@@ -83,19 +99,20 @@ void cse_access_destroy(cse_access **access)
 
 bool cse_access_wants_token(const cse_access *access)
 {
-    return access->token != NULL;
+    return access->list.count > 0;
 }
 
-/* Digests are compared, so that the time taken does not depend on the token's length. */
-bool cse_access_token_is_right(const cse_access *access, const char *token)
+/* Digests are compared, so that the time taken does not depend on a token's length; all of them, so
+ * that it does not tell which one was right. */
+const cse_grant *cse_access_grant_of(const cse_access *access, const char *token)
 {
-    unsigned char ours[32], theirs[32];
-    if (access->token == NULL)
-        return false;
-    crypto_generichash(ours, sizeof ours, (const unsigned char *)access->token,
-                       strlen(access->token), NULL, 0);
-    crypto_generichash(theirs, sizeof theirs, (const unsigned char *)token, strlen(token), NULL, 0);
-    return sodium_memcmp(ours, theirs, sizeof ours) == 0;
+    unsigned char digest[DIGEST_BYTES];
+    int found = -1;
+    digest_of(token, digest);
+    for (int i = 0; i < access->list.count; i++)
+        if (sodium_memcmp(access->digests[i], digest, sizeof digest) == 0)
+            found = i;
+    return found >= 0 ? &access->list.grants[found] : NULL;
 }
 
 /* ---- cookies ---- */
@@ -105,14 +122,15 @@ const char *cse_access_cookie_name_view(const cse_access *access)
     return access->cookie_name;
 }
 
-static void prove(const cse_access *access, const char *text, size_t size, char proof[PROOF_TEXT])
+static void prove(const unsigned char *key, const char *text, size_t size, char proof[PROOF_TEXT])
 {
     unsigned char code[crypto_auth_BYTES];
-    crypto_auth(code, (const unsigned char *)text, size, access->key);
+    crypto_auth(code, (const unsigned char *)text, size, key);
     sodium_bin2hex(proof, PROOF_TEXT, code, sizeof code);
 }
 
-void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTES])
+void cse_access_new_cookie(const cse_access *access, const cse_grant *grant,
+                           char cookie[CSE_COOKIE_BYTES])
 {
     char proof[PROOF_TEXT];
     unsigned char random[8];
@@ -121,7 +139,7 @@ void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTE
                           (long long)access->clock() + CSE_SESSION_SECONDS);
     sodium_bin2hex(cookie + length, CSE_COOKIE_BYTES - (size_t)length, random, sizeof random);
     size_t size = strlen(cookie);
-    prove(access, cookie, size, proof);
+    prove(access->keys[grant - access->list.grants], cookie, size, proof);
     snprintf(cookie + size, CSE_COOKIE_BYTES - size, ".%s", proof);
 }
 
@@ -135,23 +153,38 @@ static bool is_forgotten(cse_access *access, const char *proof)
     return found;
 }
 
-static bool cookie_is_right(cse_access *access, const char *cookie)
+/* Whose it is: the proof is one under the key of a token. */
+static const cse_grant *prover_of(const cse_access *access, const char *cookie, size_t size,
+                                  const char *given)
 {
-    char proof[PROOF_TEXT];
+    int found = -1;
+    if (strlen(given) != PROOF_TEXT - 1)
+        return NULL;
+    for (int i = 0; i < access->list.count; i++) {
+        char proof[PROOF_TEXT];
+        prove(access->keys[i], cookie, size, proof);
+        if (sodium_memcmp(proof, given, PROOF_TEXT - 1) == 0)
+            found = i;
+    }
+    return found >= 0 ? &access->list.grants[found] : NULL;
+}
+
+static const cse_grant *grant_of_cookie(cse_access *access, const char *cookie)
+{
     const char *dot = strrchr(cookie, '.');
     char *end = NULL;
     long long expiry = strtoll(cookie, &end, 10);
     if (dot == NULL || end == cookie || *end != '.' || end == dot)
-        return false;
-    prove(access, cookie, (size_t)(dot - cookie), proof);
-    if (strlen(dot + 1) != PROOF_TEXT - 1 || sodium_memcmp(proof, dot + 1, PROOF_TEXT - 1) != 0)
-        return false;
-    return expiry > (long long)access->clock() && !is_forgotten(access, proof);
+        return NULL;
+    const cse_grant *grant = prover_of(access, cookie, (size_t)(dot - cookie), dot + 1);
+    if (grant == NULL || expiry <= (long long)access->clock() || is_forgotten(access, dot + 1))
+        return NULL;
+    return grant;
 }
 
 void cse_access_forget_cookie(cse_access *access, const char *cookie)
 {
-    if (access->token == NULL || !cookie_is_right(access, cookie))
+    if (grant_of_cookie(access, cookie) == NULL)
         return;
     pthread_mutex_lock(&access->lock);
     int at = access->forgotten_count++ % FORGOTTEN;
@@ -159,14 +192,14 @@ void cse_access_forget_cookie(cse_access *access, const char *cookie)
     pthread_mutex_unlock(&access->lock);
 }
 
-bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie)
+const cse_grant *cse_access_authorizes(cse_access *access, const char *authorization,
+                                       const char *cookie)
 {
-    if (access->token == NULL)
-        return false;
     if (authorization != NULL)
-        return strncasecmp(authorization, "Bearer ", 7) == 0 &&
-               cse_access_token_is_right(access, authorization + 7);
-    return cookie != NULL && cookie_is_right(access, cookie);
+        return strncasecmp(authorization, "Bearer ", 7) == 0
+                   ? cse_access_grant_of(access, authorization + 7)
+                   : NULL;
+    return cookie != NULL ? grant_of_cookie(access, cookie) : NULL;
 }
 
 /* ---- names ---- */

@@ -11,12 +11,13 @@
 
 #include <time.h>
 
+#include "dashboard/token_list.h"
 #include "engine/base/text.h"
 
 typedef struct cse_access cse_access;
 
 typedef struct cse_access_options {
-    const char *token;             /* NULL: no caller has one */
+    const cse_token_list *tokens;  /* copied; NULL, or none: no caller has one */
     const char *host;              /* as listened on: "127.0.0.1"; NULL for a unix socket */
     unsigned port;                 /* 0: none */
     const char *const *host_names; /* further names under which clients know it, ended by NULL */
@@ -33,13 +34,16 @@ cse_status cse_access_new(const cse_access_options *options, cse_access **access
 void cse_access_destroy(cse_access **access);
 
 bool cse_access_wants_token(const cse_access *access);
-bool cse_access_token_is_right(const cse_access *access, const char *token);
-/* "Bearer TOKEN" of Authorization, the value of the cookie, or both NULL. */
-bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie);
+/* What the holder of the token may; NULL: it is none of ours. Borrowed. */
+const cse_grant *cse_access_grant_of(const cse_access *access, const char *token);
+/* The same by "Bearer TOKEN" of Authorization, or the value of the cookie; or both NULL. */
+const cse_grant *cse_access_authorizes(cse_access *access, const char *authorization,
+                                       const char *cookie);
 
 const char *cse_access_cookie_name_view(const cse_access *access);
-/* The value of a new cookie. */
-void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTES]);
+/* The value of a new cookie for the holder of a token: a grant of this access. */
+void cse_access_new_cookie(const cse_access *access, const cse_grant *grant,
+                           char cookie[CSE_COOKIE_BYTES]);
 /* Revokes the cookie. */
 void cse_access_forget_cookie(cse_access *access, const char *cookie);
 

@@ -22,12 +22,23 @@ static void digest_request(const cse_request *request, char digest[65])
     sodium_bin2hex(digest, 65, bytes, sizeof bytes);
 }
 
+/* Keys are the client's to choose: each token has its own. */
+static void key_of(const cse_request *request, cse_text *key)
+{
+    const char *name = request->grant != NULL ? request->grant->name : "";
+    const char *given = cse_request_text(request, "Idempotency-Key", "");
+    cse_text_add(key, "%s%s%s", name, name[0] != '\0' ? "/" : "", given);
+}
+
 bool cse_call_replay(void *db, const cse_request *request, cse_answer *answer)
 {
     char digest[65];
     cse_kept_answer kept = { .status = 0 };
-    const char *key = cse_request_text(request, "Idempotency-Key", "");
-    if (db == NULL || !cse_jobs_db_find_answer(db, key, &kept)) {
+    cse_text key = { 0 };
+    key_of(request, &key);
+    const bool found = db != NULL && cse_jobs_db_find_answer(db, key.data, &kept);
+    cse_text_clear(&key);
+    if (!found) {
         cse_text_clear(&kept.body);
         return false;
     }
@@ -51,17 +62,19 @@ bool cse_call_replay(void *db, const cse_request *request, cse_answer *answer)
 
 static void keep_answer(cse_jobs_db *db, const cse_request *request, const cse_answer *answer)
 {
-    const char *key = cse_request_text(request, "Idempotency-Key", NULL);
-    if (key == NULL || answer->status >= 500)
+    cse_text key = { 0 };
+    if (!cse_request_has(request, "Idempotency-Key") || answer->status >= 500)
         return;
+    key_of(request, &key);
     const char *location = cse_answer_header_view(answer, "Location");
     const char *etag = cse_answer_header_view(answer, "ETag");
     cse_kept_answer kept = { .status = answer->status, .body = answer->body };
     digest_request(request, kept.digest);
     snprintf(kept.location, sizeof kept.location, "%s", location != NULL ? location : "");
     snprintf(kept.etag, sizeof kept.etag, "%s", etag != NULL ? etag : "");
-    if (cse_jobs_db_keep_answer(db, key, &kept) != CSE_OK)
+    if (cse_jobs_db_keep_answer(db, key.data, &kept) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "idempotency: %s", cse_error_message());
+    cse_text_clear(&key);
 }
 
 void cse_call_record(void *db, const cse_request *request, const cse_answer *answer)
@@ -75,6 +88,7 @@ void cse_call_record(void *db, const cse_request *request, const cse_answer *ans
                                     .method = request->method,
                                     .path = request->path,
                                     .status = answer->status,
+                                    .token = request->grant != NULL ? request->grant->name : "",
                                     .job = job };
     if (db == NULL || request->operation->unrecorded)
         return;

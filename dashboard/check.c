@@ -19,6 +19,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
+#include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
 enum { MOST_OVERRIDES = 256, MOST_LIMITS = 256 };
@@ -59,13 +60,33 @@ static void warn_of_library(json_t *warnings)
 
 /* ---- in this process ---- */
 
+/* Of the greatest of the numbers that the configuration gives. */
+static void note_place_of_processes(const cse_settings *cluster, cse_config_facts *facts)
+{
+    static const char *const names[] = { "num_csx", "num_workers_per_csx", "max_wgt_servers" };
+    int64_t most = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const int64_t count = cse_settings_integer(cluster, names[i]);
+        if (!cse_settings_has(cluster, names[i]) || count <= most)
+            continue;
+        const cse_place place = cse_settings_place(cluster, names[i]);
+        most = count;
+        facts->processes_line = place.line;
+        facts->processes_column = place.column;
+    }
+}
+
 static void read_facts(const cse_config *config, cse_config_facts *facts)
 {
     const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
-    facts->num_csx = cse_settings_integer(cluster, "num_csx");
+    facts->replicas = cse_settings_integer(cluster, "num_csx");
+    facts->workers_per_replica = cse_settings_integer(cluster, "num_workers_per_csx");
+    facts->weight_servers = cse_settings_integer(cluster, "max_wgt_servers");
+    note_place_of_processes(cluster, facts);
     if (cse_settings_has(cluster, "job_priority"))
         facts->priority = cse_settings_text(cluster, "job_priority")[1] - '0';
     facts->has_library = cse_config_has_library(config);
+    facts->names_hosts = cse_settings_count(cluster, "hosts") > 0;
     facts->label_words = json_array();
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++)
         json_array_append_new(facts->label_words,
@@ -161,7 +182,8 @@ static char **make_words(const cse_check *check, const char *directory)
     words[n++] = cse_strdup("start");
     if (asprintf(&words[n], "%s/%s", directory, source) >= 0)
         n++;
-    if (asprintf(&words[n], "--model_dir=%s/run", directory) >= 0)
+    if (check->folder != NULL ? asprintf(&words[n], "--model_dir=%s", check->folder) >= 0
+                              : asprintf(&words[n], "--model_dir=%s/run", directory) >= 0)
         n++;
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         words[n++] = cse_strdup(fixed[i]);
@@ -185,9 +207,20 @@ static void take_diagnostic(json_t *list, const char *severity, json_t *diagnost
     json_array_append(list, diagnostic);
 }
 
+/* What the plan says: fewer replicas than the settings where the batch has fewer microbatches. */
+static void take_needs(const json_t *needs, cse_config_facts *facts)
+{
+    const int64_t replicas = json_integer_value(json_object_get(needs, "replicas"));
+    if (replicas < 1)
+        return;
+    facts->replicas = replicas;
+    facts->weight_servers = json_integer_value(json_object_get(needs, "weight_servers"));
+    facts->memory_bytes = json_integer_value(json_object_get(needs, "memory_bytes"));
+}
+
 /* The warnings on the way, and the diagnostics of the event that ends the output (see
  * cli/progress.h); false without one. */
-static bool take_events(const char *output, const cse_check_result *result)
+static bool take_events(const char *output, const cse_check_result *result, cse_config_facts *facts)
 {
     bool ended = false;
     while (output != NULL && *output != '\0' && !ended) {
@@ -199,6 +232,8 @@ static bool take_events(const char *output, const cse_check_result *result)
         if (warns) /* takes the event's members */
             take_diagnostic(result->warnings, "warning", event);
         if (ended)
+            take_needs(json_object_get(event, "needs"), facts);
+        if (ended)
             json_array_foreach(json_object_get(event, "diagnostics"), i, one)
                 take_diagnostic(result->diagnostics, "error", one);
         json_decref(event);
@@ -207,20 +242,21 @@ static bool take_events(const char *output, const cse_check_result *result)
     return ended;
 }
 
-static void take_result(const cse_text *output, cse_checker_end end, const cse_check_result *result)
+static void take_result(const cse_text *output, cse_checker_end end, const cse_check_result *result,
+                        cse_config_facts *facts)
 {
     json_array_clear(result->warnings); /* the process tells those of the settings, too */
     if (end == CSE_CHECKER_LATE)
         add_text(result->diagnostics,
                  "the check took too long: the step may be too large to be traced here");
-    else if (!take_events(output->data, result) && end != CSE_CHECKER_SUCCEEDED)
+    else if (!take_events(output->data, result, facts) && end != CSE_CHECKER_SUCCEEDED)
         add_text(result->diagnostics,
                  "the process that checks the step ended before it had a result: it crashed, or "
                  "used more time or memory than a check may");
 }
 
 static cse_status check_step(const cse_check *check, const char *directory,
-                             const cse_check_result *result)
+                             const cse_check_result *result, cse_config_facts *facts)
 {
     char path[PATH_MAX];
     cse_text output = { 0 };
@@ -234,26 +270,25 @@ static cse_status check_step(const cse_check *check, const char *directory,
         free(words[i]);
     free(words);
     if (status == CSE_OK)
-        take_result(&output, end, result);
+        take_result(&output, end, result, facts);
     cse_text_clear(&output);
     return status;
 }
 
-cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result)
+cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result,
+                                   cse_config_facts *facts)
 {
-    cse_config_facts facts = { .num_csx = 1 };
-    bool right = cse_check_settings(check, result, &facts);
-    json_decref(facts.label_words);
+    const bool right = cse_check_settings(check, result, facts);
     if (!right || check->executable == NULL)
         return CSE_OK;
-    if (facts.has_library) {
+    if (facts->has_library) {
         warn_of_library(result->warnings);
         return CSE_OK;
     }
     char directory[] = "/tmp/csengine-check-XXXXXX";
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
-    cse_status status = check_step(check, directory, result);
+    cse_status status = check_step(check, directory, result, facts);
     cse_remove_tree(directory);
     return status;
 }

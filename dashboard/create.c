@@ -57,7 +57,9 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     cse_job job = { .alive = false };
     json_t *spec = spec_of(request);
     const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };
-    const cse_job_request wanted = { .id = id, .spec = spec };
+    const cse_job_request wanted = {
+        .id = id, .spec = spec, .grant = request->grant, .client = request->socket
+    };
     cse_jobs *jobs = request->server->jobs;
     cse_status error = CSE_OK;
     switch (cse_jobs_create(jobs, &wanted, &job, &found, &error)) {
@@ -74,6 +76,9 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
         break;
     case CSE_JOB_WRONG:
         answer_diagnostics(answer, found.diagnostics);
+        break;
+    case CSE_JOB_TOO_MANY:
+        cse_answer_problem(answer, CSE_PROBLEM_TOO_MANY_REQUESTS, "%s", cse_error_message());
         break;
     case CSE_JOB_NO_ORIGIN:
         answer_no_origin(answer, error);

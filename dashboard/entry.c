@@ -31,17 +31,21 @@ static cse_status take_token(const cse_entry_options *o, cse_entry *entry)
     cse_text_add(&page, "%s", entry->main.url);
     entry->page = page.data;
     if (o->token_file != NULL) {
-        CSE_TRY(cse_token_read(o->token_file, &entry->token));
+        for (int i = 0; i < o->tokens->count; i++)
+            cse_token_list_add(&entry->tokens, o->tokens->tokens[i]);
+        memcpy(entry->tokens.grants, o->tokens->grants, sizeof entry->tokens.grants);
         entry->token_path = realpath(o->token_file, NULL);
         return CSE_OK;
     }
     if (entry->main.unix_path != NULL)
         return CSE_OK;
     bool first = entry->local.socket >= 0;
-    CSE_TRY(
-        cse_token_make(o->directory, o->keep_token || !first, &entry->token, &entry->token_path));
+    char *token = NULL;
+    CSE_TRY(cse_token_make(o->directory, o->keep_token || !first, &token, &entry->token_path));
     entry->removes_token = first && !o->keep_token;
-    cse_text_add(&page, "/?token=%s", entry->token);
+    cse_token_list_add(&entry->tokens, token);
+    cse_text_add(&page, "/?token=%s", token);
+    cse_token_clear(&token);
     entry->page = page.data;
     return CSE_OK;
 }
@@ -60,7 +64,7 @@ void cse_entry_close(cse_entry *entry)
         unlink(entry->token_path);
     cse_listener_clear(&entry->local);
     cse_listener_clear(&entry->main);
-    cse_token_clear(&entry->token);
+    cse_token_list_clear(&entry->tokens);
     free(entry->token_path);
     if (entry->page != NULL)
         memset(entry->page, 0, strlen(entry->page));

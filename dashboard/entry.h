@@ -7,17 +7,20 @@
 #define CSE_DASHBOARD_ENTRY_H
 
 #include "dashboard/listen.h"
+#include "dashboard/token_list.h"
 
 typedef struct cse_entry_options {
-    const char *listen;     /* "127.0.0.1:0" */
-    const char *token_file; /* NULL: a token is made where one is needed */
-    const char *directory;  /* holds the socket `server.sock` and the made `token` */
-    bool keep_token;        /* the next server of the directory takes the same token */
+    const char *listen;           /* "127.0.0.1:0" */
+    const char *token_file;       /* NULL: a token is made where one is needed */
+    const cse_token_list *tokens; /* of that file; borrowed */
+    const char *directory;        /* holds the socket `server.sock` and the made `token` */
+    bool keep_token;              /* the next server of the directory takes the same token */
 } cse_entry_options;
 
 typedef struct cse_entry {
     cse_listener main, local; /* local.socket is -1 where there could be none */
-    char *token, *token_path; /* each may be NULL */
+    cse_token_list tokens;    /* may be none */
+    char *token_path;         /* may be NULL */
     char *page;               /* the address for a browser, with a token that was made */
     bool removes_token;
 } cse_entry;

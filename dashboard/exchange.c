@@ -121,10 +121,13 @@ static const char *session_cookie(const cse_exchange *exchange)
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
-    exchange->request.authorized =
-        exchange->from_owner ||
-        cse_access_authorizes(exchange->context->access, header(exchange, "Authorization"),
-                              exchange->request.cookie);
+    const cse_grant *grant =
+        exchange->from_owner
+            ? NULL
+            : cse_access_authorizes(exchange->context->access, header(exchange, "Authorization"),
+                                    exchange->request.cookie);
+    exchange->request.authorized = exchange->from_owner || grant != NULL;
+    exchange->request.grant = grant != NULL && grant->name[0] != '\0' ? grant : NULL;
     if (exchange->request.authorized || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
@@ -397,11 +400,13 @@ void cse_exchange_handle(cse_exchange *exchange)
     assert(exchange->match.operation != NULL && exchange->answer.status == 0);
     bool changes = strcmp(request->method, "GET") != 0;
     bool keyed = changes && cse_request_has(request, "Idempotency-Key");
+    const bool admitted = !changes || hooks == NULL || hooks->admits == NULL ||
+                          hooks->admits(hooks->jobs, request, &exchange->answer);
     if (keyed)
         enter_keyed(exchange);
-    bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
+    bool replayed = admitted && keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(hooks->self, request, &exchange->answer);
-    if (!replayed)
+    if (!replayed && admitted)
         exchange->match.operation->handle(request, &exchange->answer);
     if (exchange->answer.status == 0)
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",

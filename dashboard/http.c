@@ -276,7 +276,7 @@ static cse_status start(cse_http *http)
     const cse_http_options *o = &http->options;
     CSE_TRY(cse_api_new(cse_routes, &http->context.api));
     CSE_TRY(cse_entry_open(&o->entry, &http->entry));
-    const cse_access_options access = { .token = http->entry.token,
+    const cse_access_options access = { .tokens = &http->entry.tokens,
                                         .host = http->entry.main.host,
                                         .port = http->entry.main.port,
                                         .host_names = o->host_names };

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/check.h"
+#include "dashboard/job_check.h"
 #include "dashboard/job_launcher.h"
 #include "dashboard/job_program.h"
 #include "dashboard/jobs_origin.h"
@@ -67,7 +67,8 @@ static int64_t member(const json_t *object, const char *first, const char *secon
 
 /* Makes the record of a requested job. */
 static void fill_record(cse_jobs *jobs, const cse_job_request *request,
-                        const cse_config_facts *facts, cse_job_record *r)
+                        const cse_config_facts *facts, const cse_job_demand *demand,
+                        cse_job_record *r)
 {
     const json_t *spec = request->spec;
     const char *name = json_string_value(json_object_get(spec, "name"));
@@ -91,10 +92,10 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
     r->priority = priority != NULL ? priority[1] - '0' : facts->priority;
     if (r->priority == 0 && priority == NULL)
         r->priority = 2;
-    r->cores = member(spec, "resources", "cores");
-    if (r->cores == 0 && !cse_job_is_batch(spec))
-        r->cores = facts->num_csx > 0 ? facts->num_csx : 1;
-    r->memory_bytes = member(spec, "resources", "memory_bytes");
+    r->cores = demand->cores;
+    r->memory_bytes = demand->memory_bytes;
+    if (request->grant != NULL)
+        snprintf(r->owner, sizeof r->owner, "%s", request->grant->name);
     r->max_num_restarts = member(spec, "restart_policy", "max_num_restarts");
     r->state = CSE_RUN_NONE;
     r->exit_code = -1;
@@ -193,49 +194,84 @@ static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
     return *error == CSE_OK;
 }
 
+/* With the lock held, once the request was found right. */
+static cse_job_outcome take_job(cse_jobs *jobs, const cse_job_request *request,
+                                cse_job_record *record, cse_job *job, cse_status *error)
+{
+    const cse_job_outcome outcome = known_job(jobs, request, record->digest, job);
+    if (outcome != CSE_JOB_CREATED)
+        return outcome;
+    if (!has_origin(jobs, request->spec, error))
+        return CSE_JOB_NO_ORIGIN;
+    *error = cse_job_account_count(jobs, request->grant);
+    if (*error != CSE_OK)
+        return CSE_JOB_TOO_MANY;
+    *error = cse_jobs_check_room(jobs);
+    if (*error == CSE_OK)
+        *error = insert_job(jobs, request, record, job);
+    return *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
+}
+
+/* A client that chooses the id can name paths below the job's own folder, which must be there to be
+ * checked. False: it is somebody's, or cannot be made, as its creation will tell. */
+static bool make_folder(const cse_jobs *jobs, const cse_job_request *request,
+                        char folder[CSE_JOB_PATH_BYTES])
+{
+    return request->id != NULL &&
+           snprintf(folder, CSE_JOB_PATH_BYTES, "%s/%s", jobs->root, request->id) <
+               CSE_JOB_PATH_BYTES &&
+           mkdir(folder, 0777) == 0;
+}
+
+/* What a check has found of a request. */
+typedef struct checked {
+    const cse_check_result *found; /* the caller's */
+    cse_config_facts facts;
+    cse_job_demand demand;
+} checked;
+
+static cse_status check_request(cse_jobs *jobs, const cse_job_request *request, checked *c)
+{
+    char folder[CSE_JOB_PATH_BYTES];
+    const bool made = make_folder(jobs, request, folder);
+    const cse_job_check check = { .spec = request->spec,
+                                  .folder = made ? folder : NULL,
+                                  .grant = request->grant,
+                                  .client = request->client };
+    cse_status status = cse_job_check_spec(jobs, &check, c->found, &c->facts, &c->demand);
+    if (made) /* its creation makes it anew */
+        rmdir(folder);
+    return status;
+}
+
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
                                 const cse_check_result *found, cse_status *error)
 {
-    char digest[65];
-    cse_config_facts facts = { .num_csx = 1 };
     if (jobs->root == NULL) {
         *error =
             cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
                                       "csengine serve --root DIR");
         return CSE_JOB_ERROR;
     }
-    digest_of(request->spec, digest);
-    pthread_mutex_lock(&jobs->lock);
-    cse_job_outcome outcome = known_job(jobs, request, digest, job);
-    pthread_mutex_unlock(&jobs->lock);
-    if (outcome != CSE_JOB_CREATED)
-        return outcome;
-    const char *config = json_string_value(json_object_get(request->spec, "config"));
-    const cse_check check = { .client = -1,
-                              .yaml = config,
-                              .overrides = json_object_get(request->spec, "overrides"),
-                              .confinement = jobs->options.confinement };
-    const bool right =
-        config != NULL && json_object_get(request->spec, "program") == NULL
-            ? cse_check_settings(&check, found, &facts)
-            : cse_job_program_check(request->spec, jobs->options.confinement, found->diagnostics);
-    if (!cse_job_launcher_check(request->spec, jobs->options.slurm, found->diagnostics) || !right)
-        return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
+    digest_of(request->spec, record->digest);
     pthread_mutex_lock(&jobs->lock);
-    outcome = known_job(jobs, request, digest, job);
-    if (outcome == CSE_JOB_CREATED && !has_origin(jobs, request->spec, error))
-        outcome = CSE_JOB_NO_ORIGIN;
-    if (outcome == CSE_JOB_CREATED) {
-        fill_record(jobs, request, &facts, record);
-        memcpy(record->digest, digest, sizeof record->digest);
-        *error = cse_jobs_check_room(jobs);
-        if (*error == CSE_OK)
-            *error = insert_job(jobs, request, record, job);
-        outcome = *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
-    }
+    cse_job_outcome outcome = known_job(jobs, request, record->digest, job);
     pthread_mutex_unlock(&jobs->lock);
-    json_decref(facts.label_words);
+    checked c = { .found = found };
+    if (outcome == CSE_JOB_CREATED)
+        *error = check_request(jobs, request, &c);
+    if (outcome == CSE_JOB_CREATED && *error != CSE_OK)
+        outcome = CSE_JOB_ERROR;
+    if (outcome == CSE_JOB_CREATED && json_array_size(found->diagnostics) > 0)
+        outcome = CSE_JOB_WRONG;
+    if (outcome == CSE_JOB_CREATED) {
+        pthread_mutex_lock(&jobs->lock);
+        fill_record(jobs, request, &c.facts, &c.demand, record);
+        outcome = take_job(jobs, request, record, job, error);
+        pthread_mutex_unlock(&jobs->lock);
+    }
+    cse_config_facts_clear(&c.facts);
     cse_job_record_clear(record);
     free(record);
     cse_jobs_wake(jobs);

@@ -7,8 +7,10 @@
 
 /* A requested job, checked by its schema. */
 typedef struct cse_job_request {
-    const char *id;     /* NULL: the server chooses */
-    const json_t *spec; /* JobSpec */
+    const char *id;         /* NULL: the server chooses */
+    const json_t *spec;     /* JobSpec */
+    const cse_grant *grant; /* of who asks; NULL: no limits beside the server's */
+    int client; /* socket of who asks: when it is closed, the check ends; -1: nobody's */
 } cse_job_request;
 
 typedef enum cse_job_outcome {
@@ -16,6 +18,7 @@ typedef enum cse_job_outcome {
     CSE_JOB_KNOWN,     /* the same id with the same body */
     CSE_JOB_TAKEN,     /* the same id with another body */
     CSE_JOB_WRONG,     /* the configuration; `found->diagnostics` is filled */
+    CSE_JOB_TOO_MANY,  /* of the token's jobs have not ended; `error` with its message */
     CSE_JOB_NO_ORIGIN, /* what resume_from names is not there; `error` with its message */
     CSE_JOB_ERROR,     /* `error` with its message */
 } cse_job_outcome;

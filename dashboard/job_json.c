@@ -257,6 +257,7 @@ static void add_record(json_t *object, const cse_job_record *r)
     json_object_set_new(object, "labels", json_is_object(labels) ? labels : json_object());
     if (labels != NULL && !json_is_object(labels))
         json_decref(labels);
+    json_object_set_new(object, "token", r->owner[0] != '\0' ? json_string(r->owner) : json_null());
     json_object_set_new(object, "attempt", json_integer(r->attempt));
     json_object_set_new(object, "restarts", json_integer(r->restarts));
     json_object_set_new(object, "max_num_restarts", json_integer(r->max_num_restarts));

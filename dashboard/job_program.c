@@ -38,6 +38,14 @@ bool cse_job_program_check(const json_t *spec, const cse_confinement *confinemen
     return true;
 }
 
+bool cse_job_is_program(const char *spec_text)
+{
+    json_t *spec = json_loads(spec_text, 0, NULL);
+    const bool program = json_object_get(spec, "program") != NULL;
+    json_decref(spec);
+    return program;
+}
+
 char *cse_job_program_text(const json_t *spec)
 {
     json_t *kept = json_object();

@@ -15,6 +15,9 @@
 bool cse_job_program_check(const json_t *spec, const cse_confinement *confinement,
                            json_t *diagnostics);
 
+/* Whether a job's record, the JSON of its request, is that of a program. */
+bool cse_job_is_program(const char *spec_text);
+
 /* What was asked for as YAML, for the job's folder; free(). */
 char *cse_job_program_text(const json_t *spec);
 

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
+#include "dashboard/grant.h"
 #include "dashboard/jobs_db.h"
 #include "dashboard/readers.h"
 #include "engine/base/confinement.h"
@@ -23,7 +24,9 @@ typedef struct cse_jobs_options {
     bool read_only;              /* of a run: nothing is written, calls are not recorded */
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
-    cse_readers *readers;        /* borrowed */
+    const cse_grant *grants;     /* of the tokens with a name; borrowed */
+    int grant_count;
+    cse_readers *readers;               /* borrowed */
     const cse_confinement *confinement; /* of the processes of jobs; borrowed; NULL: none */
     /* Called after the server changed a job's state; `payload` is JSON. May be NULL. */
     void (*on_state)(void *self, const char *job, const char *payload);
@@ -76,6 +79,7 @@ typedef struct cse_job_entry {
     int descriptor;      /* pidfd of its process, -1 */
     int64_t launch_step; /* of its run store when the process was started; -1: none */
     int futile;          /* processes in a row that were killed before they did a step */
+    bool held;           /* waits for a limit of its own, and delays no other */
     char waiting_for[512];
     char *facts; /* JSON of what its run store says, once the job is settled; NULL */
 } cse_job_entry;

@@ -16,6 +16,7 @@
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "engine/base/machine.h"
 
 enum { RESERVE_BYTES = 256 << 10 };
 
@@ -101,6 +102,18 @@ static cse_status open_run(cse_jobs *jobs)
     return CSE_OK;
 }
 
+/* Those that the operator gave, or what the machine has. */
+static void take_limits(cse_jobs *jobs)
+{
+    const cse_jobs_options *o = &jobs->options;
+    const cse_machine machine = cse_machine_look();
+    int64_t cores = machine.cores;
+    if (machine.quota_cores > 0 && machine.quota_cores < (double)cores)
+        cores = (int64_t)machine.quota_cores;
+    jobs->cores = o->cores > 0 ? o->cores : cores > 1 ? cores : 1;
+    jobs->memory_bytes = o->memory_bytes > 0 ? o->memory_bytes : machine.memory_bytes;
+}
+
 cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
 {
     cse_jobs *jobs = cse_calloc(1, sizeof *jobs);
@@ -112,10 +125,7 @@ cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
         jobs->root = cse_strdup(options->root);
     jobs->run_dir = options->run_dir != NULL ? cse_strdup(options->run_dir) : NULL;
     jobs->executable = cse_strdup(options->executable != NULL ? options->executable : "csengine");
-    jobs->cores = options->cores > 0 ? options->cores : sysconf(_SC_NPROCESSORS_ONLN);
-    jobs->memory_bytes = options->memory_bytes > 0
-                             ? options->memory_bytes
-                             : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+    take_limits(jobs);
     pthread_mutex_init(&jobs->lock, NULL);
     cse_status status = jobs->root != NULL ? open_root(jobs) : open_run(jobs);
     if (status != CSE_OK)

@@ -16,6 +16,7 @@
 
 #include "dashboard/job_launcher.h"
 #include "dashboard/jobs_launch.h"
+#include "dashboard/jobs_scale.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -144,6 +145,16 @@ static cse_status refuse(const cse_job_record *record, const char *command)
                     cse_run_state_name(record->state), command);
 }
 
+/* The job may have been taken by a server, or with a token, that had more to give. */
+static cse_status may_resume(cse_jobs *jobs, const cse_job_record *record)
+{
+    CSE_TRY(cse_jobs_check_room(jobs));
+    if (cse_job_account_may_ever(jobs, record) != CSE_OK)
+        return cse_fail(CSE_USAGE, "job \"%s\" would wait for ever for %s", record->id,
+                        cse_error_message());
+    return cse_job_account_count(jobs, cse_jobs_grant(jobs, record->owner));
+}
+
 /* With the lock held: commands that need no process. True when it is done, or cannot be. */
 static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_job_command *command,
                                char detail[256], cse_status *status)
@@ -151,7 +162,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
     bool ends = strcmp(command->command, "cancel") == 0 || strcmp(command->command, "kill") == 0;
     cse_job_record *record = &entry->record;
     if (strcmp(command->command, "resume") == 0 && entry->settled && jobs->root != NULL) {
-        if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)
+        if ((*status = may_resume(jobs, record)) != CSE_OK)
             return true;
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
@@ -243,29 +254,17 @@ static cse_status send_command(const run_place *place, const cse_job_command *co
     return CSE_OK;
 }
 
-/* The number of replicas as an override of the job's configuration. */
-static void set_replicas(cse_job_record *record, int64_t num_csx)
-{
-    json_t *spec = json_loads(record->spec, 0, NULL);
-    json_t *overrides = json_object_get(spec, "overrides");
-    if (overrides == NULL) {
-        overrides = json_object();
-        json_object_set_new(spec, "overrides", overrides);
-    }
-    json_object_set_new(overrides, "backend.cluster_config.num_csx", json_integer(num_csx));
-    if (json_object_get(json_object_get(spec, "resources"), "cores") == NULL &&
-        !cse_job_is_batch(spec)) /* which uses none of this host's */
-        record->cores = num_csx;
-    free(record->spec);
-    record->spec = json_dumps(spec, JSON_COMPACT);
-    json_decref(spec);
-}
+/* What a job is and takes from its next start on. */
+typedef struct scaled_job {
+    json_t *spec;
+    cse_job_demand demand;
+} scaled_job;
 
-/* A run cannot have more replicas than it was started with; but what it computes does not depend on
- * their number, so that it can end with a checkpoint and go on with as many as are wanted. */
-static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_place *place,
-                                   const cse_job_command *command, char detail[256])
+/* Ends the run with a checkpoint. */
+static cse_status restart_with(cse_jobs *jobs, const char *id, const run_place *place,
+                               const scaled_job *scaled)
 {
+    char detail[256];
     const cse_job_command cancel = { .command = "cancel",
                                      .message = "starts again with another number of replicas",
                                      .save = true,
@@ -274,14 +273,34 @@ static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_pla
     pthread_mutex_lock(&jobs->lock);
     cse_job_entry *entry = cse_job_entry_find(jobs, id);
     if (entry != NULL) {
-        set_replicas(&entry->record, command->num_csx);
+        free(entry->record.spec);
+        entry->record.spec = json_dumps(scaled->spec, JSON_COMPACT);
+        entry->record.cores = scaled->demand.cores;
+        entry->record.memory_bytes = scaled->demand.memory_bytes;
         entry->record.cancelled = CSE_JOB_END_RESTART;
         cse_job_entry_save(jobs, entry);
     }
     pthread_mutex_unlock(&jobs->lock);
-    snprintf(detail, 256, "ends with a checkpoint and goes on with %lld replicas, the same bits",
-             (long long)command->num_csx);
     return CSE_OK;
+}
+
+/* A run cannot have more replicas than it was started with; but what it computes does not depend on
+ * their number, so that it can end with a checkpoint and go on with as many as are wanted. */
+static cse_status scale_by_restart(cse_jobs *jobs, const cse_job_record *record,
+                                   const run_place *place, const cse_job_command *command,
+                                   char detail[256])
+{
+    scaled_job scaled = { .spec = NULL };
+    cse_status status =
+        cse_job_scale_check(jobs, record, command->num_csx, &scaled.spec, &scaled.demand);
+    if (status == CSE_OK)
+        status = restart_with(jobs, record->id, place, &scaled);
+    json_decref(scaled.spec);
+    if (status == CSE_OK)
+        snprintf(detail, 256,
+                 "ends with a checkpoint and goes on with %lld replicas, the same bits",
+                 (long long)command->num_csx);
+    return status;
 }
 
 /* Of a server that shows one run, whoever started it. */
@@ -316,8 +335,15 @@ static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record, 
     }
     if (strcmp(command->command, "scale") == 0 && status == CSE_UNAVAILABLE && jobs->root != NULL &&
         cse_error_last()->reason == CSE_ERROR_UNSUPPORTED)
-        status = scale_by_restart(jobs, record->id, &place, command, detail);
+        status = scale_by_restart(jobs, record, &place, command, detail);
     return status;
+}
+
+static void copy_record(const cse_job_record *from, cse_job_record *to)
+{
+    *to = *from;
+    to->labels = NULL;
+    to->spec = cse_strdup(from->spec);
 }
 
 cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *command,
@@ -335,10 +361,11 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
     if (entry == NULL)
         status = cse_fail(CSE_NO_INPUT, "there is no job \"%s\"", id);
     else
-        *record = entry->record;
+        copy_record(&entry->record, record);
     pthread_mutex_unlock(&jobs->lock);
     if (!done)
         status = do_with_process(jobs, record, batch, command, detail);
+    cse_job_record_clear(record);
     free(record);
     cse_jobs_wake(jobs);
     return status;

@@ -15,7 +15,7 @@
 #include "store/whole.h"
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     APPLICATION_ID = 0x43534a31, /* "CSJ1" */
     BUSY_MS = 5000,
     KEPT_AUDITS = 100000,
@@ -27,12 +27,13 @@ static const char schema[] =
     " reason TEXT, message TEXT, created_ms INTEGER, started_ms INTEGER, ended_ms INTEGER,"
     " attempt INTEGER, base_attempt INTEGER, restarts INTEGER, max_num_restarts INTEGER,"
     " pid INTEGER, pid_start INTEGER, exit_code INTEGER, cores INTEGER, memory_bytes INTEGER,"
-    " not_before_ms INTEGER, kill_at_ms INTEGER, cancelled INTEGER, revision INTEGER);"
+    " not_before_ms INTEGER, kill_at_ms INTEGER, cancelled INTEGER, revision INTEGER,"
+    " owner TEXT);"
     "CREATE TABLE transitions(seq INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, time_ms INTEGER,"
     " from_state TEXT, to_state TEXT, reason TEXT, message TEXT, attempt INTEGER);"
     "CREATE INDEX transitions_by_job ON transitions(job);"
     "CREATE TABLE audit(seq INTEGER PRIMARY KEY AUTOINCREMENT, time_ms INTEGER, peer TEXT,"
-    " method TEXT, path TEXT, status INTEGER, job TEXT);"
+    " method TEXT, path TEXT, status INTEGER, job TEXT, token TEXT);"
     "CREATE TABLE answers(key TEXT PRIMARY KEY, time_ms INTEGER, digest TEXT, status INTEGER,"
     " location TEXT, etag TEXT, body TEXT);";
 
@@ -67,6 +68,15 @@ static int64_t read_integer(cse_jobs_db *db, const char *sql)
     return value;
 }
 
+/* Files of version 1 know no tokens by name. */
+static cse_status add_names(cse_jobs_db *db)
+{
+    static const char change[] =
+        "BEGIN IMMEDIATE; ALTER TABLE jobs ADD COLUMN owner TEXT;"
+        "ALTER TABLE audit ADD COLUMN token TEXT; PRAGMA user_version = 2; COMMIT";
+    return sqlite3_exec(db->handle, change, NULL, NULL, NULL) == SQLITE_OK ? CSE_OK : fail(db);
+}
+
 static cse_status prepare_file(cse_jobs_db *db)
 {
     char sql[160];
@@ -77,6 +87,8 @@ static cse_status prepare_file(cse_jobs_db *db)
     int64_t version = read_integer(db, "PRAGMA user_version");
     if (application == APPLICATION_ID && version == VERSION)
         return CSE_OK;
+    if (application == APPLICATION_ID && version == 1)
+        return add_names(db);
     if (application != 0 || version != 0 || read_integer(db, "SELECT count(*) FROM sqlite_master"))
         return cse_fail(CSE_DATA, "%s is not a table of jobs of this version of csengine",
                         db->path);
@@ -184,18 +196,18 @@ void cse_job_record_clear(cse_job_record *record)
 cse_status cse_jobs_db_insert(cse_jobs_db *db, cse_job_record *r)
 {
     sqlite3_stmt *statement = NULL;
-    CSE_TRY(begin(db,
-                  "INSERT INTO jobs(id,name,model_dir,labels,spec,digest,priority,state,reason,"
-                  "message,created_ms,started_ms,ended_ms,attempt,base_attempt,restarts,"
-                  "max_num_restarts,pid,pid_start,exit_code,cores,memory_bytes,not_before_ms,"
-                  "kill_at_ms,cancelled,revision) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-                  "?,?,?,?,?)",
-                  &statement, "ssssssisssiiiiiiiiiiiiiiii", r->id, r->name, r->model_dir, r->labels,
-                  r->spec, r->digest, (int64_t)r->priority, cse_run_state_name(r->state), r->reason,
-                  r->message, r->created_ms, r->started_ms, r->ended_ms, r->attempt,
-                  r->base_attempt, r->restarts, r->max_num_restarts, r->pid, r->pid_start,
-                  r->exit_code, r->cores, r->memory_bytes, r->not_before_ms, r->kill_at_ms,
-                  r->cancelled, r->revision));
+    CSE_TRY(begin(
+        db,
+        "INSERT INTO jobs(id,name,model_dir,labels,spec,digest,priority,state,reason,"
+        "message,created_ms,started_ms,ended_ms,attempt,base_attempt,restarts,"
+        "max_num_restarts,pid,pid_start,exit_code,cores,memory_bytes,not_before_ms,"
+        "kill_at_ms,cancelled,revision,owner) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+        "?,?,?,?,?,?,?,?)",
+        &statement, "ssssssisssiiiiiiiiiiiiiiiis", r->id, r->name, r->model_dir, r->labels, r->spec,
+        r->digest, (int64_t)r->priority, cse_run_state_name(r->state), r->reason, r->message,
+        r->created_ms, r->started_ms, r->ended_ms, r->attempt, r->base_attempt, r->restarts,
+        r->max_num_restarts, r->pid, r->pid_start, r->exit_code, r->cores, r->memory_bytes,
+        r->not_before_ms, r->kill_at_ms, r->cancelled, r->revision, r->owner));
     int code = sqlite3_step(statement);
     r->seq = sqlite3_last_insert_rowid(db->handle);
     if (code == SQLITE_CONSTRAINT) {
@@ -209,16 +221,16 @@ cse_status cse_jobs_db_insert(cse_jobs_db *db, cse_job_record *r)
 cse_status cse_jobs_db_update(cse_jobs_db *db, const cse_job_record *r)
 {
     sqlite3_stmt *statement = NULL;
-    CSE_TRY(begin(db,
-                  "UPDATE jobs SET name=?,labels=?,spec=?,priority=?,state=?,reason=?,message=?,"
-                  "started_ms=?,ended_ms=?,attempt=?,base_attempt=?,restarts=?,pid=?,pid_start=?,"
-                  "exit_code=?,cores=?,not_before_ms=?,kill_at_ms=?,cancelled=?,revision=? "
-                  "WHERE id=?",
-                  &statement, "sssisssiiiiiiiiiiiiis", r->name, r->labels, r->spec,
-                  (int64_t)r->priority, cse_run_state_name(r->state), r->reason, r->message,
-                  r->started_ms, r->ended_ms, r->attempt, r->base_attempt, r->restarts, r->pid,
-                  r->pid_start, r->exit_code, r->cores, r->not_before_ms, r->kill_at_ms,
-                  r->cancelled, r->revision, r->id));
+    CSE_TRY(begin(
+        db,
+        "UPDATE jobs SET name=?,labels=?,spec=?,priority=?,state=?,reason=?,message=?,"
+        "started_ms=?,ended_ms=?,attempt=?,base_attempt=?,restarts=?,pid=?,pid_start=?,"
+        "exit_code=?,cores=?,memory_bytes=?,not_before_ms=?,kill_at_ms=?,cancelled=?,revision=? "
+        "WHERE id=?",
+        &statement, "sssisssiiiiiiiiiiiiiis", r->name, r->labels, r->spec, (int64_t)r->priority,
+        cse_run_state_name(r->state), r->reason, r->message, r->started_ms, r->ended_ms, r->attempt,
+        r->base_attempt, r->restarts, r->pid, r->pid_start, r->exit_code, r->cores, r->memory_bytes,
+        r->not_before_ms, r->kill_at_ms, r->cancelled, r->revision, r->id));
     return end(db, statement, sqlite3_step(statement));
 }
 
@@ -252,6 +264,7 @@ static void read_record(sqlite3_stmt *s, cse_job_record *r)
     r->seq = sqlite3_column_int64(s, 0);
     for (int i = 0; i < (int)(sizeof numbers / sizeof numbers[0]); i++)
         *numbers[i] = sqlite3_column_int64(s, 11 + i);
+    snprintf(r->owner, sizeof r->owner, "%s", column_text(s, 28));
 }
 
 cse_status cse_jobs_db_each(cse_jobs_db *db, void (*take)(void *self, const cse_job_record *record),
@@ -263,7 +276,8 @@ cse_status cse_jobs_db_each(cse_jobs_db *db, void (*take)(void *self, const cse_
                   "SELECT seq,id,name,model_dir,labels,spec,digest,priority,state,reason,message,"
                   "created_ms,started_ms,ended_ms,attempt,base_attempt,restarts,max_num_restarts,"
                   "pid,pid_start,exit_code,cores,memory_bytes,not_before_ms,kill_at_ms,cancelled,"
-                  "revision,max(ended_ms,(SELECT max(time_ms) FROM transitions WHERE job=jobs.id)) "
+                  "revision,max(ended_ms,(SELECT max(time_ms) FROM transitions WHERE job=jobs.id)),"
+                  "owner "
                   "FROM jobs ORDER BY seq",
                   &statement, ""));
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -320,9 +334,11 @@ cse_status cse_jobs_db_transitions(cse_jobs_db *db, const char *job,
 cse_status cse_jobs_db_audit(cse_jobs_db *db, const cse_audit_entry *e)
 {
     sqlite3_stmt *statement = NULL;
-    CSE_TRY(begin(db, "INSERT INTO audit(time_ms,peer,method,path,status,job) VALUES(?,?,?,?,?,?)",
-                  &statement, "isssis", e->time_ms, e->peer, e->method, e->path, e->status,
-                  e->job));
+    CSE_TRY(begin(db,
+                  "INSERT INTO audit(time_ms,peer,method,path,status,job,token)"
+                  " VALUES(?,?,?,?,?,?,?)",
+                  &statement, "isssiss", e->time_ms, e->peer, e->method, e->path, e->status, e->job,
+                  e->token));
     int code = sqlite3_step(statement);
     int64_t seq = sqlite3_last_insert_rowid(db->handle);
     CSE_TRY(end(db, statement, code));
@@ -338,7 +354,7 @@ cse_status cse_jobs_db_audits(cse_jobs_db *db, int64_t before, int64_t limit,
     sqlite3_stmt *s = NULL;
     int code;
     CSE_TRY(begin(db,
-                  "SELECT seq,time_ms,peer,method,path,status,job FROM audit WHERE seq < ? "
+                  "SELECT seq,time_ms,peer,method,path,status,job,token FROM audit WHERE seq < ? "
                   "ORDER BY seq DESC LIMIT ?",
                   &s, "ii", before > 0 ? before : INT64_MAX, limit));
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -348,7 +364,8 @@ cse_status cse_jobs_db_audits(cse_jobs_db *db, int64_t before, int64_t limit,
                                         .method = column_text(s, 3),
                                         .path = column_text(s, 4),
                                         .status = sqlite3_column_int64(s, 5),
-                                        .job = (const char *)sqlite3_column_text(s, 6) };
+                                        .job = (const char *)sqlite3_column_text(s, 6),
+                                        .token = column_text(s, 7) };
         take(self, &entry);
     }
     return end(db, s, code);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "dashboard/grant.h"
 #include "engine/base/text.h"
 #include "store/states.h"
 
@@ -38,6 +39,7 @@ typedef struct cse_job_record {
     char *labels; /* JSON object */
     char *spec;   /* JSON, as sent, without labels, name and priority */
     char digest[65];
+    char owner[CSE_GRANT_NAME_BYTES]; /* name of the token that it was requested with; "": none */
     int priority;
     cse_run_state state;
     char reason[32], message[CSE_JOB_MESSAGE_BYTES];
@@ -89,6 +91,7 @@ cse_status cse_jobs_db_transitions(cse_jobs_db *db, const char *job,
 typedef struct cse_audit_entry {
     int64_t seq, time_ms, status;
     const char *peer, *method, *path, *job; /* job may be NULL */
+    const char *token;                      /* name of the caller's; "": none */
 } cse_audit_entry;
 cse_status cse_jobs_db_audit(cse_jobs_db *db, const cse_audit_entry *entry);
 /* Newest first, before `before` (0: from the newest). */

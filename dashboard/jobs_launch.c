@@ -237,6 +237,18 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
     return CSE_OK;
 }
 
+/* Each of its processes to what its request states; what was counted is no limit. */
+static void limit_memory(const cse_job_entry *entry, pid_t pid)
+{
+    json_t *spec = json_loads(entry->record.spec, 0, NULL);
+    const int64_t bytes =
+        json_integer_value(json_object_get(json_object_get(spec, "resources"), "memory_bytes"));
+    const struct rlimit limit = { (rlim_t)bytes, (rlim_t)bytes };
+    json_decref(spec);
+    if (bytes > 0)
+        prlimit(pid, RLIMIT_DATA, &limit, NULL);
+}
+
 cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
 {
     assert(!entry->alive && entry->descriptor < 0);
@@ -250,10 +262,7 @@ cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
         free(c->words[i]);
     free(c);
     CSE_TRY(status);
-    if (record->memory_bytes > 0) {
-        const struct rlimit limit = { (rlim_t)record->memory_bytes, (rlim_t)record->memory_bytes };
-        prlimit(pid, RLIMIT_DATA, &limit, NULL);
-    }
+    limit_memory(entry, pid);
     record->pid = pid;
     record->pid_start = cse_process_start(pid);
     entry->descriptor = cse_process_descriptor(pid);

@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dashboard/job_account.h"
+#include "dashboard/job_program.h"
 #include "dashboard/jobs_commands.h"
 #include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
@@ -49,12 +51,17 @@ static int64_t exit_code_of(const cse_job_entry *entry, int *signal_number)
     return WEXITSTATUS(how);
 }
 
-static cse_run_reason reason_of_exit(int64_t exit_code)
+/* A program that is the job may have any exit code; those of the table mean what they say there. */
+static cse_run_reason reason_of_exit(const cse_job_record *record)
 {
-    for (int reason = 0; reason < CSE_RUN_REASON_COUNT; reason++)
-        if (exit_code > 1 && cse_run_reason_exit_code((cse_run_reason)reason) == exit_code)
-            return (cse_run_reason)reason;
-    return exit_code > 128 || exit_code < 0 ? CSE_REASON_INTERRUPTED : CSE_REASON_INTERNAL;
+    const int64_t code = record->exit_code;
+    if (code < 0 || code > 128)
+        return CSE_REASON_INTERRUPTED;
+    const cse_run_reason reason = cse_run_reason_of_exit_code((int)code);
+    const bool unknown = reason == CSE_RUN_REASON_COUNT;
+    if ((code == 1 || unknown) && cse_job_is_program(record->spec))
+        return CSE_REASON_PROGRAM;
+    return unknown ? CSE_REASON_INTERNAL : reason;
 }
 
 /* How a process ended. */
@@ -69,7 +76,7 @@ static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, const process_en
     const int signal_number = end->signal_number;
     cse_job_record *record = &entry->record;
     char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
-    cse_run_reason reason = reason_of_exit(record->exit_code);
+    cse_run_reason reason = reason_of_exit(record);
     cse_job_last_error(entry, error, sizeof error);
     if (record->cancelled != CSE_JOB_END_NONE) {
         cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
@@ -263,40 +270,6 @@ static bool is_before(const cse_job_entry *a, const cse_job_entry *b)
     return a->record.seq < b->record.seq;
 }
 
-static const cse_job_entry *first_running(const cse_jobs *jobs)
-{
-    for (int i = 0; i < jobs->entry_count; i++)
-        if (jobs->entries[i]->alive)
-            return jobs->entries[i];
-    return NULL;
-}
-
-static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, size_t size)
-{
-    int64_t cores = 0, memory = 0;
-    const cse_job_entry *other = first_running(jobs);
-    for (int i = 0; i < jobs->entry_count; i++)
-        if (jobs->entries[i]->alive) {
-            cores += jobs->entries[i]->record.cores;
-            memory += jobs->entries[i]->record.memory_bytes;
-        }
-    if (other == NULL) /* alone it may use everything, even more than the budget */
-        return true;
-    if (cores + entry->record.cores > jobs->cores) {
-        snprintf(why, size, "%lld cores: %lld of %lld are taken, by %s%s",
-                 (long long)entry->record.cores, (long long)cores, (long long)jobs->cores,
-                 other->record.id, cores > other->record.cores ? " and others" : "");
-        return false;
-    }
-    if (memory + entry->record.memory_bytes > jobs->memory_bytes) {
-        snprintf(why, size, "%lld MiB of memory: %lld of %lld are promised to other jobs",
-                 (long long)entry->record.memory_bytes >> 20, (long long)memory >> 20,
-                 (long long)jobs->memory_bytes >> 20);
-        return false;
-    }
-    return true;
-}
-
 /* Notes that a process is about to be started: another server must know of it, should this one be
  * killed before it has noted which. */
 static cse_status announce_launch(cse_jobs *jobs, cse_job_entry *entry,
@@ -335,10 +308,12 @@ static bool launch(cse_jobs *jobs, cse_job_entry *entry)
                  cse_error_message());
         return false;
     }
-    if (cse_job_launch(jobs, entry) != CSE_OK) {
+    const cse_status launched = cse_job_launch(jobs, entry);
+    if (launched != CSE_OK) {
+        const cse_run_reason reason = cse_run_reason_of_status(launched, true);
         record->pid = 0;
         snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1, cse_error_message());
-        cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, "NO_RESOURCES", message);
+        cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, cse_run_reason_name(reason), message);
         plan_restart(jobs, entry);
     } else {
         snprintf(message, sizeof message, "process %lld", (long long)record->pid);
@@ -352,13 +327,16 @@ static bool launch(cse_jobs *jobs, cse_job_entry *entry)
     return true;
 }
 
-static const cse_job_entry *first_waiting(const cse_jobs *jobs, int64_t now_ms)
+/* Of those that no limit of their own holds back. */
+static cse_job_entry *first_waiting(cse_jobs *jobs, int64_t now_ms)
 {
-    const cse_job_entry *first = NULL;
+    cse_job_entry *first = NULL;
     for (int i = 0; i < jobs->entry_count; i++) {
-        const cse_job_entry *e = jobs->entries[i];
-        if (is_waiting(e) && e->record.not_before_ms <= now_ms &&
-            (first == NULL || is_before(e, first)))
+        cse_job_entry *e = jobs->entries[i];
+        if (!is_waiting(e) || e->record.not_before_ms > now_ms)
+            continue;
+        e->held = cse_job_account_holds(jobs, e, e->waiting_for, sizeof e->waiting_for);
+        if (!e->held && (first == NULL || is_before(e, first)))
             first = e;
     }
     return first;
@@ -374,7 +352,7 @@ static void explain_waiting(cse_jobs *jobs, const cse_job_entry *first, int64_t 
         if (rest_ms > 0)
             snprintf(entry->waiting_for, sizeof entry->waiting_for,
                      "%lld s until it is started again", (long long)(rest_ms + 999) / 1000);
-        else
+        else if (!entry->held && first != NULL)
             snprintf(entry->waiting_for, sizeof entry->waiting_for,
                      "its turn: %s (p%d) comes before it", first->record.id,
                      first->record.priority);
@@ -385,9 +363,9 @@ static void serve_queue(cse_jobs *jobs)
 {
     for (;;) {
         int64_t now_ms = cse_unix_ms();
-        cse_job_entry *first = (cse_job_entry *)(uintptr_t)first_waiting(jobs, now_ms);
-        bool starts =
-            first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
+        cse_job_entry *first = first_waiting(jobs, now_ms);
+        bool starts = first != NULL && cse_job_account_fits(jobs, first, first->waiting_for,
+                                                            sizeof first->waiting_for);
         if (!starts || !launch(jobs, first)) {
             explain_waiting(jobs, first, now_ms);
             return;

@@ -34,7 +34,8 @@ typedef struct cse_request {
     void *header_self;
     const char *cookie; /* of the session, or NULL */
     bool takes_gzip;
-    bool authorized; /* the caller has sent a token, or none is required */
+    bool authorized;               /* the caller has sent a token, or none is required */
+    const struct cse_grant *grant; /* of the caller's token, where that has a name; NULL: none */
 } cse_request;
 
 /* A parameter's value, or `fallback`. */
@@ -143,6 +144,9 @@ typedef struct cse_call_hooks {
     void *self;
     /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
     bool (*replay)(void *self, const cse_request *request, cse_answer *answer);
+    /* Before each call that is no GET: false when `answer` was filled with why it may not be. */
+    bool (*admits)(void *jobs, const cse_request *request, cse_answer *answer);
+    void *jobs; /* its first argument */
     /* After each call that is no GET. */
     void (*done)(void *self, const cse_request *request, const cse_answer *answer);
 } cse_call_hooks;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dashboard/call_record.h"
+#include "dashboard/own_jobs.h"
 #include "dashboard/server_address.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -56,11 +57,15 @@ static cse_status start(cse_server *server)
 {
     const cse_server_options *o = &server->options;
     CSE_TRY(limit_jobs(server));
+    if (o->token_file != NULL)
+        CSE_TRY(cse_token_list_read(o->token_file, &server->tokens));
     const cse_jobs_options jobs = { .root = o->root,
                                     .run_dir = o->run_dir,
                                     .executable = server->executable,
                                     .cores = o->cores,
                                     .memory_bytes = o->memory_bytes,
+                                    .grants = server->tokens.grants,
+                                    .grant_count = server->tokens.count,
                                     .slurm = o->slurm,
                                     .readers = server->readers,
                                     .confinement = server->confinement,
@@ -77,10 +82,13 @@ static cse_status start(cse_server *server)
     CSE_TRY(cse_jobs_open(&jobs, &server->jobs));
     server->hooks = (cse_call_hooks){ .server = server,
                                       .self = cse_jobs_db_view(server->jobs),
+                                      .admits = cse_own_jobs_admits,
+                                      .jobs = server->jobs,
                                       .replay = cse_call_replay,
                                       .done = cse_call_record };
     const cse_entry_options entry = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",
                                       .token_file = o->token_file,
+                                      .tokens = &server->tokens,
                                       .directory = cse_jobs_directory_view(server->jobs),
                                       .keep_token = o->root != NULL };
     const cse_http_options http = { .entry = entry,
@@ -133,6 +141,7 @@ void cse_server_stop(cse_server **result)
     cse_feed_destroy(&server->feed);
     cse_readers_destroy(&server->readers);
     cse_confinement_destroy(&server->confinement);
+    cse_token_list_clear(&server->tokens);
     free(server->executable);
     free(server);
 }

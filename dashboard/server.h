@@ -35,6 +35,7 @@ typedef struct cse_server {
     cse_feed *feed;
     cse_readers *readers;
     cse_confinement *confinement; /* of jobs */
+    cse_token_list tokens;        /* of the operator's file */
     cse_call_hooks hooks;
     char *executable;
     char *address_files[2]; /* paths of server.json */

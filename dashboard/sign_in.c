@@ -5,10 +5,10 @@
 
 enum { MOST_COOKIES = 8, MOST_DROPPED = 4 };
 
-void cse_sign_in_add_cookie(const cse_access *access, cse_answer *answer)
+void cse_sign_in_add_cookie(const cse_access *access, const cse_grant *grant, cse_answer *answer)
 {
     char cookie[CSE_COOKIE_BYTES];
-    cse_access_new_cookie(access, cookie);
+    cse_access_new_cookie(access, grant, cookie);
     cse_answer_header(answer, "Set-Cookie", "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d",
                       cse_access_cookie_name_view(access), cookie, CSE_SESSION_SECONDS);
 }
@@ -62,9 +62,10 @@ bool cse_sign_in(const cse_access *access, const cse_target *target, const char 
     cse_answer_empty(answer, 303);
     cse_answer_header(answer, "Location", "%s", address.data);
     cse_text_clear(&address);
-    if (!cse_access_token_is_right(access, token))
+    const cse_grant *grant = cse_access_grant_of(access, token);
+    if (grant == NULL)
         return true;
-    cse_sign_in_add_cookie(access, answer);
+    cse_sign_in_add_cookie(access, grant, answer);
     if (cookies != NULL)
         drop_old_cookies(cse_access_cookie_name_view(access), cookies, answer);
     return true;

@@ -13,6 +13,6 @@ bool cse_sign_in(const cse_access *access, const cse_target *target, const char 
                  const char *cookies, cse_answer *answer);
 
 /* Sets a new session cookie. */
-void cse_sign_in_add_cookie(const cse_access *access, cse_answer *answer);
+void cse_sign_in_add_cookie(const cse_access *access, const cse_grant *grant, cse_answer *answer);
 
 #endif

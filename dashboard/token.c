@@ -14,40 +14,64 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 
-enum { MAX_TOKEN = 4096, MIN_TOKEN = 16, RANDOM_BYTES = 32 };
+enum { MAX_TOKEN = 4096, MIN_TOKEN = 16, RANDOM_BYTES = 32, MAX_FILE = 64 << 10 };
 
-cse_status cse_token_read(const char *path, char **token)
+cse_status cse_token_file_read(const char *path, char **text)
 {
-    char buffer[MAX_TOKEN + 2];
     struct stat about;
+    *text = NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_NO_INPUT,
                         "token file %s: %s; make one with: (umask 077; openssl rand -hex 32 > %s)",
                         path, strerror(errno), path);
-    ssize_t size = fstat(file, &about) == 0 ? read(file, buffer, sizeof buffer - 1) : -1;
+    char *buffer = cse_calloc(MAX_FILE + 2, 1);
+    ssize_t size = fstat(file, &about) == 0 ? read(file, buffer, MAX_FILE + 1) : -1;
+    const int code = errno;
     close(file);
+    *text = buffer;
     if (size < 0)
-        return cse_fail(CSE_IO, "token file %s: %s", path, strerror(errno));
+        return cse_fail(CSE_IO, "token file %s: %s", path, strerror(code));
     if (!S_ISREG(about.st_mode) || (about.st_mode & 077) != 0)
         return cse_fail(CSE_PERMISSION,
                         "token file %s: others may read it (mode %03o); accepted is a file that "
                         "its owner alone may read: chmod 600 %s",
                         path, (unsigned)(about.st_mode & 0777), path);
-    while (size > 0 && (buffer[size - 1] == '\n' || buffer[size - 1] == '\r'))
-        size--;
-    buffer[size] = '\0';
-    bool printable = true;
-    for (ssize_t i = 0; i < size; i++)
-        printable = printable && buffer[i] > ' ' && buffer[i] < 127;
-    if (size < MIN_TOKEN || size > MAX_TOKEN || !printable)
-        return cse_fail(CSE_DATA,
-                        "token file %s: accepted is one line of %d to %d printable characters "
-                        "without blanks",
-                        path, MIN_TOKEN, MAX_TOKEN);
-    *token = cse_strdup(buffer);
-    sodium_memzero(buffer, sizeof buffer);
+    if (size > MAX_FILE || strlen(buffer) != (size_t)size)
+        return cse_fail(CSE_DATA, "token file %s: accepted is text of at most %d bytes", path,
+                        MAX_FILE);
     return CSE_OK;
+}
+
+cse_status cse_token_check(const char *token, const char *path, int line)
+{
+    const size_t size = strlen(token);
+    bool printable = true;
+    for (size_t i = 0; i < size; i++)
+        printable = printable && token[i] > ' ' && token[i] < 127;
+    if (size >= MIN_TOKEN && size <= MAX_TOKEN && printable)
+        return CSE_OK;
+    return cse_fail(CSE_DATA,
+                    "token file %s, line %d: accepted is a token of %d to %d printable characters "
+                    "without blanks",
+                    path, line, MIN_TOKEN, MAX_TOKEN);
+}
+
+cse_status cse_token_read(const char *path, char **token)
+{
+    char *text = NULL;
+    cse_status status = cse_token_file_read(path, &text);
+    const size_t size = text != NULL ? strlen(text) : 0;
+    if (text != NULL)
+        text[strcspn(text, "\r\n")] = '\0';
+    if (status == CSE_OK)
+        status = cse_token_check(text, path, 1);
+    if (status == CSE_OK)
+        *token = cse_strdup(text);
+    if (text != NULL)
+        sodium_memzero(text, size);
+    free(text);
+    return status;
 }
 
 /* Whether the file is one of ours, which nobody else has written or could read. */

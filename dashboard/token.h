@@ -10,6 +10,12 @@
 
 #include "csengine/status.h"
 
+/* The text of a file that its owner alone can read, at most 64 KiB; free(). CSE_PERMISSION when
+ * others may read it, CSE_NO_INPUT, CSE_DATA. */
+cse_status cse_token_file_read(const char *path, char **text);
+/* CSE_DATA where it is no token; the message names the file and the line, and not the token. */
+cse_status cse_token_check(const char *token, const char *path, int line);
+
 /* One line of 16 to 4096 printable characters, in a file that its owner alone can read.
  * CSE_PERMISSION when others may read it, CSE_NO_INPUT, CSE_DATA. */
 cse_status cse_token_read(const char *path, char **token);

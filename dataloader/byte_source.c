@@ -13,6 +13,7 @@
 #include "dataloader/packed_input.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 
 enum { FIRST_PIECE_BYTES = 1024 * 1024 };
 
@@ -31,14 +32,10 @@ bool cse_byte_source_exists(const char *path)
 
 static cse_status open_failure(const char *path, int error)
 {
-    cse_status status = CSE_IO;
     if (error == EXDEV)
         return cse_confinement_refuse(CSE_PATH_INPUT, path);
-    if (error == ENOENT || error == ENOTDIR)
-        status = CSE_NO_INPUT;
-    else if (error == EACCES || error == EPERM)
-        status = CSE_PERMISSION;
-    return cse_fail(status, "%s: cannot open the file: %s", path, strerror(error));
+    return cse_fail(cse_status_of_reading(error), "%s: cannot open the file: %s", path,
+                    strerror(error));
 }
 
 cse_status cse_input_open_file(const char *path, int *descriptor)

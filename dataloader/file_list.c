@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 
 enum { MOST_NAMES = 1 << 24 };
 
@@ -65,8 +66,8 @@ cse_status cse_file_list_read(cse_file_list *list, const char *path, const char 
             close(descriptor);
         if (error == EXDEV)
             return cse_confinement_refuse(CSE_PATH_INPUT, path);
-        return cse_fail(error == EACCES ? CSE_PERMISSION : CSE_NO_INPUT,
-                        "%s: cannot list the folder: %s", path, strerror(error));
+        return cse_fail(cse_status_of_reading(error), "%s: cannot list the folder: %s", path,
+                        strerror(error));
     }
     if (list->arena == NULL)
         list->arena = cse_arena_new();

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/file_status.h"
+
 /* A reader that checks whether the run is alive holds the lock for a moment. */
 enum { TRIES = 50 };
 
@@ -26,8 +28,8 @@ cse_status cse_run_lock_take(const char *model_dir, int *descriptor)
         return cse_fail(CSE_CONFIG, "model_dir %s: the path is too long", model_dir);
     int lock = open(path, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (lock < 0)
-        return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                        "%s cannot be opened: %s", path, strerror(errno));
+        return cse_fail(cse_status_of_writing(errno), "%s cannot be opened: %s", path,
+                        strerror(errno));
     for (int i = 0; i < TRIES; i++) {
         if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
             *descriptor = lock;

@@ -3,6 +3,7 @@
 #include "store/states.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -162,9 +163,11 @@ cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
     case CSE_TEMPORARY:
         return CSE_REASON_NO_RESOURCES;
     case CSE_IO:
-    case CSE_CANNOT_CREATE:
-    case CSE_PERMISSION:
         return CSE_REASON_STORAGE;
+    case CSE_CANNOT_CREATE:
+        return CSE_REASON_CANNOT_CREATE;
+    case CSE_PERMISSION:
+        return CSE_REASON_REFUSED;
     case CSE_TIME_LIMIT:
         return CSE_REASON_TIME_LIMIT;
     case CSE_PREEMPTED:
@@ -175,5 +178,38 @@ cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
     case CSE_INTERNAL:
         break;
     }
-    return compiling ? CSE_REASON_COMPILE : CSE_REASON_INTERNAL;
+    return CSE_REASON_INTERNAL;
+}
+
+static const cse_status statuses[] = {
+#define STATUS_ROW(code, exit_code, retryable, text) code,
+    CSE_STATUS_TABLE(STATUS_ROW)
+#undef STATUS_ROW
+};
+enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
+
+/* Nothing was computed where nothing but an exit code is left. */
+cse_run_reason cse_run_reason_of_exit_code(int exit_code)
+{
+    for (int i = 0; i < STATUS_COUNT; i++)
+        if (statuses[i] != CSE_OK && cse_status_exit_code(statuses[i]) == exit_code)
+            return cse_run_reason_of_status(statuses[i], true);
+    return CSE_RUN_REASON_COUNT;
+}
+
+void cse_run_reason_other_exit_codes(cse_run_reason reason, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < STATUS_COUNT; i++) {
+        const int code = cse_status_exit_code(statuses[i]);
+        const bool of_reason = cse_run_reason_of_status(statuses[i], true) == reason ||
+                               cse_run_reason_of_status(statuses[i], false) == reason;
+        char number[16];
+        snprintf(number, sizeof number, "%d", code);
+        if (statuses[i] == CSE_OK || !of_reason || code == cse_run_reason_exit_code(reason) ||
+            strstr(text, number) != NULL || used + 8 > size)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", number);
+    }
 }

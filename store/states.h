@@ -7,6 +7,7 @@
 #define CSE_STORE_STATES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "csengine/status.h"
 
@@ -69,13 +70,15 @@ typedef enum cse_run_phase {
     X(NO_RESOURCES, 1, 75, "memory, processes or cores are short")                             \
     X(PEER_LOST, 1, 69, "a process or host of the run was lost")                               \
     X(DATA, 0, 65, "input data are missing or wrong")                                          \
+    X(REFUSED, 0, 77, "it may not do or reach what it asks for")                               \
     X(NUMERICS, 0, 1, "loss or gradients are not finite, or the loss scale is at its floor")   \
     X(DIVERGED, 0, 1, "the loss of the last steps is far above that of the first")             \
-    X(STORAGE, 1, 74, "files cannot be written or read")                                       \
-    X(TIMEOUT, 1, 75, "something took longer than it may")                                     \
+    X(STORAGE, 1, 74, "a disk is full or does not answer")                                     \
+    X(CANNOT_CREATE, 0, 73, "a file or folder of its own cannot be made under its name")       \
     X(TIME_LIMIT, 0, 124, "its job_time_sec is over; the steps that were done are saved")      \
     X(PREEMPTED, 1, 75, "a scheduler asked for its place; the steps that were done are saved") \
-    X(INTERNAL, 0, 70, "a fault of the program")                                               \
+    X(PROGRAM, 0, 1, "a program that is the job ended with an exit code of its own")           \
+    X(INTERNAL, 0, 70, "a fault of csengine")                                                  \
     X(INTERRUPTED, 1, 130, "the run's process ended without a report")
 
 typedef enum cse_run_reason {
@@ -110,7 +113,13 @@ const char *cse_run_reason_doc(cse_run_reason reason);
 cse_run_reason cse_run_reason_of(const char *name);
 bool cse_run_reason_retryable(cse_run_reason reason);
 int cse_run_reason_exit_code(cse_run_reason reason);
-/* The reason for a failure with this status; `compiling`: before its processes were started. */
+/* The reason for a failure with this status; `compiling`: before its processes were started. Both
+ * are retryable, or neither. */
 cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling);
+/* The reason for an end with this exit code, without more to go by: that of the first status with
+ * it. CSE_RUN_REASON_COUNT: no status has it. */
+cse_run_reason cse_run_reason_of_exit_code(int exit_code);
+/* "64, 65": exit codes of the reason's failures beside its own; "". */
+void cse_run_reason_other_exit_codes(cse_run_reason reason, char *text, size_t size);
 
 #endif

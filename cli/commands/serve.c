@@ -188,7 +188,8 @@ static const cse_option options[] = {
       "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need "
       "--token_file" },
     { "token_file", "FILE", NULL,
-      "file of mode 0600 with the token that clients must send; default: one is made" },
+      "file of mode 0600 with the token that clients must send, or one a line: TOKEN name=NAME "
+      "cores=N memory_mib=N jobs=N; default: one is made" },
     { "host_name", "NAME", NULL, "a further host name to accept in requests; repeatable" },
     { "data_root", "DIR", NULL,
       "folder below which jobs may read data, besides the queue's; repeatable; default: the data "
@@ -203,8 +204,10 @@ static const cse_option options[] = {
     { "allow_launcher", "NAME", NULL,
       "slurm: jobs may ask to be batch jobs, with the rights of this server's user; default: "
       "none" },
-    { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
-    { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
+    { "cores", "N", NULL,
+      "cores that all jobs together may take; more than the machine has: permits that; default: "
+      "all" },
+    { "memory_mib", "N", NULL, "memory that all jobs together may take; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },
     { "requests_per_second", "N", NULL,
       "most requests per second of one client address; default 2000" },

@@ -12,10 +12,11 @@ static void take_entry(void *self, const cse_audit_entry *e)
     json_t *path = json_string(e->path);
     list->last = e->seq;
     json_array_append_new(
-        list->entries, json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:s?}", "seq", (json_int_t)e->seq,
-                                 "time_ms", (json_int_t)e->time_ms, "peer", e->peer, "method",
-                                 e->method, "path", path != NULL ? path : json_string(""), "status",
-                                 (json_int_t)e->status, "job", e->job));
+        list->entries,
+        json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:s?, s:s?}", "seq", (json_int_t)e->seq,
+                  "time_ms", (json_int_t)e->time_ms, "peer", e->peer, "method", e->method, "path",
+                  path != NULL ? path : json_string(""), "status", (json_int_t)e->status, "job",
+                  e->job, "token", e->token[0] != '\0' ? e->token : NULL));
 }
 
 static void list_audit(const cse_request *request, cse_answer *answer)
@@ -45,6 +46,7 @@ static const char schemas[] = "AuditEntry\n"
                               "  path string\n"
                               "  status integer\n"
                               "  job string|null\n"
+                              "  token string|null  # name of the caller's\n"
                               "AuditList\n"
                               "  entries [AuditEntry]\n"
                               "  next_page_token string|null\n";

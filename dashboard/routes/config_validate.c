@@ -1,10 +1,16 @@
 /* Checks a configuration without starting or storing anything. */
 #include <string.h>
 
-#include "dashboard/check.h"
-#include "dashboard/checker.h"
+#include "dashboard/job_check.h"
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
+
+static json_t *demand_json(const cse_job_demand *demand)
+{
+    return demand->cores == 0 ? json_null()
+                              : json_pack("{s:I, s:I}", "cores", (json_int_t)demand->cores,
+                                          "memory_bytes", (json_int_t)demand->memory_bytes);
+}
 
 static void validate(const cse_request *request, cse_answer *answer)
 {
@@ -13,21 +19,25 @@ static void validate(const cse_request *request, cse_answer *answer)
     const char *depth = json_string_value(json_object_get(body, "depth"));
     if (body != NULL)
         yaml = json_string_value(json_object_get(body, "config"));
-    bool deep = depth == NULL || strcmp(depth, "step") == 0;
-    const cse_check check = { .yaml = yaml,
-                              .overrides = json_object_get(body, "overrides"),
-                              .client = request->socket,
-                              .confinement = cse_jobs_confinement_view(request->server->jobs),
-                              .executable =
-                                  deep ? cse_jobs_executable_view(request->server->jobs) : NULL };
+    json_t *spec = json_object();
+    json_object_set(spec, "overrides", json_object_get(body, "overrides"));
+    const cse_job_check check = { .spec = spec,
+                                  .config = yaml,
+                                  .grant = request->grant,
+                                  .client = request->socket,
+                                  .settings_only = depth != NULL && strcmp(depth, "step") != 0 };
     const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };
     int64_t began_ns = cse_clock_ns();
-    cse_status status = cse_check_configuration(&check, &found);
-    cse_answer_result(answer, status,
-                      json_pack("{s:b, s:o, s:o, s:f}", "valid",
-                                json_array_size(found.diagnostics) == 0, "diagnostics",
-                                found.diagnostics, "warnings", found.warnings, "milliseconds",
-                                (double)(cse_clock_ns() - began_ns) / 1e6));
+    cse_config_facts facts;
+    cse_job_demand demand = { .cores = 0 };
+    cse_status status = cse_job_check_spec(request->server->jobs, &check, &found, &facts, &demand);
+    cse_config_facts_clear(&facts);
+    json_decref(spec);
+    cse_answer_result(
+        answer, status,
+        json_pack("{s:b, s:o, s:o, s:o, s:f}", "valid", json_array_size(found.diagnostics) == 0,
+                  "diagnostics", found.diagnostics, "warnings", found.warnings, "takes",
+                  demand_json(&demand), "milliseconds", (double)(cse_clock_ns() - began_ns) / 1e6));
 }
 
 static const char schemas[] =
@@ -38,9 +48,12 @@ static const char schemas[] =
     "  warnings [Diagnostic]  # settings that would have no effect; with depth settings only those "
     "of "
     "which the file alone shows it\n"
+    "  takes Resources|null  # what a job of it would take from the server's account; null: it is "
+    "wrong\n"
     "  milliseconds number  # time the check took\n"
     "  = {\"valid\": false, \"diagnostics\": [{\"severity\": \"error\", \"line\": 4, \"column\": "
-    "13, \"message\": \"unknown setting\"}], \"warnings\": [], \"milliseconds\": 41}\n"
+    "13, \"message\": \"unknown setting\"}], \"warnings\": [], \"takes\": null, \"milliseconds\": "
+    "41}\n"
     "ValidateRequest\n"
     "  config string ..1048576\n"
     "  overrides? {string|number|boolean|integer|null} ..256\n"

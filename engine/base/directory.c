@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 
 static cse_status failed(const char *what, const char *path, const char *at)
 {
-    return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                    "%s %s: %s cannot be created: %s", what, path, at, strerror(errno));
+    return cse_fail(cse_status_of_writing(errno), "%s %s: %s cannot be created: %s", what, path, at,
+                    strerror(errno));
 }
 
 static cse_status make_confined(const char *what, const char *path)

@@ -14,6 +14,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 #include "engine/base/log.h"
 #include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/format.h"
@@ -54,10 +55,8 @@ static cse_status open_failed(const char *path)
     int error = errno;
     if (error == EXDEV && cse_confinement_view() != NULL)
         return cse_confinement_refuse(CSE_PATH_INPUT, path);
-    cse_status status = error == ENOENT || error == ENOTDIR ? CSE_NO_INPUT
-                        : error == EACCES || error == EPERM ? CSE_PERMISSION
-                                                            : CSE_IO;
-    return cse_fail(status, "%s: cannot be opened: %s", path, strerror(error));
+    return cse_fail(cse_status_of_reading(error), "%s: cannot be opened: %s", path,
+                    strerror(error));
 }
 
 /* Opens a regular file and finds its format. The caller closes the descriptor. */

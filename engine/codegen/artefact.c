@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file_status.h"
+
 enum { MANIFEST_BYTES = 2048, KEY_BYTES = 128 };
 
 /* A kernel may be set to refuse files in memory that could be executed as programs; one that is
@@ -232,8 +234,8 @@ void cse_artefact_clear(cse_artefact *artefact)
 static cse_status cannot_write(const char *path, const char *name)
 {
     int error = errno;
-    return cse_fail(error == EIO || error == ENOSPC ? CSE_IO : CSE_CANNOT_CREATE,
-                    "%s/%s: cannot be written: %s", path, name, strerror(error));
+    return cse_fail(cse_status_of_writing(error), "%s/%s: cannot be written: %s", path, name,
+                    strerror(error));
 }
 
 /* A write may take a part only; what is wrong with the rest the next one says. */

@@ -21,6 +21,7 @@
 #include "engine/base/build_identity.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "engine/base/file_status.h"
 #include "engine/base/log.h"
 #include "engine/codegen/artefact.h"
 #include "engine/codegen/codegen.h"
@@ -125,7 +126,8 @@ static cse_status write_file(const char *directory, const char *name, const cse_
     if (descriptor >= 0 && close(descriptor) != 0 && error == 0)
         error = errno;
     if (error != 0)
-        return cse_fail(CSE_CANNOT_CREATE, "%s: cannot be written: %s", path, strerror(error));
+        return cse_fail(cse_status_of_writing(error), "%s: cannot be written: %s", path,
+                        strerror(error));
     return CSE_OK;
 }
 
@@ -227,7 +229,7 @@ static cse_status exchange(const cse_compilation *c, const char *temporary)
     cse_remove_tree(old);
     if (placed)
         return CSE_OK;
-    return cse_fail(CSE_CANNOT_CREATE,
+    return cse_fail(cse_status_of_writing(error),
                     "%s: cannot be replaced: %s; remove it, or set another compile_dir",
                     c->directory, strerror(error));
 }
@@ -299,8 +301,8 @@ static cse_status make_temporary(const char *compile_dir, char temporary[DIRECTO
         close(turn);
     if (made)
         return CSE_OK;
-    return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", compile_dir,
-                    strerror(error));
+    return cse_fail(cse_status_of_writing(error), "compile_dir: %s: cannot be written: %s",
+                    compile_dir, strerror(error));
 }
 
 /* Writes the entry to a temporary directory, gives it its name and reads it. */

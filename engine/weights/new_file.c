@@ -11,15 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file_status.h"
+
 static cse_status failed(const char *path, const char *what)
 {
     const int error = errno;
-    return cse_fail(error == EACCES || error == EPERM || error == EROFS ? CSE_PERMISSION
-                    : error == ENOENT || error == ENOTDIR || error == EISDIR ||
-                            error == ENAMETOOLONG || error == EEXIST
-                        ? CSE_CANNOT_CREATE
-                        : CSE_IO,
-                    "%s: cannot be %s: %s", path, what, strerror(error));
+    return cse_fail(cse_status_of_writing(error), "%s: cannot be %s: %s", path, what,
+                    strerror(error));
 }
 
 static cse_status set_names(cse_new_file *file, const char *path)

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 #include "engine/checkpoint/file_bytes.h"
 
 enum { MOST_WEIGHTS = 1 << 22 };
@@ -51,10 +52,8 @@ cse_status cse_weights_add_file(cse_weights *weights, const char *path, int *fil
     if (descriptor < 0 && errno == EXDEV && cse_confinement_view() != NULL)
         return cse_confinement_refuse(CSE_PATH_INPUT, path);
     if (descriptor < 0)
-        return cse_fail(errno == ENOENT || errno == ENOTDIR ? CSE_NO_INPUT
-                        : errno == EACCES || errno == EPERM ? CSE_PERMISSION
-                                                            : CSE_IO,
-                        "%s: cannot be opened: %s", path, strerror(errno));
+        return cse_fail(cse_status_of_reading(errno), "%s: cannot be opened: %s", path,
+                        strerror(errno));
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(descriptor);
         return cse_fail(CSE_DATA, "%s: not a regular file, so it holds no weights", path);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/file_status.h"
 #include "run/callbacks/step_pattern.h"
 
 typedef struct model_checkpoint {
@@ -60,7 +61,8 @@ static cse_status link_best(const model_checkpoint *m, int64_t step, double valu
                           m->monitor);
         return CSE_OK;
     }
-    return cse_fail(CSE_CANNOT_CREATE, "%s cannot be made from %s: %s", to, from, strerror(reason));
+    return cse_fail(cse_status_of_writing(reason), "%s cannot be made from %s: %s", to, from,
+                    strerror(reason));
 }
 
 static cse_status on_validate_end(void *self, const cse_callback_validation *validation)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/file_status.h"
 #include "run/callbacks/rates.h"
 
 typedef struct performance {
@@ -38,7 +39,7 @@ static cse_status write_file(const performance *p, const char *path)
     snprintf(next, sizeof next, "%s.new", path);
     FILE *file = fopen(next, "w");
     if (file == NULL)
-        return cse_fail(CSE_CANNOT_CREATE, "%s: %s", next, strerror(errno));
+        return cse_fail(cse_status_of_writing(errno), "%s: %s", next, strerror(errno));
     fprintf(file,
             "{\"total_samples\": %.17g, \"total_time\": %.17g, \"rate\": %.17g, "
             "\"global_rate\": %.17g, \"samples_per_sec\": %.17g, \"flops_utilization\": null}\n",

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/file_status.h"
 #include "engine/base/text.h"
 #include "engine/config/config.h"
 #include "engine/config/settings.h"
@@ -27,9 +28,10 @@ static void keep_side_files(cse_job *j, const char *path)
         snprintf(folder, sizeof folder, "%s/" CSE_SIDE_FILES_FOLDER,
                  j->session->configuration.model_dir) >= (int)sizeof folder)
         return;
-    cse_status status = mkdir(folder, 0777) == 0 || errno == EEXIST
-                            ? cse_side_files_copy(path, folder, NULL)
-                            : cse_fail(CSE_CANNOT_CREATE, "%s: %s", folder, strerror(errno));
+    cse_status status =
+        mkdir(folder, 0777) == 0 || errno == EEXIST
+            ? cse_side_files_copy(path, folder, NULL)
+            : cse_fail(cse_status_of_writing(errno), "%s: %s", folder, strerror(errno));
     if (status != CSE_OK)
         cse_job_warn(j, &(cse_error){ .status = status, .message = cse_error_message() });
 }

@@ -12,6 +12,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/beneath.h"
+#include "engine/base/file_status.h"
 #include "engine/config/yaml.h"
 #include "engine/weights/new_file.h"
 
@@ -87,8 +88,7 @@ cse_status cse_run_target_read(const char *model_dir, cse_arena *arena,
     if (file == NULL)
         return errno == ENOENT || errno == ENOTDIR
                    ? CSE_OK
-                   : cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_IO, "%s: %s", path,
-                              strerror(errno));
+                   : cse_fail(cse_status_of_reading(errno), "%s: %s", path, strerror(errno));
     json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, NULL);
     fclose(file);
     cse_status status = take(root, path, arena, target);

@@ -11,6 +11,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/file_status.h"
 
 enum { END_BYTES = 1 << 16 };
 
@@ -194,9 +195,10 @@ cse_status cse_log_file_open(const cse_settings *settings, const char *model_dir
         *result = log;
         return CSE_OK;
     }
-    cse_status status = errno == EXDEV ? cse_confinement_refuse(CSE_PATH_OUTPUT, log->path)
-                                       : cse_fail(CSE_CANNOT_CREATE, "%s cannot be opened: %s",
-                                                  log->path, strerror(errno));
+    cse_status status = errno == EXDEV
+                            ? cse_confinement_refuse(CSE_PATH_OUTPUT, log->path)
+                            : cse_fail(cse_status_of_writing(errno), "%s cannot be opened: %s",
+                                       log->path, strerror(errno));
     free(log);
     return status;
 }

@@ -22,6 +22,7 @@
 #include "engine/base/confinement.h"
 #include "engine/base/crc32c.h"
 #include "engine/base/directory.h"
+#include "engine/base/file_status.h"
 #include "engine/base/text.h"
 #include "run/loggers/logger.h"
 
@@ -180,7 +181,7 @@ static cse_status open_file(tensorboard *t, const char *directory)
         if (t->file == NULL && errno == EXDEV)
             return cse_confinement_refuse(CSE_PATH_OUTPUT, t->path);
         if (t->file == NULL && errno != EEXIST)
-            return cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s", t->path,
+            return cse_fail(cse_status_of_writing(errno), "%s cannot be created: %s", t->path,
                             strerror(errno));
     }
     return CSE_OK;

@@ -6,6 +6,7 @@
  *                      "num_workers_per_csx": 1, "job_labels": ["team=vision"]}]}
  *
  * It is for users and their tools; csengine does not read it. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "run/session/session.h"
+
+#include "engine/base/file_status.h"
 
 static json_t *new_entry(const cse_session *session)
 {
@@ -56,7 +59,8 @@ cse_status cse_session_record_job(const cse_session *session)
     json_decref(root);
     if (written)
         return CSE_OK;
+    const int error = errno;
     unlink(temporary);
-    return cse_fail(CSE_CANNOT_CREATE, "%s cannot be written; model_dir must exist and be writable",
-                    path);
+    return cse_fail(cse_status_of_writing(error),
+                    "%s cannot be written; model_dir must exist and be writable", path);
 }

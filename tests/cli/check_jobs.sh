@@ -77,7 +77,7 @@ expect 78 'wrong.yaml:10:13: unknown setting "lrr"; did you mean "lr"?' submit "
 expect 0 'long QUEUED' submit "$config" --id long --cores 2 --name 'a long one' \
     --set loop.num_steps=2000000000 --set logging.log_steps=100000 --set fit.val_dataloader=null
 until_job long '"state":"RUNNING"'
-expect 0 'late QUEUED' submit "$config" --id late --cores 1 --priority p3
+expect 0 'late QUEUED' submit "$config" --id late --num_csx 1 --cores 1 --priority p3
 expect 0 'by long' get jobs --state queued
 expect 0 'late p1 owner=me' label late owner=me --priority p1
 # Ctrl-C ends the following, not the job.

@@ -13,21 +13,22 @@
 #include "dashboard/token.h"
 #include "engine/base/clock.h"
 
-static const char token[] = "0123456789abcdef";
+static char token[] = "0123456789abcdef";
+static const cse_token_list tokens = { .tokens = { token }, .count = 1 };
 
 static cse_access *with_token(void)
 {
     cse_access *access = NULL;
-    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .token = token }, &access), CSE_OK);
+    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .tokens = &tokens }, &access), CSE_OK);
     return access;
 }
 
 START_TEST(nobody_is_let_in_without_a_token)
 {
     cse_access *access = NULL;
-    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .token = NULL }, &access), CSE_OK);
+    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .tokens = NULL }, &access), CSE_OK);
     ck_assert(!cse_access_wants_token(access));
-    ck_assert(!cse_access_token_is_right(access, ""));
+    ck_assert(!cse_access_grant_of(access, ""));
     ck_assert(!cse_access_authorizes(access, NULL, NULL));
     ck_assert(!cse_access_authorizes(access, "Bearer ", NULL));
     ck_assert(!cse_access_authorizes(access, NULL, "9999999999.00.00"));
@@ -127,12 +128,12 @@ static time_t test_clock(void)
 
 START_TEST(cookies_expire)
 {
-    const cse_access_options options = { .token = token, .clock = test_clock };
+    const cse_access_options options = { .tokens = &tokens, .clock = test_clock };
     char cookie[CSE_COOKIE_BYTES];
     cse_access *access = NULL;
     ck_assert_int_eq(cse_access_new(&options, &access), CSE_OK);
     now_seconds = 1000000000;
-    cse_access_new_cookie(access, cookie);
+    cse_access_new_cookie(access, cse_access_grant_of(access, token), cookie);
     now_seconds += CSE_SESSION_SECONDS - 1;
     ck_assert(cse_access_authorizes(access, NULL, cookie));
     now_seconds++;
@@ -145,10 +146,10 @@ START_TEST(tokens_are_compared_whole)
 {
     cse_access *access = with_token();
     ck_assert(cse_access_wants_token(access));
-    ck_assert(cse_access_token_is_right(access, token));
-    ck_assert(!cse_access_token_is_right(access, "0123456789abcde"));
-    ck_assert(!cse_access_token_is_right(access, "0123456789abcdefg"));
-    ck_assert(!cse_access_token_is_right(access, ""));
+    ck_assert(cse_access_grant_of(access, token));
+    ck_assert(!cse_access_grant_of(access, "0123456789abcde"));
+    ck_assert(!cse_access_grant_of(access, "0123456789abcdefg"));
+    ck_assert(!cse_access_grant_of(access, ""));
     ck_assert(cse_access_authorizes(access, "Bearer 0123456789abcdef", NULL));
     ck_assert(!cse_access_authorizes(access, "Digest 0123456789abcdef", NULL));
     ck_assert(cse_access_authorizes(access, "bearer 0123456789abcdef", NULL));
@@ -162,8 +163,8 @@ START_TEST(cookies_hold_until_forgotten)
 {
     char cookie[CSE_COOKIE_BYTES], other[CSE_COOKIE_BYTES], changed[CSE_COOKIE_BYTES];
     cse_access *access = with_token(), *next = with_token();
-    cse_access_new_cookie(access, cookie);
-    cse_access_new_cookie(access, other);
+    cse_access_new_cookie(access, cse_access_grant_of(access, token), cookie);
+    cse_access_new_cookie(access, cse_access_grant_of(access, token), other);
     ck_assert_str_ne(cookie, other);
     ck_assert(cse_access_authorizes(access, NULL, cookie));
     ck_assert(cse_access_authorizes(next, NULL, cookie)); /* the server started anew */

@@ -27,6 +27,7 @@
 #include "tests/support/simulation/job_host.h"
 #include "tests/support/temporary_folder.h"
 
+enum { CHECK_PID = 1 << 30 };
 enum { JOBS = 6, CORES = 4, TURNS = 60, QUIET_TURNS = 3000, RESTARTS = 2 };
 
 /* What a client knows of a job. */
@@ -54,6 +55,14 @@ static int failures;
 
 /* ---- in place of the system's ---- */
 
+static bool is_check(char *const words[])
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], "--validate_only") == 0)
+            return true;
+    return false;
+}
+
 #pragma GCC visibility push(default)
 
 /* Without its last parameter, the environment, which nothing reads: spawn.h is not included. */
@@ -63,7 +72,20 @@ int posix_spawn(pid_t *pid, const char *path, const void *actions, const void *a
                 char *const words[])
 {
     (void)path, (void)actions, (void)attributes;
+    if (is_check(words)) {
+        *pid = CHECK_PID;
+        return 0;
+    }
     return host_spawn(pid, words);
+}
+
+/* A check has succeeded at once, and says nothing. */
+int waitid(idtype_t type, id_t id, siginfo_t *how, int options)
+{
+    (void)type, (void)id, (void)options;
+    how->si_code = CLD_EXITED;
+    how->si_status = 0;
+    return 0;
 }
 
 int kill(pid_t pid, int number)
@@ -74,7 +96,7 @@ int kill(pid_t pid, int number)
 pid_t waitpid(pid_t pid, int *how, int options)
 {
     (void)options;
-    return host_wait(pid, how);
+    return pid == CHECK_PID ? pid : host_wait(pid, how);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -169,7 +191,7 @@ static void on_start(const host_process *begun)
     for (int i = 0; i < host.count; i++)
         if (!host.processes[i].ended)
             cores += job_in(host.processes[i].model_dir)->cores;
-    if (cores > CORES && host_living("") > 1)
+    if (cores > CORES)
         wrong("%lld cores are used, and there are %d", (long long)cores, CORES);
 }
 
@@ -254,15 +276,19 @@ static void submit(known_job *k)
 {
     cse_job *job = calloc(1, sizeof *job);
     cse_status error = CSE_OK;
-    json_t *spec = json_pack("{s:s, s:{s:I}, s:{s:i}, s:s}", "config", config_text, "resources",
-                             "cores", (json_int_t)k->cores, "restart_policy", "max_num_restarts",
-                             RESTARTS, "priority", draw(2) == 0 ? "p1" : "p2");
+    json_t *spec = json_pack("{s:s, s:{s:i}, s:{s:I}, s:{s:i}, s:s}", "config", config_text,
+                             "overrides", "backend.cluster_config.num_csx", 1, "resources", "cores",
+                             (json_int_t)k->cores, "restart_policy", "max_num_restarts", RESTARTS,
+                             "priority", draw(2) == 0 ? "p1" : "p2");
     const cse_check_result result = { json_array(), json_array() };
     const cse_job_request request = { .id = k->id, .spec = spec };
     k->requested = true;
     const cse_job_outcome outcome = cse_jobs_create(jobs, &request, job, &result, &error);
-    if (outcome == CSE_JOB_WRONG)
-        wrong("the configuration is refused");
+    if (outcome == CSE_JOB_WRONG) {
+        char *why = json_dumps(result.diagnostics, 0);
+        wrong("the configuration is refused: %s", why);
+        free(why);
+    }
     if (outcome == CSE_JOB_CREATED || outcome == CSE_JOB_KNOWN)
         cse_job_release(job);
     free(job);
@@ -344,7 +370,7 @@ static void begin(void)
     now_ms = INT64_C(1700000000000);
     for (int i = 0; i < JOBS; i++) {
         snprintf(known[i].id, sizeof known[i].id, "job-%d", i);
-        known[i].cores = 1 + draw(i == 0 ? CORES + 1 : CORES - 1);
+        known[i].cores = 1 + draw(i == 0 ? CORES : CORES - 1);
         known[i].settled = CSE_RUN_NONE;
     }
     readers = cse_readers_new();

@@ -131,8 +131,7 @@ def outputs_stay_in_the_folder_of_the_job():
         place.refused(configuration(init=f"    backend: {{ compile_dir: {place.outside}/compiled }}\n"), "may not write")
         place.refused(configuration(init="    backend: { compile_dir: ../victim }\n"), "may not write")
         place.refused(configuration(init="    loggers: [ { TensorBoardLogger: { summary_dir: /tmp/x } } ]\n"), "may not write")
-        log = place.ends("other", logger(f"{place.root}/victim/checkpoint_4.mdl"), "FAILED")
-        check("may not write" in log, log)
+        place.refused(logger(f"{place.root}/victim/checkpoint_4.mdl"), "may not write")
         place.ends("inner", logger("metrics.csv"), "SUCCEEDED")
         check(os.path.getsize(f"{place.root}/inner/metrics.csv") > 20, "metrics.csv")
         place.ends("named", configuration(init="    backend: { compile_dir: steps }\n    loggers:\n"
@@ -191,10 +190,9 @@ def input_lies_below_the_folders_of_the_operator():
             text = configuration(f"{place.root}/{name}")
             found = place.validate(text)
             check(not found["valid"] and is_refusal(found["diagnostics"][0]["message"]), name, found)
-            log = place.ends("try-" + name.replace("/", "-"), text, "FAILED")
-            check(is_refusal(log), name, log)
+            place.refused(text, "", line=False)
         text = configuration().replace("  fit:", f"  fit:\n    ckpt_path: {place.root}/shared/link.csv")
-        check("may not read" in place.ends("checkpoint", text, "FAILED"), "a checkpoint outside")
+        place.refused(text, "may not read", line=False)
         place.ends("good", configuration(f"{place.root}/shared/good.csv"), "SUCCEEDED")
         place.ends("from", configuration().replace("  fit:", f"  fit:\n    ckpt_path: {place.root}/good/checkpoint_4.mdl"),
                    "SUCCEEDED")
@@ -238,8 +236,7 @@ def programs_that_reach_hosts_are_the_operators():
         for name, value in (("host_launcher", "exec"), ("host_launcher", "ssh"), ("host_launcher_options", "touch /tmp/x"),
                             ("host_link_options", "--pre-launch touch")):
             place.refused(configuration(init=cluster(name, value)), "operator's")
-        log = place.ends("hosts", configuration(init="    backend: { cluster_config: { hosts: [a, b] } }\n"), "FAILED")
-        check("starts nothing on other hosts" in log, log)
+        place.refused(configuration(init="    backend: { cluster_config: { hosts: [a, b] } }\n"), "on this host alone", line=False)
     finally:
         place.stop()
 

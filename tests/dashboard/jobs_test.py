@@ -534,13 +534,18 @@ def a_job_whose_process_is_killed_goes_on():
         server.stop()
 
 
-def a_wrong_configuration_fails_for_good():
-    server = root_server("--cores", "2")
+def a_wrong_configuration_is_never_taken():
+    """Though its settings by themselves are right: the step is traced, as to validate it."""
+    root = support.folder() + "/root"
+    server = root_server("--cores", "2", root=root)
+    body = {"config": configuration(50), "overrides": {"fit.train_dataloader.micro_batch_size": 7}}
     try:
-        put(server, "wrong", steps=50, restart_policy={"max_num_restarts": 2}, overrides={"fit.train_dataloader.micro_batch_size": 7})
-        job = server.wait_for("wrong", "FAILED")
-        equal((job["reason"], job["retryable"], job["attempt"]), ("CONFIG", False, 1), job["message"])
-        check("micro_batch_size" in job["message"], job["message"])
+        found = server.request("POST", f"{API}/config:validate", body).json()["diagnostics"]
+        for answer in (server.request("PUT", f"{API}/jobs/wrong", body), server.request("POST", f"{API}/jobs", body)):
+            equal((answer.status, answer.json()["errors"]), (422, found), answer.body)
+        check("micro_batch_size" in found[0]["message"], found)
+        equal(server.get(f"{API}/jobs").json()["total"], 0)
+        equal([name for name in os.listdir(root) if name.startswith("wrong")], [], "a folder stays")
     finally:
         end_jobs(server)
         server.stop()
@@ -724,7 +729,7 @@ if __name__ == "__main__":
         a_checkpoint_in_use_is_kept,
         a_finished_job_keeps_what_it_has_when_resumed,
         a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_job_whose_process_is_killed_goes_on,
-        a_wrong_configuration_fails_for_good,
+        a_wrong_configuration_is_never_taken,
         a_job_cannot_have_others_killed, jobs_outlive_a_killed_server,
         what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,

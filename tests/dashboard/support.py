@@ -59,11 +59,11 @@ class Answer:
 
 
 def authorization(token_file):
-    """The header that lets in, of the token in this file."""
+    """The header that lets in, of the first token in this file."""
     if token_file is None:
         return {}
     with open(token_file) as f:
-        return {"Authorization": "Bearer " + f.read().strip()}
+        return {"Authorization": "Bearer " + f.read().split()[0]}
 
 
 def lines_of(headers):

@@ -143,6 +143,40 @@ START_TEST(the_table_of_states_is_sound)
 }
 END_TEST
 
+/* What one table says may be tried again, the other says, too; each reason but two is that of a
+ * status, and each exit code of a failure has a reason. */
+START_TEST(reasons_and_statuses_agree)
+{
+    static const cse_status statuses[] = {
+#define ROW(code, exit_code, retryable, text) code,
+        CSE_STATUS_TABLE(ROW)
+#undef ROW
+    };
+    bool reached[CSE_RUN_REASON_COUNT] = { [CSE_REASON_PROGRAM] = true };
+    for (size_t i = 0; i < 2 * sizeof statuses / sizeof statuses[0]; i++) {
+        const cse_status status = statuses[i / 2];
+        if (status == CSE_OK)
+            continue;
+        const cse_run_reason reason = cse_run_reason_of_status(status, i % 2 == 1);
+        char others[64], number[16];
+        reached[reason] = true;
+        ck_assert_msg(cse_run_reason_retryable(reason) == cse_status_retryable(status),
+                      "status %d and %s", (int)status, cse_run_reason_name(reason));
+        ck_assert_int_lt(cse_run_reason_of_exit_code(cse_status_exit_code(status)),
+                         CSE_RUN_REASON_COUNT);
+        cse_run_reason_other_exit_codes(reason, others, sizeof others);
+        snprintf(number, sizeof number, "%d", cse_status_exit_code(status));
+        ck_assert(cse_run_reason_exit_code(reason) == cse_status_exit_code(status) ||
+                  strstr(others, number) != NULL);
+    }
+    for (int r = 0; r < CSE_RUN_REASON_COUNT; r++)
+        ck_assert_msg(reached[r], "nothing reaches %s", cse_run_reason_name((cse_run_reason)r));
+    ck_assert_int_eq(cse_run_reason_of_exit_code(2), CSE_RUN_REASON_COUNT);
+    ck_assert_int_eq(cse_run_reason_of_exit_code(66), CSE_REASON_DATA);
+    ck_assert_int_eq(cse_run_reason_of_exit_code(77), CSE_REASON_REFUSED);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("phases of a run");
@@ -150,6 +184,7 @@ int main(void)
     tcase_add_test(cases, nothing_follows_an_end);
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, the_table_of_states_is_sound);
+    tcase_add_test(cases, reasons_and_statuses_agree);
     tcase_add_test(cases, a_phase_follows_from_state_and_activity);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/file_status.h"
+
 #define NAME_PREFIX "csengine-run-"
 
 /* A directory without a lock file that is younger than this may still be under construction. */
@@ -51,7 +53,7 @@ static cse_status take_lock(cse_run_directory *directory)
         rename(unnamed, named) == 0)
         return CSE_OK;
     cse_status status =
-        cse_fail(CSE_CANNOT_CREATE, "run directory: %s: %s", named, strerror(errno));
+        cse_fail(cse_status_of_writing(errno), "run directory: %s: %s", named, strerror(errno));
     cse_run_directory_remove(directory);
     return status;
 }
@@ -80,7 +82,7 @@ cse_status cse_run_directory_make(cse_run_directory *directory)
     }
     int error = errno;
     directory->path[0] = '\0';
-    return cse_fail(CSE_CANNOT_CREATE,
+    return cse_fail(cse_status_of_writing(error),
                     "run directory: cannot be made under XDG_RUNTIME_DIR or /tmp: %s",
                     strerror(error));
 }

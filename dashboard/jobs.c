@@ -16,6 +16,7 @@
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "engine/base/machine.h"
 
 enum { RESERVE_BYTES = 256 << 10 };
 
@@ -113,9 +114,8 @@ cse_status cse_jobs_open(const cse_jobs_options *options, cse_jobs **result)
     jobs->run_dir = options->run_dir != NULL ? cse_strdup(options->run_dir) : NULL;
     jobs->executable = cse_strdup(options->executable != NULL ? options->executable : "csengine");
     jobs->cores = options->cores > 0 ? options->cores : sysconf(_SC_NPROCESSORS_ONLN);
-    jobs->memory_bytes = options->memory_bytes > 0
-                             ? options->memory_bytes
-                             : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+    jobs->memory_bytes =
+        options->memory_bytes > 0 ? options->memory_bytes : cse_machine_look().memory_bytes;
     pthread_mutex_init(&jobs->lock, NULL);
     cse_status status = jobs->root != NULL ? open_root(jobs) : open_run(jobs);
     if (status != CSE_OK)

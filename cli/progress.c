@@ -330,6 +330,18 @@ void cse_progress_not_begun(cse_progress *progress, cse_status status,
     print_json(progress, object);
 }
 
+/* What the job takes of its host, where a step was planned. */
+static void add_needs(json_t *object, const cse_execution_needs *needs)
+{
+    if (needs->cores == 0)
+        return;
+    json_object_set_new(object, "needs",
+                        json_pack("{s:i, s:I, s:i, s:i, s:i}", "cores", needs->cores,
+                                  "memory_bytes", (json_int_t)cse_execution_needs_bytes(needs),
+                                  "replicas", needs->replicas, "weight_servers",
+                                  needs->weight_servers, "input_workers", needs->input_workers));
+}
+
 static void print_end_json(cse_progress *progress, cse_status status, const cse_job_result *result)
 {
     json_t *object = json_object();
@@ -342,6 +354,7 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_object_set_new(object, "weights_digest", json_string(result->weights_digest));
     json_object_set_new(object, "checkpoint", json_string(result->checkpoint_path));
     json_object_set_new(object, "complete", json_boolean(result->complete));
+    add_needs(object, &result->needs);
     if (status != CSE_OK)
         add_errors(object, status, NULL);
     print_json(progress, object);

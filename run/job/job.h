@@ -13,6 +13,7 @@
 #include "engine/passes/memory_plan.h"
 #include "engine/passes/pass.h"
 #include "run/job/job_event.h"
+#include "workers/control/execution_needs.h"
 
 typedef enum cse_job_mode {
     CSE_JOB_TRAIN,        /* fit: training, then validation if there is a val_dataloader */
@@ -151,6 +152,7 @@ typedef struct cse_job_result {
     char artefact_directory[4096];   /* of the training step */
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
     cse_memory_figures memory;       /* of that step */
+    cse_execution_needs needs;       /* of training with its validations; cores 0: none known */
     /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
      * step was planned; those of val_dataloader once a validation was planned. They live as long as
      * the configuration. */

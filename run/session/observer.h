@@ -9,6 +9,7 @@
 #include "engine/passes/memory_plan.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
+#include "workers/control/execution_needs.h"
 
 /* The result of the last execution. */
 typedef struct cse_session_report {
@@ -31,6 +32,7 @@ typedef struct cse_session_report {
     char artefact_digest[CSE_ARTEFACT_DIGITS + 1]; /* of its manifest */
     char kernels[CSE_KERNELS_BYTES];               /* the record of its kernels */
     cse_memory_figures memory;                     /* of the compiled step */
+    cse_execution_needs needs;                     /* of its execution */
 } cse_session_report;
 
 /* One call of a closure. */

@@ -13,6 +13,7 @@
 #include "dataloader/input.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "run/session/background_save.h"
@@ -489,6 +490,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .data_identity = cse_session_data_text(session),
         .dataloader = dataloader,
         .loader = r->loader,
+        .loader_bytes = r->loader_bytes,
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
@@ -598,12 +600,22 @@ static cse_status execute(runner *r)
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
+static cse_status find_needs(runner *r)
+{
+    cse_execution execution = execution_of(r, NULL);
+    execution.statistics_every =
+        r->session->numerics != NULL ? r->session->numerics->request.every : 0;
+    return cse_execution_needs_find(&execution, &r->session->report.needs);
+}
+
 static cse_status run_traced(runner *r)
 {
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
     CSE_TRY(plan_steps(r));
     CSE_TRY(cse_step_compile(session, r->step));
+    if (!c->compile_only)
+        CSE_TRY(find_needs(r));
     if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     if (!r->follows)
@@ -641,7 +653,9 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(may_run(session, caller, executor));
     CSE_TRY(cse_session_settle_precision(session));
     CSE_TRY(read_input(session, executor));
+    const int64_t heap_bytes = cse_heap_bytes();
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
+    r->loader_bytes = cse_heap_bytes() > heap_bytes ? cse_heap_bytes() - heap_bytes : 0;
     cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;
@@ -741,6 +755,7 @@ static void report_first(const runner *r)
     report->compile_seconds = r->first->compile_seconds;
     report->compile_cached = r->first->compile_cached;
     report->memory = r->first->memory;
+    report->needs = r->first->needs;
     memcpy(report->artefact_directory, r->first->artefact_directory,
            sizeof report->artefact_directory);
     memcpy(report->artefact_digest, r->first->artefact_digest, sizeof report->artefact_digest);

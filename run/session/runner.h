@@ -25,9 +25,10 @@ typedef struct cse_runner {
     cse_step_function *function;
     void *self; /* of the function */
     cse_dataloader *loader;
-    cse_text dataloader; /* the settings in `input`, for the workers */
-    bool drops_last;     /* samples that fill no batch are left out */
-    bool trains;         /* as the step that was traced first says */
+    int64_t loader_bytes; /* of the heap, that opening it took */
+    cse_text dataloader;  /* the settings in `input`, for the workers */
+    bool drops_last;      /* samples that fill no batch are left out */
+    bool trains;          /* as the step that was traced first says */
     int64_t first_step, last_step;
     /* Of all executions in a row: the step that limits count from, the first step, the last. */
     int64_t origin, begin_step, end_step;

@@ -161,21 +161,35 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     return CSE_OK;
 }
 
+static cse_status plan(const cse_cluster_layout *layout, cse_segment *segments,
+                       cse_arena_head *head)
+{
+    *head = (cse_arena_head){ .total_bytes = 0 };
+    CSE_TRY(cse_segments_find(layout->graph, layout->weight_grad_reduce, segments,
+                              &head->segment_count));
+    head->exact =
+        cse_segments_exact((cse_segments){ .items = segments, .count = head->segment_count });
+    return cse_arena_describe(layout, head);
+}
+
+cse_status cse_arena_plan(const cse_cluster_layout *layout, cse_arena_head *head)
+{
+    cse_segment *segments = cse_malloc(((size_t)layout->graph->node_count + 1) * sizeof *segments);
+    cse_status status = plan(layout, segments, head);
+    free(segments);
+    return status;
+}
+
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **result)
 {
     _Static_assert(sizeof(cse_arena_head) <= CSE_ARENA_HEAD_BYTES, "the head has one page");
-    cse_arena_head head = { .total_bytes = 0 };
+    cse_arena_head head;
     *result = NULL;
     cse_segment *segments = cse_malloc(((size_t)layout->graph->node_count + 1) * sizeof *segments);
     cse_cluster *cluster = cse_calloc(1, sizeof *cluster);
     cluster->descriptor = -1;
     cluster->graph = layout->graph;
-    cse_status status =
-        cse_segments_find(layout->graph, layout->weight_grad_reduce, segments, &head.segment_count);
-    head.exact =
-        cse_segments_exact((cse_segments){ .items = segments, .count = head.segment_count });
-    if (status == CSE_OK)
-        status = cse_arena_describe(layout, &head);
+    cse_status status = plan(layout, segments, &head);
     if (status == CSE_OK)
         status = create(layout, &head, segments, cluster);
     free(segments);

@@ -8,6 +8,9 @@
  * that a full tmpfs fails here (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out
  * of range. */
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
+/* The head of that arena: all its sizes, without an arena. Fails as cse_cluster_create does. */
+struct cse_arena_head;
+cse_status cse_arena_plan(const cse_cluster_layout *layout, struct cse_arena_head *head);
 
 /* Maps the arena of `descriptor` (takes ownership; cse_cluster_destroy closes it).
  * CSE_UNAVAILABLE when it is not an arena of this version. */

@@ -38,7 +38,7 @@ static bool lacks_data(const cse_execution *e)
     return e->hosts != NULL && !cse_hosts_have_data(&e->hosts->data_hosts, e->hosts->host);
 }
 
-static cse_cluster_layout layout_of(const cse_execution *e)
+cse_cluster_layout cse_execution_layout(const cse_execution *e)
 {
     const int replicas = replica_count(e);
     const cse_host_set none = { { 0 } };
@@ -62,6 +62,17 @@ static cse_cluster_layout layout_of(const cse_execution *e)
                                  .cut = e->hosts != NULL ? e->hosts->cut : NULL };
 }
 
+cse_status cse_execution_check_counts(const cse_cluster_options *o)
+{
+    if (o->num_csx < 1 || o->num_workers_per_csx < 1 || o->max_wgt_servers < 0 ||
+        o->num_workers_per_csx > CSE_MAX_SLOTS)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: num_csx %d, num_workers_per_csx %d, max_wgt_servers %d: accepted "
+                        "are at least 1, 1 and 0",
+                        o->num_csx, o->num_workers_per_csx, o->max_wgt_servers);
+    return CSE_OK;
+}
+
 cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
 {
     const cse_cluster_options *o = &e->cluster;
@@ -73,25 +84,20 @@ cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
             CSE_LOG_WARNING,
             "num_csx %d: the global batch has %d microbatches, more replicas would have none",
             o->num_csx, e->graph->microbatch_count);
-    if (o->num_csx < 1 || o->num_workers_per_csx < 1 || o->max_wgt_servers < 0 ||
-        o->num_workers_per_csx > CSE_MAX_SLOTS)
-        return cse_fail(CSE_CONFIG,
-                        "cluster: num_csx %d, num_workers_per_csx %d, max_wgt_servers %d: accepted "
-                        "are at least 1, 1 and 0",
-                        o->num_csx, o->num_workers_per_csx, o->max_wgt_servers);
-    const cse_cluster_layout layout = layout_of(e);
+    CSE_TRY(cse_execution_check_counts(o));
+    const cse_cluster_layout layout = cse_execution_layout(e);
     return cse_cluster_create(&layout, cluster);
 }
 
 cse_status cse_execution_extend(const cse_execution *e, cse_cluster *cluster)
 {
-    const cse_cluster_layout layout = layout_of(e);
+    const cse_cluster_layout layout = cse_execution_layout(e);
     return cse_cluster_extend(cluster, &layout);
 }
 
 cse_status cse_execution_inherit(const cse_execution *e, int descriptor, cse_cluster **cluster)
 {
-    const cse_cluster_layout layout = layout_of(e);
+    const cse_cluster_layout layout = cse_execution_layout(e);
     CSE_TRY(cse_cluster_inherit(&layout, descriptor, cluster));
     if (!cse_cluster_has_survivors(*cluster)) {
         cse_cluster_settle(*cluster);

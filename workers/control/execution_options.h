@@ -53,6 +53,7 @@ typedef struct cse_execution {
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
     const cse_dataloader *loader;   /* the same, for reports; borrowed; NULL: they lack its file */
+    int64_t loader_bytes; /* of the heap, that opening it took: each input worker opens one */
     uint64_t seed;
     int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
     int64_t num_steps;  /* steps to run now */

@@ -4,6 +4,7 @@
 
 #include "engine/base/arena.h"
 #include "workers/arena/final_elements.h"
+#include "workers/arena/private_memory.h"
 #include "workers/arena/sums.h"
 #include "workers/worker/work.h"
 #include "workers/worker/work_state.h"
@@ -59,8 +60,7 @@ static cse_status prepare_compute(cse_work *work)
     CSE_TRY(check_graph(work->cluster, work->graph));
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
-    /* All partial sums but the first, which is in the arena, and one gradient. */
-    work->sums_memory_bytes = (size_t)(depth * head->partial_sum_stride);
+    work->sums_memory_bytes = (size_t)cse_private_sums_bytes(head);
     work->sums_memory = private_memory(work->sums_memory_bytes);
     if ((work->workspace_bytes && !work->workspace) ||
         (work->sums_memory_bytes && !work->sums_memory))
@@ -72,7 +72,7 @@ static cse_status prepare_compute(cse_work *work)
     work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
-    work->joined = cse_aligned_calloc((size_t)head->update_chunk_lines * CSE_LINE_ELEMENTS * 4);
+    work->joined = cse_aligned_calloc((size_t)cse_private_joined_bytes(head));
     work->direct_offsets =
         cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
     work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);

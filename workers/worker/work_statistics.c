@@ -12,15 +12,14 @@
 #include <sys/mman.h>
 
 #include "engine/base/arena.h"
+#include "workers/arena/private_memory.h"
 #include "workers/worker/work_state.h"
-
-enum { PROPOSED_LINES = 64, PROPOSED_ELEMENTS = PROPOSED_LINES * CSE_LINE_ELEMENTS };
 
 cse_status cse_work_statistics_prepare(cse_work *work)
 {
     const cse_arena_head *head = work->cluster->head;
     const size_t record_bytes = (size_t)head->statistics_stride;
-    const size_t proposed_bytes = (size_t)CSE_MAX_PROPOSED * PROPOSED_ELEMENTS * sizeof(float);
+    const size_t proposed_bytes = (size_t)CSE_MAX_PROPOSED * CSE_PROPOSED_ELEMENTS * sizeof(float);
     if (head->statistics_every == 0)
         return CSE_OK;
     if (work->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) !=
@@ -29,8 +28,7 @@ cse_status cse_work_statistics_prepare(cse_work *work)
                                          "cluster was made for: recompile, or empty the compile "
                                          "directory");
     /* Takes no memory until the first step with statistics touches it. */
-    work->statistics_memory_bytes =
-        record_bytes + proposed_bytes + (size_t)work->graph->statistics_scratch_bytes;
+    work->statistics_memory_bytes = (size_t)cse_private_statistics_bytes(head, work->graph);
     work->statistics_memory = mmap(NULL, work->statistics_memory_bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (work->statistics_memory == MAP_FAILED) {
@@ -143,7 +141,7 @@ static void count_update(cse_work *work, uint64_t step, cse_update_part part)
     const int64_t range[2] = { part.first * CSE_LINE_ELEMENTS, end < elements ? end : elements };
     float *values[CSE_MAX_PROPOSED];
     for (int i = 0; i < CSE_MAX_PROPOSED; i++)
-        values[i] = work->proposed + i * PROPOSED_ELEMENTS;
+        values[i] = work->proposed + i * CSE_PROPOSED_ELEMENTS;
     work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
     work->executable->propose(work->executable, &work->frame, part.group, lines, values);
     int next = 0;
@@ -170,12 +168,12 @@ void cse_work_statistics_close(cse_work *work, uint64_t step)
         const int64_t lines = cse_group_lines(&graph->groups[g]);
         if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
             continue;
-        for (int64_t first = 0; first < lines; first += PROPOSED_LINES)
+        for (int64_t first = 0; first < lines; first += CSE_PROPOSED_LINES)
             count_update(work, step,
                          (cse_update_part){ .group = g,
                                             .first = first,
-                                            .end = first + PROPOSED_LINES < lines
-                                                       ? first + PROPOSED_LINES
+                                            .end = first + CSE_PROPOSED_LINES < lines
+                                                       ? first + CSE_PROPOSED_LINES
                                                        : lines });
     }
 }

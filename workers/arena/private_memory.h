@@ -1,0 +1,22 @@
+/* Memory that each worker has for itself, beside the arena: how much, from the arena's head and the
+ * graph, before there is a process. The worker allocates by the same functions. */
+#ifndef CSE_WORKERS_ARENA_PRIVATE_MEMORY_H
+#define CSE_WORKERS_ARENA_PRIVATE_MEMORY_H
+
+#include "workers/arena/layout.h"
+
+/* Of a process that computes: all partial sums but the first, which is in the arena, and one
+ * gradient. */
+int64_t cse_private_sums_bytes(const cse_arena_head *head);
+/* The sums of one update chunk's lines. */
+int64_t cse_private_joined_bytes(const cse_arena_head *head);
+/* Counts of one node, states of one part that are not stored, and scratch; 0: none are taken. */
+int64_t cse_private_statistics_bytes(const cse_arena_head *head, const cse_graph *graph);
+
+enum { CSE_PROPOSED_LINES = 64, CSE_PROPOSED_ELEMENTS = CSE_PROPOSED_LINES * CSE_LINE_ELEMENTS };
+
+/* All of a replica's; of a weight server's, which runs no microbatch. */
+int64_t cse_private_replica_bytes(const cse_arena_head *head, const cse_graph *graph);
+int64_t cse_private_server_bytes(const cse_arena_head *head, const cse_graph *graph);
+
+#endif

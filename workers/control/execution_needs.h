@@ -1,0 +1,45 @@
+/* What an execution takes of its host, known when its step is planned and before any of its
+ * processes is started.
+ *
+ * Cores: each replica and each weight server has one. The first input worker of a replica works
+ * beside it on the same core, since it reads ahead of it and then waits; each further one is asked
+ * for where reading takes the time of a core, and counts as one.
+ *
+ * Memory: the arena with all that a run without failures touches, what each process has for itself,
+ * what the data loader took of the heap when it was opened here, once for each input worker, and
+ * what a process takes before it does anything. Not counted: pages of files, which the kernel can
+ * take back, and what a user's own functions allocate later. */
+#ifndef CSE_WORKERS_CONTROL_EXECUTION_NEEDS_H
+#define CSE_WORKERS_CONTROL_EXECUTION_NEEDS_H
+
+#include "workers/control/execution_options.h"
+
+enum {
+    /* Of a worker, and of the coordinator with its supervisor, for code, libraries and heap. */
+    CSE_WORKER_BASE_BYTES = 8 << 20,
+    CSE_COORDINATOR_BASE_BYTES = 32 << 20,
+    /* While the step is compiled, in place of the workers: the compiler's processes. */
+    CSE_COMPILER_BYTES = 192 << 20,
+};
+
+typedef struct cse_execution_needs {
+    int replicas, weight_servers, input_workers, movers;
+    int cores;
+    int64_t arena_bytes;       /* shared */
+    int64_t worker_bytes;      /* private to the workers, all together */
+    int64_t coordinator_bytes; /* with a copy of the states, as for a checkpoint */
+} cse_execution_needs;
+
+/* CSE_CONFIG for numbers of processes out of range. */
+cse_status cse_execution_needs_find(const cse_execution *execution, cse_execution_needs *needs);
+
+/* The cores of so many processes, by the rule above. */
+int64_t cse_cores_of(int64_t replicas, int64_t workers_per_replica, int64_t weight_servers);
+
+/* All memory of the execution. */
+int64_t cse_execution_needs_bytes(const cse_execution_needs *needs);
+
+/* Makes `needs` those of both, where one is over when the other begins: the greater ones. */
+void cse_execution_needs_raise(cse_execution_needs *needs, const cse_execution_needs *other);
+
+#endif

@@ -2,6 +2,7 @@
 #include "engine/base/arena.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,6 +14,5 @@ const cse_command cse_command_worker = {
     .summary = "runs as a worker process of a job",
     .arguments = "",
     .hidden = true,
-    .computes = true,
     .run = run,
 };

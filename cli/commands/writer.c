@@ -33,6 +33,5 @@ const cse_command cse_command_writer = {
     .summary = "writes a checkpoint of a run that goes on",
     .arguments = "",
     .hidden = true,
-    .computes = true,
     .run = run,
 };

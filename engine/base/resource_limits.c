@@ -15,6 +15,7 @@ enum {
     BASE_SPACE_BYTES = 192 << 20, /* measured: 150 MiB */
     BASE_DATA_BYTES = 64 << 20,   /* the least that a step needs is about half of it */
     USUAL_STACK_BYTES = 8 << 20,  /* raised to, where that is allowed */
+    BASE_THREADS = 24,            /* of a coordinator, a dashboard, a compiler and a worker */
     MOST_FILES = 1 << 16,         /* likewise */
     LEAST_SECONDS = 10,           /* to end with a checkpoint; the soft limit says so before */
     PROBE_STACK_BYTES = 64 << 10, /* of a thread that is only tried */
@@ -95,26 +96,15 @@ static void keep_seconds(void)
     setrlimit(RLIMIT_CPU, &limit);
 }
 
-cse_status cse_resource_limits_check_base(void)
-{
-    static const cse_resource_need needs[] = {
-        { CSE_RESOURCE_FILES, BASE_FILES, "for files and sockets of any run" },
-        { CSE_RESOURCE_FILE_SIZE, BASE_FILE_BYTES, "for a run's files" },
-        { CSE_RESOURCE_STACK, BASE_STACK_BYTES, "for settings and the compiler" },
-        { CSE_RESOURCE_ADDRESS_SPACE, BASE_SPACE_BYTES, "for the libraries and settings" },
-        { CSE_RESOURCE_DATA, BASE_DATA_BYTES, "for settings and a step" },
-        { CSE_RESOURCE_CPU, LEAST_SECONDS, "to start and to save" },
-    };
-    CSE_TRY(cse_resource_limits_check(needs, sizeof needs / sizeof needs[0]));
-    keep_seconds();
-    return CSE_OK;
-}
-
 void cse_resource_limits_begin(void)
 {
     pthread_attr_t attributes;
     size_t bytes = 0;
-    signal(SIGXFSZ, SIG_IGN);
+    struct sigaction action;
+    /* A handler of the program's own stays. */
+    if (sigaction(SIGXFSZ, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
+        action.sa_handler == SIG_DFL)
+        signal(SIGXFSZ, SIG_IGN);
     raise_limit(RLIMIT_NOFILE, MOST_FILES);
     raise_limit(RLIMIT_STACK, USUAL_STACK_BYTES);
     /* Threads have the stack of the limit that the program began with. */
@@ -162,6 +152,21 @@ cse_status cse_resource_limits_try_threads(int count, const char *purpose)
                               "(pids.max, TasksMax=, --pids-limit of a container), or end others" },
         "%d more processes and threads can be made, and %d are needed %s: %s", made, count, purpose,
         strerror(error));
+}
+
+cse_status cse_resource_limits_check_base(void)
+{
+    static const cse_resource_need needs[] = {
+        { CSE_RESOURCE_FILES, BASE_FILES, "for files and sockets of any run" },
+        { CSE_RESOURCE_FILE_SIZE, BASE_FILE_BYTES, "for a run's files" },
+        { CSE_RESOURCE_STACK, BASE_STACK_BYTES, "for settings and the compiler" },
+        { CSE_RESOURCE_ADDRESS_SPACE, BASE_SPACE_BYTES, "for the libraries and settings" },
+        { CSE_RESOURCE_DATA, BASE_DATA_BYTES, "for settings and a step" },
+        { CSE_RESOURCE_CPU, LEAST_SECONDS, "to start and to save" },
+    };
+    CSE_TRY(cse_resource_limits_check(needs, sizeof needs / sizeof needs[0]));
+    keep_seconds();
+    return cse_resource_limits_try_threads(BASE_THREADS, "for processes of any run");
 }
 
 /* ---- explanations ---- */

@@ -44,7 +44,7 @@ cse_status cse_resource_limits_check(const cse_resource_need *needs, int count);
 /* What each process that computes needs, whatever its job. */
 cse_status cse_resource_limits_check_base(void);
 
-/* At the very start of a program, before it has threads: raises what is too small for them. Writing
+/* At the start of a program, before it makes threads: raises what is too small for them. Writing
  * beyond the size of a file fails from then on as on a full disk, and does not end the process. */
 void cse_resource_limits_begin(void);
 

@@ -202,7 +202,11 @@ int cse_supervisor_run(const cse_supervised *supervised)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (exit_code < 0) {
         if (begin(supervised, &w, &before) != 0) {
-            cse_log_line(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
+            cse_log_line(
+                CSE_LOG_ERROR,
+                "cannot start the coordinator: fork: %s; memory or processes are short; see "
+                "`csengine doctor`",
+                strerror(errno));
             exit_code = cse_status_exit_code(CSE_TEMPORARY);
             break;
         }

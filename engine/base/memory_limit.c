@@ -1,3 +1,4 @@
+/* Reads the files of cgroups that bound memory: of the own group, and of each above it. */
 #include "engine/base/memory_limit.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 enum {
     LINE_BYTES = 4096,
     MOST_LEVELS = 64,   /* of folders above a cgroup */
-    OFFER_POINTS = 300, /* thousandths of the memory that a process seems to have more */
+    OFFER_POINTS = 500, /* thousandths of the memory that a process seems to have more */
 };
 
 /* Above it, version 1 says that there is no limit. */

@@ -1,3 +1,4 @@
+/* The table of limits, and what a run needs of each whatever it computes. */
 #include "engine/base/resource_limits.h"
 
 #include <errno.h>

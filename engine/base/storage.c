@@ -1,3 +1,4 @@
+/* Writes a file as a trial, and words the errors of writing. */
 #include "engine/base/storage.h"
 
 #include <errno.h>

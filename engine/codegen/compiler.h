@@ -11,8 +11,8 @@ typedef struct cse_compiler {
 } cse_compiler;
 
 /* Finds the compiler: CSE_CC (must run, else CSE_CONFIG), or the first of cc, gcc and clang in
- * PATH. `present` is false, and CSE_OK returned, when there is none; CSE_TEMPORARY where none can be
- * started for lack of descriptors, processes or memory. Clear `version` after use. */
+ * PATH. `present` is false, and CSE_OK returned, when there is none. Fails with CSE_TEMPORARY where
+ * none can be started for lack of descriptors, processes or memory. Clear `version` after use. */
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
 
 /* The flags generated code is compiled with, separated by spaces; it uses nothing beyond AVX-512.

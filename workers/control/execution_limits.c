@@ -1,3 +1,4 @@
+/* Sets what a plan needs beside what the host allows. */
 #include "workers/control/execution_limits.h"
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #ifndef CSE_CLI_COMMAND_H
 #define CSE_CLI_COMMAND_H
 
+#include <stdbool.h>
+
 #include "csengine/status.h"
 
 typedef struct cse_option {
@@ -46,6 +48,7 @@ typedef struct cse_command {
     const char *values;
     const cse_command_note *examples, *files; /* may be NULL */
     bool hidden;                              /* internal: not in the help, arguments not parsed */
+    bool computes; /* begins only within the limits of any run (resource_limits.h) */
     /* Returns the process's exit code. */
     int (*run)(const cse_command_line *line);
 } cse_command;

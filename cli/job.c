@@ -83,9 +83,32 @@ static void note_preemption(int number)
     is_preempted = 1;
 }
 
+/* Whether a process of the job has nearly used up its processor time (RLIMIT_CPU). */
+static volatile sig_atomic_t time_is_used;
+
+static void note_time_used(int number)
+{
+    (void)number;
+    time_is_used = 1;
+}
+
+/* Once; from there on it is one of the requests. */
+static void take_time_used(void)
+{
+    if (!time_is_used)
+        return;
+    time_is_used = 0;
+    if (stop_requests == 0)
+        stop_requests = 1;
+    cse_log_line(CSE_LOG_WARNING,
+                 "a process of this run has nearly used up its processor time (ulimit -t, "
+                 "LimitCPU=); the run ends with a checkpoint");
+}
+
 static int stop_requested(void *self)
 {
     (void)self;
+    take_time_used();
     return stop_requests > 0 ? stop_requests : is_preempted;
 }
 
@@ -181,6 +204,8 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = note_time_used;
+    sigaction(SIGXCPU, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     shown_job shown = { &progress, job->settings.takeover, job->dashboard };
     job->settings.self = &shown;

@@ -1,5 +1,4 @@
 /* Finds the command, checks its arguments against its table, runs it. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include "cli/manual.h"
 #include "cli/report.h"
 #include "config.h"
+#include "engine/base/resource_limits.h"
 
 static const cse_command *find_command(const char *name)
 {
@@ -43,9 +43,7 @@ static bool run_program_option(const char *word)
 
 int main(int argc, char **argv)
 {
-    /* Exceeding the file size limit must fail the write, like a full disk, and not kill the
-     * process. */
-    signal(SIGXFSZ, SIG_IGN);
+    cse_resource_limits_begin();
     /* The only place that says so: what this program makes is its user's alone (0600, 0700). */
     umask(0077);
     if (argc < 2) {
@@ -65,6 +63,8 @@ int main(int argc, char **argv)
     }
     cse_command_line line;
     cse_status status = cse_command_line_parse(command, argc - 1, argv + 1, &line);
+    if (status == CSE_OK && command->computes)
+        status = cse_resource_limits_check_base();
     int exit_code = status == CSE_OK ? command->run(&line) : cse_report(status);
     cse_command_line_clear(&line);
     return exit_code;

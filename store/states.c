@@ -162,6 +162,8 @@ cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
         return CSE_REASON_PEER_LOST;
     case CSE_TEMPORARY:
         return CSE_REASON_NO_RESOURCES;
+    case CSE_SYSTEM_LIMIT:
+        return CSE_REASON_SYSTEM_LIMIT;
     case CSE_IO:
         return CSE_REASON_STORAGE;
     case CSE_CANNOT_CREATE:

@@ -68,6 +68,7 @@ typedef enum cse_run_phase {
     X(CONFIG, 0, 78, "the configuration is wrong")                                             \
     X(COMPILE, 0, 1, "the step cannot be compiled")                                            \
     X(NO_RESOURCES, 1, 75, "memory, processes or cores are short")                             \
+    X(SYSTEM_LIMIT, 0, 71, "a limit of the system is below what the run needs")                \
     X(PEER_LOST, 1, 69, "a process or host of the run was lost")                               \
     X(DATA, 0, 65, "input data are missing or wrong")                                          \
     X(REFUSED, 0, 77, "it may not do or reach what it asks for")                               \

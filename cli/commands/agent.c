@@ -15,5 +15,6 @@ const cse_command cse_command_agent = {
     .summary = "takes part in a run that another host leads",
     .arguments = "",
     .hidden = true,
+    .computes = true,
     .run = run,
 };

@@ -331,5 +331,6 @@ const cse_command cse_command_bench = {
     .max_arguments = 2,
     .words = "step",
     .examples = examples,
+    .computes = true,
     .run = run,
 };

@@ -86,5 +86,6 @@ const cse_command cse_command_check_plugin = {
     .min_arguments = 1,
     .max_arguments = 2,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

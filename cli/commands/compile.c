@@ -164,5 +164,6 @@ const cse_command cse_command_compile = {
     .max_arguments = 1,
     .values = "print_after=@passes",
     .examples = examples,
+    .computes = true,
     .run = run,
 };

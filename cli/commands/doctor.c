@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -20,8 +19,13 @@
 #include "cli/doctor_hosts.h"
 #include "cli/report.h"
 #include "engine/base/machine.h"
+#include "engine/base/memory_limit.h"
+#include "engine/base/resource_limits.h"
 #include "engine/base/sandbox.h"
 #include "engine/base/text.h"
+
+/* A run of a small model takes less. */
+#define LEAST_MEMORY_BYTES (INT64_C(256) << 20)
 
 typedef enum verdict { PASS, WARN, FAIL } verdict;
 
@@ -119,21 +123,31 @@ static void find_shared_memory(const cse_command_line *line, finding *f)
     }
 }
 
+static void find_memory(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    const cse_memory_limit limit = cse_memory_limit_look();
+    const bool of_cgroup = limit.file[0] != '\0';
+    cse_text_add(&f->text, "%lld MiB, %lld free, %lld of swap%s%s", (long long)(limit.bytes >> 20),
+                 (long long)(limit.free_bytes >> 20), (long long)(limit.swap_bytes >> 20),
+                 of_cgroup ? ", by " : "", limit.file);
+    if (limit.bytes > 0 && limit.free_bytes < LEAST_MEMORY_BYTES) {
+        f->verdict = WARN;
+        f->fix = of_cgroup ? "raise the cgroup's limit (MemoryMax=, --memory of a container)"
+                           : "end other programs";
+    }
+}
+
 static void find_limits(const cse_command_line *line, finding *f)
 {
     (void)line;
-    struct rlimit files = { 0 }, locked = { 0 };
-    getrlimit(RLIMIT_NOFILE, &files);
-    getrlimit(RLIMIT_MEMLOCK, &locked);
-    cse_text_add(&f->text, "%llu open files", (unsigned long long)files.rlim_cur);
-    if (locked.rlim_cur == RLIM_INFINITY)
-        cse_text_add(&f->text, ", locked memory unlimited");
-    else
-        cse_text_add(&f->text, ", %llu KiB locked memory",
-                     (unsigned long long)locked.rlim_cur / 1024);
-    if (files.rlim_cur < 1024) {
+    char text[1024];
+    const bool enough = cse_resource_limits_describe(text, sizeof text);
+    cse_text_add(&f->text, "%s", text);
+    if (!enough) {
         f->verdict = WARN;
-        f->fix = "ulimit -n 4096";
+        f->fix = "`csengine start` says what it needs; ulimit -n 4096 and unlimited sizes will do "
+                 "for most runs";
     }
 }
 
@@ -259,12 +273,12 @@ static const struct {
     const char *name;
     void (*find)(const cse_command_line *line, finding *f);
 } checks[] = {
-    { "processor", find_isa },     { "cores", find_cores },
-    { "compiler", find_compiler }, { "shared memory", find_shared_memory },
-    { "limits", find_limits },     { "model_dir", find_model_dir },
-    { "HDF5", find_hdf5 },         { "ZeroMQ", find_zeromq },
-    { "oneDNN", find_onednn },     { "confinement", find_confinement },
-    { "Open MPI", find_mpi },
+    { "processor", find_isa },           { "cores", find_cores },
+    { "compiler", find_compiler },       { "shared memory", find_shared_memory },
+    { "memory", find_memory },           { "limits", find_limits },
+    { "model_dir", find_model_dir },     { "HDF5", find_hdf5 },
+    { "ZeroMQ", find_zeromq },           { "oneDNN", find_onednn },
+    { "confinement", find_confinement }, { "Open MPI", find_mpi },
 };
 
 static int check_machine(const cse_command_line *line)

@@ -49,5 +49,6 @@ const cse_command cse_command_eval = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

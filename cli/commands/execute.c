@@ -138,5 +138,6 @@ const cse_command cse_command_execute = {
     .min_arguments = 1,
     .max_arguments = 65,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

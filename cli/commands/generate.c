@@ -295,5 +295,6 @@ const cse_command cse_command_generate = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

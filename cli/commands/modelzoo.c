@@ -179,5 +179,6 @@ const cse_command cse_command_modelzoo = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

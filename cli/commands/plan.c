@@ -197,5 +197,6 @@ const cse_command cse_command_plan = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

@@ -610,5 +610,6 @@ const cse_command cse_command_predict = {
     .max_arguments = 100000,
     .values = "format=table|json|csv|npy",
     .examples = examples,
+    .computes = true,
     .run = run,
 };

@@ -255,5 +255,6 @@ const cse_command cse_command_serve = {
     .max_arguments = 0,
     .examples = examples,
     .files = files,
+    .computes = true,
     .run = run,
 };

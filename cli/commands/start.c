@@ -135,5 +135,6 @@ const cse_command cse_command_start = {
     .max_arguments = 1,
     .examples = examples,
     .files = files,
+    .computes = true,
     .run = run,
 };

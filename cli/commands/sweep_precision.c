@@ -131,5 +131,6 @@ const cse_command cse_command_sweep_precision = {
     .min_arguments = 1,
     .max_arguments = 16,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

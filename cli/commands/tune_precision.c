@@ -238,5 +238,6 @@ const cse_command cse_command_tune_precision = {
     .values = "fp16_type=bfloat16|float16|cbfloat16 preset=mp1|mp2|mp3|mp4",
     .examples = examples,
     .files = files,
+    .computes = true,
     .run = run,
 };

@@ -31,5 +31,6 @@ const cse_command cse_command_validate = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = cse_job_evaluate_one,
 };

@@ -38,5 +38,6 @@ const cse_command cse_command_validate_all = {
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,
+    .computes = true,
     .run = run,
 };

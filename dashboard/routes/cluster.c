@@ -1,24 +1,23 @@
 /* The machine, the budget for jobs, and what is used of it. */
 #include <stdlib.h>
 #include <sys/statvfs.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "dashboard/server.h"
+#include "engine/base/machine.h"
 
 static json_t *host_json(void)
 {
     char name[256] = "localhost";
     double load = 0;
-    struct sysinfo about = { .mem_unit = 1 };
+    const cse_machine machine = cse_machine_look();
     gethostname(name, sizeof name - 1);
     bool has_load = getloadavg(&load, 1) == 1;
-    sysinfo(&about);
     return json_pack("{s:s, s:I, s:I, s:o, s:I}", "name", name, "cores",
                      (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory_bytes",
-                     (json_int_t)about.totalram * about.mem_unit, "load",
+                     (json_int_t)machine.memory_bytes, "load",
                      has_load ? json_real(load) : json_null(), "memory_free_bytes",
-                     (json_int_t)(about.freeram + about.bufferram) * about.mem_unit);
+                     (json_int_t)machine.memory_free_bytes);
 }
 
 static json_t *states_json(const cse_job_budget *budget)

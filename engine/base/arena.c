@@ -28,8 +28,7 @@ struct cse_arena {
 static void *checked(void *memory, size_t size)
 {
     if (memory == NULL && size != 0) {
-        fprintf(stderr, "csengine: out of memory (asked for %zu bytes)\n", size);
-        exit(cse_status_exit_code(CSE_INTERNAL));
+        cse_out_of_memory(size);
     }
     return memory;
 }

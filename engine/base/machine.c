@@ -1,10 +1,12 @@
-/* Limits of a container stand in its cgroup, memory in /proc/meminfo. */
+/* Limits of a container stand in its cgroup. */
 #include "engine/base/machine.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "engine/base/memory_limit.h"
 
 static double quota_cores(void)
 {
@@ -14,21 +16,6 @@ static double quota_cores(void)
     if (file != NULL)
         fclose(file);
     return read == 2 && period > 0 ? quota / period : 0;
-}
-
-static void look_at_memory(cse_machine *machine)
-{
-    FILE *file = fopen("/proc/meminfo", "r");
-    char line[128];
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        long long kib;
-        if (sscanf(line, "MemTotal: %lld kB", &kib) == 1)
-            machine->memory_bytes = kib * 1024;
-        else if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
-            machine->memory_free_bytes = kib * 1024;
-    }
-    if (file != NULL)
-        fclose(file);
 }
 
 cse_machine cse_machine_look(void)
@@ -41,6 +28,8 @@ cse_machine cse_machine_look(void)
         machine.cores = CPU_COUNT(&allowed);
     if (getloadavg(&load, 1) == 1 && load < machine.cores)
         machine.free_cores = machine.cores - load;
-    look_at_memory(&machine);
+    const cse_memory_limit memory = cse_memory_limit_look();
+    machine.memory_bytes = memory.bytes;
+    machine.memory_free_bytes = memory.free_bytes;
     return machine;
 }

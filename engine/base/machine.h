@@ -9,8 +9,8 @@ typedef struct cse_machine {
     long all_cores;            /* of the machine */
     double quota_cores;        /* that the cgroup's CPU quota allows; 0: no limit */
     double free_cores;         /* of `cores`, less the load average of a minute; at least 0 */
-    int64_t memory_bytes;      /* 0: not known */
-    int64_t memory_free_bytes; /* that programs can have without swapping */
+    int64_t memory_bytes;      /* its own, or what its cgroups may have of that; 0: not known */
+    int64_t memory_free_bytes; /* of them, that programs can have without swapping */
 } cse_machine;
 
 cse_machine cse_machine_look(void);

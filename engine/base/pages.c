@@ -1,6 +1,7 @@
 /* Anonymous private mappings. */
 #include "engine/base/pages.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,17 @@
 #include <unistd.h>
 
 #include "csengine/status.h"
+#include "engine/base/resource_limits.h"
 
 enum { HUGE_BYTES = 4 << 20 };
+
+void cse_out_of_memory(size_t bytes)
+{
+    char limits[200];
+    fprintf(stderr, "csengine: error: out of memory: %zu bytes more cannot be had%s\n", bytes,
+            cse_resource_limits_explain(ENOMEM, limits, sizeof limits));
+    exit(cse_status_exit_code(limits[0] != '\0' ? CSE_SYSTEM_LIMIT : CSE_TEMPORARY));
+}
 
 void *cse_pages_new(size_t bytes)
 {
@@ -22,8 +32,7 @@ void *cse_pages_new(size_t bytes)
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED)
         return memory;
-    fprintf(stderr, "csengine: out of memory (asked for %zu bytes)\n", bytes);
-    exit(cse_status_exit_code(CSE_INTERNAL));
+    cse_out_of_memory(bytes);
 }
 
 void cse_pages_expect_use(void *memory, size_t bytes)

@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/* Ends the process with a sentence that names the limit, where there is one. */
+_Noreturn void cse_out_of_memory(size_t bytes);
+
 /* Zeroed, aligned to a page; takes no memory until touched. NULL for 0 bytes; when address space is
  * exhausted the process ends with a message. */
 void *cse_pages_new(size_t bytes);

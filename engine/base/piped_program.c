@@ -13,15 +13,30 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/resource_limits.h"
 
 extern char **environ;
+
+/* Whether the same may succeed later, or with other limits. */
+static bool is_short(int error)
+{
+    return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+static cse_status cannot_start(const char *program, int error)
+{
+    char limits[200];
+    return cse_fail(is_short(error) ? CSE_TEMPORARY : CSE_UNAVAILABLE, "%s cannot be started: %s%s",
+                    program, strerror(error),
+                    cse_resource_limits_explain(error, limits, sizeof limits));
+}
 
 static cse_status start(char *const words[], char *const environment[], const char *errors,
                         pid_t *child, int *output)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return cse_fail(CSE_TEMPORARY, "a pipe cannot be made: %s", strerror(errno));
+        return cannot_start(words[0], errno);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -38,7 +53,7 @@ static cse_status start(char *const words[], char *const environment[], const ch
     if (failure == 0)
         return CSE_OK;
     close(ends[0]);
-    return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", words[0], strerror(failure));
+    return cannot_start(words[0], failure);
 }
 
 cse_status cse_piped_program_start(char *const words[], const char *errors, pid_t *child,
@@ -211,5 +226,5 @@ cse_status cse_piped_program_ask(const cse_piped_question *q, cse_piped_answer *
         return CSE_OK;
     cse_text_clear(&answer->output);
     cse_text_clear(&answer->errors);
-    return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", q->words[0], strerror(failure));
+    return cannot_start(q->words[0], failure);
 }

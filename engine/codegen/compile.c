@@ -23,6 +23,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/file_status.h"
 #include "engine/base/log.h"
+#include "engine/base/storage.h"
 #include "engine/codegen/artefact.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
@@ -126,8 +127,7 @@ static cse_status write_file(const char *directory, const char *name, const cse_
     if (descriptor >= 0 && close(descriptor) != 0 && error == 0)
         error = errno;
     if (error != 0)
-        return cse_fail(cse_status_of_writing(error), "%s: cannot be written: %s", path,
-                        strerror(error));
+        return cse_storage_fail(path, error);
     return CSE_OK;
 }
 

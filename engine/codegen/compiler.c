@@ -18,12 +18,20 @@
 #include "engine/base/arena.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/base/memory_limit.h"
 #include "engine/base/piped_program.h"
+#include "engine/base/storage.h"
 
 extern char **environ;
 
 /* Beyond MOST_EXIT_CODE it is of a signal. */
-enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000, MOST_EXIT_CODE = 128 };
+enum {
+    MOST_ARGUMENTS = 48,
+    MOST_OUTPUT_BYTES = 3000,
+    MOST_EXIT_CODE = 128,
+    TRIED_BYTES = 256 << 10, /* of a library of one function, with the assembler's text */
+    TRIED_TIMES = 4,         /* the size of the source */
+};
 
 void cse_compiler_flags(cse_isa isa, cse_text *flags)
 {
@@ -41,36 +49,32 @@ void cse_compiler_flags(cse_isa isa, cse_text *flags)
                  vectors[level], level);
 }
 
-/* Runs a program and keeps the beginning of its output; -1 when it could not start. */
-static int run_program(char *const arguments[], cse_text *output)
-{
-    int exit_code;
-    return cse_piped_program_run(arguments, MOST_OUTPUT_BYTES, output, &exit_code) == CSE_OK
-               ? exit_code
-               : -1;
-}
-
-/* One that is killed while it answers is asked again. */
-static bool answers(cse_compiler *compiler)
+/* One that is killed while it answers is asked again. Fails where none could be started now. */
+static cse_status ask(cse_compiler *compiler, bool *answers)
 {
     char *const arguments[] = { compiler->path, "--version", NULL };
     int exit_code = MOST_EXIT_CODE + 1;
-    for (int tries = 0; tries < 2 && exit_code > MOST_EXIT_CODE; tries++) {
+    cse_status status = CSE_OK;
+    for (int tries = 0; tries < 2 && status == CSE_OK && exit_code > MOST_EXIT_CODE; tries++) {
         cse_text_clear(&compiler->version);
-        exit_code = run_program(arguments, &compiler->version);
+        status =
+            cse_piped_program_run(arguments, MOST_OUTPUT_BYTES, &compiler->version, &exit_code);
     }
-    return exit_code == 0;
+    *answers = status == CSE_OK && exit_code == 0;
+    return status == CSE_TEMPORARY ? status : CSE_OK;
 }
 
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present)
 {
     static const char *const names[] = { "cc", "gcc", "clang" };
     const char *wanted = getenv("CSE_CC");
+    bool answers;
     *compiler = (cse_compiler){ .version = { 0 } };
     *present = true;
     if (wanted != NULL && wanted[0] != '\0') {
         snprintf(compiler->path, sizeof compiler->path, "%s", wanted);
-        if (answers(compiler))
+        CSE_TRY(ask(compiler, &answers));
+        if (answers)
             return CSE_OK;
         cse_text_clear(&compiler->version);
         return cse_fail(CSE_CONFIG,
@@ -80,7 +84,8 @@ cse_status cse_compiler_find(cse_compiler *compiler, bool *present)
     }
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         snprintf(compiler->path, sizeof compiler->path, "%s", names[n]);
-        if (answers(compiler))
+        CSE_TRY(ask(compiler, &answers));
+        if (answers)
             return CSE_OK;
     }
     cse_text_clear(&compiler->version);
@@ -122,60 +127,141 @@ static bool was_killed(int exit_code, const cse_text *output)
            strstr(said, "due to signal") != NULL || strstr(said, "Killed") != NULL;
 }
 
-static int run_in(char *const arguments[], const char *directory, cse_text *output)
+/* What became of the compiler. */
+typedef struct outcome {
+    cse_status status; /* of starting it; its message is the thread's last */
+    int exit_code;
+    int write_error;      /* of a file in the same folder, when it had failed */
+    int64_t memory_kills; /* the kernel's, meanwhile */
+    cse_text output;
+} outcome;
+
+static bool has_failed(const outcome *o)
 {
-    int exit_code = -1;
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return exit_code;
-    char **list = environment_in(directory);
-    if (cse_piped_program_run_in(arguments, list, MOST_OUTPUT_BYTES, output, &exit_code) != CSE_OK)
-        exit_code = -1;
-    free(list[0]);
-    free(list);
-    cse_remove_tree(directory);
-    return exit_code;
+    return o->status != CSE_OK || o->exit_code != 0;
 }
 
-static cse_status fail(const cse_compiler *compiler, const char *source, int exit_code,
-                       const cse_text *output)
+/* More than the code takes: the compiler has removed what did not fit. */
+static int64_t bytes_to_try(const char *source)
 {
-    const char *said = output->data != NULL ? output->data : "it printed nothing";
-    if (!was_killed(exit_code, output))
-        return cse_fail(CSE_FAILED, "compiler %s: exit code %d for %s: %s", compiler->path,
-                        exit_code, source, said);
+    struct stat facts;
+    return TRIED_BYTES + (stat(source, &facts) == 0 ? TRIED_TIMES * (int64_t)facts.st_size : 0);
+}
+
+/* Where the storage works now it may still have failed the compiler for a moment. */
+static int write_error_of(const outcome *o, const char *directory, const char *source)
+{
+    static const int errors[] = { ENOSPC, EDQUOT, EIO, EFBIG };
+    const int error = cse_storage_try(directory, bytes_to_try(source));
+    if (cse_storage_is_at_fault(error))
+        return error;
+    for (size_t i = 0; o->output.size > 0 && i < sizeof errors / sizeof errors[0]; i++)
+        if (strstr(o->output.data, strerrordesc_np(errors[i])) != NULL)
+            return errors[i];
+    return 0;
+}
+
+static void run_in(char *const arguments[], const char *directory, const char *source, outcome *o)
+{
+    const int64_t kills = cse_memory_kills_look();
+    *o = (outcome){ .status = CSE_OK };
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+        o->write_error = errno;
+        o->status = cse_storage_fail(directory, errno);
+        return;
+    }
+    char **list = environment_in(directory);
+    o->status =
+        cse_piped_program_run_in(arguments, list, MOST_OUTPUT_BYTES, &o->output, &o->exit_code);
+    free(list[0]);
+    free(list);
+    if (has_failed(o))
+        o->write_error = write_error_of(o, directory, source);
+    o->memory_kills = cse_memory_kills_look() - kills;
+    cse_remove_tree(directory);
+}
+
+/* A program that lacks memory or processes says so by one of these. */
+static bool lacks_resources(const outcome *o)
+{
+    const char *said = o->output.data != NULL ? o->output.data : "";
+    return strstr(said, strerrordesc_np(EAGAIN)) != NULL ||
+           strstr(said, strerrordesc_np(ENOMEM)) != NULL || strstr(said, "out of memory") != NULL ||
+           strstr(said, "memory exhausted") != NULL;
+}
+
+static cse_status fail_for_memory(const char *path)
+{
+    const cse_memory_limit limit = cse_memory_limit_look();
     return cse_fail_at(&(cse_error){ .status = CSE_TEMPORARY,
-                                     .hint = "the kernel kills processes where memory is short" },
-                       "compiler %s: a process of it was killed, twice, for %s: %s", compiler->path,
-                       source, said);
+                                     .hint = "give it more memory, or end other programs" },
+                       "compiler %s: the kernel killed a process of it for lack of memory, twice: "
+                       "%s %lld MiB",
+                       path, limit.file[0] != '\0' ? limit.file : "this machine has",
+                       (long long)(limit.bytes >> 20));
+}
+
+static cse_status fail(const cse_compiler *compiler, const char *source, const outcome *o)
+{
+    char said[MOST_OUTPUT_BYTES];
+    const char *path = compiler->path;
+    cse_text_one_line(o->output.size > 0 ? o->output.data : "it printed nothing", said,
+                      sizeof said);
+    if (o->status != CSE_OK)
+        return o->status;
+    if (o->write_error != 0)
+        return cse_storage_fail(source, o->write_error);
+    if (was_killed(o->exit_code, &o->output) && o->memory_kills > 0)
+        return fail_for_memory(path);
+    if (was_killed(o->exit_code, &o->output))
+        return cse_fail_at(&(cse_error){ .status = CSE_TEMPORARY,
+                                         .hint = "the kernel kills processes where memory is "
+                                                 "short" },
+                           "compiler %s: a process of it was killed, twice, for %s: %s", path,
+                           source, said);
+    if (lacks_resources(o))
+        return cse_fail_at(&(cse_error){ .status = CSE_TEMPORARY,
+                                         .hint = "memory or processes are short; see `csengine "
+                                                 "doctor`" },
+                           "compiler %s: %s", path, said);
+    return cse_fail(CSE_FAILED, "compiler %s: exit code %d for %s: %s", path, o->exit_code, source,
+                    o->output.size > 0 ? o->output.data : said);
+}
+
+/* The words of its command line; the flags and files are borrowed. */
+static void arrange(const cse_compiler *compiler, char *flags, char *const files[2],
+                    char *arguments[MOST_ARGUMENTS])
+{
+    int count = 0;
+    arguments[count++] = (char *)(uintptr_t)compiler->path;
+    for (char *flag; (flag = strsep(&flags, " ")) != NULL && count < MOST_ARGUMENTS - 5;)
+        if (flag[0] != '\0')
+            arguments[count++] = flag;
+    arguments[count++] = (char *)(uintptr_t) "-o";
+    arguments[count++] = files[0];
+    arguments[count++] = files[1];
+    arguments[count] = NULL;
 }
 
 cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *directory)
 {
     char *arguments[MOST_ARGUMENTS];
-    int count = 0, exit_code = -1;
-    cse_text flags = { 0 }, output = { 0 }, source = { 0 }, object = { 0 }, temporary = { 0 };
+    cse_text flags = { 0 }, source = { 0 }, object = { 0 }, temporary = { 0 };
+    outcome o;
     cse_compiler_flags(isa, &flags);
     cse_text_add(&source, "%s/step.c", directory);
     cse_text_add(&object, "%s/step.so", directory);
     cse_text_add(&temporary, "%s/tmp", directory);
-    arguments[count++] = (char *)(uintptr_t)compiler->path;
-    char *rest = flags.data;
-    for (char *flag; (flag = strsep(&rest, " ")) != NULL && count < MOST_ARGUMENTS - 5;)
-        if (flag[0] != '\0')
-            arguments[count++] = flag;
-    arguments[count++] = (char *)(uintptr_t) "-o";
-    arguments[count++] = object.data;
-    arguments[count++] = source.data;
-    arguments[count] = NULL;
-    for (int tries = 0; tries < 2 && exit_code != 0; tries++) {
-        if (tries > 0)
-            cse_log_line(CSE_LOG_WARNING, "compiler %s: exit code %d; it is run again: %s",
-                         compiler->path, exit_code, output.size > 0 ? output.data : "");
-        cse_text_clear(&output);
-        exit_code = run_in(arguments, temporary.data, &output);
+    arrange(compiler, flags.data, (char *const[]){ object.data, source.data }, arguments);
+    run_in(arguments, temporary.data, source.data, &o);
+    if (has_failed(&o) && o.status == CSE_OK && o.write_error == 0) {
+        cse_log_line(CSE_LOG_WARNING, "compiler %s: exit code %d; it is run again: %s",
+                     compiler->path, o.exit_code, o.output.size > 0 ? o.output.data : "");
+        cse_text_clear(&o.output);
+        run_in(arguments, temporary.data, source.data, &o);
     }
-    cse_status status = exit_code == 0 ? CSE_OK : fail(compiler, source.data, exit_code, &output);
-    cse_text *const texts[] = { &flags, &output, &source, &object, &temporary };
+    const cse_status status = has_failed(&o) ? fail(compiler, source.data, &o) : CSE_OK;
+    cse_text *const texts[] = { &flags, &o.output, &source, &object, &temporary };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         cse_text_clear(texts[i]);
     return status;

@@ -31,6 +31,7 @@ extern "C" {
     X(CSE_NO_INPUT, 66, 0, "an input file is missing")               \
     X(CSE_UNAVAILABLE, 69, 1, "a peer or service is not available")  \
     X(CSE_INTERNAL, 70, 0, "internal error")                         \
+    X(CSE_SYSTEM_LIMIT, 71, 0, "a limit of the system is too small") \
     X(CSE_CANNOT_CREATE, 73, 0, "a file cannot be created")          \
     X(CSE_IO, 74, 1, "input or output failed")                       \
     X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")     \

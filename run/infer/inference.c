@@ -8,9 +8,11 @@
 #include "engine/base/arena.h"
 #include "engine/codegen/codegen.h"
 #include "engine/execute/execute.h"
+#include "engine/passes/memory_plan.h"
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
 #include "run/session/session.h"
+#include "workers/control/execution_limits.h"
 
 struct cse_inference {
     const cse_inference_options *options; /* while tracing */
@@ -95,6 +97,19 @@ static void copy_states(cse_inference *inference)
     }
 }
 
+/* One process with all of it: the states twice, since those of the session stay. */
+static cse_status check_memory(const cse_graph *planned)
+{
+    const cse_memory_figures figures = cse_memory_plan_figures(planned);
+    const cse_memory_limit limit = cse_memory_limit_look();
+    const cse_execution_needs needs = {
+        .replicas = 1,
+        .worker_bytes = CSE_WORKER_BASE_BYTES + figures.workspace_bytes + figures.state_bytes,
+        .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + figures.state_bytes,
+    };
+    return cse_execution_fits(&needs, &limit);
+}
+
 static cse_status open(cse_inference *inference)
 {
     CSE_TRY(cse_session_settle_precision(inference->session));
@@ -103,6 +118,7 @@ static cse_status open(cse_inference *inference)
         cse_step_trace_graph(inference->session, graph, trace_step, inference, &inference->step));
     CSE_TRY(compile(inference));
     const cse_graph *planned = inference->executable->graph;
+    CSE_TRY(check_memory(planned));
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         if (s != CSE_SPACE_REDUCED)
             inference->spaces[s] = cse_aligned_calloc((size_t)planned->space_bytes[s] + 64);

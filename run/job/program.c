@@ -18,6 +18,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/resource_limits.h"
 #include "run/job/program_place.h"
 #include "run/record/recorder.h"
 #include "run/session/session.h"
@@ -111,6 +112,8 @@ static void end_record(void *self, cse_session *session)
 cse_status cse_configure(const cse_configuration *configuration)
 {
     cse_configuration placed = *configuration;
+    cse_resource_limits_begin();
+    CSE_TRY(cse_resource_limits_check_base());
     CSE_TRY(cse_program_place_take(&placed.model_dir));
     CSE_TRY(cse_session_configure_texts(&placed));
     if (configuration->no_run_store)

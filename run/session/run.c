@@ -28,6 +28,7 @@
 #include "run/session/time_limit.h"
 #include "workers/arena/kept_arena.h"
 #include "workers/arena/memory.h"
+#include "workers/control/execution_limits.h"
 
 typedef cse_runner runner;
 
@@ -600,12 +601,17 @@ static cse_status execute(runner *r)
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
+/* A step that is to be executed is refused where the host has less than it needs. */
 static cse_status find_needs(runner *r)
 {
+    cse_session *session = r->session;
     cse_execution execution = execution_of(r, NULL);
-    execution.statistics_every =
-        r->session->numerics != NULL ? r->session->numerics->request.every : 0;
-    return cse_execution_needs_find(&execution, &r->session->report.needs);
+    cse_execution_needs *needs = &session->report.needs;
+    execution.statistics_every = session->numerics != NULL ? session->numerics->request.every : 0;
+    CSE_TRY(cse_execution_needs_find(&execution, needs));
+    return session->configuration.validate_only || r->last_step == r->first_step
+               ? CSE_OK
+               : cse_execution_limits_check(&execution, needs);
 }
 
 static cse_status run_traced(runner *r)

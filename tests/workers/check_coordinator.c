@@ -307,6 +307,95 @@ START_TEST(deaths_with_steps_between_them_never_reach_the_limit)
 }
 END_TEST
 
+/* As the kernel does: it counts, then kills. */
+static void die_of_memory(int slot)
+{
+    s.memory_kills++;
+    die(slot, -1, SIGKILL);
+}
+
+static void come_back(int slot)
+{
+    for (int tries = 0; !s.alive[slot] && tries < 20; tries++) {
+        s.now_ns += 2 * SECOND;
+        tick();
+    }
+    get_ready(slot);
+    s.now_ns += 3 * SECOND; /* no more kills that could be this one's */
+}
+
+START_TEST(deaths_of_memory_without_a_step_end_the_run)
+{
+    set_up_with(1000, 100);
+    start_all();
+    commit();
+    tick();
+    for (int death = 0; death < 3; death++) {
+        die_of_memory(death % SLOTS); /* the budget is that of all slots */
+        expect_state(CSE_COORDINATOR_RUNNING);
+        come_back(death % SLOTS);
+    }
+    die_of_memory(0);
+    expect_state(CSE_COORDINATOR_STOPPING);
+    all_leave();
+    expect_result(CSE_TEMPORARY,
+                  "out of memory: the kernel has killed 4 processes of this run; it needs 2 GiB, "
+                  "and memory.max allows 1; ",
+                  1, false);
+}
+END_TEST
+
+START_TEST(deaths_of_memory_with_steps_between_them_end_it_when_they_are_many)
+{
+    set_up_with(1000, 100);
+    start_all();
+    for (int death = 0; death < 8; death++) {
+        commit();
+        tick();
+        die_of_memory(death % SLOTS);
+        come_back(death % SLOTS);
+    }
+    s.now_ns += 601 * SECOND; /* of a window that is over */
+    for (int death = 0; death < 8; death++) {
+        commit();
+        tick();
+        die_of_memory(0);
+        expect_state(CSE_COORDINATOR_RUNNING);
+        come_back(0);
+    }
+    commit();
+    tick();
+    die_of_memory(0);
+    expect_state(CSE_COORDINATOR_STOPPING);
+    all_leave();
+}
+END_TEST
+
+START_TEST(two_deaths_of_memory_at_once_and_deaths_of_others)
+{
+    set_up_with(1000, 100);
+    start_all();
+    commit();
+    tick();
+    s.memory_kills = 2;
+    die(0, -1, SIGKILL);
+    die(1, -1, SIGKILL);
+    come_back(0);
+    get_ready(1);
+    for (int death = 0; death < 20; death++) { /* by an operator, and by faults */
+        die(0, -1, death % 2 == 0 ? SIGKILL : SIGSEGV);
+        come_back(0);
+    }
+    expect_state(CSE_COORDINATOR_RUNNING);
+    die_of_memory(0);
+    expect_state(CSE_COORDINATOR_RUNNING);
+    come_back(0);
+    die_of_memory(0);
+    expect_state(CSE_COORDINATOR_STOPPING);
+    all_leave();
+}
+END_TEST
+
 START_TEST(no_pause_outlasts_the_end)
 {
     start_all();
@@ -615,6 +704,9 @@ int main(void)
     tcase_add_test(tests, death_in_the_run_is_made_good_within_the_budget);
     tcase_add_test(tests, the_pauses_between_restarts_grow_and_are_forgiven);
     tcase_add_test(tests, deaths_with_steps_between_them_never_reach_the_limit);
+    tcase_add_test(tests, deaths_of_memory_without_a_step_end_the_run);
+    tcase_add_test(tests, deaths_of_memory_with_steps_between_them_end_it_when_they_are_many);
+    tcase_add_test(tests, two_deaths_of_memory_at_once_and_deaths_of_others);
     tcase_add_test(tests, no_pause_outlasts_the_end);
     tcase_add_test(tests, a_frozen_worker_is_killed_first_and_then_replaced);
     tcase_add_test(tests, a_clean_exit_after_the_last_step_is_no_death);

@@ -41,6 +41,7 @@ typedef struct stage {
     int64_t recovery_ns; /* of the last */
     char recovered[256]; /* process and reason */
     int planned, scaled;
+    int64_t memory_kills;
 } stage;
 
 static stage s;
@@ -249,6 +250,18 @@ static inline cse_stop_request stop_requested(void *self)
     return s.request;
 }
 
+static inline int64_t io_memory_kills(void *self)
+{
+    (void)self;
+    return s.memory_kills;
+}
+
+static inline void io_describe_memory(void *self, char *text, size_t size)
+{
+    (void)self;
+    snprintf(text, size, "it needs 2 GiB, and memory.max allows 1");
+}
+
 static const cse_coordinator_io io = {
     .now_ns = io_now_ns,
     .start = io_start,
@@ -256,6 +269,8 @@ static const cse_coordinator_io io = {
     .reap = io_reap,
     .send = io_send,
     .copy_states = io_copy_states,
+    .memory_kills = io_memory_kills,
+    .describe_memory = io_describe_memory,
 };
 
 static const cse_coordinator_arena arena = {

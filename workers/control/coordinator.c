@@ -22,6 +22,7 @@ cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options)
     c->barrier = c->held_at = c->snapshot_at = c->settled_at = -1;
     for (int s = 0; s < options->slot_count; s++)
         c->workers[s].incarnation = -1;
+    cse_coordinator_watch_memory(c);
     return c;
 }
 

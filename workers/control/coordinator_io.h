@@ -22,6 +22,10 @@ typedef struct cse_coordinator_io {
     cse_status (*send)(void *self, int slot, const cse_message *message);
     /* Hands out the states after `steps` steps; `last`: no step will follow. */
     void (*copy_states)(void *self, int64_t steps, bool last);
+    /* How many processes the kernel has killed for lack of memory, as cse_memory_kills_look; what
+     * the run needs and may have, for people. NULL: not known. */
+    int64_t (*memory_kills)(void *self);
+    void (*describe_memory)(void *self, char *text, size_t size);
 } cse_coordinator_io;
 
 /* The arena, as workers/arena/coordinator_side.h describes it. */

@@ -2,7 +2,8 @@
  *
  * coordinator.c is the table of handlers; coordinator_phase.c reports phases and ends the run;
  * coordinator_workers.c follows each worker from its start to its end; coordinator_losses.c
- * replaces those that are lost; coordinator_settling.c keeps the last step of a run that failed;
+ * replaces those that are lost; coordinator_memory.c ends a run that the kernel kills for its
+ * memory; coordinator_settling.c keeps the last step of a run that failed;
  * coordinator_steps.c releases steps, hands out records and takes snapshots; coordinator_operator.c
  * executes commands. */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
@@ -40,6 +41,14 @@ typedef struct cse_worker {
     bool helps;                    /* started to end the step in flight of a run that failed */
 } cse_worker;
 
+/* Deaths for lack of memory: coordinator_memory.c. */
+typedef struct cse_memory_deaths {
+    int64_t seen;                    /* the kernel's count; -1: not known */
+    int64_t unclaimed, unclaimed_ns; /* kills whose process is not known yet, and since when */
+    int64_t steps, window_ns;        /* steps done at the last one; when the window began */
+    int without_step, in_window;
+} cse_memory_deaths;
+
 typedef struct cse_coordinator {
     cse_coordinator_options options;
     const cse_coordinator_io *io;
@@ -61,6 +70,7 @@ typedef struct cse_coordinator {
     int64_t settling_ns; /* when the run failed */
     int64_t settled_at;  /* steps after which the states stand although the run failed, or -1 */
     int64_t stopping_ns;
+    cse_memory_deaths memory;
     int escalation; /* 0: asked to leave, SIGTERM and SIGKILL follow */
     cse_status status;
     char *message;
@@ -108,6 +118,15 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
 void cse_coordinator_replace(cse_coordinator *c, int slot, const char *cause, bool ended_itself);
 /* Starts the processes whose pause is over. */
 void cse_coordinator_restart_due(cse_coordinator *c);
+
+/* ---- coordinator_memory.c ---- */
+
+/* At the start: what happened before is not this run's. */
+void cse_coordinator_watch_memory(cse_coordinator *c);
+/* Whether the kernel killed this process for lack of memory. */
+bool cse_coordinator_died_of_memory(cse_coordinator *c, const cse_worker *w, cse_exit how);
+/* Counts such a death; true where it was one too many, and the run ends. */
+bool cse_coordinator_end_for_memory(cse_coordinator *c);
 
 /* ---- coordinator_settling.c ---- */
 

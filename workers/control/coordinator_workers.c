@@ -192,7 +192,13 @@ void cse_coordinator_on_gone(cse_coordinator *c, const cse_coordinator_event *ev
         return; /* there was no more work for it */
     char cause[CSE_CAUSE_BYTES];
     bool ended_itself = how.signal == 0 && how.code != cse_status_exit_code(CSE_INTERRUPTED);
-    cse_coordinator_replace(c, event->slot, cause_of(&w, how, cause), ended_itself);
+    cause_of(&w, how, cause);
+    if (cse_coordinator_died_of_memory(c, &w, how)) {
+        if (cse_coordinator_end_for_memory(c))
+            return;
+        snprintf(cause, sizeof cause, "was killed by the kernel for lack of memory");
+    }
+    cse_coordinator_replace(c, event->slot, cause, ended_itself);
 }
 
 void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event)

@@ -28,6 +28,7 @@
 #include "workers/arena/layout.h"
 #include "workers/control/coordinator.h"
 #include "workers/control/execution_arena.h"
+#include "workers/control/execution_limits.h"
 #include "workers/control/process.h"
 #include "workers/control/step_sampler.h"
 #include "workers/control/topology.h"
@@ -185,6 +186,21 @@ static void io_copy_states(void *self, int64_t steps, bool last)
     hand_out_states(self, steps, last, false);
 }
 
+static int64_t io_memory_kills(void *self)
+{
+    (void)self;
+    return cse_memory_kills_look();
+}
+
+static void io_describe_memory(void *self, char *text, size_t size)
+{
+    const run *r = self;
+    const cse_memory_limit limit = cse_memory_limit_look();
+    cse_execution_needs needs;
+    if (cse_execution_needs_find(r->execution, &needs) == CSE_OK)
+        cse_execution_memory_text(&needs, &limit, text, size);
+}
+
 static const cse_coordinator_io io_functions = {
     .now_ns = io_now_ns,
     .start = io_start,
@@ -192,6 +208,8 @@ static const cse_coordinator_io io_functions = {
     .reap = io_reap,
     .send = io_send,
     .copy_states = io_copy_states,
+    .memory_kills = io_memory_kills,
+    .describe_memory = io_describe_memory,
 };
 
 static const cse_coordinator_arena arena_functions = {
@@ -535,9 +553,20 @@ static void close_run(run *r)
     cse_text_clear(&r->sent);
 }
 
+/* Workers pass on that their processor time is nearly used up. A program that does not care goes on
+ * with other workers when the hard limit ends these. */
+static void survive_used_time(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGXCPU, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
+        action.sa_handler == SIG_DFL)
+        signal(SIGXCPU, SIG_IGN);
+}
+
 static cse_status open_run(run *r)
 {
     const cse_execution *e = r->execution;
+    survive_used_time();
     CSE_TRY(cse_launcher_select(e->cluster.launcher, &r->launcher));
     CSE_TRY(cse_transport_select(e->cluster.transport, &r->transport));
     CSE_TRY(

@@ -18,6 +18,7 @@
 #include "csengine/status.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/memory_limit.h"
 #include "workers/messages/run_directory.h"
 
 /* A body that is stopped for longer is replaced. Less than a second, as timespec has it. */
@@ -57,9 +58,10 @@ static void suspend(pid_t group)
 typedef struct watched {
     pid_t child;
     bool ended;
-    int status;         /* then */
-    int64_t stopped_ns; /* when it was seen to be stopped; 0: it is not */
-    bool told_to_end;   /* a signal for it came */
+    int status;           /* then */
+    int64_t stopped_ns;   /* when it was seen to be stopped; 0: it is not */
+    bool told_to_end;     /* a signal for it came */
+    int64_t memory_kills; /* the kernel's, when it began */
 } watched;
 
 /* Takes what happened to children; true when `child` has ended. Orphans of the job come here, too.
@@ -135,7 +137,7 @@ static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
 {
     fflush(NULL); /* else buffered output would be written twice */
     const pid_t supervisor = getpid();
-    *w = (watched){ .child = fork() };
+    *w = (watched){ .memory_kills = cse_memory_kills_look(), .child = fork() };
     if (w->child == 0)
         exit(run_body(s->body, s->self, supervisor, before));
     if (w->child < 0)
@@ -155,26 +157,39 @@ static bool is_told_to_end(const watched *w)
            sigismember(&pending, SIGUSR1) == 1;
 }
 
+/* "killed by signal 9 (Killed)", or by whom where that is known; `text` is returned. */
+static const char *death_text(const watched *w, char *text, size_t size)
+{
+    const int number = WTERMSIG(w->status);
+    const cse_memory_limit limit = cse_memory_limit_look();
+    if (number != SIGKILL || w->memory_kills < 0 || cse_memory_kills_look() == w->memory_kills)
+        snprintf(text, size, "killed by signal %d (%s)", number, strsignal(number));
+    else
+        snprintf(text, size, "killed by signal 9, probably for lack of memory: %s allows %lld MiB",
+                 limit.file[0] != '\0' ? limit.file : "this machine",
+                 (long long)(limit.bytes >> 20));
+    return text;
+}
+
 /* The exit code; negative: another body shall begin. */
 static int end(const cse_supervised *s, const watched *w)
 {
     if (WIFEXITED(w->status))
         return WEXITSTATUS(w->status);
-    const int number = WTERMSIG(w->status);
+    char death[CSE_MEMORY_FILE_BYTES + 128];
+    death_text(w, death, sizeof death);
     tidy(w->child);
     if (!is_told_to_end(w) && s->takes_over != NULL && s->takes_over(s->self)) {
-        cse_log_line(CSE_LOG_WARNING,
-                     "the coordinator was killed by signal %d (%s); another one takes the run "
-                     "over",
-                     number, strsignal(number));
+        cse_log_line(CSE_LOG_WARNING, "the coordinator was %s; another one takes the run over",
+                     death);
         return -1;
     }
     cse_log_line(
         CSE_LOG_ERROR,
-        "the coordinator was killed by signal %d (%s); its workers were ended and its files "
-        "removed; start again to go on from the last checkpoint",
-        number, strsignal(number));
-    return 128 + number;
+        "the coordinator was %s; its workers were ended and its files removed; start again to go "
+        "on from the last checkpoint",
+        death);
+    return 128 + WTERMSIG(w->status);
 }
 
 int cse_supervisor_run(const cse_supervised *supervised)
@@ -187,7 +202,11 @@ int cse_supervisor_run(const cse_supervised *supervised)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (exit_code < 0) {
         if (begin(supervised, &w, &before) != 0) {
-            cse_log_line(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
+            cse_log_line(
+                CSE_LOG_ERROR,
+                "cannot start the coordinator: fork: %s; memory or processes are short; see "
+                "`csengine doctor`",
+                strerror(errno));
             exit_code = cse_status_exit_code(CSE_TEMPORARY);
             break;
         }

@@ -18,6 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
+#include "engine/base/memory_limit.h"
 #include "engine/base/pages.h"
 #include "engine/base/role.h"
 #include "engine/base/sandbox.h"
@@ -66,6 +67,16 @@ static void on_terminate(int sequence)
 {
     (void)sequence;
     terminated = 1;
+}
+
+/* The limit of processor time is nearly used up: the coordinator ends the run with a checkpoint.
+ * The kernel says so each second. */
+static void on_time_used(int number)
+{
+    static volatile sig_atomic_t told;
+    if (!told)
+        kill(getppid(), number);
+    told = 1;
 }
 
 /* ---- Arguments ---- */
@@ -373,6 +384,9 @@ int cse_worker_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct sigaction terminate = { .sa_handler = on_terminate };
     sigaction(SIGTERM, &terminate, NULL);
+    struct sigaction pass_on = { .sa_handler = on_time_used, .sa_flags = SA_RESTART };
+    sigaction(SIGXCPU, &pass_on, NULL);
+    cse_memory_offer_self(); /* another worker can take its place, none that of the coordinator */
     worker w = { .socket = NULL };
     cse_status status = parse(argc, argv, &w.given);
     if (status == CSE_OK)

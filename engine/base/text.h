@@ -27,8 +27,8 @@ void cse_text_clear(cse_text *text);
 size_t cse_utf8_length(const char *text, size_t left);
 
 /* Copies `text` for a terminal or a log: valid UTF-8, line ends and tabs stay; other control
- * characters (ESC, DEL, C1), characters that reverse the direction of writing, and bytes that are
- * no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of the whole, like
+ * characters (ESC, DEL, C1), characters that reverse the direction of writing or are not seen, and
+ * bytes that are no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of the whole, like
  * snprintf. The result stays as it is when it is copied again. */
 size_t cse_text_printable(const char *text, char *printable, size_t size);
 /* The same on one line, for messages: ";" stands between lines. */

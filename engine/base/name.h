@@ -11,10 +11,12 @@
 enum { CSE_LONGEST_NAME = 128, CSE_LONGEST_PATH = 255 };
 
 /* The macros end sentences: "accepted: " CSE_NAME_ACCEPTED. */
-#define CSE_NAME_ACCEPTED \
-    "1 to 128 letters (a-z, A-Z), digits, '_', '-' and '.', of which the first is none of '-' and '.'"
-#define CSE_PATH_NAME_ACCEPTED \
-    "1 to 255 letters (a-z, A-Z), digits, '_', '-' and '.', of which the first is none of '-' and '.'"
+#define CSE_NAME_ACCEPTED                                                                       \
+    "1 to 128 letters (a-z, A-Z), digits, '_', '-' and '.', of which the first is none of '-' " \
+    "and '.'"
+#define CSE_PATH_NAME_ACCEPTED                                                                  \
+    "1 to 255 letters (a-z, A-Z), digits, '_', '-' and '.', of which the first is none of '-' " \
+    "and '.'"
 #define CSE_SERIES_NAME_ACCEPTED \
     "1 to 255 letters (a-z, A-Z), digits, '_', '-', '.' and '/' between names"
 

@@ -93,8 +93,8 @@ static uint32_t code_point(const unsigned char *text, size_t length)
  * the direction of writing, ends of lines and paragraphs, invisible operators, the byte order mark,
  * annotations and tags. The joiners that scripts need (U+200C, U+200D) are none of them. */
 static const uint32_t unseen[][2] = {
-    { 0x80, 0x9F },     { 0x61C, 0x61C },   { 0x180E, 0x180E }, { 0x200B, 0x200B },
-    { 0x200E, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
+    { 0x80, 0x9F },     { 0x61C, 0x61C },     { 0x180E, 0x180E }, { 0x200B, 0x200B },
+    { 0x200E, 0x200F }, { 0x2028, 0x202E },   { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
     { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
 };
 
@@ -136,6 +136,16 @@ size_t cse_text_printable(const char *text, char *printable, size_t size)
     if (size > 0)
         printable[used] = '\0';
     return whole;
+}
+
+void cse_text_add_indented(cse_text *text, const char *printable)
+{
+    for (const char *end; (end = strchr(printable, '\n')) != NULL; printable = end + 1) {
+        cse_text_add_bytes(text, printable, (size_t)(end + 1 - printable));
+        if (end[1] != '\0' && end[1] != '\n')
+            cse_text_add_bytes(text, "  ", 2);
+    }
+    cse_text_add_bytes(text, printable, strlen(printable));
 }
 
 void cse_text_one_line(const char *text, char *line, size_t size)

@@ -33,5 +33,8 @@ size_t cse_utf8_length(const char *text, size_t left);
 size_t cse_text_printable(const char *text, char *printable, size_t size);
 /* The same on one line, for messages: ";" stands between lines. */
 void cse_text_one_line(const char *text, char *line, size_t size);
+/* Adds printable text whose lines after the first are indented, so that no part of it looks like a
+ * line of its own. */
+void cse_text_add_indented(cse_text *text, const char *printable);
 
 #endif

@@ -119,10 +119,12 @@ static cse_status reject_with_hint(const check *c, const cse_setting *setting,
     cse_text_add(&accepted, "accepted: ");
     cse_setting_describe(setting, &accepted);
     cse_text_add(&accepted, " (%s)", setting->doc);
+    char said[61] = "";
+    if (node->kind == CSE_YAML_SCALAR)
+        cse_text_one_line(node->text, said, sizeof said);
     const char *what =
         node->kind == CSE_YAML_SCALAR
-            ? cse_arena_printf(c->arena, "%s%s: \"%.60s\" %s", c->prefix, setting->name, node->text,
-                               problem)
+            ? cse_arena_printf(c->arena, "%s%s: \"%s\" %s", c->prefix, setting->name, said, problem)
             : cse_arena_printf(c->arena, "%s%s: %s", c->prefix, setting->name, problem);
     cse_status status =
         fail(c, (cse_error){ .accepted = accepted.data, .hint = hint }, node->place, what);

@@ -18,6 +18,7 @@
 
 #include "cli/command_line.h"
 #include "cli/doctor_hosts.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/machine.h"
 #include "engine/base/sandbox.h"
@@ -281,8 +282,8 @@ static int check_machine(const cse_command_line *line)
                                                   "verdict", words[f.verdict], "found", f.text.data,
                                                   "fix", f.fix));
         else
-            printf("%s  %-14s %s%s%s\n", words[f.verdict], checks[i].name, f.text.data,
-                   f.fix != NULL ? "; fix: " : "", f.fix != NULL ? f.fix : "");
+            cse_print("%s  %-14s %s%s%s\n", words[f.verdict], checks[i].name, f.text.data,
+                      f.fix != NULL ? "; fix: " : "", f.fix != NULL ? f.fix : "");
         cse_text_clear(&f.text);
     }
     if (json) {

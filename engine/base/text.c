@@ -80,10 +80,13 @@ size_t cse_utf8_length(const char *bytes, size_t left)
     return overlong || beyond ? 0 : length;
 }
 
-/* Of a valid UTF-8 sequence. */
-static uint32_t code_point(const unsigned char *text, size_t length)
+uint32_t cse_utf8_code_point(const char *bytes, size_t length)
 {
-    uint32_t point = length == 2 ? text[0] & 0x1Fu : length == 3 ? text[0] & 0xFu : text[0] & 0x7u;
+    const unsigned char *text = (const unsigned char *)bytes;
+    uint32_t point = length == 1   ? text[0]
+                     : length == 2 ? text[0] & 0x1Fu
+                     : length == 3 ? text[0] & 0xFu
+                                   : text[0] & 0x7u;
     for (size_t i = 1; i < length; i++)
         point = point << 6 | (text[i] & 0x3Fu);
     return point;
@@ -98,12 +101,12 @@ static const uint32_t unseen[][2] = {
     { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
 };
 
-/* Whether the valid UTF-8 sequence at `text` may reach a terminal as it is. */
-static bool is_printable(const unsigned char *text, size_t length)
+bool cse_utf8_is_printable(const char *bytes, size_t length)
 {
+    const unsigned char *text = (const unsigned char *)bytes;
     if (length == 1)
         return (text[0] >= 0x20 && text[0] != 0x7F) || text[0] == '\n' || text[0] == '\t';
-    const uint32_t point = code_point(text, length);
+    const uint32_t point = cse_utf8_code_point(bytes, length);
     for (size_t i = 0; i < sizeof unseen / sizeof unseen[0]; i++)
         if (point >= unseen[i][0] && point <= unseen[i][1])
             return false;
@@ -117,7 +120,7 @@ size_t cse_text_printable(const char *text, char *printable, size_t size)
     while (left > 0) {
         char escaped[4 * 4 + 1];
         size_t length = cse_utf8_length(text, left), bytes = length > 0 ? length : 1;
-        if (length > 0 && is_printable((const unsigned char *)text, length))
+        if (length > 0 && cse_utf8_is_printable(text, length))
             snprintf(escaped, sizeof escaped, "%.*s", (int)length, text);
         else
             for (size_t i = 0; i < bytes; i++)

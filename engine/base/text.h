@@ -2,6 +2,7 @@
 #ifndef CSE_BASE_TEXT_H
 #define CSE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,10 @@ void cse_text_clear(cse_text *text);
 /* Bytes of the UTF-8 sequence at `text`, where `left` bytes may be read; 0 for an invalid one,
  * overlong forms and surrogates included (RFC 3629, section 4). */
 size_t cse_utf8_length(const char *text, size_t left);
+
+uint32_t cse_utf8_code_point(const char *text, size_t length);
+/* Whether a valid UTF-8 sequence may reach a terminal as it is; see cse_text_printable. */
+bool cse_utf8_is_printable(const char *text, size_t length);
 
 /* Copies `text` for a terminal or a log: valid UTF-8, line ends and tabs stay; other control
  * characters (ESC, DEL, C1), characters that reverse the direction of writing or are not seen, and

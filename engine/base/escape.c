@@ -18,7 +18,7 @@ void cse_escape_comment(cse_text *out, const char *text)
     for (; *text != '\0'; text++) {
         const bool slash = *text == '/' && after_plain && stays_in_comment(text[1]);
         after_plain = stays_in_comment(*text);
-        cse_text_add_bytes(out, after_plain || slash ? text : "?", 1);
+        cse_text_add_bytes(out, after_plain || slash ? text : "_", 1);
     }
 }
 

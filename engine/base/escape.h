@@ -16,9 +16,9 @@
 
 #include "engine/base/text.h"
 
-/* Letters, digits, spaces and the signs of names and paths (_ - . : , /) stay; all other bytes become '?',
- * as does a '/' beside another or at either end: the text cannot end or begin a comment wherever it
- * stands, nor join lines, nor be a trigraph. */
+/* Letters, digits, spaces and the signs of names and paths (_ - . : , /) stay; other bytes become
+ * '_', as does a '/' beside another or at either end: the text cannot end or begin a comment
+ * wherever it stands, nor join lines, nor be a trigraph. */
 void cse_escape_comment(cse_text *out, const char *text);
 /* In quotes where a comma, a quote or the end of a line stands in it (RFC 4180). */
 void cse_escape_csv(cse_text *out, const char *text);

@@ -33,8 +33,8 @@ bool cse_utf8_is_printable(const char *text, size_t length);
 
 /* Copies `text` for a terminal or a log: valid UTF-8, line ends and tabs stay; other control
  * characters (ESC, DEL, C1), characters that reverse the direction of writing or are not seen, and
- * bytes that are no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of the whole, like
- * snprintf. The result stays as it is when it is copied again. */
+ * bytes that are no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of
+ * the whole, like snprintf. The result stays as it is when it is copied again. */
 size_t cse_text_printable(const char *text, char *printable, size_t size);
 /* The same on one line, for messages: ";" stands between lines. */
 void cse_text_one_line(const char *text, char *line, size_t size);

@@ -61,7 +61,7 @@ CSE_API bool cse_settings_has(const cse_settings *settings, const char *name);
 CSE_API bool cse_settings_bool(const cse_settings *settings, const char *name);
 CSE_API int64_t cse_settings_integer(const cse_settings *settings, const char *name);
 CSE_API double cse_settings_number(const cse_settings *settings, const char *name);
-/* Borrowed text (TEXT, NAME, PATH, CHOICE; of ANY one line of YAML); NULL where the value is null. */
+/* Borrowed (TEXT, NAME, PATH, CHOICE; of ANY one line of YAML); NULL where the value is null. */
 CSE_API const char *cse_settings_text(const cse_settings *settings, const char *name);
 /* Number of entries of a list, and the entries. */
 CSE_API int cse_settings_count(const cse_settings *settings, const char *name);

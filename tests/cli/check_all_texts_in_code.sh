@@ -4,5 +4,6 @@ set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }
 PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
-CSE_TEXTS=${CSE_TEXTS:-all} exec "$python" "$top_srcdir/tests/cli/texts_in_code.py"
+CSE_TEXTS=${CSE_TEXTS:-all}
+export PYTHONDONTWRITEBYTECODE CSE_TEXTS
+exec "$python" "$top_srcdir/tests/cli/texts_in_code.py"

@@ -4,5 +4,6 @@ set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }
 PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
-CSE_HOSTILE_CASES=${CSE_HOSTILE_CASES:-0:1000} exec "$python" "$top_srcdir/tests/dashboard/hostile_test.py"
+CSE_HOSTILE_CASES=${CSE_HOSTILE_CASES:-0:1000}
+export PYTHONDONTWRITEBYTECODE CSE_HOSTILE_CASES
+exec "$python" "$top_srcdir/tests/dashboard/hostile_test.py"

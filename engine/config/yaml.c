@@ -141,9 +141,10 @@ static cse_status read_text(reader *r, cse_place place, struct fy_token *token, 
         const bool control = (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F;
         if (c == 0 || (control && size > 1))
             return fail_at(place, cse_arena_printf(r->arena,
-                                                   "the text has the control character \\x%02x; "
-                                                   "only line ends and tabs are accepted",
-                                                   (unsigned)c));
+                                                   "the text \"%.60s\" has the control "
+                                                   "character \\x%02x; only line ends and tabs "
+                                                   "are accepted",
+                                                   *text, (unsigned)c));
     }
     return CSE_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/printing.h"
 #include "engine/graph/names.h"
 
 /* What sets the limit: "VDPBF16PS" or "L3". */
@@ -20,12 +21,13 @@ static void print_row(const cse_roofline_row *row)
 {
     const cse_kernel_times *times = row->times;
     const char *scope = times->result->scope;
-    printf("%6d %5d %9.3f %6.1f%% %9.3f %9.2f %9.1f %8.1f %9.1f %9.1f %-11s %6.1f%%  %s %s  %s%s\n",
-           times->kernel, times->alike, (double)times->ns * 1e-6, 100 * times->share,
-           row->flop * 1e-9, row->bytes * 1e-6, row->gflop_per_second, row->gb_per_second,
-           row->intensity, row->limit_gflop_per_second, bound_of(row), 100 * row->share, times->ops,
-           row->work.sizes, scope[0] != '\0' ? scope : cse_part_name(times->part),
-           times->result->backward ? " (backward)" : "");
+    cse_print(
+        "%6d %5d %9.3f %6.1f%% %9.3f %9.2f %9.1f %8.1f %9.1f %9.1f %-11s %6.1f%%  %s %s  %s%s\n",
+        times->kernel, times->alike, (double)times->ns * 1e-6, 100 * times->share, row->flop * 1e-9,
+        row->bytes * 1e-6, row->gflop_per_second, row->gb_per_second, row->intensity,
+        row->limit_gflop_per_second, bound_of(row), 100 * row->share, times->ops, row->work.sizes,
+        scope[0] != '\0' ? scope : cse_part_name(times->part),
+        times->result->backward ? " (backward)" : "");
 }
 
 static void print_limits(const cse_machine_limits *limits)
@@ -33,17 +35,18 @@ static void print_limits(const cse_machine_limits *limits)
     printf("limits of one core, measured in this run:");
     for (cse_peak peak = 0; peak < CSE_PEAK_COUNT; peak++)
         if (limits->peaks[peak] > 0)
-            printf(" %s %.1f GFLOP/s,", cse_peak_name(peak), limits->peaks[peak]);
+            cse_print(" %s %.1f GFLOP/s,", cse_peak_name(peak), limits->peaks[peak]);
     for (cse_memory_level level = 0; level < CSE_MEMORY_LEVEL_COUNT; level++)
-        printf(" read from %s %.1f GB/s,", cse_memory_level_name(level), limits->reads[level]);
+        cse_print(" read from %s %.1f GB/s,", cse_memory_level_name(level), limits->reads[level]);
     printf(" triad %.1f GB/s\n", limits->triad);
 }
 
 void cse_roofline_print(const cse_roofline *roofline)
 {
     int hidden = 0;
-    printf("%6s %5s %9s %7s %9s %9s %9s %8s %9s %9s %-11s %7s  %s\n", "kernel", "alike", "ms",
-           "share", "GFLOP", "MB", "GFLOP/s", "GB/s", "FLOP/byte", "limit", "by", "of it", "what");
+    cse_print("%6s %5s %9s %7s %9s %9s %9s %8s %9s %9s %-11s %7s  %s\n", "kernel", "alike", "ms",
+              "share", "GFLOP", "MB", "GFLOP/s", "GB/s", "FLOP/byte", "limit", "by", "of it",
+              "what");
     for (int i = 0; i < roofline->count; i++)
         if (is_shown(&roofline->rows[i]))
             print_row(&roofline->rows[i]);
@@ -51,12 +54,12 @@ void cse_roofline_print(const cse_roofline *roofline)
             hidden++;
     printf("%d more below %.0f %% each\n", hidden, 100 * CSE_ROOFLINE_LEAST_SHARE);
     for (cse_work_class c = 0; c < CSE_WORK_CLASS_COUNT; c++)
-        printf("%-18s %10.3f ms\n", cse_work_class_name(c), roofline->class_ms[c]);
-    printf("%-18s %10.3f ms, of a step's %.3f ms\n", "all kernels", roofline->total_ms,
-           roofline->step_ms);
-    printf("%-18s %10.3f ms, %.1f GB/s, %.0f%% of triad\n", "update alone", roofline->update_ms,
-           roofline->update_gb_per_second,
-           100 * roofline->update_gb_per_second / roofline->limits.triad);
+        cse_print("%-18s %10.3f ms\n", cse_work_class_name(c), roofline->class_ms[c]);
+    cse_print("%-18s %10.3f ms, of a step's %.3f ms\n", "all kernels", roofline->total_ms,
+              roofline->step_ms);
+    cse_print("%-18s %10.3f ms, %.1f GB/s, %.0f%% of triad\n", "update alone", roofline->update_ms,
+              roofline->update_gb_per_second,
+              100 * roofline->update_gb_per_second / roofline->limits.triad);
     printf("step over its own products: %.3f; over them at the registers' peak: %.3f",
            roofline->over_products, roofline->over_peak);
     if (roofline->over_peak > 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/run_command.h"
 
@@ -78,8 +79,8 @@ void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
 
 static void show_action(const json_t *action, const cse_job_command *command)
 {
-    printf("%s %s: %s\n", cse_json_text(action, "id", command->job),
-           cse_json_text(action, "state", "?"), cse_json_text(action, "detail", command->name));
+    cse_print("%s %s: %s\n", cse_json_text(action, "id", command->job),
+              cse_json_text(action, "state", "?"), cse_json_text(action, "detail", command->name));
 }
 
 static cse_status send_to_server(cse_client *api, const cse_command_line *line,

@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/list_tables.h"
 #include "engine/base/arena.h"
+#include "engine/base/name.h"
 #include "engine/config/settings.h"
 #include "engine/passes/pass.h"
 #include "run/job/kinds.h"
@@ -117,7 +118,9 @@ static void complete_jobs(cse_candidates *c, given *g)
                          cse_json_text(job, "name", ""));
             for (char *byte = doc.data; *byte != '\0'; byte++)
                 *byte = (unsigned char)*byte < ' ' ? ' ' : *byte;
-            cse_candidate(c, cse_json_text(job, "id", ""), doc.data);
+            /* A shell puts the word on its command line as it is. */
+            if (cse_name_is_good(cse_json_text(job, "id", "")))
+                cse_candidate(c, cse_json_text(job, "id", ""), doc.data);
             cse_text_clear(&doc);
         }
     cse_client_answer_clear(&answer);

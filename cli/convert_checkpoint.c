@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/sandbox.h"
 #include "engine/checkpoint/checkpoint.h"
@@ -302,7 +303,7 @@ static cse_status convert_weights(conversion *c)
         status = cse_weights_save(&weights, c->to, &c->write);
     cse_weights_close(&weights);
     if (status == CSE_OK && !prints)
-        printf("%s: written, %d weights\n", c->line->arguments[2], count);
+        cse_print("%s: written, %d weights\n", c->line->arguments[2], count);
     if (status == CSE_OK)
         tell_left_out(c);
     return status;
@@ -318,7 +319,7 @@ static cse_status convert(conversion *c)
     if (!is_checkpoint(c))
         return convert_weights(c);
     CSE_TRY(convert_checkpoint(c));
-    printf("%s: written\n", c->line->arguments[2]);
+    cse_print("%s: written\n", c->line->arguments[2]);
     return CSE_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "dataloader/tar_index.h"
 
@@ -56,7 +57,7 @@ static cse_status index_one(const char *path)
     if (status != CSE_OK)
         remove(partial);
     else
-        printf("%s: %" PRId64 " files\n", to, members);
+        cse_print("%s: %" PRId64 " files\n", to, members);
     return status;
 }
 

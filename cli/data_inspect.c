@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "csengine/input.h"
 #include "dataloader/file_list.h"
@@ -186,7 +187,7 @@ static void print_files(const json_t *files)
         {
             char *text = json_is_string(value) ? cse_strdup(json_string_value(value))
                                                : json_dumps(value, JSON_ENCODE_ANY);
-            printf("%-12s %s\n", name, text);
+            cse_print("%-12s %s\n", name, text);
             free(text);
         }
         if (i + 1 < json_array_size(files))

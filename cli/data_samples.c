@@ -10,6 +10,7 @@
 #include "cli/job.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "dataloader/position.h"
 #include "engine/base/arena.h"
@@ -60,11 +61,11 @@ static void print_step(const json_t *step)
 {
     size_t m, i;
     const json_t *microbatch, *sample;
-    printf("step %lld of %lld in an epoch, %lld samples in %s\n",
-           (long long)cse_json_whole(step, "step", 0),
-           (long long)cse_json_whole(step, "steps_per_epoch", 0),
-           (long long)cse_json_whole(step, "sample_count", 0),
-           cse_json_text(step, "source", "no file"));
+    cse_print("step %lld of %lld in an epoch, %lld samples in %s\n",
+              (long long)cse_json_whole(step, "step", 0),
+              (long long)cse_json_whole(step, "steps_per_epoch", 0),
+              (long long)cse_json_whole(step, "sample_count", 0),
+              cse_json_text(step, "source", "no file"));
     json_array_foreach(json_object_get(step, "microbatches"), m, microbatch)
     {
         printf("microbatch %zu, epoch %lld\n", m,
@@ -73,8 +74,8 @@ static void print_step(const json_t *step)
         {
             const char *place =
                 json_string_value(json_array_get(json_object_get(microbatch, "places"), i));
-            printf("  %-12lld %s\n", (long long)json_integer_value(sample),
-                   place != NULL ? place : "");
+            cse_print("  %-12lld %s\n", (long long)json_integer_value(sample),
+                      place != NULL ? place : "");
         }
     }
 }

@@ -12,6 +12,7 @@
 
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "csengine/input.h"
 #include "engine/base/arena.h"
@@ -154,7 +155,7 @@ int cse_data_split(const cse_command_line *line)
             parts, json_pack("{s:s, s:I}", "file", s->paths[i], "lines", (json_int_t)s->lines[i]));
     }
     for (int i = 0; i < s->count && status == CSE_OK && !cse_option_is_on(line, "json"); i++)
-        printf("%s: %lld lines\n", s->paths[i], (long long)s->lines[i]);
+        cse_print("%s: %lld lines\n", s->paths[i], (long long)s->lines[i]);
     if (status == CSE_OK && cse_option_is_on(line, "json"))
         cse_json_print(parts);
     json_decref(parts);

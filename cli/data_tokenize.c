@@ -16,6 +16,7 @@
 #include "cli/json_values.h"
 #include "cli/live_line.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "dataloader/prepare/tokenize.h"
 #include "engine/base/arena.h"
@@ -271,17 +272,17 @@ static cse_status prepare(wishes *w, display *d, json_t **summary)
 static void print_summary(const wishes *w, const json_t *summary)
 {
     const char *bad = json_string_value(json_object_get(summary, "first_bad"));
-    printf("%s: %lld documents, %lld tokens of %lld, ", w->folder,
-           (long long)cse_json_whole(summary, "num_documents", 0),
-           (long long)cse_json_whole(summary, "num_tokens", 0),
-           (long long)cse_json_whole(summary, "vocab_size", 0));
+    cse_print("%s: %lld documents, %lld tokens of %lld, ", w->folder,
+              (long long)cse_json_whole(summary, "num_documents", 0),
+              (long long)cse_json_whole(summary, "num_tokens", 0),
+              (long long)cse_json_whole(summary, "vocab_size", 0));
     if (!w->output.npy)
         printf("%lld samples of %lld, ", (long long)cse_json_whole(summary, "num_sequences", 0),
                (long long)w->output.time);
     printf("%lld files\n", (long long)cse_json_whole(summary, "num_files", 0));
     if (bad != NULL)
-        printf("%lld documents were left out, the first: %s\n",
-               (long long)cse_json_whole(summary, "num_bad_documents", 0), bad);
+        cse_print("%lld documents were left out, the first: %s\n",
+                  (long long)cse_json_whole(summary, "num_bad_documents", 0), bad);
 }
 
 static void warn(const json_t *summary)

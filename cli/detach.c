@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -83,8 +84,8 @@ static void report_started(const cse_detach_options *options, const char *state,
         cse_json_print(line);
         json_decref(line);
     } else {
-        printf("Run %s is %s in the background: process %d, model_dir %s\n", id, state, (int)child,
-               path);
+        cse_print("Run %s is %s in the background: process %d, model_dir %s\n", id, state,
+                  (int)child, path);
     }
     fflush(stdout);
 }

@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/probed_hosts.h"
 #include "cli/report.h"
 #include "cli/stop_signal.h"
@@ -292,9 +293,10 @@ static void print_findings(const doctor *d)
     json_array_foreach(d->findings, i, f)
     {
         const char *peer = cse_json_text(f, "peer", NULL);
-        printf("%s  %s%s%s: %s; fix: %s\n", cse_json_text(f, "verdict", ""),
-               cse_json_text(f, "host", ""), peer != NULL ? " to " : "", peer != NULL ? peer : "",
-               cse_json_text(f, "found", ""), cse_json_text(f, "fix", ""));
+        cse_print("%s  %s%s%s: %s; fix: %s\n", cse_json_text(f, "verdict", ""),
+                  cse_json_text(f, "host", ""), peer != NULL ? " to " : "",
+                  peer != NULL ? peer : "", cse_json_text(f, "found", ""),
+                  cse_json_text(f, "fix", ""));
     }
     if (i == 0)
         printf("pass  %d hosts can run one job together\n", d->probed.count);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/client_command.h"
+#include "cli/printing.h"
 #include "engine/base/clock.h"
 
 enum { PROGRESS_INTERVAL_NS = 1000000000 };
@@ -33,19 +34,19 @@ static void print_time(int64_t time_ms)
     char text[16];
     localtime_r(&seconds, &local);
     strftime(text, sizeof text, "%H:%M:%S", &local);
-    printf("%s ", text);
+    cse_print("%s ", text);
 }
 
 void cse_print_log_line(const json_t *line)
 {
     int64_t rank = cse_json_whole(line, "rank", -1);
     print_time(cse_json_whole(line, "time_ms", 0));
-    printf("%-7s %s", cse_json_text(line, "level", ""), cse_json_text(line, "role", ""));
+    cse_print("%-7s %s", cse_json_text(line, "level", ""), cse_json_text(line, "role", ""));
     if (rank >= 0 && strcmp(cse_json_text(line, "role", ""), "coordinator") != 0)
         printf(" %lld", (long long)rank);
     if (cse_json_text(line, "host", NULL) != NULL)
-        printf(" on %s", cse_json_text(line, "host", ""));
-    printf(": %s\n", cse_json_text(line, "message", ""));
+        cse_print(" on %s", cse_json_text(line, "host", ""));
+    cse_print(": %s\n", cse_json_text(line, "message", ""));
 }
 
 static void print_state(const json_t *payload)
@@ -53,8 +54,8 @@ static void print_state(const json_t *payload)
     const char *reason = cse_json_text(payload, "reason", "");
     const char *message = cse_json_text(payload, "message", "");
     print_time(cse_json_whole(payload, "time_ms", 0));
-    printf("state   %s%s%s%s%s\n", cse_json_text(payload, "to_state", "?"),
-           *reason != '\0' ? " " : "", reason, *message != '\0' ? ": " : "", message);
+    cse_print("state   %s%s%s%s%s\n", cse_json_text(payload, "to_state", "?"),
+              *reason != '\0' ? " " : "", reason, *message != '\0' ? ": " : "", message);
 }
 
 /* The newest of each series. */
@@ -74,9 +75,9 @@ static void print_progress(follower *f, const json_t *payload)
         newest = json_array_get(points, json_array_size(points) - 1);
         json_t *value = json_array_get(newest, 2);
         if (json_is_number(value))
-            printf(", %s=%.6g", name, json_number_value(value));
+            cse_print(", %s=%.6g", name, json_number_value(value));
         else if (newest != NULL)
-            printf(", %s=not finite", name);
+            cse_print(", %s=not finite", name);
     }
     putchar('\n');
 }
@@ -91,8 +92,8 @@ static void show(follower *f, const char *type, const json_t *payload)
         print_progress(f, payload);
     } else if (strcmp(type, "checkpoint") == 0) {
         print_time(cse_json_whole(payload, "time_ms", 0));
-        printf("saved   %s at step %lld\n", cse_json_text(payload, "path", "?"),
-               (long long)cse_json_whole(payload, "step", 0));
+        cse_print("saved   %s at step %lld\n", cse_json_text(payload, "path", "?"),
+                  (long long)cse_json_whole(payload, "step", 0));
     } else if (strcmp(type, "gap") == 0) {
         printf("(some events were lost)\n");
     }

@@ -8,6 +8,7 @@
 
 #include "cli/dashboard_child.h"
 #include "cli/lead_hosts.h"
+#include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "dashboard/server_address.h"
@@ -145,8 +146,8 @@ static void show_what_was_not_run(const cse_configuration *session, const cse_jo
     if (session->validate_only)
         printf("Compile validated locally.\n");
     else if (session->compile_only)
-        printf("Compile was successful! %.3f seconds%s: %s\n", result->compile_seconds,
-               result->compile_cached ? ", from the cache" : "", result->artefact_directory);
+        cse_print("Compile was successful! %.3f seconds%s: %s\n", result->compile_seconds,
+                  result->compile_cached ? ", from the cache" : "", result->artefact_directory);
 }
 
 int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cse_status status)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/json.h"
 #include "engine/base/text.h"
 
 const char *cse_json_text(const json_t *object, const char *name, const char *fallback)
@@ -34,8 +35,18 @@ json_t *cse_json_finite(double number)
 
 void cse_json_print(const json_t *value)
 {
-    json_dumpf(value, stdout, JSON_COMPACT);
-    putchar('\n');
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    cse_json_print_text(text != NULL ? text : "null");
+    free(text);
+}
+
+void cse_json_print_text(const char *json)
+{
+    cse_text out = { 0 };
+    cse_json_add_printable(&out, json, strlen(json));
+    cse_text_add_bytes(&out, "\n", 1);
+    fwrite(out.data, 1, out.size, stdout);
+    cse_text_clear(&out);
 }
 
 /* The text for a terminal; NULL where it is that already. */

@@ -17,7 +17,10 @@ json_t *cse_json_from_others(const char *text, size_t size);
 /* A new number, or null where JSON has none: NaN and the infinities. */
 json_t *cse_json_finite(double number);
 
-/* Prints the value as one line on stdout; numbers keep all their digits. */
+/* Prints the value as one line on stdout; numbers keep all their digits. What could drive a
+ * terminal is escaped inside of the strings. */
 void cse_json_print(const json_t *value);
+/* The same of JSON that is text already, of a server or of a table; its end of line is added. */
+void cse_json_print_text(const char *json);
 
 #endif

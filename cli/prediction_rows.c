@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/escape.h"
 #include "engine/base/text.h"
 
 void cse_prediction_row_add(cse_prediction_row *row, const char *text, double probability)
@@ -42,22 +43,14 @@ void cse_prediction_row_table(const cse_prediction_row *row, cse_table *table)
     cse_text_clear(&text);
 }
 
-/* In quotes where it has a character that means something. */
 static void print_field(const char *text)
 {
+    cse_text field = { 0 };
     if (text == NULL)
         return;
-    if (strpbrk(text, "\",\r\n") == NULL) {
-        fputs(text, stdout);
-        return;
-    }
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            putchar('"');
-        putchar(*text);
-    }
-    putchar('"');
+    cse_escape_csv(&field, text);
+    fwrite(field.data, 1, field.size, stdout);
+    cse_text_clear(&field);
 }
 
 void cse_prediction_row_csv(const cse_prediction_row *row, bool first)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -101,7 +102,7 @@ static void print_step_line(cse_progress *progress, const cse_job_event *event)
     };
     cse_progress_line(
         &state, (cse_progress_format){ .width = cse_terminal_width(fileno(progress->out)) }, text);
-    fprintf(progress->out, "%s\n", text);
+    cse_print_to(progress->out, "%s\n", text);
 }
 
 static void show_step(cse_progress *progress, const cse_job_event *event)
@@ -195,9 +196,9 @@ static void show_text(cse_progress *progress, const cse_job_event *event)
     if (progress->quiet)
         return;
     if (progress->json)
-        fprintf(stderr, "%s%s\n", saved ? "saved checkpoint " : "", event->text);
+        cse_print_to(stderr, "%s%s\n", saved ? "saved checkpoint " : "", event->text);
     else
-        fprintf(progress->out, "%s%s\n", saved ? "Saved checkpoint " : "", event->text);
+        cse_print_to(progress->out, "%s%s\n", saved ? "Saved checkpoint " : "", event->text);
     fflush(progress->out);
 }
 
@@ -220,7 +221,7 @@ static void show_complete(cse_progress *progress, const cse_job_event *event)
                                        (json_int_t)event->step, "last_step",
                                        (json_int_t)event->last_step, "message", event->text));
     else
-        fprintf(progress->out, "%s\n", event->text);
+        cse_print_to(progress->out, "%s\n", event->text);
     fflush(progress->out);
 }
 
@@ -245,8 +246,8 @@ static void show_validated(cse_progress *progress, const cse_job_event *event)
     }
     fprintf(progress->out, "| Validated Device=CPU, GlobalStep=%lld", (long long)event->step);
     for (int i = 0; i < result->metric_count; i++)
-        fprintf(progress->out, ", %s=%.5f", result->metrics[i].name, result->metrics[i].value);
-    fprintf(progress->out, ", Checkpoint=%s\n", event->text);
+        cse_print_to(progress->out, ", %s=%.5f", result->metrics[i].name, result->metrics[i].value);
+    cse_print_to(progress->out, ", Checkpoint=%s\n", event->text);
     fflush(progress->out);
 }
 
@@ -366,7 +367,8 @@ static void print_metrics(cse_progress *progress, const cse_job_result *result)
         if (strcmp(result->metrics[i].name, "loss") == 0)
             fprintf(progress->out, "Avg Eval Loss: %.5f\n", result->metrics[i].value);
         else
-            fprintf(progress->out, "%s: %.4f\n", result->metrics[i].name, result->metrics[i].value);
+            cse_print_to(progress->out, "%s: %.4f\n", result->metrics[i].name,
+                         result->metrics[i].value);
 }
 
 void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status status,
@@ -390,11 +392,11 @@ void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status stat
                 (long long)result->samples_run, result->train_seconds);
     }
     if (result->weights_digest[0] != '\0')
-        fprintf(progress->out, "Weights digest: %s\n", result->weights_digest);
+        cse_print_to(progress->out, "Weights digest: %s\n", result->weights_digest);
     if (result->checkpoint_path[0] != '\0') {
         char path[sizeof result->checkpoint_path];
         cse_text_printable(result->checkpoint_path, path, sizeof path);
-        fprintf(progress->out, "Checkpoint: %s\n", path);
+        cse_print_to(progress->out, "Checkpoint: %s\n", path);
     }
     fflush(progress->out);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 
 bool cse_is_terminal(int stream)
 {
@@ -26,8 +27,11 @@ bool cse_may_colour(int stream)
 static void print_error(const cse_error *error)
 {
     char text[4096];
+    cse_text lines = { 0 };
     cse_error_print(error, text, sizeof text);
-    fprintf(stderr, "  %s\n", text);
+    cse_text_add_indented(&lines, text);
+    fprintf(stderr, "  %s\n", lines.data);
+    cse_text_clear(&lines);
 }
 
 int cse_report_diagnostics(cse_status status, const cse_diagnostics *diagnostics)
@@ -37,8 +41,11 @@ int cse_report_diagnostics(cse_status status, const cse_diagnostics *diagnostics
     const char *message = cse_error_message();
     bool colour = cse_may_colour(2);
     fflush(stdout);
+    cse_text lines = { 0 };
+    cse_text_add_indented(&lines, *message != '\0' ? message : cse_status_text(status));
     fprintf(stderr, "csengine: %serror:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "",
-            *message != '\0' ? message : cse_status_text(status));
+            lines.data);
+    cse_text_clear(&lines);
     for (int i = 1; diagnostics != NULL && i < diagnostics->count; i++)
         print_error(diagnostics->errors[i]);
     if (diagnostics != NULL && diagnostics->count == CSE_MAX_DIAGNOSTICS)

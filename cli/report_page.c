@@ -3,26 +3,14 @@
 
 #include <string.h>
 
+#include "engine/base/escape.h"
+
 static const cse_web_file *find_template(const cse_web_file *files)
 {
     for (const cse_web_file *file = files; file != NULL && file->path != NULL; file++)
         if (strcmp(file->path, "/report.html") == 0)
             return file;
     return NULL;
-}
-
-/* Escapes every "<", since "</script" would end the script. */
-static void add_escaped(cse_text *page, const cse_text *data)
-{
-    const char *at = data->data, *end = data->data + data->size;
-    while (at < end) {
-        const char *next = memchr(at, '<', (size_t)(end - at));
-        cse_text_add_bytes(page, at, (size_t)((next != NULL ? next : end) - at));
-        if (next == NULL)
-            return;
-        cse_text_add_bytes(page, "\\u003c", 6);
-        at = next + 1;
-    }
 }
 
 cse_status cse_report_fill(const cse_web_file *files, const cse_text *data, cse_text *page)
@@ -38,7 +26,7 @@ cse_status cse_report_fill(const cse_web_file *files, const cse_text *data, cse_
     const char *at = whole ? strstr(template.data, place) : NULL;
     if (at != NULL) {
         cse_text_add_bytes(page, template.data, (size_t)(at - template.data));
-        add_escaped(page, data);
+        cse_escape_script(page, data);
         at += strlen(place);
         cse_text_add_bytes(page, at, strlen(at));
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/text.h"
 
 struct cse_table {
     char **cells; /* the heads first */
@@ -46,7 +47,11 @@ void cse_table_add(cse_table *table, const char *format, ...)
     if (vasprintf(&cell, format, arguments) < 0)
         cell = cse_strdup("");
     va_end(arguments);
-    keep(table, cell);
+    const size_t whole = cse_text_printable(cell, NULL, 0);
+    char *line = cse_malloc(whole + 1);
+    cse_text_one_line(cell, line, whole + 1);
+    free(cell);
+    keep(table, line);
 }
 
 void cse_table_print(const cse_table *table, FILE *out)

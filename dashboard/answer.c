@@ -8,6 +8,7 @@
 
 #include "dashboard/route.h"
 #include "engine/base/arena.h"
+#include "engine/base/json.h"
 
 /* ---- requests ---- */
 
@@ -78,7 +79,7 @@ static void set_problem(cse_answer *answer, cse_problem problem, json_t *detail,
     char *text = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     if (text != NULL)
-        cse_text_add_bytes(&answer->body, text, strlen(text));
+        cse_json_add_printable(&answer->body, text, strlen(text));
     free(text);
     answer->content_type = "application/problem+json";
 }
@@ -143,7 +144,7 @@ void cse_answer_json(cse_answer *answer, int status, json_t *value)
         cse_answer_problem(answer, CSE_PROBLEM_INTERNAL, "the answer is no JSON");
         return;
     }
-    cse_text_add_bytes(&answer->body, text, strlen(text));
+    cse_json_add_printable(&answer->body, text, strlen(text));
     free(text);
     answer->content_type = "application/json";
 }

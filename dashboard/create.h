@@ -6,7 +6,7 @@
 
 /* What the descriptors of both have in common. */
 #define CSE_CREATE_PARAMETERS                                                                \
-    "name? string 1..200  # with an application/yaml body\n"                                 \
+    "name? string 1..200 ~^[^\001-\037\177]+$  # with an application/yaml body\n"            \
     "priority? Priority  # with an application/yaml body\n"                                  \
     "label? [,LabelPair] ..64  # comma-separated key=value, with an application/yaml body\n" \
     "compile_only? boolean  # with an application/yaml body\n"                               \

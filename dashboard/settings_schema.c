@@ -38,6 +38,7 @@ static json_t *schema_of_setting(const cse_setting *setting)
         return json_pack("{s:s}", "type", "integer");
     case CSE_SETTING_NUMBER:
         return json_pack("{s:s}", "type", "number");
+    case CSE_SETTING_NAME:
     case CSE_SETTING_PATH:
     case CSE_SETTING_TEXT:
         return json_pack("{s:[s,s,s]}", "type", "string", "number", "null");

@@ -64,7 +64,7 @@ const char cse_shared_schemas[] =
     "  program? string 1..4000  # absolute path, on the server's machine, of an executable that "
     "is the job: one of your own built against the library, below a folder of --allow_program\n"
     "  arguments? [string] ..64  # of the program\n"
-    "  name? string 1..200  # for people; need not be unique\n"
+    "  name? string 1..200 ~^[^\001-\037\177]+$  # for people; need not be unique\n"
     "  labels? Labels\n"
     "  priority? Priority\n"
     "  resources? Resources\n"

@@ -9,6 +9,7 @@
 #include "cli/json_values.h"
 #include "cli/live_line.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/progress_line.h"
 #include "cli/report.h"
 #include "engine/base/arena.h"
@@ -191,15 +192,15 @@ static void print_kernels(const cse_kernel_bench *bench)
 {
     printf("kernels: %.3f ms of a step's %.3f ms (medians: plain steps %.3f ms, timed %.3f ms)\n",
            (double)bench->total_ns * 1e-6, bench->step_ms, bench->plain_ms, bench->timed_ms);
-    printf("%6s %5s %8s %10s %7s %9s  %s\n", "kernel", "alike", "calls", "ms", "share", "GB/s",
-           "what");
+    cse_print("%6s %5s %8s %10s %7s %9s  %s\n", "kernel", "alike", "calls", "ms", "share", "GB/s",
+              "what");
     for (int i = 0; i < bench->count && i < PRINTED_KERNELS; i++) {
         const cse_kernel_times *row = &bench->rows[i];
         const char *scope = row->result->scope;
-        printf("%6d %5d %8lld %10.4f %6.1f%% %9.2f  %s  %s%s\n", row->kernel, row->alike,
-               (long long)row->calls, (double)row->ns * 1e-6, 100 * row->share, row->gb_per_second,
-               row->ops, scope[0] != '\0' ? scope : cse_part_name(row->part),
-               row->result->backward ? " (backward)" : "");
+        cse_print("%6d %5d %8lld %10.4f %6.1f%% %9.2f  %s  %s%s\n", row->kernel, row->alike,
+                  (long long)row->calls, (double)row->ns * 1e-6, 100 * row->share,
+                  row->gb_per_second, row->ops, scope[0] != '\0' ? scope : cse_part_name(row->part),
+                  row->result->backward ? " (backward)" : "");
     }
     if (bench->count > PRINTED_KERNELS)
         printf("%d more\n", bench->count - PRINTED_KERNELS);
@@ -207,23 +208,23 @@ static void print_kernels(const cse_kernel_bench *bench)
 
 static void print_table(const comparison *c)
 {
-    printf("%lld steps on one core%s\n", (long long)c->steps,
-           c->count > 1 ? " of each, in turns; speed is the ratio of medians to the first" : "");
-    printf("%-16s %12s %12s %12s %10s %12s %8s\n", "precision", "median ms", "least ms",
-           "processor ms", "steps/s", "samples/s", "speed");
+    cse_print("%lld steps on one core%s\n", (long long)c->steps,
+              c->count > 1 ? " of each, in turns; speed is the ratio of medians to the first" : "");
+    cse_print("%-16s %12s %12s %12s %10s %12s %8s\n", "precision", "median ms", "least ms",
+              "processor ms", "steps/s", "samples/s", "speed");
     for (int i = 0; i < c->count; i++) {
         const cse_step_bench *b = &c->benches[i];
-        printf("%-16s %12.3f %12.3f %12.3f %10.1f %12.1f %8.3f\n", c->variants[i].name,
-               b->median_ms, b->least_ms, b->median_processor_ms, 1e3 / b->median_ms,
-               b->samples_per_second, c->benches[0].median_ms / b->median_ms);
+        cse_print("%-16s %12.3f %12.3f %12.3f %10.1f %12.1f %8.3f\n", c->variants[i].name,
+                  b->median_ms, b->least_ms, b->median_processor_ms, 1e3 / b->median_ms,
+                  b->samples_per_second, c->benches[0].median_ms / b->median_ms);
     }
     for (int i = 0; i < c->count; i++)
         if (c->benches[i].roofline != NULL) {
-            printf("\n%s, roofline\n", c->variants[i].name);
+            cse_print("\n%s, roofline\n", c->variants[i].name);
             cse_roofline_print(c->benches[i].roofline);
             print_memory(c->benches[i].runner);
         } else if (c->benches[i].kernels != NULL) {
-            printf("\n%s, ", c->variants[i].name);
+            cse_print("\n%s, ", c->variants[i].name);
             print_kernels(c->benches[i].kernels);
         }
 }

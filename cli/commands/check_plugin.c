@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/directory.h"
 #include "engine/base/library.h"
@@ -13,9 +14,9 @@
 
 static void print_check(const cse_contract *contract, const char *check, cse_status status)
 {
-    printf("%s  %s %s %s%s%s\n", status == CSE_OK ? "ok  " : "FAIL", contract->kind,
-           contract->plugin, check, status == CSE_OK ? "" : ": ",
-           status == CSE_OK ? "" : cse_error_message());
+    cse_print("%s  %s %s %s%s%s\n", status == CSE_OK ? "ok  " : "FAIL", contract->kind,
+              contract->plugin, check, status == CSE_OK ? "" : ": ",
+              status == CSE_OK ? "" : cse_error_message());
     fflush(stdout);
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/client_command.h"
 #include "cli/convert_checkpoint.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "dataloader/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
@@ -53,8 +54,8 @@ static void print_data(const cse_data_identity *data)
     for (int i = 0; i < data->count; i++) {
         const cse_data_file *file = &data->files[i];
         cse_text_printable(file->path, path, sizeof path);
-        printf("data:         %s, %lld bytes, %s, %s\n", file->training ? "train" : "validation",
-               (long long)file->bytes, file->digest, path);
+        cse_print("data:         %s, %lld bytes, %s, %s\n", file->training ? "train" : "validation",
+                  (long long)file->bytes, file->digest, path);
     }
 }
 
@@ -64,8 +65,8 @@ static void print_links(const char *text)
     cse_links_parse(text, &links);
     for (int i = 0; i < CSE_LINKS; i++)
         if (links.link[i].digest[0] != '\0')
-            printf("  %-14s%s%s%s\n", cse_link_names[i], links.link[i].digest,
-                   links.link[i].detail[0] != '\0' ? ", " : "", links.link[i].detail);
+            cse_print("  %-14s%s%s%s\n", cse_link_names[i], links.link[i].digest,
+                      links.link[i].detail[0] != '\0' ? ", " : "", links.link[i].detail);
 }
 
 static json_t *links_json(const char *text)
@@ -103,20 +104,20 @@ static void print_info(const cse_checkpoint *checkpoint, const char *path, bool 
         cse_data_identity_clear(&data);
         return;
     }
-    printf("file:         %s\nmodel:        %s\nglobal step:  %lld\nseed:         %llu\n"
-           "samples seen: %lld\ndigest:       %s\nkernels:      %s\n",
-           path, model, (long long)checkpoint->global_step, (unsigned long long)checkpoint->seed,
-           (long long)checkpoint->samples_seen, digits,
-           kernels[0] != '\0' ? kernels : "not recorded");
+    cse_print("file:         %s\nmodel:        %s\nglobal step:  %lld\nseed:         %llu\n"
+              "samples seen: %lld\ndigest:       %s\nkernels:      %s\n",
+              path, model, (long long)checkpoint->global_step, (unsigned long long)checkpoint->seed,
+              (long long)checkpoint->samples_seen, digits,
+              kernels[0] != '\0' ? kernels : "not recorded");
     print_data(&data);
-    printf("identity:     %s\n", identity);
+    cse_print("identity:     %s\n", identity);
     print_links(checkpoint->links);
     cse_data_identity_clear(&data);
     printf("tensors:      %d\n", checkpoint->tensor_count);
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
-        printf("  %-48s %-10s %s\n", tensor->name, cse_dtype_name(tensor->dtype),
-               cse_shape_text(tensor->shape, shape, sizeof shape));
+        cse_print("  %-48s %-10s %s\n", tensor->name, cse_dtype_name(tensor->dtype),
+                  cse_shape_text(tensor->shape, shape, sizeof shape));
     }
 }
 
@@ -127,7 +128,7 @@ static void print_digest(const cse_command_line *line, const cse_checkpoint *che
     if (cse_option_is_on(line, "json"))
         print_json(json_pack("{s:s}", "digest", digits));
     else
-        printf("%s\n", digits);
+        cse_print("%s\n", digits);
 }
 
 static int save_now(const cse_command_line *line, const char *job)
@@ -166,7 +167,7 @@ static int run(const cse_command_line *line)
         print_json(json_pack("{s:s, s:b, s:i}", "file", path, "whole", 1, "tensors",
                              checkpoint->tensor_count));
     else
-        printf("%s: whole, %d tensors\n", path, checkpoint->tensor_count);
+        cse_print("%s: whole, %d tensors\n", path, checkpoint->tensor_count);
     cse_checkpoint_destroy(&checkpoint);
     return 0;
 }

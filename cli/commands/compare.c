@@ -3,6 +3,7 @@
 
 #include "cli/command_line.h"
 #include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "run/measure/identity_comparison.h"
 #include "run/measure/run_comparison.h"
@@ -28,11 +29,11 @@ static void print_tensors(const cse_run_comparison *c)
         const cse_compared_tensor *a = &c->first[0];
         hex(a->digest, digests[0]);
         hex(c->first[1].digest, digests[1]);
-        printf("first difference: %s at step %lld\n  op %s (%s), %s", a->name, (long long)c->step,
-               a->op, a->backward ? "backward" : "forward", a->dtype);
+        cse_print("first difference: %s at step %lld\n  op %s (%s), %s", a->name,
+                  (long long)c->step, a->op, a->backward ? "backward" : "forward", a->dtype);
         if (a->file != NULL)
-            printf(", %s:%d", a->file, a->line);
-        printf("\n  digests %s and %s\n", digests[0], digests[1]);
+            cse_print(", %s:%d", a->file, a->line);
+        cse_print("\n  digests %s and %s\n", digests[0], digests[1]);
         if (c->equal_step > 0)
             printf("  the last step with statistics before it, %lld, is equal\n",
                    (long long)c->equal_step);
@@ -114,8 +115,8 @@ static int show_checkpoints(const cse_command_line *line, const cse_identity_com
         cse_json_print(whole);
         json_decref(whole);
     } else {
-        printf("identity: %s\nweights: %s\n", identity->words.data,
-               identity->same_weights ? "equal, bit for bit" : "different");
+        cse_print("identity: %s\nweights: %s\n", identity->words.data,
+                  identity->same_weights ? "equal, bit for bit" : "different");
     }
     return identity->same_weights ? 0 : 1;
 }
@@ -125,7 +126,7 @@ static int show_runs(const cse_command_line *line, const cse_identity_comparison
 {
     cse_run_comparison c;
     if (!cse_option_is_on(line, "json"))
-        printf("identity: %s\n", identity->words.data);
+        cse_print("identity: %s\n", identity->words.data);
     cse_status status = cse_run_compare(line->arguments, &c);
     if (status == CSE_OK && cse_option_is_on(line, "json")) {
         print_json(line->arguments, &c, identity);

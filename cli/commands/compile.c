@@ -5,6 +5,7 @@
 
 #include "cli/check_word.h"
 #include "cli/job.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/text.h"
 #include "engine/passes/memory_plan.h"
@@ -51,12 +52,12 @@ static void print_after(void *self, const cse_pass *pass, const cse_graph *graph
     cse_text text = { 0 };
     if (printed->json) {
         cse_graph_to_json(graph, &text);
-        printf("%s\n", text.data);
+        cse_print("%s\n", text.data);
     } else {
         cse_graph_print(graph, &text);
         if (strcmp(pass->name, "memory_plan") == 0)
             print_figures(graph, &text);
-        printf("# after %s\n%s\n", pass->name, text.data);
+        cse_print("# after %s\n%s\n", pass->name, text.data);
     }
     cse_text_clear(&text);
 }
@@ -121,9 +122,9 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
     if (result.artefact_directory[0] == '\0')
         return CSE_OK;
     FILE *to = print_c || pass != NULL || wanted.precision ? stderr : stdout;
-    fprintf(to, "%s in %.3f seconds: %s\nKernels: %s\n",
-            result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
-            result.artefact_directory, result.kernels);
+    cse_print_to(to, "%s in %.3f seconds: %s\nKernels: %s\n",
+                 result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
+                 result.artefact_directory, result.kernels);
     print_memory(to, &result.memory);
     return CSE_OK;
 }

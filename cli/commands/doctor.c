@@ -17,6 +17,7 @@
 
 #include "cli/command_line.h"
 #include "cli/doctor_hosts.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/machine.h"
 #include "engine/base/memory_limit.h"
@@ -295,8 +296,8 @@ static int check_machine(const cse_command_line *line)
                                                   "verdict", words[f.verdict], "found", f.text.data,
                                                   "fix", f.fix));
         else
-            printf("%s  %-14s %s%s%s\n", words[f.verdict], checks[i].name, f.text.data,
-                   f.fix != NULL ? "; fix: " : "", f.fix != NULL ? f.fix : "");
+            cse_print("%s  %-14s %s%s%s\n", words[f.verdict], checks[i].name, f.text.data,
+                      f.fix != NULL ? "; fix: " : "", f.fix != NULL ? f.fix : "");
         cse_text_clear(&f.text);
     }
     if (json) {

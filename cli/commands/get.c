@@ -8,6 +8,8 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
+#include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/run_source.h"
 #include "cli/table.h"
@@ -166,7 +168,7 @@ static cse_status get_jobs(cse_client *api, const cse_command_line *line)
 static void show_text(const char *name, const char *text)
 {
     if (text != NULL && *text != '\0')
-        printf("%-17s %s\n", name, text);
+        cse_print("%-17s %s\n", name, text);
 }
 
 static void show_time(const char *name, const json_t *job, const char *member)
@@ -195,11 +197,11 @@ static void show_progress(const json_t *job)
     cse_text_clear(&text);
     for (int i = 0; i < 4; i++)
         if (json_is_number(json_object_get(progress, members[i])))
-            printf("%-17s %.6g%s\n",
-                   i < 2    ? members[i]
-                   : i == 2 ? "samples/s"
-                            : "steps/s",
-                   cse_json_real(progress, members[i], 0), i < 2 || is_now ? "" : " before");
+            cse_print("%-17s %.6g%s\n",
+                      i < 2    ? members[i]
+                      : i == 2 ? "samples/s"
+                               : "steps/s",
+                      cse_json_real(progress, members[i], 0), i < 2 || is_now ? "" : " before");
     if (json_is_number(json_object_get(progress, "eta_seconds")))
         show_text("remaining", cse_age_text(cse_json_real(progress, "eta_seconds", -1), age));
 }
@@ -227,10 +229,10 @@ static void show_recovery(const json_t *job)
     const json_t *last = json_object_get(recovery, "last");
     int64_t count = cse_json_whole(recovery, "count", 0);
     if (count > 0)
-        printf("%-17s %lld, %.3f s in all; last: %s %s\n", "recoveries", (long long)count,
-               cse_json_real(recovery, "milliseconds", 0) / 1e3,
-               cse_json_text(last, "process", "a process"),
-               cse_json_text(last, "reason", "was lost"));
+        cse_print("%-17s %lld, %.3f s in all; last: %s %s\n", "recoveries", (long long)count,
+                  cse_json_real(recovery, "milliseconds", 0) / 1e3,
+                  cse_json_text(last, "process", "a process"),
+                  cse_json_text(last, "reason", "was lost"));
 }
 
 static void show_job(const json_t *job)
@@ -260,7 +262,7 @@ static void show_job(const json_t *job)
     cse_text_clear(&labels);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (json_is_integer(json_object_get(job, counts[i])))
-            printf("%-17s %lld\n", counts[i], (long long)cse_json_whole(job, counts[i], 0));
+            cse_print("%-17s %lld\n", counts[i], (long long)cse_json_whole(job, counts[i], 0));
     show_time("created", job, "created_ms");
     show_time("started", job, "started_ms");
     show_time("ended", job, "ended_ms");
@@ -284,7 +286,7 @@ static cse_status get_job(const cse_command_line *line)
     if (status == CSE_OK)
         status = cse_run_source_ask(&from, &(cse_run_question){ "", "getJob", NULL }, &body);
     if (status == CSE_OK && json) {
-        printf("%s\n", body.data);
+        cse_json_print_text(body.data);
     } else if (status == CSE_OK) {
         json_t *job = cse_json_from_others(body.data, body.size);
         show_job(job);

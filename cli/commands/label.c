@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/client_command.h"
+#include "cli/printing.h"
 
 enum { ATTEMPTS = 5 };
 
@@ -69,14 +70,14 @@ static cse_status patch_once(cse_client *api, const cse_command_line *line, cons
 static void show(const cse_command_line *line, const cse_client_answer *answer)
 {
     if (cse_option_is_on(line, "json")) {
-        printf("%s\n", answer->body.data != NULL ? answer->body.data : "");
+        cse_json_print_text(answer->body.data != NULL ? answer->body.data : "");
         return;
     }
     const char *key;
     json_t *value, *labels = json_object_get(answer->json, "labels");
-    printf("%s %s", cse_json_text(answer->json, "id", ""),
-           cse_json_text(answer->json, "priority", ""));
-    json_object_foreach(labels, key, value) printf(" %s=%s", key, json_string_value(value));
+    cse_print("%s %s", cse_json_text(answer->json, "id", ""),
+              cse_json_text(answer->json, "priority", ""));
+    json_object_foreach(labels, key, value) cse_print(" %s=%s", key, json_string_value(value));
     putchar('\n');
 }
 

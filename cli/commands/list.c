@@ -7,6 +7,7 @@
 #include "cli/check_word.h"
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/library.h"
 #include "engine/base/plugin_kinds.h"
@@ -46,10 +47,10 @@ static void show(listing *list, row r)
         add_json(object, "summary", r.summary);
         json_array_append_new(list->rows, object);
     } else if (r.accepted != NULL) {
-        printf("%s\n    %s\n    %s; default: %s\n", r.name, r.summary, r.accepted,
-               r.default_value != NULL ? r.default_value : "none, it must be given");
+        cse_print("%s\n    %s\n    %s; default: %s\n", r.name, r.summary, r.accepted,
+                  r.default_value != NULL ? r.default_value : "none, it must be given");
     } else {
-        printf("%-24s %s\n", r.name, r.summary != NULL ? r.summary : "");
+        cse_print("%-24s %s\n", r.name, r.summary != NULL ? r.summary : "");
     }
 }
 
@@ -98,7 +99,7 @@ static cse_status show_plugin(listing *list, const cse_kind *kind, const char *n
     }
     const cse_configured_descriptor *descriptor = plugin;
     if (!list->json)
-        printf("%s: %s\n", descriptor->name, descriptor->summary);
+        cse_print("%s: %s\n", descriptor->name, descriptor->summary);
     show_settings(list, descriptor->settings, "");
     return CSE_OK;
 }

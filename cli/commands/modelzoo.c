@@ -9,6 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/training_files.h"
 #include "cli/validated_file.h"
@@ -56,10 +57,10 @@ static void print_missing(const json_t *entry)
     const int64_t line = cse_json_whole(entry, "line", 0);
     const char *message = cse_json_text(entry, "message", "");
     if (line > 0)
-        printf("              %lld:%lld: %s\n", (long long)line,
-               (long long)cse_json_whole(entry, "column", 0), message);
+        cse_print("              %lld:%lld: %s\n", (long long)line,
+                  (long long)cse_json_whole(entry, "column", 0), message);
     else
-        printf("              %s\n", message);
+        cse_print("              %s\n", message);
 }
 
 static void take_result(listing *l, const char *path, int file, const cse_validated_file *result)
@@ -75,7 +76,7 @@ static void take_result(listing *l, const char *path, int file, const cse_valida
                                                  result->seconds, "missing", result->missing));
         return;
     }
-    printf("%s  %6.2f s  %s\n", result->passes ? "pass" : "FAIL", result->seconds, name);
+    cse_print("%s  %6.2f s  %s\n", result->passes ? "pass" : "FAIL", result->seconds, name);
     for (size_t i = 0; !result->passes && i < json_array_size(result->missing); i++)
         print_missing(json_array_get(result->missing, i));
     fflush(stdout);
@@ -105,7 +106,7 @@ static void print_summary(listing *l, int count)
     }
     printf("\n%d of %d configurations pass\n", l->passed, count);
     for (int i = 0; i < l->cause_count; i++)
-        printf("%5d  %s\n", l->causes[i].files, l->causes[i].text);
+        cse_print("%5d  %s\n", l->causes[i].files, l->causes[i].text);
 }
 
 /* What "$MODELZOO_ROOT" in configurations stands for, unless the environment says it. */

@@ -8,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/json_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "store/cursor.h"
 
@@ -23,19 +24,19 @@ typedef struct request {
 
 static void print_first(const cse_numbers *n)
 {
-    printf("first not finite: %s at step %lld", n->name, (long long)n->step);
+    cse_print("first not finite: %s at step %lld", n->name, (long long)n->step);
     if (n->first_microbatch >= 0)
         printf(", microbatch %lld", (long long)n->first_microbatch);
-    printf("\n  layer %s, op %s (%s), ", n->scope[0] != '\0' ? n->scope : "-", n->op,
-           n->backward ? "backward" : "forward");
+    cse_print("\n  layer %s, op %s (%s), ", n->scope[0] != '\0' ? n->scope : "-", n->op,
+              n->backward ? "backward" : "forward");
     if (strcmp(n->source_dtype, n->dtype) != 0)
-        printf("%s to ", n->source_dtype);
-    printf("%s", n->dtype);
+        cse_print("%s to ", n->source_dtype);
+    cse_print("%s", n->dtype);
     if (n->file != NULL)
-        printf(", %s:%d", n->file, n->line);
+        cse_print(", %s:%d", n->file, n->line);
     if (n->saturated > 0)
-        printf("\n  %lld of %lld values are too large for %s", (long long)n->saturated,
-               (long long)n->count, n->dtype);
+        cse_print("\n  %lld of %lld values are too large for %s", (long long)n->saturated,
+                  (long long)n->count, n->dtype);
     printf("\n  %lld infinite, %lld NaN of %lld\n", (long long)n->inf, (long long)n->nan,
            (long long)n->count);
 }
@@ -96,10 +97,10 @@ static void print_numbers(const cse_numbers *n, int width)
     char flushed[32], absorbed[32], exponent[32] = "-";
     if (n->max_exponent > -127)
         snprintf(exponent, sizeof exponent, "%lld", (long long)n->max_exponent);
-    printf("%-*s %-8s %-8s %10lld %8lld %8lld %9lld %9s %9s %6s\n", width, n->name, n->kind,
-           n->dtype, (long long)n->count, (long long)n->nan, (long long)n->inf,
-           (long long)n->saturated, share(n->flushed, n->count, flushed, sizeof flushed),
-           share(n->absorbed, n->count, absorbed, sizeof absorbed), exponent);
+    cse_print("%-*s %-8s %-8s %10lld %8lld %8lld %9lld %9s %9s %6s\n", width, n->name, n->kind,
+              n->dtype, (long long)n->count, (long long)n->nan, (long long)n->inf,
+              (long long)n->saturated, share(n->flushed, n->count, flushed, sizeof flushed),
+              share(n->absorbed, n->count, absorbed, sizeof absorbed), exponent);
 }
 
 static cse_status last_step(const request *r, int64_t *step)
@@ -189,13 +190,13 @@ static cse_status show_step(const request *r, json_t *tensors)
     if (r->json)
         return visit_step(r, add_row, &t, &others);
     if (t.rows > 0)
-        printf("step %lld\n%-*s %-8s %-8s %10s %8s %8s %9s %9s %9s %6s\n", (long long)r->step,
-               t.width, "tensor", "kind", "dtype", "count", "nan", "inf", "too large", "flushed",
-               "absorbed", "max 2^");
+        cse_print("step %lld\n%-*s %-8s %-8s %10s %8s %8s %9s %9s %9s %6s\n", (long long)r->step,
+                  t.width, "tensor", "kind", "dtype", "count", "nan", "inf", "too large", "flushed",
+                  "absorbed", "max 2^");
     CSE_TRY(visit_step(r, print_row, &t, &others));
     if (r->pattern == NULL && others > 0)
-        printf("step %lld: %lld %stensors whose values all fit (--all shows them)\n",
-               (long long)r->step, (long long)others, t.rows > 0 ? "other " : "");
+        cse_print("step %lld: %lld %stensors whose values all fit (--all shows them)\n",
+                  (long long)r->step, (long long)others, t.rows > 0 ? "other " : "");
     return CSE_OK;
 }
 
@@ -218,8 +219,8 @@ static cse_status show_loss_scale(const request *r, json_t *changes)
         if (r->json)
             json_array_append_new(changes, json_pack("[I, f]", (json_int_t)point.step, scale));
         else
-            printf("%s%g from step %lld", shown == 0 ? "loss scale: " : ", ", scale,
-                   (long long)point.step);
+            cse_print("%s%g from step %lld", shown == 0 ? "loss scale: " : ", ", scale,
+                      (long long)point.step);
         shown++;
     }
     if (shown > 0 && !r->json)

@@ -8,6 +8,7 @@
 #include "cli/job.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "engine/base/arena.h"
@@ -84,9 +85,9 @@ static void print_profile(const planning *p)
            "a step %.4g ms, a save %.4g ms\n",
            (long long)profile->microbatches, (long long)profile->micro_batch_size,
            1e3 * profile->microbatch_s, 1e3 * profile->update_s, 1e3 * profile->save_s);
-    printf("hosts with %d replica%s each, links of %.4g Gbit/s; a piece has %.4g MB; ",
-           p->question.options.replicas, p->question.options.replicas > 1 ? "s" : "",
-           p->question.link_bits_per_s * 1e-9, cse_host_piece_bytes(profile) * 1e-6);
+    cse_print("hosts with %d replica%s each, links of %.4g Gbit/s; a piece has %.4g MB; ",
+              p->question.options.replicas, p->question.options.replicas > 1 ? "s" : "",
+              p->question.link_bits_per_s * 1e-9, cse_host_piece_bytes(profile) * 1e-6);
     if (p->question.options.failure_s > 0)
         printf("a host fails every %.4g hours\n\n", p->question.options.failure_s / 3600);
     else
@@ -125,7 +126,7 @@ static void print_table(const planning *p, const cse_host_plan *plans)
     cse_table_destroy(&table);
     printf("\nthe model takes for granted:\n");
     for (const char *const *text = cse_host_model_assumptions; *text != NULL; text++)
-        printf("- %s\n", *text);
+        cse_print("- %s\n", *text);
     if (p->question.options.failure_s > 0 && p->profile.save_steps == 0 && p->question.wanted[1])
         printf("one host that fails without saves between loses all: its goodput is not known; "
                "set checkpoint.steps\n");

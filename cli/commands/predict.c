@@ -13,6 +13,7 @@
 #include "cli/option_values.h"
 #include "cli/predict_texts.h"
 #include "cli/prediction_rows.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "csengine/model.h"
@@ -456,8 +457,8 @@ static cse_status find_names(predicting *p, const cse_job_settings *settings,
 /* What was not printed to stdout. */
 static void summarize(const predicting *p, const cse_loaded_model *loaded)
 {
-    fprintf(stderr, "%lld %s; %s", (long long)p->samples, p->of_texts ? "texts" : "samples",
-            loaded->described);
+    cse_print_to(stderr, "%lld %s; %s", (long long)p->samples, p->of_texts ? "texts" : "samples",
+                 loaded->described);
     if (p->labelled > 0)
         fprintf(stderr, "; %lld of %lld as labelled (%.4f)", (long long)p->right,
                 (long long)p->labelled, (double)p->right / (double)p->labelled);

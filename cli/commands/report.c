@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/client_command.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/report_page.h"
 #include "cli/run_command.h"
@@ -108,7 +109,7 @@ static cse_status print_goodput(const cse_command_line *line)
         printf("goodput %.1f%% of %.3f s\n", number_of(answer, "goodput") * 100,
                number_of(answer, "elapsed_ms") / 1e3);
         if (missing != NULL)
-            printf("%s\n", missing);
+            cse_print("%s\n", missing);
     }
     json_decref(answer);
     cse_run_source_close(&source);
@@ -145,7 +146,7 @@ static int run(const cse_command_line *line)
     if (status == CSE_OK)
         status = write_file(json && output == NULL ? "-" : path, json ? &data : &page);
     if (status == CSE_OK && !json && strcmp(path, "-") != 0)
-        printf("%s\n", path);
+        cse_print("%s\n", path);
     cse_text_clear(&data);
     cse_text_clear(&page);
     return cse_report(status);

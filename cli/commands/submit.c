@@ -13,6 +13,7 @@
 #include "cli/follow.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "engine/base/log.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 20 };
@@ -203,7 +204,7 @@ static cse_status check(cse_client *api, const cse_command_line *line, const jso
         print_warnings(line->arguments[0], json_object_get(answer.json, "warnings"));
     if (status == CSE_OK && json_is_false(json_object_get(answer.json, "valid"))) {
         if (cse_option_is_on(line, "json"))
-            printf("%s\n", answer.body.data);
+            cse_json_print_text(answer.body.data);
         status = cse_client_faults(api, 422, "the configuration is wrong",
                                    json_object_get(answer.json, "diagnostics"));
     }
@@ -230,8 +231,8 @@ static cse_status send(cse_client *api, const cse_command_line *line, const json
     if (status == CSE_OK)
         status = cse_client_ask(api, line, &request, true, &answer);
     if (status == CSE_OK && !cse_option_is_on(line, "json"))
-        printf("%s %s\n", cse_json_text(answer.json, "id", "?"),
-               cse_json_text(answer.json, "state", "?"));
+        cse_print("%s %s\n", cse_json_text(answer.json, "id", "?"),
+                  cse_json_text(answer.json, "state", "?"));
     fflush(stdout);
     const cse_follow_options options = { .id = cse_json_text(answer.json, "id", ""),
                                          .json = cse_option_is_on(line, "json") };

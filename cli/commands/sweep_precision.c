@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/row_progress.h"
 #include "run/measure/precision_sweep.h"
@@ -58,11 +59,11 @@ static void print_row(void *self, const cse_sweep_row *r)
     if (t->json)
         print_json(t, r);
     else if (isfinite(r->loss))
-        printf("| %s | %s | %s | %.5f | %+.3f %% |\n", r->format, r->level, r->preset, r->loss,
-               100 * r->change);
+        cse_print("| %s | %s | %s | %.5f | %+.3f %% |\n", r->format, r->level, r->preset, r->loss,
+                  100 * r->change);
     else
-        printf("| %s | %s | %s | - | %s |\n", r->format, r->level, r->preset,
-               message[0] != '\0' ? message : "the loss is no number");
+        cse_print("| %s | %s | %s | - | %s |\n", r->format, r->level, r->preset,
+                  message[0] != '\0' ? message : "the loss is no number");
     fflush(stdout);
     cse_rows_unlock(&t->progress);
 }
@@ -84,9 +85,10 @@ static int run(const cse_command_line *line)
         t.config = line->arguments[i];
         cse_live_line_lock(t.progress.line);
         if (!t.json)
-            printf("\n### %s, %lld steps\n\n| format | POL | preset | final loss | against fp32 |\n"
-                   "|---|---|---|---|---|\n",
-                   t.config, (long long)steps);
+            cse_print(
+                "\n### %s, %lld steps\n\n| format | POL | preset | final loss | against fp32 |\n"
+                "|---|---|---|---|---|\n",
+                t.config, (long long)steps);
         fflush(stdout);
         cse_live_line_unlock(t.progress.line);
         status = cse_sweep_run(&(cse_sweep){ .variants = { .config = t.config,

@@ -11,6 +11,7 @@
 #include "cli/job.h"
 #include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "cli/printing.h"
 #include "cli/report.h"
 #include "cli/row_progress.h"
 #include "run/measure/precision_tuning.h"
@@ -64,8 +65,8 @@ static void show_start(void *self, int layer_count, double loss_float32)
         cse_json_print(object);
         json_decref(object);
     } else if (!o->quiet) {
-        fprintf(stderr, "%d layers, loss in float32 %.6g\n%s\n", layer_count, loss_float32,
-                cse_tuning_heads);
+        cse_print_to(stderr, "%d layers, loss in float32 %.6g\n%s\n", layer_count, loss_float32,
+                     cse_tuning_heads);
     }
     fflush(stdout);
     cse_rows_unlock(&o->progress);
@@ -98,7 +99,7 @@ static void show_trial(void *self, const cse_tuning_trial *trial)
     if (o->json)
         print_trial_json(o, trial);
     else if (!o->quiet)
-        fprintf(stderr, "%s\n", row.data);
+        cse_print_to(stderr, "%s\n", row.data);
     fflush(stdout);
     cse_text_clear(&row);
     cse_rows_unlock(&o->progress);
@@ -163,7 +164,7 @@ static cse_status search(const cse_command_line *line, cse_tuning_options *o, se
     if (status == CSE_OK && shown->json)
         print_end_json(output.data, &tuning);
     else if (status == CSE_OK && strcmp(output.data, "-") != 0)
-        fprintf(stderr, "Written: %s\n", output.data);
+        cse_print_to(stderr, "Written: %s\n", output.data);
     cse_tuning_clear(&tuning);
     cse_text_clear(&output);
     cse_text_clear(&text);

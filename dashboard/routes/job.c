@@ -65,7 +65,7 @@ static void delete_job(const cse_request *request, cse_answer *answer)
 
 static const char schemas[] =
     "JobPatch  # Merge patch (RFC 7396) of what may change while a job lives.\n"
-    "  name? string 1..200\n"
+    "  name? string 1..200 ~^[^\001-\037\177]+$\n"
     "  labels? {Label: LabelChange} ..64  # labels to set; null removes one\n"
     "  priority? Priority\n"
     "  = {\"priority\": \"p0\", \"labels\": {\"owner\": null}}\n";

@@ -1,5 +1,6 @@
 /* The server's and the jobs' figures in the text format of Prometheus. */
 #include "dashboard/server.h"
+#include "engine/base/escape.h"
 
 typedef struct figure {
     const char *name, *type, *help;
@@ -15,18 +16,6 @@ static void add_figure(cse_text *text, const figure *f)
 {
     add_head(text, f->name, f->type, f->help);
     cse_text_add(text, "%s %.17g\n", f->name, f->value);
-}
-
-static void add_label(cse_text *text, const char *value)
-{
-    for (const char *c = value; *c != '\0'; c++) {
-        if (*c == '\\' || *c == '"')
-            cse_text_add(text, "\\%c", *c);
-        else if (*c == '\n')
-            cse_text_add(text, "\\n");
-        else
-            cse_text_add(text, "%c", *c);
-    }
 }
 
 /* What each running job has one value of. The format wants the values of a family together, so that
@@ -53,9 +42,9 @@ typedef struct gauges {
 static void add_value(cse_text *text, const char *name, const cse_job *job, double value)
 {
     cse_text_add(text, "%s{job=\"", name);
-    add_label(text, job->record.id);
+    cse_escape_label(text, job->record.id);
     cse_text_add(text, "\",name=\"");
-    add_label(text, job->record.name);
+    cse_escape_label(text, job->record.name);
     cse_text_add(text, "\"} %.17g\n", value);
 }
 

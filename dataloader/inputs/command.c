@@ -19,6 +19,7 @@
 #include "dataloader/input.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+#include "engine/base/name.h"
 #include "engine/base/text.h"
 
 typedef struct command {
@@ -119,7 +120,7 @@ static bool read_stream(const char *text, char **name, cse_stream *stream)
 {
     char kept[64], type[16];
     int length = 0;
-    if (sscanf(text, "%63s %15s%n", kept, type, &length) != 2)
+    if (sscanf(text, "%63s %15s%n", kept, type, &length) != 2 || !cse_name_is_good(kept))
         return false;
     stream->dtype = cse_dtype_from_name(type);
     if (stream->dtype != CSE_FLOAT32 && stream->dtype != CSE_INT32)

@@ -16,6 +16,15 @@ static void add_control(cse_text *out, unsigned char byte)
         cse_text_add(out, "\\u%04x", byte);
 }
 
+static void add_code_point(cse_text *out, uint32_t point)
+{
+    if (point < 0x10000)
+        cse_text_add(out, "\\u%04x", (unsigned)point);
+    else
+        cse_text_add(out, "\\u%04x\\u%04x", 0xD800 + (unsigned)((point - 0x10000) >> 10),
+                     0xDC00 + (unsigned)((point - 0x10000) & 0x3FF));
+}
+
 void cse_json_add_string(cse_text *out, const char *text)
 {
     if (text == NULL) {
@@ -27,7 +36,7 @@ void cse_json_add_string(cse_text *out, const char *text)
     for (;;) {
         size_t length = cse_utf8_length(at, 4); /* the terminating zero ends a sequence too */
         if (*at != '\0' && length > 0 && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
-            *at != 0x7f) {
+            cse_utf8_is_printable(at, length)) {
             at += length;
             continue;
         }
@@ -36,13 +45,31 @@ void cse_json_add_string(cse_text *out, const char *text)
             break;
         if (length == 0)
             cse_text_add_bytes(out, "\\ufffd", 6);
+        else if (length > 1)
+            add_code_point(out, cse_utf8_code_point(at, length));
         else if (*at == '"' || *at == '\\')
             cse_text_add(out, "\\%c", *at);
         else
             add_control(out, (unsigned char)*at);
-        plain = ++at;
+        plain = at += length > 0 ? length : 1;
     }
     cse_text_add_bytes(out, "\"", 1);
+}
+
+void cse_json_add_printable(cse_text *out, const char *json, size_t size)
+{
+    const char *const end = json + size, *plain = json;
+    while (json < end) {
+        const size_t length = cse_utf8_length(json, (size_t)(end - json));
+        if (length > 0 && (cse_utf8_is_printable(json, length) || *json == '\r')) {
+            json += length;
+            continue;
+        }
+        cse_text_add_bytes(out, plain, (size_t)(json - plain));
+        add_code_point(out, length > 0 ? cse_utf8_code_point(json, length) : 0xFFFD);
+        plain = json += length > 0 ? length : 1;
+    }
+    cse_text_add_bytes(out, plain, (size_t)(json - plain));
 }
 
 void cse_json_add_number(cse_text *out, double number)

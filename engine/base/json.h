@@ -8,6 +8,9 @@
 
 /* A quoted string; null for NULL. Invalid UTF-8 becomes U+FFFD. */
 void cse_json_add_string(cse_text *out, const char *text);
+/* JSON for a terminal: what cse_utf8_is_printable refuses, which stands inside of strings alone,
+ * becomes \uXXXX, so that the values are the same. Bytes that are no UTF-8 become \ufffd. */
+void cse_json_add_printable(cse_text *out, const char *json, size_t size);
 /* The shortest decimal that reads back as the same number; "NaN", "Infinity", "-Infinity" as
  * strings, since JSON has no such numbers. */
 void cse_json_add_number(cse_text *out, double number);

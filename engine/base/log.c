@@ -76,7 +76,8 @@ void cse_log_print(const cse_log_record *record)
                  other ? ": " : "");
     if (record->host != NULL)
         cse_text_add(&line, "host %s: ", record->host);
-    cse_text_add(&line, "%s\n", record->text);
+    cse_text_add_indented(&line, record->text);
+    cse_text_add_bytes(&line, "\n", 1);
     if (log_printer != NULL)
         log_printer(printer_self, line.data);
     else

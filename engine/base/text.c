@@ -80,18 +80,36 @@ size_t cse_utf8_length(const char *bytes, size_t left)
     return overlong || beyond ? 0 : length;
 }
 
-/* Whether the valid UTF-8 sequence at `text` may reach a terminal as it is. */
-static bool is_printable(const unsigned char *text, size_t length)
+uint32_t cse_utf8_code_point(const char *bytes, size_t length)
 {
+    const unsigned char *text = (const unsigned char *)bytes;
+    uint32_t point = length == 1   ? text[0]
+                     : length == 2 ? text[0] & 0x1Fu
+                     : length == 3 ? text[0] & 0xFu
+                                   : text[0] & 0x7u;
+    for (size_t i = 1; i < length; i++)
+        point = point << 6 | (text[i] & 0x3Fu);
+    return point;
+}
+
+/* Ranges of characters that are not seen, but change what is: C1 controls, marks and overrides of
+ * the direction of writing, ends of lines and paragraphs, invisible operators, the byte order mark,
+ * annotations and tags. The joiners that scripts need (U+200C, U+200D) are none of them. */
+static const uint32_t unseen[][2] = {
+    { 0x80, 0x9F },     { 0x61C, 0x61C },     { 0x180E, 0x180E }, { 0x200B, 0x200B },
+    { 0x200E, 0x200F }, { 0x2028, 0x202E },   { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
+    { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
+};
+
+bool cse_utf8_is_printable(const char *bytes, size_t length)
+{
+    const unsigned char *text = (const unsigned char *)bytes;
     if (length == 1)
         return (text[0] >= 0x20 && text[0] != 0x7F) || text[0] == '\n' || text[0] == '\t';
-    if (length == 2)
-        return text[0] != 0xC2 || text[1] >= 0xA0; /* U+0080 to U+009F are C1 controls */
-    if (length == 3 && text[0] == 0xE2) {
-        bool embedding = text[1] == 0x80 && text[2] >= 0xAA && text[2] <= 0xAE; /* U+202A..E */
-        bool isolate = text[1] == 0x81 && text[2] >= 0xA6 && text[2] <= 0xA9;   /* U+2066..9 */
-        return !embedding && !isolate;
-    }
+    const uint32_t point = cse_utf8_code_point(bytes, length);
+    for (size_t i = 0; i < sizeof unseen / sizeof unseen[0]; i++)
+        if (point >= unseen[i][0] && point <= unseen[i][1])
+            return false;
     return true;
 }
 
@@ -102,7 +120,7 @@ size_t cse_text_printable(const char *text, char *printable, size_t size)
     while (left > 0) {
         char escaped[4 * 4 + 1];
         size_t length = cse_utf8_length(text, left), bytes = length > 0 ? length : 1;
-        if (length > 0 && is_printable((const unsigned char *)text, length))
+        if (length > 0 && cse_utf8_is_printable(text, length))
             snprintf(escaped, sizeof escaped, "%.*s", (int)length, text);
         else
             for (size_t i = 0; i < bytes; i++)
@@ -121,6 +139,16 @@ size_t cse_text_printable(const char *text, char *printable, size_t size)
     if (size > 0)
         printable[used] = '\0';
     return whole;
+}
+
+void cse_text_add_indented(cse_text *text, const char *printable)
+{
+    for (const char *end; (end = strchr(printable, '\n')) != NULL; printable = end + 1) {
+        cse_text_add_bytes(text, printable, (size_t)(end + 1 - printable));
+        if (end[1] != '\0' && end[1] != '\n')
+            cse_text_add_bytes(text, "  ", 2);
+    }
+    cse_text_add_bytes(text, printable, strlen(printable));
 }
 
 void cse_text_one_line(const char *text, char *line, size_t size)

@@ -2,6 +2,7 @@
 #ifndef CSE_BASE_TEXT_H
 #define CSE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,12 +27,19 @@ void cse_text_clear(cse_text *text);
  * overlong forms and surrogates included (RFC 3629, section 4). */
 size_t cse_utf8_length(const char *text, size_t left);
 
+uint32_t cse_utf8_code_point(const char *text, size_t length);
+/* Whether a valid UTF-8 sequence may reach a terminal as it is; see cse_text_printable. */
+bool cse_utf8_is_printable(const char *text, size_t length);
+
 /* Copies `text` for a terminal or a log: valid UTF-8, line ends and tabs stay; other control
- * characters (ESC, DEL, C1), characters that reverse the direction of writing, and bytes that are
- * no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of the whole, like
- * snprintf. The result stays as it is when it is copied again. */
+ * characters (ESC, DEL, C1), characters that reverse the direction of writing or are not seen, and
+ * bytes that are no UTF-8 become "\xNN" each byte. Cuts to `size` bytes and returns the bytes of
+ * the whole, like snprintf. The result stays as it is when it is copied again. */
 size_t cse_text_printable(const char *text, char *printable, size_t size);
 /* The same on one line, for messages: ";" stands between lines. */
 void cse_text_one_line(const char *text, char *line, size_t size);
+/* Adds printable text whose lines after the first are indented, so that no part of it looks like a
+ * line of its own. */
+void cse_text_add_indented(cse_text *text, const char *printable);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/codegen/emit.h"
 #include "engine/graph/names.h"
 
@@ -190,7 +191,8 @@ void cse_emit_group_comment(cse_text *out, const cse_group *group)
     cse_text_add(out, "/* %s; the first of these groups:", cse_part_name(group->part));
     for (int n = 0; n < group->node_count; n++) {
         const cse_node *node = group->nodes[n];
-        cse_text_add(out, "\n *   v%u = %s", node->id, node->op->name);
+        cse_text_add(out, "\n *   v%u = ", node->id);
+        cse_escape_comment(out, node->op->name); /* it may come from a plugin */
         for (int i = 0; i < node->input_count; i++) {
             const cse_node *input = cse_node_storage(node->inputs[i]);
             char number[CSE_NAME_BYTES];
@@ -201,9 +203,11 @@ void cse_emit_group_comment(cse_text *out, const cse_group *group)
         }
         cse_text_add(out, " : %s %s", cse_dtype_name(node->dtype),
                      cse_shape_text(node->shape, shape, sizeof shape));
-        /* A scope is the user's text, which must not end the comment. */
-        if (node->scope[0] != '\0' && strstr(node->scope, "*/") == NULL)
-            cse_text_add(out, "  %s%s", node->scope, node->backward ? " (backward)" : "");
+        if (node->scope[0] == '\0')
+            continue;
+        cse_text_add(out, "  ");
+        cse_escape_comment(out, node->scope);
+        cse_text_add(out, "%s", node->backward ? " (backward)" : "");
     }
     cse_text_add(out, " */\n");
 }

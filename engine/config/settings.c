@@ -126,7 +126,7 @@ const char *cse_settings_text(const cse_settings *settings, const char *name)
     cse_setting_type type;
     const cse_setting_value *value = find(settings, name, &type);
     if (type != CSE_SETTING_TEXT && type != CSE_SETTING_PATH && type != CSE_SETTING_CHOICE &&
-        type != CSE_SETTING_ANY)
+        type != CSE_SETTING_NAME && type != CSE_SETTING_ANY)
         misuse(name, "is read as text, which it is not");
     value->node->read = true;
     if (value->is_null || type != CSE_SETTING_ANY)
@@ -267,6 +267,7 @@ static cse_yaml_node *value_node(cse_arena *arena, cse_setting_type type,
     case CSE_SETTING_ANY:
         return value->node;
     case CSE_SETTING_TEXT:
+    case CSE_SETTING_NAME:
     case CSE_SETTING_PATH:
     case CSE_SETTING_CHOICE: {
         cse_yaml_node *node = cse_yaml_scalar_new(arena, place, value->text);

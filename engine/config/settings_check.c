@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/base/name.h"
 #include "engine/base/path.h"
 #include "engine/base/registry.h"
 #include "engine/config/reference_names.h"
@@ -76,6 +77,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         [CSE_SETTING_ANY] = "settings of the plugin it names",
         [CSE_SETTING_ALIAS] = "another name of ",
         [CSE_SETTING_PATHS] = "a path or a list of paths",
+        [CSE_SETTING_NAME] = CSE_NAME_ACCEPTED,
     };
     const size_t start = text->size;
     cse_text_add(text, "%s", words[setting->type]);
@@ -117,10 +119,12 @@ static cse_status reject_with_hint(const check *c, const cse_setting *setting,
     cse_text_add(&accepted, "accepted: ");
     cse_setting_describe(setting, &accepted);
     cse_text_add(&accepted, " (%s)", setting->doc);
+    char said[61] = "";
+    if (node->kind == CSE_YAML_SCALAR)
+        cse_text_one_line(node->text, said, sizeof said);
     const char *what =
         node->kind == CSE_YAML_SCALAR
-            ? cse_arena_printf(c->arena, "%s%s: \"%.60s\" %s", c->prefix, setting->name, node->text,
-                               problem)
+            ? cse_arena_printf(c->arena, "%s%s: \"%s\" %s", c->prefix, setting->name, said, problem)
             : cse_arena_printf(c->arena, "%s%s: %s", c->prefix, setting->name, problem);
     cse_status status =
         fail(c, (cse_error){ .accepted = accepted.data, .hint = hint }, node->place, what);
@@ -280,6 +284,14 @@ static cse_status read_text(const check *c, const cse_setting *setting, cse_yaml
     return CSE_OK;
 }
 
+static cse_status read_name(const check *c, const cse_setting *setting, cse_yaml_node *node,
+                            cse_setting_value *value)
+{
+    CSE_TRY(read_text(c, setting, node, value));
+    return cse_name_is_good(value->text) ? CSE_OK
+                                         : reject(c, setting, node, "is not accepted as a name");
+}
+
 static cse_status read_path(const check *c, const cse_setting *setting, cse_yaml_node *node,
                             cse_setting_value *value)
 {
@@ -388,7 +400,7 @@ static value_reader *const readers[] = {
     [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
     [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL,   /* the tree is the value */
     [CSE_SETTING_PATH] = read_path,        [CSE_SETTING_ALIAS] = NULL, /* see find_given */
-    [CSE_SETTING_PATHS] = read_paths,
+    [CSE_SETTING_PATHS] = read_paths,      [CSE_SETTING_NAME] = read_name,
 };
 
 static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,

@@ -129,6 +129,26 @@ static const char *token_text(reader *r, struct fy_token *token)
     return copy;
 }
 
+/* Escapes in quotes ("\0", "\x1b") make bytes that no file may have as they are: a zero would end
+ * the text for all who read it, and no setting needs the others. One alone may separate columns. */
+static cse_status read_text(reader *r, cse_place place, struct fy_token *token, const char **text)
+{
+    size_t size = 0;
+    const char *given = token != NULL ? fy_token_get_text(token, &size) : NULL;
+    *text = token_text(r, token);
+    for (size_t i = 0; given != NULL && i < size; i++) {
+        const unsigned char c = (unsigned char)given[i];
+        const bool control = (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F;
+        if (c == 0 || (control && size > 1))
+            return fail_at(place, cse_arena_printf(r->arena,
+                                                   "the text \"%.60s\" has the control "
+                                                   "character \\x%02x; only line ends and tabs "
+                                                   "are accepted",
+                                                   *text, (unsigned)c));
+    }
+    return CSE_OK;
+}
+
 static void remember_anchor(reader *r, const char *name, cse_yaml_node *node)
 {
     if (name == NULL)
@@ -161,7 +181,7 @@ static cse_status read_key(reader *r, const cse_yaml_node *mapping, struct fy_ev
     key->place = place_of(r, event);
     if (event->type != FYET_SCALAR)
         return fail_at(key->place, "a key must be a plain word");
-    key->text = token_text(r, event->scalar.value);
+    CSE_TRY(read_text(r, key->place, event->scalar.value, &key->text));
     for (int i = 0; i < mapping->count; i++)
         if (strcmp(mapping->keys[i].text, key->text) == 0)
             return fail_at(key->place,
@@ -218,7 +238,7 @@ static cse_status read_node(reader *r, struct fy_event *event, int depth, cse_ya
     if (event->type == FYET_SCALAR) {
         CSE_TRY(node_new(r, CSE_YAML_SCALAR, place, node));
         struct fy_token *token = event->scalar.value;
-        (*node)->text = token_text(r, token);
+        CSE_TRY(read_text(r, place, token, &(*node)->text));
         (*node)->quoted = token != NULL && fy_token_scalar_style(token) != FYSS_PLAIN;
     } else {
         bool sequence = event->type == FYET_SEQUENCE_START;

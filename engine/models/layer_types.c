@@ -8,7 +8,7 @@
 
 #define NAME                                                                    \
     {                                                                           \
-        "name", CSE_SETTING_TEXT, "null", 0, 0, NULL, "of its parameters", NULL \
+        "name", CSE_SETTING_NAME, "null", 0, 0, NULL, "of its parameters", NULL \
     }
 #define INTEGER(name, default_, min, doc)                                  \
     {                                                                      \

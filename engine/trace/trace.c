@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/name.h"
 #include "engine/types/shape.h"
 
 enum { MAX_DEPTH = 128 };
@@ -110,8 +111,13 @@ void cse_trace_enter(const char *name, cse_module_class module_class)
     context *region = enter_region();
     if (region == NULL)
         return;
-    region->scope = cse_arena_printf(region->graph->arena, "%s%s%s", region->scope,
-                                     region->scope[0] != '\0' ? "." : "", name);
+    const char *scope = cse_arena_printf(region->graph->arena, "%s%s%s", region->scope,
+                                         region->scope[0] != '\0' ? "." : "", name);
+    if (cse_name_check_series("scope", name) != CSE_OK ||
+        cse_name_check_series("scope", scope) != CSE_OK)
+        cse_trace_fail(CSE_CONFIG, "%s", cse_error_message());
+    else
+        region->scope = scope;
     if (module_class != CSE_MODULE_PLAIN)
         region->module_class = module_class;
 }

@@ -29,6 +29,7 @@ typedef enum cse_setting_type {
     CSE_SETTING_PATH,     /* text: of a file or directory; a leading ~ is the home directory */
     CSE_SETTING_ALIAS,    /* another name of the setting that `choices` names; never read itself */
     CSE_SETTING_PATHS,    /* a path or a list of paths; read as a list */
+    CSE_SETTING_NAME,     /* text: letters, digits, '_', '-' and '.'; of a layer, a group, ... */
 } cse_setting_type;
 
 typedef struct cse_setting {
@@ -60,7 +61,7 @@ CSE_API bool cse_settings_has(const cse_settings *settings, const char *name);
 CSE_API bool cse_settings_bool(const cse_settings *settings, const char *name);
 CSE_API int64_t cse_settings_integer(const cse_settings *settings, const char *name);
 CSE_API double cse_settings_number(const cse_settings *settings, const char *name);
-/* Borrowed text (TEXT, PATH, CHOICE; of ANY one line of YAML); NULL where the value is null. */
+/* Borrowed (TEXT, NAME, PATH, CHOICE; of ANY one line of YAML); NULL where the value is null. */
 CSE_API const char *cse_settings_text(const cse_settings *settings, const char *name);
 /* Number of entries of a list, and the entries. */
 CSE_API int cse_settings_count(const cse_settings *settings, const char *name);

@@ -4,16 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/name.h"
+
 static const char mark[] = "{step}";
 
 cse_status cse_step_pattern_check(const cse_settings *settings, const char *name, bool needs_step)
 {
     const char *text = cse_settings_text(settings, name);
     const char *found = strstr(text, mark);
-    const bool is_name = *text != '\0' && *text != '.' && strchr(text, '/') == NULL;
+    char plain[200];
     const bool once = found != NULL && strstr(found + 1, mark) == NULL;
+    snprintf(plain, sizeof plain, "%.*s%s", found != NULL ? (int)(found - text) : 0, text,
+             found != NULL ? found + strlen(mark) : text);
+    const bool is_name = cse_name_is_good(*plain != '\0' ? plain : once ? "0" : "");
     const bool own = strncmp(text, "checkpoint_", strlen("checkpoint_")) == 0;
-    if (is_name && !own && strlen(text) < 200 && (needs_step ? once : found == NULL))
+    if (is_name && !own && strlen(text) < sizeof plain && (needs_step ? once : found == NULL))
         return CSE_OK;
     return cse_fail(CSE_CONFIG,
                     "%s (%s): \"%.60s\" is not accepted; accepted: the name of a file "

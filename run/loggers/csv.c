@@ -4,28 +4,14 @@
  * column, and a run that is continued appends to the same file, where the lines of steps that it
  * does again replace those of before. Values have 17 digits, so that reading gives the same number
  * back. */
-#include <string.h>
-
+#include "engine/base/escape.h"
 #include "run/loggers/log_file.h"
-
-/* Quoted where a comma, a quote or the end of a line stands in it (RFC 4180). */
-static void add_field(cse_text *line, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        cse_text_add_bytes(line, text, strlen(text));
-        return;
-    }
-    cse_text_add_bytes(line, "\"", 1);
-    for (; *text != '\0'; text++)
-        cse_text_add_bytes(line, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    cse_text_add_bytes(line, "\"", 1);
-}
 
 static cse_status write_scalar(void *logger, const cse_logged_scalar *scalar)
 {
     cse_text line = { 0 };
     cse_text_add(&line, "%lld,%.6f,", (long long)scalar->step, scalar->time_s);
-    add_field(&line, scalar->name);
+    cse_escape_csv(&line, scalar->name);
     cse_text_add(&line, ",%.17g\n", scalar->value);
     cse_status status = cse_log_file_write(logger, scalar->step, line.data, line.size);
     cse_text_clear(&line);

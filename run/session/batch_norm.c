@@ -25,9 +25,8 @@ cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const char *nam
     cse_state **const places[] = { &layer.weight, &layer.bias, &layer.running_mean,
                                    &layer.running_var };
     for (int i = 0; i < 4; i++) {
-        char full_name[256];
         const cse_initializer initial = { CSE_INIT_CONSTANT, states[i].initial, 0 };
-        snprintf(full_name, sizeof full_name, "%s.%s", name, states[i].name);
+        const char *full_name = cse_model_text(model, "%s.%s", name, states[i].name);
         *places[i] = states[i].is_parameter
                          ? cse_parameter(model, full_name, cse_shape_of(channels), initial)
                          : cse_buffer(model, full_name, cse_shape_of(channels), initial);

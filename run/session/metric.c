@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/name.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"
 #include "run/session/plugins.h"
@@ -52,7 +53,9 @@ cse_metric *cse_session_metric_new(const cse_config_plugin *plugin, const char *
     const cse_metric_descriptor *descriptor = plugin->descriptor;
     if (session == NULL)
         return NULL;
-    cse_status status = descriptor->check != NULL ? descriptor->check(plugin->settings) : CSE_OK;
+    cse_status status = cse_name_check_series("metric", label);
+    if (status == CSE_OK && descriptor->check != NULL)
+        status = descriptor->check(plugin->settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;

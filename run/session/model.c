@@ -285,15 +285,14 @@ cse_state *cse_parameter_at(cse_model *model, int index)
 cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64_t in, int64_t out,
                                        bool bias)
 {
-    char full_name[256];
     double bound = 1 / sqrt((double)in);
     const cse_initializer uniform = { CSE_INIT_UNIFORM, -bound, bound };
     cse_linear_layer layer = { NULL, NULL };
-    snprintf(full_name, sizeof full_name, "%s.weight", name);
-    layer.weight = cse_parameter(model, full_name, cse_shape_of(out, in), uniform);
-    snprintf(full_name, sizeof full_name, "%s.bias", name);
+    layer.weight = cse_parameter(model, cse_model_text(model, "%s.weight", name),
+                                 cse_shape_of(out, in), uniform);
     if (bias)
-        layer.bias = cse_parameter(model, full_name, cse_shape_of(out), uniform);
+        layer.bias = cse_parameter(model, cse_model_text(model, "%s.bias", name),
+                                   cse_shape_of(out), uniform);
     return layer;
 }
 

@@ -1,6 +1,7 @@
 /* Numbers of the program's own for the record of its run. */
 #include <string.h>
 
+#include "engine/base/name.h"
 #include "run/session/session.h"
 
 enum { MOST_NAME = 63, MOST_NAMES = 256 };
@@ -17,12 +18,10 @@ void cse_session_report_scalar(cse_session *session, const char *name, double va
     CSE_SESSION_REPORT(session, on_scalar, &scalar);
 }
 
+/* Shorter than other names of series, since it is told in lines and tables. */
 static bool is_name(const char *name)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
-    const size_t length = name != NULL ? strlen(name) : 0;
-    return length > 0 && length <= MOST_NAME && strspn(name, letters) == length;
+    return cse_name_is_series(name) && strlen(name) <= MOST_NAME;
 }
 
 cse_status cse_log_scalar(const char *name, double value)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/name.h"
 #include "engine/base/pages.h"
 #include "engine/execute/execute.h"
 #include "engine/trace/trace.h"
@@ -22,6 +23,8 @@ static cse_status check_new_state(const cse_session *session, const cse_state_op
                                   const char *name)
 {
     char shape[128];
+    CSE_TRY(options->transient ? cse_name_check_series("state", name)
+                               : cse_name_check_path("state", name));
     if (session->traced != NULL)
         return cse_fail(CSE_USAGE,
                         "state '%s' is made inside a step, which is traced once: it would be new "

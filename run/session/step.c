@@ -6,6 +6,7 @@
 
 #include "csengine/modules.h"
 #include "dataloader/input.h"
+#include "engine/base/name.h"
 #include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 #include "run/session/session.h"
@@ -147,6 +148,10 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
     cse_graph *graph = step->graph;
     if (cse_trace_is_poison(value))
         return -1;
+    if (cse_name_check_series("fetched value", name) != CSE_OK) {
+        cse_trace_fail(CSE_CONFIG, "%s", cse_error_message());
+        return -1;
+    }
     if (value->batch && (value->shape.rank != 0 || !cse_dtype_is_float(value->dtype))) {
         cse_trace_fail(
             CSE_SHAPE,
@@ -263,7 +268,9 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
 
 void cse_step_name_closure(cse_step *step, const char *name)
 {
-    if (step->closure_count > 0)
+    if (cse_name_check_series("closure", name) != CSE_OK)
+        cse_trace_fail(CSE_CONFIG, "%s", cse_error_message());
+    else if (step->closure_count > 0)
         step->closures[step->closure_count - 1].name = cse_arena_string(step->graph->arena, name);
 }
 

@@ -7,6 +7,8 @@
 #include "engine/base/crc32c.h"
 #include "engine/base/diagnostics.h"
 #include "engine/base/error.h"
+#include "engine/base/escape.h"
+#include "engine/base/name.h"
 #include "engine/base/random.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
@@ -73,6 +75,63 @@ START_TEST(an_error_has_fields_and_one_text)
     /* A flag has no line; its name belongs to the message. */
     cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = { "--seed", 0, 0 } }, "no number");
     ck_assert_str_eq(cse_error_message(), "--seed: no number");
+}
+END_TEST
+
+START_TEST(names_have_letters_digits_and_three_signs)
+{
+    static const char *const good[] = { "a", "0", "_x", "layers.0.weight", "a-b_c.D9" };
+    static const char *const bad[] = { "",    ".",   "..",       "-a", ".a", "a/b",
+                                       "a b", "a\n", "\xC3\xA9", "a*", NULL };
+    static const char *const bad_series[] = { "/a", "a/", "a//b", "a/../b", "a b", "*" };
+    char longest[CSE_LONGEST_PATH + 2];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        ck_assert(cse_name_is_good(good[i]) && cse_name_is_path(good[i]) &&
+                  cse_name_is_series(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert(!cse_name_is_good(bad[i]) && !cse_name_is_path(bad[i]));
+    ck_assert(cse_name_is_series("validate_0/loss"));
+    for (size_t i = 0; i < sizeof bad_series / sizeof bad_series[0]; i++)
+        ck_assert(!cse_name_is_series(bad_series[i]));
+    memset(longest, 'a', sizeof longest);
+    longest[CSE_LONGEST_PATH + 1] = '\0';
+    ck_assert(!cse_name_is_path(longest));
+    ck_assert(cse_name_is_path(longest + 1));
+    ck_assert(!cse_name_is_good(longest + 1));
+    longest[CSE_LONGEST_NAME] = '\0';
+    ck_assert(cse_name_is_good(longest));
+}
+END_TEST
+
+typedef void escape(cse_text *out, const char *text);
+
+START_TEST(each_target_has_its_escape)
+{
+    static const struct {
+        escape *escape;
+        const char *text, *escaped;
+    } cases[] = {
+        { cse_escape_comment, "model.fc/a_b-0", "model.fc/a_b-0" },
+        { cse_escape_comment, "*/ a\\\n/", "__ a___" },
+        { cse_escape_comment, "/*\xC3\xA9*/", "______" },
+        { cse_escape_comment, "a//b/", "a__b_" },
+        { cse_escape_csv, "a b", "a b" },
+        { cse_escape_csv, "a,\"b\"\n", "\"a,\"\"b\"\"\n\"" },
+        { cse_escape_label, "a\"b\\c\nd", "a\\\"b\\\\c\\nd" },
+        { cse_text_add_indented, "a\nb\n", "a\n  b\n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cse_text text = { 0 };
+        cases[i].escape(&text, cases[i].text);
+        ck_assert_str_eq(text.data, cases[i].escaped);
+        cse_text_clear(&text);
+    }
+    cse_text json = { 0 }, script = { 0 };
+    cse_text_add(&json, "{\"a\": \"</script><\"}");
+    cse_escape_script(&script, &json);
+    ck_assert_str_eq(script.data, "{\"a\": \"\\u003c/script>\\u003c\"}");
+    cse_text_clear(&json);
+    cse_text_clear(&script);
 }
 END_TEST
 
@@ -218,6 +277,8 @@ int main(void)
     tcase_add_test(cases, an_error_has_fields_and_one_text);
     tcase_add_test(cases, diagnostics_are_errors);
     tcase_add_test(cases, untrusted_bytes_are_escaped);
+    tcase_add_test(cases, names_have_letters_digits_and_three_signs);
+    tcase_add_test(cases, each_target_has_its_escape);
     tcase_add_test(cases, philox_gives_the_published_vectors);
     tcase_add_test(cases, permutations_are_permutations);
     tcase_add_test(cases, did_you_mean_finds_the_near_and_not_the_far);

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/json.h"
@@ -30,6 +31,28 @@ START_TEST(strings_come_back)
         json_decref(value);
         cse_text_clear(&text);
     }
+}
+END_TEST
+
+/* What is not seen, or drives a terminal, is escaped, and reads back as it was. */
+START_TEST(unseen_characters_are_escaped)
+{
+    static const char value[] = "a\xc2\x9b\x1b\xe2\x80\xaez\xf3\xa0\x80\xa1\xc3\xa9";
+    cse_text text = { 0 }, again = { 0 };
+    cse_json_add_string(&text, value);
+    ck_assert_str_eq(text.data, "\"a\\u009b\\u001b\\u202ez\\udb40\\udc21\xc3\xa9\"");
+    json_t *read = read_back(&text);
+    ck_assert_str_eq(json_string_value(read), value);
+    char *raw = json_dumps(read, JSON_ENCODE_ANY); /* jansson leaves them as they are */
+    cse_json_add_printable(&again, raw, strlen(raw));
+    ck_assert_ptr_null(strstr(again.data, "\xc2\x9b"));
+    json_t *same = read_back(&again);
+    ck_assert_str_eq(json_string_value(same), value);
+    json_decref(read);
+    json_decref(same);
+    free(raw);
+    cse_text_clear(&text);
+    cse_text_clear(&again);
 }
 END_TEST
 
@@ -77,6 +100,7 @@ int main(void)
 {
     TCase *cases = tcase_create("json");
     tcase_add_test(cases, strings_come_back);
+    tcase_add_test(cases, unseen_characters_are_escaped);
     tcase_add_test(cases, what_is_no_utf8_becomes_the_replacement_character);
     tcase_add_test(cases, numbers_come_back_to_the_bit);
     Suite *suite = suite_create("json");

@@ -80,6 +80,23 @@ START_TEST(size_is_bounded)
 }
 END_TEST
 
+/* By escapes, since a file with the bytes themselves is refused before it is read. */
+START_TEST(texts_have_no_control_characters)
+{
+    static const char *const refused[] = { "a: \"x\\0y\"",  "a: \"\\0\"",      "\"a\\0\": 1",
+                                           "a: \"\\e[2J\"", "a: \"\\x07\\a\"", "[\"b\\x7f\"]" };
+    static const char *const accepted[] = { "a: \"x\\ny\\t\\r\"", "a: \"\\x1f\"",
+                                            "a: \"\\u00e9\"" };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        ck_assert_int_eq(parse(refused[i], strlen(refused[i])), CSE_CONFIG);
+        ck_assert_msg(strstr(cse_error_message(), "control character \\x") != NULL, "%s",
+                      cse_error_message());
+    }
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++)
+        ck_assert_msg(parse(accepted[i], strlen(accepted[i])) == CSE_OK, "%s", cse_error_message());
+}
+END_TEST
+
 static uint32_t draw(uint32_t *counter)
 {
     uint32_t words[4], place[4] = { ++*counter, 0, 0, 0 };
@@ -258,6 +275,7 @@ int main(void)
     tcase_add_test(cases, depth_is_bounded);
     tcase_add_test(cases, aliases_cannot_multiply);
     tcase_add_test(cases, size_is_bounded);
+    tcase_add_test(cases, texts_have_no_control_characters);
     tcase_add_test(cases, random_bytes_are_survived);
     tcase_add_test(cases, mutations_of_a_real_text_are_survived);
     tcase_add_loop_test(cases, what_is_not_encoded_is_refused, 0,

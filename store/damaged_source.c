@@ -90,7 +90,8 @@ static bool transplant(const char *from, int to)
     if (is_good) {
         const off_t whole = about.st_size > model.st_size ? about.st_size : model.st_size;
         const uint32_t size = (uint32_t)((whole + PAGE - 1) / PAGE);
-        const unsigned char bytes[4] = { size >> 24, size >> 16 & 255, size >> 8 & 255, size & 255 };
+        const unsigned char bytes[4] = { size >> 24, size >> 16 & 255, size >> 8 & 255,
+                                         size & 255 };
         memcpy(page + 28, bytes, sizeof bytes);
         memset(page + 32, 0, 8); /* no free pages: none is ever taken */
         is_good = pwrite(to, page, PAGE, 0) == PAGE && ftruncate(to, (off_t)size * PAGE) == 0;
@@ -119,8 +120,8 @@ static bool make_model(const char *path)
 {
     cse_database *database = NULL;
     remove_copy(path);
-    const bool is_made = cse_database_open_file(path, &database) == CSE_OK &&
-                         cse_database_end(database) == CSE_OK;
+    const bool is_made =
+        cse_database_open_file(path, &database) == CSE_OK && cse_database_end(database) == CSE_OK;
     cse_database_close(&database);
     return is_made;
 }

@@ -214,11 +214,10 @@ static void add_uri(cse_text *uri, const char *path, const char *how)
 int cse_database_open_view(const char *path, const char *how, sqlite3 **handle)
 {
     cse_text uri = { 0 };
-    const int access =
-        strcmp(how, "mode=rw") == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    const int access = strcmp(how, "mode=rw") == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     add_uri(&uri, path, how);
-    const int code = sqlite3_open_v2(uri.data, handle,
-                                     access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    const int code =
+        sqlite3_open_v2(uri.data, handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
     cse_text_clear(&uri);
     return code;
 }

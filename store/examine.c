@@ -85,7 +85,7 @@ static bool has_wrong_tables(sqlite3 *handle, cse_text *why)
 static bool has_wrong_pages(sqlite3 *handle, cse_text *why)
 {
     char said[256];
-    const int code = first_text(handle, "PRAGMA quick_check(1)", said, sizeof said);
+    const int code = first_text(handle, "PRAGMA integrity_check(1)", said, sizeof said);
     if (code == SQLITE_OK && strcmp(said, "ok") == 0)
         return false;
     if (code != SQLITE_OK && !cse_is_damage(code))

@@ -12,7 +12,7 @@
 #include "engine/base/log.h"
 #include "store/damage.h"
 
-#define LOOK_NS INT64_C(1000000000)
+#define MILLISECONDS INT64_C(1000000)
 #define WARN_AGAIN_NS INT64_C(60000000000)
 
 /* ---- the log of text ---- */
@@ -130,7 +130,7 @@ static void guard_folder(cse_store *store)
 void cse_store_guard(cse_store *store)
 {
     const int64_t now_ns = cse_clock_ns();
-    if (now_ns - store->guarded_ns < LOOK_NS)
+    if (now_ns - store->guarded_ns < store->options.look_interval_ms * MILLISECONDS)
         return;
     store->guarded_ns = now_ns;
     const cse_run_place place = cse_run_lock_place(&store->lock, store->model_dir);

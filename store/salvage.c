@@ -114,7 +114,8 @@ static bool is_text(sqlite3_stmt *row, int column, bool is_json)
     const size_t size = (size_t)sqlite3_column_bytes(row, column);
     if (text == NULL || strlen(text) != size)
         return false;
-    json_t *value = is_json ? json_loadb(text, size, JSON_DECODE_ANY, NULL) : json_stringn(text, size);
+    json_t *value =
+        is_json ? json_loadb(text, size, JSON_DECODE_ANY, NULL) : json_stringn(text, size);
     const bool is_good = value != NULL || (is_json && size == 0);
     json_decref(value);
     return is_good;
@@ -250,9 +251,8 @@ static int64_t copy_table(sqlite3 *from, sqlite3 *to, const table *t, bool *inco
 {
     copy c = { .table = t, .to = to, .select = new_select(from, t, false) };
     c.insert = new_insert(to, t);
-    const bool is_whole =
-        c.select != NULL && c.insert != NULL &&
-        (t->keys > 0 ? copy_by_numbers(&c) : copy_by_names(&c, from));
+    const bool is_whole = c.select != NULL && c.insert != NULL &&
+                          (t->keys > 0 ? copy_by_numbers(&c) : copy_by_names(&c, from));
     *incomplete = *incomplete || !is_whole;
     sqlite3_finalize(c.select);
     sqlite3_finalize(c.insert);

@@ -27,7 +27,13 @@
 #include "store/shared.h"
 #include "store/writer.h"
 
-enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20, RESERVE_BYTES = 512 << 10 };
+enum {
+    PUBLISH_MS = 25,
+    COMMIT_MS = 250,
+    LOOK_MS = 1000,
+    QUEUE_BYTES = 8 << 20,
+    RESERVE_BYTES = 512 << 10
+};
 
 int64_t cse_store_attempt(const cse_store *store)
 {
@@ -268,6 +274,7 @@ static void fill_options(cse_store *store, const cse_store_options *options)
         *o = *options;
     o->publish_interval_ms = o->publish_interval_ms > 0 ? o->publish_interval_ms : PUBLISH_MS;
     o->commit_interval_ms = o->commit_interval_ms > 0 ? o->commit_interval_ms : COMMIT_MS;
+    o->look_interval_ms = o->look_interval_ms > 0 ? o->look_interval_ms : LOOK_MS;
     o->queue_bytes = o->queue_bytes > 0 ? o->queue_bytes : QUEUE_BYTES;
     /* Allocated at once, so that no caller waits for a reallocation. */
     cse_text_reserve(&store->queue, o->queue_bytes);

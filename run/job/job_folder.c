@@ -47,8 +47,8 @@ bool cse_job_place_is_lost(const cse_job *j)
 {
     struct stat about;
     const char *place = j->place != NULL ? j->place : cse_job_checkpoint_directory(j);
-    return place != NULL && (stat(place, &about) != 0 || !S_ISDIR(about.st_mode) ||
-                             access(place, W_OK | X_OK) != 0);
+    return place != NULL &&
+           (stat(place, &about) != 0 || !S_ISDIR(about.st_mode) || access(place, W_OK | X_OK) != 0);
 }
 
 bool cse_job_waits_after(const cse_job *j, cse_status status)

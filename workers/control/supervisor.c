@@ -166,8 +166,7 @@ typedef struct pending_end {
 static void look_for_end(void *self, int number, cse_run_signal meaning)
 {
     pending_end *p = self;
-    p->came =
-        p->came || (meaning != CSE_SIGNAL_NOTHING && sigismember(&p->pending, number) == 1);
+    p->came = p->came || (meaning != CSE_SIGNAL_NOTHING && sigismember(&p->pending, number) == 1);
 }
 
 /* Whether the supervisor was asked to end the job. A signal that came before the body's death may

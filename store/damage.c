@@ -21,7 +21,7 @@
 #include "store/salvage.h"
 
 static const char *const parts[] = { "", "-wal", "-shm" };
-enum { PART_COUNT = sizeof parts / sizeof parts[0], PATH_BYTES = PATH_MAX + 32 };
+enum { PART_COUNT = sizeof parts / sizeof parts[0], PATH_BYTES = CSE_ASIDE_BYTES };
 
 /* ---- names ---- */
 
@@ -65,7 +65,7 @@ static void remove_empty_log(const char *path)
     unlink(log);
 }
 
-static cse_status set_aside(const char *path, char name[PATH_BYTES])
+cse_status cse_damage_set_aside(const char *path, char name[CSE_ASIDE_BYTES])
 {
     char from[PATH_BYTES], to[PATH_BYTES + 8];
     free_name(path, name);
@@ -74,8 +74,8 @@ static cse_status set_aside(const char *path, char name[PATH_BYTES])
         snprintf(from, sizeof from, "%s%s", path, parts[i]);
         snprintf(to, sizeof to, "%s%s", name, parts[i]);
         if (rename(from, to) != 0 && errno != ENOENT)
-            return cse_fail(CSE_PERMISSION, "run store %s is damaged and cannot be renamed: %s",
-                            path, strerror(errno));
+            return cse_fail(CSE_PERMISSION, "%s is damaged and cannot be renamed: %s", path,
+                            strerror(errno));
     }
     return CSE_OK;
 }
@@ -119,20 +119,16 @@ static void run_with_text(sqlite3 *handle, const char *sql, const char *text)
     sqlite3_finalize(statement);
 }
 
-static void keep_event(sqlite3 *handle, const char *why, const char *aside, const char *kept,
-                       bool incomplete)
+static void describe(cse_text *json, const char *why, const char *aside, const char *kept,
+                     bool incomplete)
 {
-    cse_text json = { 0 };
-    cse_text_add(&json, "{\"why\":");
-    cse_json_add_string(&json, why);
-    cse_text_add(&json, ",\"set_aside\":");
-    cse_json_add_string(&json, aside);
-    cse_text_add(&json, ",\"kept\":");
-    cse_json_add_string(&json, kept != NULL ? kept : "");
-    cse_text_add(&json, ",\"incomplete\":%s}", incomplete ? "true" : "false");
-    run_with_text(handle, "INSERT INTO events(time_ms, type, payload) VALUES(?1, 'damaged', ?2)",
-                  json.data);
-    cse_text_clear(&json);
+    cse_text_add(json, "{\"why\":");
+    cse_json_add_string(json, why);
+    cse_text_add(json, ",\"set_aside\":");
+    cse_json_add_string(json, aside);
+    cse_text_add(json, ",\"kept\":");
+    cse_json_add_string(json, kept != NULL ? kept : "");
+    cse_text_add(json, ",\"incomplete\":%s}", incomplete ? "true" : "false");
 }
 
 /* ---- the new one ---- */
@@ -142,7 +138,7 @@ typedef struct mending {
     const char *model_dir, *why;
     cse_database *mended;
     bool incomplete;
-    bool is_logged; /* what is told reaches a store by itself */
+    cse_text *event; /* of a store that is open, which writes what is told; NULL: of none */
 } mending;
 
 static cse_status begin(mending *m)
@@ -154,15 +150,26 @@ static cse_status begin(mending *m)
     return cse_database_open_file(m->beside, &m->mended);
 }
 
+/* Nobody has the store open: its next line and event are these. */
+static void keep_told(sqlite3 *handle, const char *line, const char *event)
+{
+    run_with_text(handle, "INSERT INTO events(time_ms, type, payload) VALUES(?1, 'damaged', ?2)",
+                  event);
+    run_with_text(handle,
+                  "INSERT INTO logs(id, time_ms, role, rank, level, message) SELECT "
+                  "ifnull(max(id), 0) + 1, ?1, 'coordinator', 0, 'warning', ?2 FROM logs",
+                  line);
+}
+
 /* Tells what was done, in the new store as well, and gives it its name. */
 static cse_status publish(mending *m)
 {
-    cse_text kept = { 0 }, text = { 0 };
+    cse_text kept = { 0 }, text = { 0 }, json = { 0 };
     sqlite3 *handle = cse_database_handle(m->mended);
     const bool stands = access(m->path, F_OK) == 0;
     cse_salvage_count(handle, &kept);
     keep_attempt(m->mended, m->model_dir);
-    cse_status status = stands ? set_aside(m->path, m->aside) : CSE_OK;
+    cse_status status = stands ? cse_damage_set_aside(m->path, m->aside) : CSE_OK;
     const char *name = strrchr(m->aside, '/');
     cse_text_add(&text, "run store %s: %s; ", m->path, m->why);
     if (stands)
@@ -170,12 +177,10 @@ static cse_status publish(mending *m)
     cse_text_add(&text, "a new one has what could be read of it: %s%s",
                  kept.size > 0 ? kept.data : "no row",
                  m->incomplete ? "; rows of damaged pages are lost" : "");
-    keep_event(handle, m->why, stands ? m->aside : "", kept.data, m->incomplete);
-    if (!m->is_logged)
-        run_with_text(handle,
-                      "INSERT INTO logs(id, time_ms, role, rank, level, message) SELECT "
-                      "ifnull(max(id), 0) + 1, ?1, 'coordinator', 0, 'warning', ?2 FROM logs",
-                      text.data);
+    describe(m->event != NULL ? m->event : &json, m->why, stands ? m->aside : "", kept.data,
+             m->incomplete);
+    if (m->event == NULL)
+        keep_told(handle, text.data, json.data);
     if (status == CSE_OK)
         status = cse_database_end(m->mended);
     cse_database_close(&m->mended);
@@ -185,6 +190,7 @@ static cse_status publish(mending *m)
         cse_log_line(CSE_LOG_WARNING, "%s", text.data);
     cse_text_clear(&kept);
     cse_text_clear(&text);
+    cse_text_clear(&json);
     return status;
 }
 
@@ -195,13 +201,14 @@ static cse_status abandon(mending *m, cse_status status)
     return status;
 }
 
-static cse_status mend(const char *model_dir, const char *why, bool is_logged)
+static cse_status mend(const char *model_dir, const char *why)
 {
-    mending m = { .model_dir = model_dir, .why = why, .is_logged = is_logged };
+    mending m = { .model_dir = model_dir, .why = why };
     cse_status status = begin(&m);
     if (status != CSE_OK)
         return abandon(&m, status);
-    m.incomplete = !cse_damaged_source_read(m.path, cse_database_handle(m.mended));
+    m.incomplete =
+        !cse_damaged_source_read(m.path, &cse_damaged_run_store, cse_database_handle(m.mended));
     status = publish(&m);
     return status == CSE_OK ? CSE_OK : abandon(&m, status);
 }
@@ -227,7 +234,7 @@ cse_status cse_damage_mend(const char *model_dir)
     finish_before(path);
     if (cse_store_is_damaged(path, &why) ||
         (cse_store_is_empty(path) && logged_attempts(model_dir) > 0))
-        status = mend(model_dir, why.data != NULL ? why.data : "the file is empty", false);
+        status = mend(model_dir, why.data != NULL ? why.data : "the file is empty");
     cse_text_clear(&why);
     return status;
 }
@@ -257,14 +264,16 @@ static bool copy_from(cse_database *before, sqlite3 *to)
     return !incomplete;
 }
 
-cse_status cse_damage_replace(const char *model_dir, const char *why, cse_database **database)
+cse_status cse_damage_replace(const char *model_dir, const char *why, cse_database **database,
+                              cse_text *event)
 {
-    mending m = { .model_dir = model_dir, .why = why, .is_logged = true };
+    mending m = { .model_dir = model_dir, .why = why, .event = event };
     cse_status status = begin(&m);
     if (status == CSE_OK && *database != NULL)
         m.incomplete = !copy_from(*database, cse_database_handle(m.mended));
     else if (status == CSE_OK)
-        m.incomplete = !cse_damaged_source_read(m.path, cse_database_handle(m.mended));
+        m.incomplete =
+            !cse_damaged_source_read(m.path, &cse_damaged_run_store, cse_database_handle(m.mended));
     if (status == CSE_OK) {
         cse_database_abandon(database);
         status = publish(&m);

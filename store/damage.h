@@ -16,8 +16,14 @@ cse_status cse_damage_mend(const char *model_dir);
 
 /* A store that is open for writing was found damaged, or `why` its file is not the one that was
  * opened: puts a new one in its place, with what the open one can still read. *database NULL: with
- * what can be read of the file. After a failure (CSE_IO: no room) it is the one before, or NULL. */
-cse_status cse_damage_replace(const char *model_dir, const char *why, cse_database **database);
+ * what can be read of the file. After a failure (CSE_IO: no room) it is the one before, or NULL.
+ * `event`: gets the payload of the event `damaged`, which the store's writer gives a number. */
+cse_status cse_damage_replace(const char *model_dir, const char *why, cse_database **database,
+                              cse_text *event);
+
+/* Gives a database and its log the first name of PATH.damaged-1, -2, ... that is free. */
+enum { CSE_ASIDE_BYTES = 4096 + 32 };
+cse_status cse_damage_set_aside(const char *path, char name[CSE_ASIDE_BYTES]);
 
 /* The same look without a change, and before a run begins: takes the lock for a moment. A run that
  * is under way is left alone. */

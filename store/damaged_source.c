@@ -21,7 +21,8 @@ enum { PAGE = 4096, HEADER = 100, MOST_SCHEMA_PAGES = 64, PATH_BYTES = PATH_MAX 
 /* ---- as it is ---- */
 
 /* False: not all of it could be read. *readable: the schema was. */
-static bool read_view(const char *path, const char *how, sqlite3 *to, bool *readable)
+static bool read_view(const char *path, const char *how, const cse_damaged_kind *kind, sqlite3 *to,
+                      bool *readable)
 {
     sqlite3 *from = NULL;
     bool incomplete = true;
@@ -29,7 +30,7 @@ static bool read_view(const char *path, const char *how, sqlite3 *to, bool *read
         sqlite3_exec(from, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK) {
         incomplete = false;
         *readable = true;
-        (void)cse_salvage_rows(from, to, &incomplete);
+        (void)kind->copy(from, to, &incomplete);
     }
     sqlite3_close(from);
     return !incomplete;
@@ -115,18 +116,19 @@ static void remove_copy(const char *copy)
     }
 }
 
-/* A new, empty store beside it: the only one whose pages are known to be sound. */
-static bool make_model(const char *path)
+static bool make_run_store(const char *path)
 {
     cse_database *database = NULL;
-    remove_copy(path);
     const bool is_made =
         cse_database_open_file(path, &database) == CSE_OK && cse_database_end(database) == CSE_OK;
     cse_database_close(&database);
     return is_made;
 }
 
-static bool read_with_new_schema(const char *path, sqlite3 *to)
+const cse_damaged_kind cse_damaged_run_store = { .make = make_run_store, .copy = cse_salvage_rows };
+
+/* The only pages that are known to be sound are those of a new one beside it. */
+static bool read_with_new_schema(const char *path, const cse_damaged_kind *kind, sqlite3 *to)
 {
     char copy[PATH_BYTES], model[PATH_BYTES], log[PATH_BYTES + 8], copied_log[PATH_BYTES + 8];
     bool readable = false;
@@ -135,21 +137,22 @@ static bool read_with_new_schema(const char *path, sqlite3 *to)
     snprintf(log, sizeof log, "%s-wal", path);
     snprintf(copied_log, sizeof copied_log, "%s-wal", copy);
     remove_copy(copy);
-    if (make_model(model) && copy_file(path, copy)) {
+    remove_copy(model);
+    if (kind->make(model) && copy_file(path, copy)) {
         const int file = open(copy, O_RDWR | O_CLOEXEC);
         const bool is_good = file >= 0 && transplant(model, file);
         if (file >= 0)
             close(file);
         (void)copy_file(log, copied_log);
         if (is_good)
-            (void)read_view(copy, "mode=rw", to, &readable);
+            (void)read_view(copy, "mode=rw", kind, to, &readable);
     }
     remove_copy(copy);
     remove_copy(model);
     return readable;
 }
 
-bool cse_damaged_source_read(const char *path, sqlite3 *to)
+bool cse_damaged_source_read(const char *path, const cse_damaged_kind *kind, sqlite3 *to)
 {
     struct stat about;
     bool readable = false, is_whole = false;
@@ -157,11 +160,11 @@ bool cse_damaged_source_read(const char *path, sqlite3 *to)
         return false;
     const bool has_own_log = !cse_store_has_log_of_another(path);
     if (about.st_size > 0) { /* SQLite would remove the log of an empty one */
-        is_whole = has_own_log && read_view(path, "mode=ro", to, &readable);
+        is_whole = has_own_log && read_view(path, "mode=ro", kind, to, &readable);
         if (!is_whole)
-            (void)read_view(path, "immutable=1", to, &readable);
+            (void)read_view(path, "immutable=1", kind, to, &readable);
     }
     if (!is_whole && has_own_log && (!readable || about.st_size <= SMALL_BYTES))
-        (void)read_with_new_schema(path, to);
+        (void)read_with_new_schema(path, kind, to);
     return is_whole;
 }

@@ -472,7 +472,7 @@ void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
     char sql[STATEMENT_BYTES];
     snprintf(sql, sizeof sql,
              "DELETE FROM events WHERE id <= %lld AND type NOT IN "
-             "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld;"
+             "('state','checkpoint','gap','damaged'); DELETE FROM topology WHERE time_ms < %lld;"
              "DELETE FROM timeline WHERE rowid < (SELECT max(rowid) FROM timeline) - %d;"
              "DELETE FROM kernels WHERE rowid < (SELECT max(rowid) FROM kernels) - %d",
              (long long)event, (long long)time_ms, CSE_STORE_KEPT_SPANS, CSE_STORE_KEPT_KERNELS);

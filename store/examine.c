@@ -152,6 +152,21 @@ static bool examine(const char *path, int64_t bytes, sqlite3 *handle, cse_text *
     return bytes <= CHECKED_BYTES && has_wrong_pages(handle, why);
 }
 
+bool cse_database_has_damage(const char *path, cse_text *why)
+{
+    struct stat about;
+    sqlite3 *handle = NULL;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0)
+        return false;
+    bool has_damage = false;
+    if (cse_database_open_view(path, "mode=ro", &handle) == SQLITE_OK) {
+        sqlite3_busy_timeout(handle, BUSY_MS);
+        has_damage = has_wrong_pages(handle, why);
+    }
+    sqlite3_close(handle);
+    return has_damage;
+}
+
 bool cse_store_is_damaged(const char *path, cse_text *why)
 {
     struct stat about;

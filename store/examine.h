@@ -13,6 +13,8 @@ bool cse_is_damage(int code);
  * with: what is wrong elsewhere shows when it is written. `why` may be NULL. False also when the
  * file cannot be opened, is empty, or is another database. */
 bool cse_store_is_damaged(const char *path, cse_text *why);
+/* SQLite's own check alone, of any database: an empty file is sound. */
+bool cse_database_has_damage(const char *path, cse_text *why);
 /* Whether the log beside the file is that of another run's store. */
 bool cse_store_has_log_of_another(const char *path);
 /* A file without a byte. */

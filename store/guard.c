@@ -11,6 +11,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "store/damage.h"
+#include "store/store.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define WARN_AGAIN_NS INT64_C(60000000000)
@@ -49,7 +50,11 @@ static void guard_log(cse_store *store)
 
 cse_status cse_store_renew(cse_store *store, const char *why)
 {
-    cse_status status = cse_damage_replace(store->model_dir, why, &store->database);
+    cse_text event = { 0 };
+    cse_status status = cse_damage_replace(store->model_dir, why, &store->database, &event);
+    if (status == CSE_OK)
+        cse_store_event(store, "damaged", event.data);
+    cse_text_clear(&event);
     if (store->database == NULL)
         return status;
     cse_database_begin(store->database, store->attempt, store->options.succession.takes_over);

@@ -9,12 +9,9 @@
 
 #include "store/rows.h"
 
-enum { MOST_KEYS = 4, MOST_GAPS = 4000, NAME_BYTES = 32 };
+enum { MOST_KEYS = 4, MOST_GAPS = 4000, MOST_COLUMNS = 64, NAME_BYTES = 32 };
 
-typedef struct table {
-    const char *name, *columns, *types;
-    int keys; /* leading columns, integers; 0: the first, a text */
-} table;
+typedef cse_salvaged_table table;
 
 #define ROWS(kind) cse_row_describe(kind)
 
@@ -72,7 +69,7 @@ static sqlite3_stmt *new_select(sqlite3 *from, const table *t, bool down)
     sqlite3_stmt *statement = NULL;
     const int keys = t->keys > 0 ? t->keys : 1;
     cse_text_add(&sql, "SELECT ");
-    add_columns(&sql, t, CSE_MOST_COLUMNS, from);
+    add_columns(&sql, t, MOST_COLUMNS, from);
     cse_text_add(&sql, " FROM %s", t->name);
     if (t->keys > 0) {
         cse_text_add(&sql, " WHERE (");
@@ -95,7 +92,7 @@ static sqlite3_stmt *new_insert(sqlite3 *to, const table *t)
     cse_text sql = { 0 };
     sqlite3_stmt *statement = NULL;
     cse_text_add(&sql, "INSERT OR IGNORE INTO %s(", t->name);
-    add_columns(&sql, t, CSE_MOST_COLUMNS, NULL);
+    add_columns(&sql, t, MOST_COLUMNS, NULL);
     cse_text_add(&sql, ") VALUES(?");
     for (size_t i = 1; t->types[i] != '\0'; i++)
         cse_text_add(&sql, ",?");
@@ -247,7 +244,7 @@ static bool copy_by_names(copy *c, sqlite3 *from)
     return false;
 }
 
-static int64_t copy_table(sqlite3 *from, sqlite3 *to, const table *t, bool *incomplete)
+int64_t cse_salvage_table(sqlite3 *from, sqlite3 *to, const table *t, bool *incomplete)
 {
     copy c = { .table = t, .to = to, .select = new_select(from, t, false) };
     c.insert = new_insert(to, t);
@@ -265,7 +262,7 @@ int64_t cse_salvage_rows(sqlite3 *from, sqlite3 *to, bool *incomplete)
     table t;
     sqlite3_exec(to, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     for (int i = 0; (t = table_of(i)).name != NULL; i++)
-        rows += copy_table(from, to, &t, incomplete);
+        rows += cse_salvage_table(from, to, &t, incomplete);
     sqlite3_exec(to, "COMMIT", NULL, NULL, NULL);
     return rows;
 }

@@ -6,11 +6,21 @@
 #ifndef CSE_STORE_SALVAGE_H
 #define CSE_STORE_SALVAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/base/text.h"
 
 struct sqlite3;
+
+/* A table: its columns with spaces between them, their types as in rows.h, and how many leading
+ * ones are its key, integers; 0: the first is, a text. */
+typedef struct cse_salvaged_table {
+    const char *name, *columns, *types;
+    int keys;
+} cse_salvaged_table;
+int64_t cse_salvage_table(struct sqlite3 *from, struct sqlite3 *to, const cse_salvaged_table *table,
+                          bool *incomplete);
 
 /* Copies rows that `to`, a run store of this version, does not have yet. Returns how many. A table
  * that `from` lacks is passed over, and *incomplete set, as it is where a page was refused. */

@@ -291,7 +291,7 @@ static cse_status open_database(cse_store *store)
     if (status != CSE_OK || !cse_database_is_damaged(store->database))
         return status;
     cse_database_abandon(&store->database);
-    CSE_TRY(cse_damage_replace(store->model_dir, "the file is damaged", &store->database));
+    CSE_TRY(cse_store_renew(store, "the file is damaged"));
     read_earlier(store);
     return CSE_OK;
 }

@@ -30,6 +30,7 @@
 #include "run/session/plugins.h"
 #include "run/session/selective_gradients.h"
 #include "run/session/sparsity.h"
+#include "store/damage.h"
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
@@ -648,6 +649,8 @@ static cse_status look_back(job *j)
         CSE_TRY(cse_job_prepare_validations(j));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
+    if (s->run_store)
+        CSE_TRY(cse_damage_mend_unless_held(model_dir));
     cse_previous_run_read(model_dir, &j->previous);
     if (s->run_store)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 #include "engine/base/arena.h"
-#include "store/examine.h"
 #include "store/options.h"
+#include "store/result_code.h"
 #include "store/supersede.h"
 #include "store/whole.h"
 

@@ -11,15 +11,10 @@
 #include "config.h"
 #include "store/database.h"
 #include "store/options.h"
+#include "store/result_code.h"
 
 #define CHECKED_BYTES (INT64_C(64) << 20)
 enum { BUSY_MS = 5000 };
-
-bool cse_is_damage(int code)
-{
-    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB ||
-           code == SQLITE_IOERR_SHORT_READ;
-}
 
 bool cse_store_is_empty(const char *path)
 {

@@ -6,9 +6,6 @@
 
 #include "engine/base/text.h"
 
-/* SQLite's result code says that the file is not what SQLite wrote. */
-bool cse_is_damage(int code);
-
 /* The pages of a file up to 64 MiB are all looked at, of a larger one those that its tables begin
  * with: what is wrong elsewhere shows when it is written. `why` may be NULL. False also when the
  * file cannot be opened, is empty, or is another database. */

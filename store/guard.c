@@ -11,7 +11,6 @@
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "store/damage.h"
-#include "store/store.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define WARN_AGAIN_NS INT64_C(60000000000)
@@ -53,7 +52,7 @@ cse_status cse_store_renew(cse_store *store, const char *why)
     cse_text event = { 0 };
     cse_status status = cse_damage_replace(store->model_dir, why, &store->database, &event);
     if (status == CSE_OK)
-        cse_store_event(store, "damaged", event.data);
+        cse_row_add(&store->taken, CSE_ROW_EVENT, INT64_C(0), cse_unix_ms(), "damaged", event.data);
     cse_text_clear(&event);
     if (store->database == NULL)
         return status;

@@ -30,6 +30,15 @@ void cse_job_guard_folder(cse_job *j)
                      path);
 }
 
+const char *cse_job_handed_on(const cse_job *j)
+{
+    const char *path = cse_takeover_checkpoint(j->settings->takeover);
+    if (path == NULL || access(path, F_OK) == 0 || errno != ENOENT)
+        return path;
+    cse_log_line(CSE_LOG_WARNING, "%s was removed: the states that are in memory go on", path);
+    return NULL;
+}
+
 cse_status cse_job_make_place(const cse_job *j, const char *place)
 {
     struct stat about;

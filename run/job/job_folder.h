@@ -9,6 +9,9 @@
 /* Once a second, called as often as one likes: unfinished.json is there. */
 void cse_job_guard_folder(cse_job *job);
 
+/* The checkpoint that the coordinator before this one handed on; NULL: none, or it was removed. */
+const char *cse_job_handed_on(const cse_job *job);
+
 /* Before a checkpoint is written: makes its folder where that is gone. */
 cse_status cse_job_make_place(const cse_job *job, const char *place);
 

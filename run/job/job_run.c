@@ -1,12 +1,10 @@
 /* Runs a whole job by calls of the public session API, as a user's program would make them. */
 #include "run/job/job_parts.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -383,12 +381,7 @@ static cse_status load(job *j)
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
     const bool follows = cse_job_follows(j);
-    const char *handed_on = follows ? s->hosts->given->file : cse_takeover_checkpoint(s->takeover);
-    if (handed_on != NULL && !follows && access(handed_on, F_OK) != 0 && errno == ENOENT) {
-        cse_log_line(CSE_LOG_WARNING, "%s was removed: the states that are in memory go on",
-                     handed_on);
-        handed_on = NULL;
-    }
+    const char *handed_on = follows ? s->hosts->given->file : cse_job_handed_on(j);
     if (follows && handed_on == NULL)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     if (handed_on != NULL) {

@@ -26,9 +26,9 @@ bool cse_room_wait_turn(cse_room_wait *wait);
 void cse_room_wait_text(int64_t step, const char *what, const char *why, const char *model_dir,
                         cse_text *text);
 
-/* Another checkpoint than the last one that cannot be written (full disk, a folder that is gone): the run, whose `what` is
- * training or validation, goes on with a warning, and the checkpoint before it remains. Any other
- * status is returned. */
+/* Another checkpoint than the last one that cannot be written (full disk, a folder that is gone):
+ * the run, whose `what` is training or validation, goes on with a warning, and the one before it
+ * remains. Any other status is returned. */
 cse_status cse_pass_over_checkpoint(int64_t step, cse_status status, const char *what);
 
 #endif

@@ -46,7 +46,8 @@ stop
 dd if=/dev/zero of=root/jobs.db bs=100 count=1 conv=notrunc 2>/dev/null
 serve header
 grep -q one jobs.txt || fail "the job is gone: $(cat jobs.txt header.log)"
-grep -q 'jobs.db: .*set aside as .*jobs.db.damaged-1.* 1 jobs' header.log || fail "$(cat header.log)"
+grep -q 'jobs.db: .*set aside as .*jobs.db.damaged-1.* 1 jobs' header.log ||
+    fail "$(cat header.log)"
 [ -f root/jobs.db.damaged-1 ] || fail 'nothing is set aside'
 ended || fail 'the job has another state'
 stop
@@ -56,7 +57,8 @@ cp cut root/jobs.db
 rm -f root/jobs.db-wal root/jobs.db-shm
 serve cut
 grep -q 'set aside as .*jobs.db.damaged-2' cut.log || fail "$(cat cut.log)"
-grep -q 'folders of runs without a job: one' cut.log || fail "the folder is not told: $(cat cut.log)"
+grep -q 'folders of runs without a job: one' cut.log ||
+    fail "the folder is not told: $(cat cut.log)"
 "$csengine" submit "$config" --id two --server root --set loop.num_steps=4 >submitted.txt 2>&1 ||
     fail "the new one takes no job: $(cat submitted.txt)"
 "$csengine" cancel two --server root >/dev/null 2>&1

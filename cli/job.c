@@ -16,6 +16,7 @@
 #include "engine/base/confinement.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
 #include "engine/codegen/codegen.h"
 #include "run/infer/run_samples.h"
@@ -68,6 +69,16 @@ void cse_job_clear(cse_prepared_job *job)
 /* How often the user asked to stop. */
 static volatile sig_atomic_t stop_requests;
 
+/* A terminal that closes and a power supply that fails repeat no request: the first process hands
+ * on what came to it, and each came to all processes. */
+static volatile sig_atomic_t is_hung_up;
+
+static void note_hangup(int number)
+{
+    (void)number;
+    is_hung_up = 1;
+}
+
 static void count_stop(int number)
 {
     (void)number;
@@ -110,7 +121,7 @@ static int stop_requested(void *self)
 {
     (void)self;
     take_time_used();
-    return stop_requests > 0 ? stop_requests : is_preempted;
+    return stop_requests > 0 ? stop_requests : is_preempted || is_hung_up;
 }
 
 static bool preempted(void *self)
@@ -193,6 +204,20 @@ static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *resul
     return status;
 }
 
+static void answer_signals(void)
+{
+    struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = note_time_used;
+    sigaction(SIGXCPU, &action, NULL);
+    action.sa_handler = note_hangup;
+    sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGPWR, &action, NULL);
+    cse_run_signals_pass_over();
+    signal(SIGPIPE, SIG_IGN);
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
@@ -202,12 +227,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
         .quiet = cse_option_is_on(line, "quiet"),
         .terminal = !json && cse_is_terminal(1),
     };
-    struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = note_time_used;
-    sigaction(SIGXCPU, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    answer_signals();
     shown_job shown = { &progress, job->settings.takeover, job->dashboard };
     job->settings.self = &shown;
     job->settings.on_event = show_event;
@@ -295,6 +315,7 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     /* Before the coordinator begins, so that it is never without: a lost request is a lost run. */
     struct sigaction action = { .sa_handler = note_preemption, .sa_flags = SA_RESTART };
     sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
     bool confined = cse_confinement_view() != NULL;
     cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
     if (status != CSE_OK)

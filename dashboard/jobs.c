@@ -1,6 +1,7 @@
 /* Opening and closing the table: of a root, or of one run as its single entry. */
 #include "dashboard/jobs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -42,13 +43,50 @@ static cse_status lock_root(cse_jobs *jobs)
     return CSE_OK;
 }
 
+static bool is_entry(const cse_jobs *jobs, const char *folder)
+{
+    for (int i = 0; i < jobs->entry_count; i++)
+        if (strcmp(jobs->entries[i]->record.model_dir, folder) == 0)
+            return true;
+    return false;
+}
+
+/* What the lost rows were of is still there: folders of runs that no job has. What was asked of
+ * them stood in the rows alone, so that they are told, and not made jobs again. */
+static void tell_mended(const cse_jobs *jobs, cse_text *told)
+{
+    char folder[PATH_MAX], store[PATH_MAX + 8];
+    DIR *entries = opendir(jobs->root);
+    int count = 0;
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        if (entry->d_name[0] == '.' || (size_t)snprintf(folder, sizeof folder, "%s/%s", jobs->root,
+                                                        entry->d_name) >= sizeof folder)
+            continue;
+        snprintf(store, sizeof store, "%s/run.db", folder);
+        if (access(store, F_OK) == 0 && !is_entry(jobs, folder))
+            cse_text_add(told, "%s%s", count++ == 0 ? "; folders of runs without a job: " : ", ",
+                         entry->d_name);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    if (count > 0)
+        cse_text_add(told, " (`csengine serve --run FOLDER` shows one, `csengine start` goes on)");
+    cse_log_line(CSE_LOG_WARNING, "%s", told->data);
+}
+
 static cse_status open_root(cse_jobs *jobs)
 {
     char path[PATH_MAX];
     CSE_TRY(lock_root(jobs));
     snprintf(path, sizeof path, "%s/jobs.db", jobs->root);
-    CSE_TRY(cse_jobs_db_open(path, &jobs->db));
-    CSE_TRY(cse_jobs_db_each(jobs->db, add_entry, jobs));
+    cse_text mended = { 0 };
+    cse_status status = cse_jobs_db_open(path, &jobs->db, &mended);
+    if (status == CSE_OK)
+        status = cse_jobs_db_each(jobs->db, add_entry, jobs);
+    if (status == CSE_OK && mended.size > 0)
+        tell_mended(jobs, &mended);
+    cse_text_clear(&mended);
+    CSE_TRY(status);
     cse_reserve_open(&jobs->reserve, jobs->root, "jobs.reserve", RESERVE_BYTES);
     jobs->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&jobs->lock);
@@ -95,7 +133,7 @@ static cse_status open_run(cse_jobs *jobs)
     if (jobs->options.read_only)
         return CSE_OK;
     snprintf(path, sizeof path, "%s/dashboard.db", jobs->run_dir);
-    if (cse_jobs_db_open(path, &jobs->db) != CSE_OK) {
+    if (cse_jobs_db_open(path, &jobs->db, NULL) != CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "calls are not recorded: %s", cse_error_message());
         jobs->db = NULL;
     }

@@ -3,14 +3,20 @@
 #include "dashboard/jobs_db.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "store/damage.h"
+#include "store/damaged_source.h"
+#include "store/examine.h"
+#include "store/salvage.h"
 #include "store/store.h"
 #include "store/whole.h"
 
@@ -101,7 +107,7 @@ static cse_status prepare_file(cse_jobs_db *db)
     return CSE_OK;
 }
 
-cse_status cse_jobs_db_open(const char *path, cse_jobs_db **result)
+static cse_status open_file(const char *path, cse_jobs_db **result)
 {
     cse_jobs_db *db = cse_calloc(1, sizeof *db);
     db->path = cse_strdup(path);
@@ -123,6 +129,69 @@ cse_status cse_jobs_db_open(const char *path, cse_jobs_db **result)
     return status;
 }
 
+/* ---- a damaged file ---- */
+
+static bool make_file(const char *path)
+{
+    cse_jobs_db *db = NULL;
+    const bool is_made = open_file(path, &db) == CSE_OK;
+    cse_jobs_db_close(&db);
+    return is_made;
+}
+
+static int64_t copy_rows(sqlite3 *from, sqlite3 *to, bool *incomplete)
+{
+    static const cse_salvaged_table tables[] = {
+        { "jobs",
+          "seq id name model_dir labels spec digest priority state reason message created_ms "
+          "started_ms ended_ms attempt base_attempt restarts max_num_restarts pid pid_start "
+          "exit_code cores memory_bytes not_before_ms kill_at_ms cancelled revision",
+          "isssjjsisssiiiiiiiiiiiiiiii", 1 },
+        { "transitions", "seq job time_ms from_state to_state reason message attempt", "isissssi",
+          1 },
+        { "audit", "seq time_ms peer method path status job", "iisssis", 1 },
+        { "answers", "key time_ms digest status location etag body", "sisisss", 0 },
+    };
+    int64_t rows = 0;
+    sqlite3_exec(to, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        rows += cse_salvage_table(from, to, &tables[i], incomplete);
+    sqlite3_exec(to, "COMMIT", NULL, NULL, NULL);
+    return rows;
+}
+
+/* The new one is made beside, and renamed when the old one has its other name. */
+static cse_status mend(const char *path, const char *why, cse_text *told)
+{
+    static const cse_damaged_kind kind = { .make = make_file, .copy = copy_rows };
+    char beside[CSE_ASIDE_BYTES + 8], aside[CSE_ASIDE_BYTES] = "";
+    cse_jobs_db *db = NULL;
+    snprintf(beside, sizeof beside, "%s.mended", path);
+    unlink(beside);
+    CSE_TRY(open_file(beside, &db));
+    const bool is_whole = cse_damaged_source_read(path, &kind, db->handle);
+    const int64_t jobs = read_integer(db, "SELECT count(*) FROM jobs");
+    cse_jobs_db_close(&db);
+    CSE_TRY(cse_damage_set_aside(path, aside));
+    if (rename(beside, path) != 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: cannot be created: %s", path, strerror(errno));
+    if (told != NULL)
+        cse_text_add(told, "%s: %s; it is set aside as %s, and a new one has %lld jobs of it%s",
+                     path, why, aside, (long long)jobs,
+                     is_whole ? "" : "; what stood on damaged pages is lost");
+    return CSE_OK;
+}
+
+cse_status cse_jobs_db_open(const char *path, cse_jobs_db **result, cse_text *mended)
+{
+    cse_text why = { 0 };
+    cse_status status = CSE_OK;
+    *result = NULL;
+    if (cse_database_has_damage(path, &why))
+        status = mend(path, why.data, mended);
+    cse_text_clear(&why);
+    return status == CSE_OK ? open_file(path, result) : status;
+}
 void cse_jobs_db_close(cse_jobs_db **db)
 {
     if (*db == NULL)

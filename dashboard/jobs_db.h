@@ -60,8 +60,9 @@ typedef struct cse_job_record {
 
 void cse_job_record_clear(cse_job_record *record);
 
-/* CSE_DATA when the file is something else or of another version. */
-cse_status cse_jobs_db_open(const char *path, cse_jobs_db **db);
+/* CSE_DATA when the file is something else or of another version. A damaged one is set aside, and
+ * what can be read of it goes to a new one; `mended` (may be NULL) gets what was done, in words. */
+cse_status cse_jobs_db_open(const char *path, cse_jobs_db **db, cse_text *mended);
 void cse_jobs_db_close(cse_jobs_db **db);
 
 /* Appends; `seq` is set. CSE_USAGE when the id is taken. */

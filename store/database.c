@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/base/arena.h"
 #include "store/options.h"
+#include "store/result_code.h"
 #include "store/supersede.h"
 #include "store/whole.h"
 
@@ -22,6 +24,9 @@ struct cse_database {
     int64_t attempt;
     bool takes_over;
     int64_t past_step; /* the last that has points of earlier attempts; -1: none */
+    char path[PATH_MAX];
+    struct stat file, log; /* when it was opened; log: st_ino 0: not seen yet */
+    bool is_damaged;
 };
 
 enum { BUSY_MS = 10000, END_WAIT_MS = 2000, STATEMENT_BYTES = 512 };
@@ -29,10 +34,9 @@ enum { BUSY_MS = 10000, END_WAIT_MS = 2000, STATEMENT_BYTES = 512 };
 /* Maps SQLite's result code to a status. */
 static cse_status status_of(int code, bool opening)
 {
-    switch (code & 0xff) {
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
+    if (cse_is_damage(code))
         return CSE_DATA;
+    switch (code & 0xff) {
     case SQLITE_PERM:
     case SQLITE_READONLY:
         return CSE_PERMISSION;
@@ -45,14 +49,24 @@ static cse_status status_of(int code, bool opening)
     }
 }
 
+cse_status cse_database_fail(sqlite3 *handle, const char *path, bool opening)
+{
+    const int code = sqlite3_extended_errcode(handle);
+    const cse_error error = { .status = status_of(code, opening),
+                              .hint = cse_is_damage(code)
+                                          ? "the next start of the run sets it aside and goes on "
+                                            "with what can be read of it"
+                                          : NULL };
+    return cse_fail_at(&error, "run store %s: %s", path, sqlite3_errmsg(handle));
+}
+
 static cse_status run_sql(sqlite3 *handle, const char *path, const char *sql)
 {
     int code = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK
-               ? CSE_OK
-               : cse_fail(status_of(code, true), "run store %s: %s", path, sqlite3_errmsg(handle));
+    return code == SQLITE_OK ? CSE_OK : cse_database_fail(handle, path, true);
 }
 
+/* 0 also when it cannot be read. */
 static int64_t first_integer(sqlite3 *handle, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
@@ -157,7 +171,14 @@ cse_status cse_database_open(const char *model_dir, cse_database **result)
     *result = NULL;
     if ((size_t)snprintf(path, sizeof path, "%s/run.db", model_dir) >= sizeof path)
         return cse_fail(CSE_CONFIG, "model_dir %s: the path is too long", model_dir);
+    return cse_database_open_file(path, result);
+}
+
+cse_status cse_database_open_file(const char *path, cse_database **result)
+{
     cse_database *database = cse_calloc(1, sizeof *database);
+    *result = NULL;
+    snprintf(database->path, sizeof database->path, "%s", path);
     int code =
         sqlite3_open_v2(path, &database->handle,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -170,10 +191,76 @@ cse_status cse_database_open(const char *model_dir, cse_database **result)
     }
     for (int kind = 0; status == CSE_OK && kind < CSE_ROW_COUNT; kind++)
         status = prepare_insert(database, (cse_row_kind)kind);
+    if (status == CSE_OK && stat(path, &database->file) != 0)
+        status = cse_fail(CSE_IO, "run store %s: %s", path, strerror(errno));
     if (status != CSE_OK)
         cse_database_close(&database);
     *result = database;
     return status;
+}
+
+/* Characters that mean something in a URI are written as their numbers. */
+static void add_uri(cse_text *uri, const char *path, const char *how)
+{
+    cse_text_add(uri, "file:");
+    for (const char *c = path; *c != '\0'; c++)
+        if (*c == '%' || *c == '?' || *c == '#')
+            cse_text_add(uri, "%%%02X", (unsigned)(unsigned char)*c);
+        else
+            cse_text_add_bytes(uri, c, 1);
+    cse_text_add(uri, "?%s", how);
+}
+
+int cse_database_open_view(const char *path, const char *how, sqlite3 **handle)
+{
+    cse_text uri = { 0 };
+    const int access = strcmp(how, "mode=rw") == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    add_uri(&uri, path, how);
+    const int code =
+        sqlite3_open_v2(uri.data, handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    cse_text_clear(&uri);
+    return code;
+}
+
+sqlite3 *cse_database_handle(cse_database *database)
+{
+    return database->handle;
+}
+
+bool cse_database_is_damaged(const cse_database *database)
+{
+    return database->is_damaged;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The log is made by the first transaction, and stays until the last connection closes. */
+bool cse_database_is_in_place(cse_database *database, const char **why)
+{
+    char path[PATH_MAX + 8];
+    struct stat file, log;
+    snprintf(path, sizeof path, "%s-wal", database->path);
+    if (stat(database->path, &file) != 0) {
+        *why = "it was removed while it was written";
+        return errno != ENOENT && errno != ENOTDIR; /* whatever else it is, nothing is known */
+    }
+    *why = "another file was put in its place while it was written";
+    if (!is_same(&file, &database->file))
+        return false;
+    *why = "it was cut while it was written";
+    if (file.st_size < database->file.st_size)
+        return false;
+    database->file = file;
+    *why = "its log run.db-wal was removed while it was written";
+    const bool has_log = stat(path, &log) == 0;
+    if (database->log.st_ino != 0)
+        return has_log && is_same(&log, &database->log);
+    if (has_log)
+        database->log = log;
+    return true;
 }
 
 cse_status cse_database_end(cse_database *database)
@@ -190,6 +277,13 @@ void cse_database_close(cse_database **database)
     sqlite3_close((*database)->handle);
     free(*database);
     *database = NULL;
+}
+
+void cse_database_abandon(cse_database **database)
+{
+    if (*database != NULL)
+        sqlite3_db_config((*database)->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    cse_database_close(database);
 }
 
 static void bind_field(sqlite3_stmt *statement, int place, char type, const cse_field *field)
@@ -307,15 +401,25 @@ cse_status cse_database_write(cse_database *database, const cse_text *rows)
         code = sqlite3_exec(database->handle, "COMMIT", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         return CSE_OK;
-    cse_status status = cse_fail(CSE_IO, "%s", sqlite3_errmsg(database->handle));
+    const int failure = sqlite3_extended_errcode(database->handle);
+    cse_status status = cse_fail(cse_is_damage(failure) ? CSE_DATA : CSE_IO, "%s",
+                                 sqlite3_errmsg(database->handle));
     if (!sqlite3_get_autocommit(database->handle))
         sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
     return status;
 }
 
+static void note_damage(cse_database *database)
+{
+    database->is_damaged =
+        database->is_damaged || cse_is_damage(sqlite3_extended_errcode(database->handle));
+}
+
 int64_t cse_database_integer(cse_database *database, const char *sql)
 {
-    return first_integer(database->handle, sql);
+    const int64_t value = first_integer(database->handle, sql);
+    note_damage(database);
+    return value;
 }
 
 void cse_database_text(cse_database *database, const char *sql, char *text, size_t size)
@@ -325,6 +429,7 @@ void cse_database_text(cse_database *database, const char *sql, char *text, size
     if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) != NULL)
         snprintf(text, size, "%s", (const char *)sqlite3_column_text(statement, 0));
+    note_damage(database);
     sqlite3_finalize(statement);
 }
 
@@ -337,6 +442,7 @@ void cse_database_series(cse_database *database,
         while (sqlite3_step(statement) == SQLITE_ROW)
             take(self, sqlite3_column_int64(statement, 0),
                  (const char *)sqlite3_column_text(statement, 1));
+    note_damage(database);
     sqlite3_finalize(statement);
 }
 
@@ -366,7 +472,7 @@ void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
     char sql[STATEMENT_BYTES];
     snprintf(sql, sizeof sql,
              "DELETE FROM events WHERE id <= %lld AND type NOT IN "
-             "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld;"
+             "('state','checkpoint','gap','damaged'); DELETE FROM topology WHERE time_ms < %lld;"
              "DELETE FROM timeline WHERE rowid < (SELECT max(rowid) FROM timeline) - %d;"
              "DELETE FROM kernels WHERE rowid < (SELECT max(rowid) FROM kernels) - %d",
              (long long)event, (long long)time_ms, CSE_STORE_KEPT_SPANS, CSE_STORE_KEPT_KERNELS);

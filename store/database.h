@@ -10,7 +10,20 @@ typedef struct cse_database cse_database;
 /* Opens model_dir/run.db for writing; creates it with its schema when there is none. Fails as
  * cse_store_open does. */
 cse_status cse_database_open(const char *model_dir, cse_database **database);
+/* The same of a file by its path. */
+cse_status cse_database_open_file(const char *path, cse_database **database);
+/* Opens for reading; `how` is a parameter of SQLite's URIs, as "mode=ro". SQLite's result code. */
+int cse_database_open_view(const char *path, const char *how, struct sqlite3 **handle);
+struct sqlite3 *cse_database_handle(cse_database *database);
+
+/* Whether the file that is open still stands under its name, with its log, as long as it was.
+ * `why`: what became of it, borrowed. */
+bool cse_database_is_in_place(cse_database *database, const char **why);
+/* Some query since it was opened said that the file is damaged. */
+bool cse_database_is_damaged(const cse_database *database);
 void cse_database_close(cse_database **database);
+/* Closes it and leaves its log beside it: the name of that may soon be another file's. */
+void cse_database_abandon(cse_database **database);
 /* Nothing more is written: run.db becomes one file (store/whole.h). */
 cse_status cse_database_end(cse_database *database);
 
@@ -18,7 +31,7 @@ cse_status cse_database_end(cse_database *database);
  * for bit. */
 void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over);
 
-/* Writes all rows in one transaction, or none (CSE_IO). */
+/* Writes all rows in one transaction, or none: CSE_IO, or CSE_DATA when the file is damaged. */
 cse_status cse_database_write(cse_database *database, const cse_text *rows);
 
 /* The first column of the first row of a query; 0 when there is none. */
@@ -37,8 +50,11 @@ void cse_database_checkpoints(cse_database *database, void (*take)(void *self, c
  * oldest samples. A failure is ignored. */
 void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms);
 
-/* CSE_DATA when the open database is no run store, or one of an unsupported version. */
+/* CSE_DATA when the open database is no run store, a damaged one, or one of an unsupported
+ * version. */
 cse_status cse_database_check(struct sqlite3 *handle, const char *path);
+/* The handle's last failure, with what helps where the file is damaged. */
+cse_status cse_database_fail(struct sqlite3 *handle, const char *path, bool opening);
 
 /* Written by autogen.sh from schema.sql. */
 extern const char cse_store_schema[];

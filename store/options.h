@@ -36,6 +36,7 @@ typedef struct cse_store_options {
     const char *events_endpoint; /* where events are published; NULL: nowhere */
     int64_t publish_interval_ms; /* 0: 25 */
     int64_t commit_interval_ms;  /* 0: 250 */
+    int64_t look_interval_ms;    /* at the files, whether they are still there; 0: 1000 */
     size_t queue_bytes;          /* 0: 8 MiB */
     cse_succession succession;
 } cse_store_options;

@@ -12,6 +12,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/json.h"
 #include "store/database.h"
+#include "store/examine.h"
 #include "store/failure_journal.h"
 #include "store/run_lock.h"
 #include "store/whole.h"
@@ -31,15 +32,15 @@ sqlite3 *cse_store_reader_handle(cse_store_reader *reader)
 
 cse_status cse_store_reader_fail(cse_store_reader *reader)
 {
-    return cse_fail(CSE_IO, "run store of %s: %s", reader->model_dir,
-                    sqlite3_errmsg(reader->handle));
+    char path[PATH_MAX + 8];
+    snprintf(path, sizeof path, "%s/run.db", reader->model_dir);
+    return cse_database_fail(reader->handle, path, false);
 }
 
 /* Reading with a write-ahead log needs a writable directory; on a read-only medium the file is
  * opened as immutable. */
 static cse_status open_handle(const char *path, sqlite3 **handle)
 {
-    char uri[PATH_MAX + 64];
     int code = sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     sqlite3_busy_timeout(*handle, BUSY_MS); /* a writer may be opening it */
     if (code == SQLITE_OK)
@@ -47,9 +48,7 @@ static cse_status open_handle(const char *path, sqlite3 **handle)
     if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY)
         return cse_database_check(*handle, path);
     sqlite3_close(*handle);
-    snprintf(uri, sizeof uri, "file:%s?immutable=1", path);
-    code = sqlite3_open_v2(uri, handle,
-                           SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    (void)cse_database_open_view(path, "immutable=1", handle);
     return cse_database_check(*handle, path);
 }
 
@@ -92,6 +91,14 @@ static cse_status open_whole(cse_store_reader *reader, const char *path)
     return open_handle(path, &reader->handle);
 }
 
+static bool has_log(const char *path)
+{
+    char log[PATH_MAX + 8];
+    struct stat about;
+    snprintf(log, sizeof log, "%s-wal", path);
+    return stat(log, &about) == 0 && about.st_size > 0;
+}
+
 cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **result)
 {
     char path[PATH_MAX];
@@ -99,6 +106,11 @@ cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **resul
     if ((size_t)snprintf(path, sizeof path, "%s/run.db", model_dir) >= sizeof path ||
         access(path, F_OK) != 0)
         return no_store(model_dir);
+    if (cse_store_is_empty(path) && has_log(path)) /* SQLite would remove it */
+        return cse_fail_at(&(cse_error){ .status = CSE_DATA,
+                                         .hint = "the next start of the run sets it aside and goes "
+                                                 "on with what can be read of it" },
+                           "run store %s: the file is empty", path);
     cse_store_reader *reader = cse_calloc(1, sizeof *reader);
     reader->model_dir = cse_strdup(model_dir);
     cse_status status = open_whole(reader, path);

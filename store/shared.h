@@ -14,12 +14,12 @@
 #include "store/phase_report.h"
 #include "store/publisher.h"
 #include "store/reserve.h"
+#include "store/run_lock.h"
 
 typedef struct cse_store cse_store;
 
 struct cse_store {
     cse_store_options options; /* defaults filled in */
-    int lock;                  /* descriptor of run.lock */
     int64_t attempt;
     cse_store_past past;
     pthread_t thread;
@@ -42,7 +42,9 @@ struct cse_store {
     char answer_text[256];
 
     /* Used by the writer's thread alone. */
-    cse_database *database;
+    cse_database *database; /* NULL: removed under the run, and not made anew yet */
+    cse_run_lock lock;
+    int64_t guarded_ns, guard_warned_ns; /* last look, last warning (store/guard.h) */
     cse_publisher *publisher;
     FILE *log; /* model_dir/logs/attempt_N.log; NULL when it cannot be written */
     cse_buckets *buckets;

@@ -22,11 +22,18 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "store/run_lock.h"
+#include "store/damage.h"
+#include "store/guard.h"
 #include "store/shared.h"
 #include "store/writer.h"
 
-enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20, RESERVE_BYTES = 512 << 10 };
+enum {
+    PUBLISH_MS = 25,
+    COMMIT_MS = 250,
+    LOOK_MS = 1000,
+    QUEUE_BYTES = 8 << 20,
+    RESERVE_BYTES = 512 << 10
+};
 
 int64_t cse_store_attempt(const cse_store *store)
 {
@@ -136,6 +143,13 @@ static void read_recoveries(cse_store *store)
     cse_phase_report_take_recoveries(&store->phase, json);
 }
 
+static void read_earlier(cse_store *store)
+{
+    read_numbers(store);
+    read_past(store);
+    read_recoveries(store);
+}
+
 /* Takes the last attempt's final state from the journal, if it could not be written to run.db. */
 static bool take_end_from_journal(cse_store *store, cse_run_state from)
 {
@@ -200,18 +214,6 @@ static void set_identity(cse_store *store)
     cse_store_set(store, "control_endpoint", NULL);
 }
 
-/* Log lines are in the store as well, so failing to create the file is no failure. */
-static void open_log(cse_store *store, const char *model_dir)
-{
-    char path[PATH_MAX];
-    if ((size_t)snprintf(path, sizeof path, "%s/logs", model_dir) >= sizeof path)
-        return;
-    mkdir(path, 0777);
-    if ((size_t)snprintf(path, sizeof path, "%s/logs/attempt_%lld.log", model_dir,
-                         (long long)store->attempt) < sizeof path)
-        store->log = fopen(path, "ae");
-}
-
 static void make_locks(cse_store *store)
 {
     pthread_condattr_t monotonic;
@@ -248,8 +250,7 @@ static void release(cse_store **store)
     if (s->log != NULL)
         fclose(s->log);
     cse_buckets_destroy(&s->buckets);
-    if (s->lock >= 0)
-        close(s->lock);
+    cse_run_lock_release(&s->lock);
     for (int i = 0; i < s->series_count; i++)
         free(s->series[i]);
     free(s->series);
@@ -273,10 +274,26 @@ static void fill_options(cse_store *store, const cse_store_options *options)
         *o = *options;
     o->publish_interval_ms = o->publish_interval_ms > 0 ? o->publish_interval_ms : PUBLISH_MS;
     o->commit_interval_ms = o->commit_interval_ms > 0 ? o->commit_interval_ms : COMMIT_MS;
+    o->look_interval_ms = o->look_interval_ms > 0 ? o->look_interval_ms : LOOK_MS;
     o->queue_bytes = o->queue_bytes > 0 ? o->queue_bytes : QUEUE_BYTES;
     /* Allocated at once, so that no caller waits for a reallocation. */
     cse_text_reserve(&store->queue, o->queue_bytes);
     cse_text_reserve(&store->taken, o->queue_bytes);
+}
+
+/* A damaged file shows when it is opened, or when what earlier attempts left is read. */
+static cse_status open_database(cse_store *store)
+{
+    CSE_TRY(cse_damage_mend(store->model_dir));
+    cse_status status = cse_database_open(store->model_dir, &store->database);
+    if (status == CSE_OK)
+        read_earlier(store);
+    if (status != CSE_OK || !cse_database_is_damaged(store->database))
+        return status;
+    cse_database_abandon(&store->database);
+    CSE_TRY(cse_store_renew(store, "the file is damaged"));
+    read_earlier(store);
+    return CSE_OK;
 }
 
 cse_status cse_store_open(const char *model_dir, const cse_store_options *options,
@@ -287,22 +304,20 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
     store->state = CSE_RUN_NONE;
     store->last_step = store->written_step = -1;
     store->model_dir = cse_strdup(model_dir);
+    store->lock = CSE_NO_RUN_LOCK;
     fill_options(store, options);
     make_locks(store);
     cse_status status = cse_run_lock_take(model_dir, &store->lock);
     if (status == CSE_OK)
-        status = cse_database_open(model_dir, &store->database);
+        status = open_database(store);
     if (status == CSE_OK && store->options.events_endpoint != NULL)
         status = cse_publisher_open(store->options.events_endpoint, &store->publisher);
     if (status == CSE_OK) {
-        read_numbers(store);
-        read_past(store);
-        read_recoveries(store);
         cse_database_begin(store->database, store->attempt, store->options.succession.takes_over);
         store->buckets = cse_buckets_new(store->attempt);
         close_attempt_before(store);
         set_identity(store);
-        open_log(store, model_dir);
+        cse_store_open_log(store); /* lines are in the store as well: no failure */
         store->sweep = true;
         cse_reserve_open(&store->reserve, model_dir, "run.reserve", RESERVE_BYTES);
         cse_failure_journal_open(&store->journal, model_dir);

@@ -24,6 +24,7 @@
  *     metric    {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
  *               the last one
  *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
+ *     damaged   {"why":..,"set_aside":..,"kept":..,"incomplete":..}: run.db was replaced
  *     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were dropped
  *
  * Every function but open accepts a store that is NULL, and then does nothing. All may be called

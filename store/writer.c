@@ -16,6 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "store/guard.h"
 #include "store/sweep.h"
 
 #define MILLISECONDS INT64_C(1000000)
@@ -298,6 +299,21 @@ static void note_failure(cse_store *store, int64_t now_ns)
         drop_pending(store, CSE_PRIORITY_METRIC);
 }
 
+/* A file that is found damaged is replaced, and the rows go to the new one. */
+static cse_status write_rows(cse_store *store, const cse_text *rows)
+{
+    if (store->database == NULL)
+        return cse_fail(CSE_IO, "%s/run.db was removed", store->model_dir);
+    cse_status status = cse_database_write(store->database, rows);
+    if (status != CSE_DATA)
+        return status;
+    char why[256];
+    snprintf(why, sizeof why, "it was damaged while it was written: %s", cse_error_message());
+    cse_database_abandon(&store->database);
+    CSE_TRY(cse_store_renew(store, why));
+    return cse_database_write(store->database, rows);
+}
+
 /* Writes the rows that must be kept first and alone: a short transaction often finds room where a
  * long one does not, more so since the reserve was released. */
 static cse_status write_what_matters(cse_store *store)
@@ -308,7 +324,7 @@ static cse_status write_what_matters(cse_store *store)
     while (cse_row_next(&store->pending, &at, &row))
         cse_text_add_bytes(&parts[priority_of(&row) == CSE_PRIORITY_KEPT], (const char *)row.body,
                            row.bytes);
-    cse_status status = parts[1].size > 0 ? cse_database_write(store->database, &parts[1]) : CSE_OK;
+    cse_status status = parts[1].size > 0 ? write_rows(store, &parts[1]) : CSE_OK;
     cse_text_clear(&parts[1]);
     if (status == CSE_OK) {
         cse_text_clear(&store->pending);
@@ -338,6 +354,8 @@ static void prune(cse_store *store)
     if (newest - store->pruned_event < PRUNE_EVERY)
         return;
     store->pruned_event = newest;
+    if (store->database == NULL)
+        return;
     cse_database_prune(store->database, newest - CSE_STORE_KEPT_EVENTS,
                        cse_unix_ms() - CSE_STORE_KEPT_TOPOLOGY_MS);
 }
@@ -357,7 +375,7 @@ static cse_status write_pending(cse_store *store)
         return CSE_OK;
     if (store->log != NULL)
         fflush(store->log);
-    cse_status status = cse_database_write(store->database, &store->pending);
+    cse_status status = write_rows(store, &store->pending);
     int64_t now_ns = cse_clock_ns();
     store->commit_ns = now_ns + store->options.commit_interval_ms * MILLISECONDS;
     if (status != CSE_OK) {
@@ -435,7 +453,7 @@ static void answer(cse_store *store, uint64_t asked, cse_status status)
 static void make_whole(cse_store *store)
 {
     cse_reserve_release(&store->reserve);
-    if (cse_database_end(store->database) == CSE_OK || store->failing)
+    if (store->database == NULL || cse_database_end(store->database) == CSE_OK || store->failing)
         return;
     cse_log_line(CSE_LOG_WARNING,
                  "run store: run.db and run.db-wal together hold the run, and have to be copied "
@@ -450,7 +468,8 @@ void *cse_writer_main(void *self)
     uint64_t asked, answered = 0;
     do {
         take_queue(store, &urgent, &closing, &asked);
-        if ((store->sweep || closing) && !store->failing)
+        cse_store_guard(store);
+        if ((store->sweep || closing) && !store->failing && store->database != NULL)
             cse_store_sweep(store);
         prepare(store);
         bool due = time_is_up(store->failing ? store->retry_ns : store->commit_ns);

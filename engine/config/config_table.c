@@ -69,6 +69,9 @@ static const cse_setting checkpoint_table[] = {
       NULL },
     { "new_data", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "resume although the training data are others than those of the checkpoint", NULL },
+    { "begin_anew", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "begin at step 0 although checkpoints of model_dir are there and none of them is whole",
+      NULL },
     { 0 },
 };
 

@@ -86,6 +86,7 @@ typedef struct cse_job_settings {
     bool save_initial_checkpoint;
     bool autoload_last_checkpoint;
     bool new_data;               /* resume although the training data are others */
+    bool begin_anew;             /* at step 0, where no checkpoint is whole */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
     const char *weights; /* to begin with where no checkpoint is loaded; NULL: initial ones */
     /* In mode EVALUATE: each checkpoint that one of the patterns matches, by step; no patterns: all

@@ -59,6 +59,8 @@ typedef struct cse_job {
     int found_count;
     bool goes_on;                   /* its end, or that of the coordinator before, is this one's */
     bool keeps_target;              /* the end is written down */
+    cse_run_target target;          /* as it is, then */
+    int64_t guarded_ns;             /* when its folder was last looked at */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
     cse_execution_needs training_needs, validation_needs; /* cores 0: there was none */

@@ -20,6 +20,7 @@
 #include "run/job/hints.h"
 #include "run/job/host_change.h"
 #include "run/job/job_digest.h"
+#include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
 #include "run/session/configured.h"
@@ -27,6 +28,7 @@
 #include "run/session/plugins.h"
 #include "run/session/selective_gradients.h"
 #include "run/session/sparsity.h"
+#include "store/damage.h"
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
@@ -185,6 +187,7 @@ static int stop_requested(void *self)
 {
     const job *j = self;
     const cse_job_settings *s = j->settings;
+    cse_job_guard_folder(self);
     const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
     if (asked == 0 && cse_host_change_is_asked(s->host_change))
         return 3;
@@ -378,7 +381,7 @@ static cse_status load(job *j)
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
     const bool follows = cse_job_follows(j);
-    const char *handed_on = follows ? s->hosts->given->file : cse_takeover_checkpoint(s->takeover);
+    const char *handed_on = follows ? s->hosts->given->file : cse_job_handed_on(j);
     if (follows && handed_on == NULL)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     if (handed_on != NULL) {
@@ -388,6 +391,9 @@ static cse_status load(job *j)
     } else if (s->autoload_last_checkpoint) {
         cse_status status =
             cse_checkpoint_latest(j->session->configuration.model_dir, path, sizeof path);
+        if (status == CSE_NO_INPUT && s->mode == CSE_JOB_TRAIN && cse_job_executes(j) &&
+            !s->begin_anew)
+            CSE_TRY(cse_check_damaged_start(j->session->configuration.model_dir));
         if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
             return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
         if (status == CSE_NO_INPUT)
@@ -476,7 +482,8 @@ static cse_status train_segment(job *j)
 static void tell_lack(const job *j, int64_t step, const char *why)
 {
     cse_text text = { 0 };
-    cse_room_wait_text(step, why, j->session->configuration.model_dir, &text);
+    cse_room_wait_text(step, cse_job_place_is_lost(j) ? "its folder" : "room", why,
+                       j->session->configuration.model_dir, &text);
     cse_job_warn(j, &(cse_error){ .status = CSE_IO, .message = text.data });
     cse_text_clear(&text);
 }
@@ -495,7 +502,8 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
     j->lacks_room = true;
     cse_job_watch_phase(&j->watch, CSE_JOB_STORAGE);
     cse_recorder_storage(j->recorder, true);
-    while ((status = cse_job_save(j, step)) == CSE_IO || (status != CSE_OK && j->place != NULL)) {
+    while (cse_job_waits_after(j, status = cse_job_save(j, step)) ||
+           (status != CSE_OK && j->place != NULL)) {
         char *why = cse_strdup(cse_error_message());
         if (told_ns == 0 || cse_clock_ns() - told_ns >= LACK_INTERVAL_NS) {
             tell_lack(j, step, why);
@@ -504,7 +512,8 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
         wait.directory[0] = '\0'; /* a place that did not do is not tried again */
         j->cannot_save = !cse_room_wait_turn(&wait);
         if (j->cannot_save)
-            status = cse_fail(CSE_IO, "ended before there was room for its checkpoint: %s", why);
+            status = cse_fail(CSE_IO, "ended before there was %s for its checkpoint: %s",
+                              cse_job_place_is_lost(j) ? "a folder" : "room", why);
         free(why);
         if (j->cannot_save)
             break;
@@ -532,7 +541,7 @@ static cse_status keep_last_step(job *j, cse_status status)
     failure->status = status;
     j->failed = true;
     cse_status saved = cse_job_save(j, step);
-    if (saved == CSE_IO)
+    if (cse_job_waits_after(j, saved))
         saved = save_when_there_is_room(j, step);
     if (saved == CSE_OK)
         cse_fail_at(failure, "%s; all %lld steps that were done are saved: %s", failure->message,
@@ -646,6 +655,8 @@ static cse_status look_back(job *j)
         CSE_TRY(cse_job_prepare_validations(j));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
+    if (s->run_store)
+        CSE_TRY(cse_damage_mend_unless_held(model_dir));
     cse_previous_run_read(model_dir, &j->previous);
     if (s->run_store)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));

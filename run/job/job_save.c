@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "engine/base/clock.h"
+#include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
 #include "run/session/background_save.h"
@@ -41,6 +42,7 @@ cse_status cse_job_save(job *j, int64_t step)
         cse_failed_checkpoint_path(j->session, place, step, path);
     else
         cse_checkpoint_path(place, step, path, sizeof path);
+    CSE_TRY(cse_job_make_place(j, place));
     const cse_job_phase phase = j->watch.phase;
     const cse_callback_checkpoint told = { .step = step, .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_SAVING, &told));
@@ -79,6 +81,8 @@ static cse_status save_in_background(job *j, int64_t step, bool *begun)
     *begun = false;
     if (!cse_session_can_save_in_background(j->session))
         return CSE_OK;
+    if (cse_job_make_place(j, j->session->configuration.model_dir) != CSE_OK)
+        return CSE_OK; /* the coordinator says what is wrong */
     cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
     const cse_callback_checkpoint told = { .step = step, .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_SAVING, &told));
@@ -103,7 +107,7 @@ cse_status cse_job_save_step(void *self, const cse_values *values)
     if (begun)
         return CSE_OK;
     cse_status status = cse_job_save(j, step);
-    if (ends && status == CSE_IO) {
+    if (ends && cse_job_waits_after(j, status)) {
         j->lacks_room = true;
         return CSE_OK;
     }

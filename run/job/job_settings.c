@@ -133,6 +133,7 @@ static void read_loop(const cse_config *config, const cse_settings *init,
         cse_settings_has(best, "metric"))
         read_keep_best(best, settings);
     settings->save_initial_checkpoint = cse_settings_bool(checkpoint, "save_initial_checkpoint");
+    settings->begin_anew = cse_settings_bool(checkpoint, "begin_anew");
     settings->new_data = cse_settings_bool(checkpoint, "new_data");
     cse_config_start start = cse_config_start_from(config, &settings->checkpoint_path);
     settings->autoload_last_checkpoint = start == CSE_START_NEWEST;

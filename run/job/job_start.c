@@ -10,6 +10,7 @@
 #include "store/reader.h"
 
 /* Above 2^24 the spacing of float32 is more than 1: an update of usual size changes nothing. */
+enum { MOST_NAMED = 8 };
 #define LARGEST_SOUND_WEIGHT 16777216.0f
 
 /* ---- the run before ---- */
@@ -45,6 +46,30 @@ cse_status cse_check_fresh_start(const char *model_dir)
         "%s holds %d checkpoint%s of an earlier run (the newest: checkpoint_%lld.mdl), among which "
         "a run that starts from step 0 would write its own",
         model_dir, count, count > 1 ? "s" : "", (long long)newest);
+}
+
+cse_status cse_check_damaged_start(const char *model_dir)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    cse_text names = { 0 };
+    cse_status status = cse_checkpoint_steps(model_dir, &steps, &count);
+    for (int i = 0; i < count && i < MOST_NAMED; i++)
+        cse_text_add(&names, "%scheckpoint_%lld.mdl", i > 0 ? ", " : "", (long long)steps[i]);
+    if (count > MOST_NAMED)
+        cse_text_add(&names, " and %d more", count - MOST_NAMED);
+    free(steps);
+    if (status == CSE_OK && count > 0)
+        status = cse_fail_at(
+            &(cse_error){ .status = CSE_CANNOT_CREATE,
+                          .hint = "`csengine checkpoint verify FILE` says what is wrong; put a "
+                                  "whole one there, or give --checkpoint_path FILE; to begin at "
+                                  "step 0 all the same: --set checkpoint.begin_anew=true" },
+            "%s: no checkpoint of the earlier run is whole, and to begin at step 0 would lose the "
+            "steps that it did: %s",
+            model_dir, names.data);
+    cse_text_clear(&names);
+    return status == CSE_NO_INPUT ? CSE_OK : status;
 }
 
 void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text)

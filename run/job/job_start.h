@@ -20,6 +20,10 @@ void cse_previous_run_read(const char *model_dir, cse_previous_run *previous);
  * checkpoints among those of an earlier run in model_dir. */
 cse_status cse_check_fresh_start(const char *model_dir);
 
+/* Fails with CSE_CANNOT_CREATE when model_dir has checkpoints of an earlier run and none is whole:
+ * steps that were done are not done again without a word. */
+cse_status cse_check_damaged_start(const char *model_dir);
+
 /* Adds what a run that goes on from `step` does to the checkpoints of an earlier one, if there are
  * later ones in model_dir. */
 void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text);

@@ -41,6 +41,9 @@ void cse_job_count_steps(cse_job *j)
         hooks->run_end = j->settings->hosts->given->message.job.run_end;
     } else if (cse_takeover_target(j->settings->takeover, &hooks->run_start, &hooks->run_end)) {
         j->goes_on = j->keeps_target = true;
+        j->target = cse_run_target_of(j->settings, j->session->arena);
+        j->target.first_step = hooks->run_start;
+        j->target.last_step = hooks->run_end;
     } else if (is_unfinished_run(j)) {
         hooks->run_start = j->unfinished->first_step;
         hooks->run_end = j->unfinished->last_step;
@@ -109,6 +112,7 @@ void cse_job_keep_target(cse_job *j)
     cse_takeover_note_target(j->settings->takeover, target.first_step, target.last_step);
     j->session->hooks.run_end = target.last_step;
     j->keeps_target = true;
+    j->target = target;
 }
 
 void cse_job_end_target(const cse_job *j, cse_status status)

@@ -86,18 +86,19 @@ bool cse_room_wait_turn(cse_room_wait *wait)
     return true;
 }
 
-void cse_room_wait_text(int64_t step, const char *why, const char *model_dir, cse_text *text)
+void cse_room_wait_text(int64_t step, const char *what, const char *why, const char *model_dir,
+                        cse_text *text)
 {
     cse_text_add(
         text,
-        "step %lld is done, and its checkpoint waits for room: %s; or give another place: "
+        "step %lld is done, and its checkpoint waits for %s: %s; or give another place: "
         "`csengine checkpoint save %s --to DIRECTORY`; Ctrl-C or cancel gives the steps up",
-        (long long)step, why, model_dir);
+        (long long)step, what, why, model_dir);
 }
 
 cse_status cse_pass_over_checkpoint(int64_t step, cse_status status, const char *what)
 {
-    if (status != CSE_IO && status != CSE_CANNOT_CREATE)
+    if (status != CSE_IO && status != CSE_CANNOT_CREATE && status != CSE_PERMISSION)
         return status;
     cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; the %s goes on without it",
                  (long long)step, cse_error_message(), what);

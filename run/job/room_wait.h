@@ -22,12 +22,13 @@ typedef struct cse_room_wait {
  * its checkpoint. */
 bool cse_room_wait_turn(cse_room_wait *wait);
 
-/* Appends what the run waits for, and the ways out. */
-void cse_room_wait_text(int64_t step, const char *why, const char *model_dir, cse_text *text);
+/* Appends what the run waits for ("room"), and the ways out. */
+void cse_room_wait_text(int64_t step, const char *what, const char *why, const char *model_dir,
+                        cse_text *text);
 
-/* Another checkpoint than the last one that cannot be written (full disk): the run, whose `what` is
- * training or validation, goes on with a warning, and the checkpoint before it remains. Any other
- * status is returned. */
+/* Another checkpoint than the last one that cannot be written (full disk, a folder that is gone):
+ * the run, whose `what` is training or validation, goes on with a warning, and the one before it
+ * remains. Any other status is returned. */
 cse_status cse_pass_over_checkpoint(int64_t step, cse_status status, const char *what);
 
 #endif

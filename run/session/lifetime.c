@@ -281,6 +281,9 @@ void cse_finish(void)
     free(session->optimizers);
     free(session->failure);
     free(session->outcome);
+    if (session->artefact != NULL)
+        cse_kept_artefact_clear(session->artefact);
+    free(session->artefact);
     cse_arena_destroy(&session->arena);
     free(session);
 }

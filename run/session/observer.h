@@ -6,6 +6,7 @@
 #define CSE_RUN_SESSION_OBSERVER_H
 
 #include "engine/codegen/codegen.h"
+#include "engine/codegen/kept_artefact.h"
 #include "engine/passes/memory_plan.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"

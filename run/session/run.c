@@ -30,6 +30,7 @@
 #include "workers/arena/memory.h"
 #include "workers/control/execution_limits.h"
 
+#define ARTEFACT_LOOK_NS INT64_C(1000000000)
 typedef cse_runner runner;
 
 #define REPORT CSE_SESSION_REPORT
@@ -365,9 +366,23 @@ static bool takes_snapshots(void *self)
     return !cse_session_is_saving(r->session);
 }
 
+/* Once a second: the files of the step are those that a further process will read. */
+static void guard_artefact(cse_session *session)
+{
+    const int64_t now_ns = cse_clock_ns();
+    if (now_ns - session->artefact_ns < ARTEFACT_LOOK_NS)
+        return;
+    session->artefact_ns = now_ns;
+    if (session->artefact == NULL)
+        session->artefact = cse_calloc(1, sizeof *session->artefact);
+    cse_kept_artefact_look(session->artefact, session->report.artefact_directory,
+                           session->report.artefact_digest);
+}
+
 static cse_status on_turn(void *self)
 {
     const runner *r = self;
+    guard_artefact(r->session);
     return cse_session_saving_turn(r->session);
 }
 

@@ -138,10 +138,12 @@ struct cse_session {
      * meanwhile. NULL: nothing. */
     struct cse_shared_checkpoint *captured;
     struct cse_background_save *saving;
-    char saved_digest[65];      /* of all tensors of the last checkpoint that was written */
-    cse_data_identity data;     /* every data file that was read so far */
-    const char *data_text;      /* the same as text; NULL: not made yet */
-    const char **feature_names; /* of the training data; none where they have no names */
+    cse_kept_artefact *artefact; /* of the step that runs, when its files may be gone */
+    int64_t artefact_ns;         /* when they were last looked at */
+    char saved_digest[65];       /* of all tensors of the last checkpoint that was written */
+    cse_data_identity data;      /* every data file that was read so far */
+    const char *data_text;       /* the same as text; NULL: not made yet */
+    const char **feature_names;  /* of the training data; none where they have no names */
     int64_t feature_count;
     /* Of the checkpoint that was loaded; `path` NULL: it says nothing; `trained`: it says all of
      * training, if that was on no file. `compared`: by role. */

@@ -19,18 +19,25 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory_limit.h"
+#include "engine/base/run_signals.h"
 #include "workers/messages/run_directory.h"
 
 /* A body that is stopped for longer is replaced. Less than a second, as timespec has it. */
 #define STOP_NS INT64_C(999999999)
 
-static const int kept_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP, SIGCHLD };
+static void keep(void *set, int number, cse_run_signal meaning)
+{
+    (void)meaning;
+    sigaddset(set, number);
+}
 
 static void fill_kept(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < sizeof kept_signals / sizeof kept_signals[0]; i++)
-        sigaddset(set, kept_signals[i]);
+    cse_run_signals_each(keep, set);
+    sigaddset(set, SIGQUIT);
+    sigaddset(set, SIGTSTP);
+    sigaddset(set, SIGCHLD);
 }
 
 static int run_body(int (*body)(void *self), void *self, pid_t supervisor, const sigset_t *before)
@@ -60,6 +67,7 @@ typedef struct watched {
     bool ended;
     int status;           /* then */
     int64_t stopped_ns;   /* when it was seen to be stopped; 0: it is not */
+    bool told_to_quit;    /* SIGQUIT came: at once */
     bool told_to_end;     /* a signal for it came */
     int64_t memory_kills; /* the kernel's, when it began */
 } watched;
@@ -91,9 +99,15 @@ static void forward(watched *w, int number)
     if (number == SIGTSTP) {
         suspend(w->child);
         w->stopped_ns = 0;
-    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGUSR1) {
+    } else if (number == SIGQUIT) {
+        w->told_to_end = w->told_to_quit = true;
+        kill(-w->child, SIGKILL);
+    } else if (cse_run_signal_of(number) == CSE_SIGNAL_PREEMPT) {
         w->told_to_end = true;
-        kill(w->child, number == SIGHUP ? SIGTERM : number);
+        kill(w->child, SIGUSR1);
+    } else if (cse_run_signal_of(number) == CSE_SIGNAL_END) {
+        w->told_to_end = true;
+        kill(w->child, number == SIGINT ? SIGINT : SIGTERM);
     }
 }
 
@@ -146,15 +160,25 @@ static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
     return 0;
 }
 
+typedef struct pending_end {
+    sigset_t pending;
+    bool came;
+} pending_end;
+
+static void look_for_end(void *self, int number, cse_run_signal meaning)
+{
+    pending_end *p = self;
+    p->came = p->came || (meaning != CSE_SIGNAL_NOTHING && sigismember(&p->pending, number) == 1);
+}
+
 /* Whether the supervisor was asked to end the job. A signal that came before the body's death may
  * still be pending where the death was seen while an earlier change of a child was handled. */
 static bool is_told_to_end(const watched *w)
 {
-    sigset_t pending;
-    sigpending(&pending);
-    return w->told_to_end || sigismember(&pending, SIGINT) == 1 ||
-           sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1 ||
-           sigismember(&pending, SIGUSR1) == 1;
+    pending_end p = { .came = w->told_to_end };
+    sigpending(&p.pending);
+    cse_run_signals_each(look_for_end, &p);
+    return p.came || sigismember(&p.pending, SIGQUIT) == 1;
 }
 
 /* "killed by signal 9 (Killed)", or by whom where that is known; `text` is returned. */
@@ -212,6 +236,8 @@ int cse_supervisor_run(const cse_supervised *supervised)
         }
         watch(&w, &kept);
         exit_code = end(supervised, &w);
+        if (w.told_to_quit)
+            exit_code = 128 + SIGQUIT;
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return exit_code;

@@ -17,7 +17,8 @@ typedef struct cse_supervised {
  * any thread exists.
  *
  * Forwarded to the body: SIGINT (a terminal's Ctrl-C reaches only the supervisor, so each arrives
- * once), SIGTERM, SIGHUP (as SIGTERM), SIGUSR1; SIGTSTP stops the whole job until SIGCONT. When the
+ * once), SIGTERM, SIGHUP and SIGPWR (as SIGTERM), SIGUSR1, SIGUSR2 (as SIGUSR1); SIGQUIT kills the
+ * job at once; SIGTSTP stops the whole job until SIGCONT. When the
  * body is killed, its workers are killed, its sockets removed, and another body begins, unless it
  * was told to end before. A body that somebody stops (SIGSTOP) for longer than a second is killed.
  * When the supervisor is killed, the body gets SIGTERM. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/run_signals.h"
 #include "workers/launchers/launch_environment.h"
 #include "workers/launchers/launcher.h"
 
@@ -45,9 +46,7 @@ static void become(const cse_launch_options *options, char **environment, pid_t 
     struct sigaction plain = { .sa_handler = SIG_DFL };
     for (int number = 1; number < NSIG; number++)
         sigaction(number, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
-    struct sigaction ignore = { .sa_handler = SIG_IGN };
-    sigaction(SIGINT, &ignore, NULL); /* the coordinator handles a terminal's Ctrl-C */
-    sigaction(SIGPIPE, &ignore, NULL);
+    cse_run_signals_ignore();            /* the coordinator answers */
     if (options->core >= 0 && options->core < CPU_SETSIZE) {
         cpu_set_t set;
         CPU_ZERO(&set);

@@ -21,6 +21,7 @@
 #include "engine/base/memory_limit.h"
 #include "engine/base/pages.h"
 #include "engine/base/role.h"
+#include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
 #include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
@@ -380,8 +381,7 @@ static void report(worker *w, cse_status status)
 int cse_worker_main(int argc, char **argv)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* for launchers that do not set it themselves */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
+    cse_run_signals_ignore();
     struct sigaction terminate = { .sa_handler = on_terminate };
     sigaction(SIGTERM, &terminate, NULL);
     struct sigaction pass_on = { .sa_handler = on_time_used, .sa_flags = SA_RESTART };

@@ -75,9 +75,7 @@ static void remove_facts(const host_process *p)
 static void end(host_process *p, int how)
 {
     cse_database_close(&p->database);
-    if (p->lock >= 0)
-        close(p->lock);
-    p->lock = -1;
+    cse_run_lock_release(&p->lock);
     p->ended = true;
     p->how = how;
     remove_facts(p);
@@ -205,7 +203,7 @@ int host_spawn(pid_t *pid, char *const words[])
     if (host.unreachable || host.count == HOST_PROCESSES || (!host.quiet && host.draw(25) == 0))
         return EAGAIN;
     host_process *p = &host.processes[host.count];
-    *p = (host_process){ .pid = FIRST_PID + host.count, .lock = -1 };
+    *p = (host_process){ .pid = FIRST_PID + host.count, .lock = CSE_NO_RUN_LOCK };
     snprintf(p->model_dir, sizeof p->model_dir, "%.*s", (int)(strrchr(words[2], '/') - words[2]),
              words[2]);
     p->ignores_signals = host.draw(8) == 0;

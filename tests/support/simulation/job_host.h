@@ -8,14 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "store/run_lock.h"
+
 enum { HOST_PROCESSES = 256, HOST_PATH_BYTES = 256 };
 
 typedef struct host_process {
     int64_t pid; /* 0: the place is free */
     char model_dir[HOST_PATH_BYTES];
     bool ended, ignores_signals;
-    int how;  /* as waitpid tells it */
-    int lock; /* of its run store; -1: not yet */
+    int how;           /* as waitpid tells it */
+    cse_run_lock lock; /* of its run store, once it has it */
     int stage, asked;
     int64_t attempt;
     struct cse_database *database;

@@ -24,6 +24,7 @@
 #include "run/job/job_hosts.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
+#include "run/record/record_tail.h"
 #include "workers/group/agent_place.h"
 #include "workers/group/host_identity.h"
 #include "workers/group/lead_lock.h"
@@ -40,6 +41,7 @@ typedef struct follower {
     char weights_digest[65]; /* of its own last state; "": the job did not end */
     bool input_ended;
     int lock; /* of the lead, once it is taken; else -1 */
+    cse_record_tail *tail;
     bool gave_up;
     bool waits; /* for its turn to lead */
 } follower;
@@ -180,7 +182,7 @@ static cse_status run_job(follower *f)
     cse_status status =
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
     f->hosts = (struct cse_job_hosts){
-        .group = f->group, .given = &f->given, .takes_lead = takes_lead, .self = f
+        .group = f->group, .given = &f->given, .tail = f->tail, .takes_lead = takes_lead, .self = f
     };
     cse_job_follow(&prepared.settings, &f->hosts, f->directory.path);
     if (prepared.settings.session.compile_dir == NULL)
@@ -268,6 +270,7 @@ static cse_status lead(follower *f)
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
     prepared.settings.run_store = true;
     prepared.settings.takes_lead = true;
+    prepared.settings.tail = f->tail;
     prepared.settings.checkpoint_path = NULL;
     prepared.settings.autoload_last_checkpoint = true;
     prepared.settings.stop_requested = stops_leading;
@@ -348,7 +351,9 @@ static cse_status follow(follower *f)
 
 int cse_follow_leader(void)
 {
-    follower f = { .arena = cse_arena_new(), .directory.lock = -1, .lock = -1 };
+    follower f = {
+        .arena = cse_arena_new(), .tail = cse_record_tail_new(), .directory.lock = -1, .lock = -1
+    };
     const struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -362,6 +367,7 @@ int cse_follow_leader(void)
     }
     const int exit_code = cse_report(status);
     cse_host_group_close(&f.group);
+    cse_record_tail_destroy(&f.tail);
     cse_confine(NULL);
     cse_confinement_destroy(&f.confinement);
     if (f.directory.lock >= 0)

@@ -78,6 +78,9 @@ static void take_stop(watch *w)
     if (asked <= w->asked)
         return;
     w->asked = asked;
+    if (cse_takeover_is_left_alone(
+            s->takeover)) /* it has only watched: the run needs nobody here */
+        return;
     if (cse_run_command(w->model_dir, asked > 1 ? "kill" : "cancel", NULL, &action) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING,
                      "the host that leads this run cannot be told to stop from here: %s",
@@ -112,7 +115,7 @@ static bool wait_for_leader(watch *w)
 
 static void follow_leader(watch *w)
 {
-    while (is_led(w)) {
+    while (is_led(w) && !cse_takeover_is_left_alone(w->settings->takeover)) {
         show_progress(w);
         take_stop(w);
         cse_sleep_ns(TURN_NS);
@@ -173,16 +176,17 @@ cse_status cse_led_elsewhere(const cse_job_settings *settings, int64_t batch_siz
                 .model_dir = settings->session.model_dir,
                 .batch_size = batch_size };
     cse_status status = CSE_OK;
-    bool ended = false;
+    bool ended = false, left_alone = false;
     (void)cse_takeover_target(settings->takeover, &w.first_step, &w.last_step);
-    while (!ended && wait_for_leader(&w)) {
+    while (!ended && !left_alone && wait_for_leader(&w)) {
         follow_leader(&w);
+        left_alone = cse_takeover_is_left_alone(settings->takeover);
         ended = has_ended(&w, result, &status);
     }
     cse_store_reader_close(&w.reader);
-    *goes_on = !ended && w.asked == 0;
-    if (!ended && w.asked > 0)
-        status = cse_fail(CSE_INTERRUPTED, "stopped on request while no host led the run");
+    *goes_on = !ended && !left_alone && w.asked == 0;
+    if (!ended && !*goes_on)
+        status = cse_fail(CSE_INTERRUPTED, "told to end while another host led the run, or none");
     if (ended && status == CSE_OK && !result->stopped)
         cse_takeover_note_over(settings->takeover);
     return status;

@@ -234,8 +234,8 @@ static const char *hosts_left(follower *f)
     return kept;
 }
 
-/* What carries the bytes besides the movers may have ended with the leader, and its agents have to be
- * started again with it. */
+/* What carries the bytes besides the movers may have ended with the leader, and its agents have to
+ * be started again with it. */
 static bool keeps_group(const follower *f)
 {
     return f->place.link == NULL || strcmp(f->place.link, "mpi") != 0;

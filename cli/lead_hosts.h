@@ -12,9 +12,9 @@ bool cse_leads_hosts(const cse_job_settings *settings);
 
 struct cse_host_group;
 
-/* A follower that goes on as the leader of a run: `lock` of lead_lock.h, which is kept, the run that
- * it names, and the group that it was in, which is taken over; NULL: a new one is opened, with agents
- * that are started. Hosts that do not come then are done without. */
+/* A follower that goes on as the leader of a run: `lock` of lead_lock.h, which is kept, the run
+ * that it names, and the group that it was in, which is taken over; NULL: a new one is opened,
+ * with agents that are started. Hosts that do not come then are done without. */
 typedef struct cse_lead_taken {
     int lock;
     const char *run;

@@ -1,5 +1,5 @@
-/* The command of a run whose coordinator was killed, while another host leads it: it shows what that
- * one does, and ends as the run ends. */
+/* The command of a run whose coordinator was killed, while another host leads it: it shows what
+ * that one does, and ends as the run ends. */
 #ifndef CSE_CLI_LED_ELSEWHERE_H
 #define CSE_CLI_LED_ELSEWHERE_H
 

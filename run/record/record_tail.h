@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "workers/arena/record.h"
+#include "run/session/observer.h"
 
 typedef struct cse_record_tail cse_record_tail;
 
@@ -21,7 +21,8 @@ void cse_record_tail_add(cse_record_tail *tail, const cse_record *record, size_t
 int64_t cse_record_tail_first(const cse_record_tail *tail, int64_t begin, int64_t end);
 /* Behind the last one. */
 int64_t cse_record_tail_end(const cse_record_tail *tail);
-/* The record of a step that is kept; it is valid until the next one is added, without statistics. */
+/* The record of a step that is kept; it is valid until the next one is added, without
+ * statistics. */
 cse_record cse_record_tail_of(const cse_record_tail *tail, int64_t step);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The campaign of faults on three and four hosts, on one machine: each process of each host, and pairs
-# and triples of them within five seconds. CSE_HOST_FAULTS says how many runs. Skipped without python3
-# (its sqlite3).
+# The campaign of faults on three and four hosts, on one machine: each process of each host, and
+# pairs and triples of them within five seconds. CSE_HOST_FAULTS says how many runs. Skipped without
+# python3 (its sqlite3).
 set -u
 python=${PYTHON:-python3}
 "$python" -c 'import sqlite3' 2>/dev/null || { echo 'there is no python3: skipped'; exit 77; }

@@ -32,8 +32,9 @@ grep -q 'microbatches of a step' "$work/even.err" && complain 'equal shares are 
 several measured
 same measured one
 
-# A host whose replica stands still most of the time, until that is told: how long that takes depends
-# on what else the machine does, so the run has no end of its own, and is compared where it stopped.
+# A host whose replica stands still most of the time, until that is told: how long that takes
+# depends on what else the machine does, so the run has no end of its own, and is compared where it
+# stopped.
 several slowed --num_steps 1000000 &
 process=$!
 wait_for grep -qs 'Step=40,' "$work/slowed.out" || complain 'slowed: it did not begin'

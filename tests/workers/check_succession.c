@@ -1,9 +1,9 @@
 /* Who leads after a leader, in simulated time: hosts of which up to all but one die within some
- * seconds, one after the other, in any order, or are cut off from the others. The hosts are the state
- * machine of members.h, with the decisions of cli/follow_leader.c around it, a lock that one living
- * host can have, and a model of a step: it ends on a host when every other one that counts has begun
- * it. One that is left must end the run, from the last step that it has done or a later one, and
- * whoever is cut off from the lock's holder must not lead.
+ * seconds, one after the other, in any order, or are cut off from the others. The hosts are the
+ * state machine of members.h, with the decisions of cli/follow_leader.c around it, a lock that one
+ * living host can have, and a model of a step: it ends on a host when every other one that counts
+ * has begun it. One that is left must end the run, from the last step that it has done or a later
+ * one, and whoever is cut off from the lock's holder must not lead.
  *
  * CSE_SUCCESSION_SEEDS=FIRST:LAST runs others. */
 #include <check.h>
@@ -397,8 +397,8 @@ START_TEST(whoever_is_left_ends_the_run)
 }
 END_TEST
 
-/* The leader is dead, and the hosts are on two sides for longer than all that they wait for: one side
- * goes on, the other ends or goes on after that, and never are there two. */
+/* The leader is dead, and the hosts are on two sides for longer than all that they wait for: one
+ * side goes on, the other ends or goes on after that, and never are there two. */
 START_TEST(one_side_of_a_partition_leads)
 {
     for (seed_now = 1; seed_now <= USUAL_SEEDS / 4; seed_now++) {

@@ -79,8 +79,8 @@ void cse_members_tick(cse_members *members, int64_t now_ns);
 /* Another host leads from now on, with a higher epoch: forgets executions and cuts. */
 void cse_members_follow(cse_members *members, int leader, int64_t epoch);
 
-/* This host leads from now on, with the hosts that it is connected to, and those that connect within
- * a lease; what is to be done, they are told by cse_members_set_job. */
+/* This host leads from now on, with the hosts that it is connected to, and those that connect
+ * within a lease; what is to be done, they are told by cse_members_set_job. */
 typedef struct cse_members_leading {
     int replicas;
     bool even_shares;

@@ -367,9 +367,7 @@ def cells(options):
         order.shuffle(pairs)
         order.shuffle(triples)
         found += pairs + triples[:len(pairs) // 4]
-    ends = [c for c in found if len(c[1]) > 1 and set(c[1]) <= {"both", "coordinator", "successor", "third"}]
     order.shuffle(found)
-    found = ends[:len(ends) // 2] + [c for c in found if c not in ends[:len(ends) // 2]]
     return found[:options.faults] if options.faults else found
 
 

@@ -24,6 +24,7 @@
 #include "run/job/job_hosts.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
+#include "run/record/record_tail.h"
 #include "workers/group/agent_place.h"
 #include "workers/group/host_identity.h"
 #include "workers/group/lead_lock.h"
@@ -40,8 +41,9 @@ typedef struct follower {
     char weights_digest[65]; /* of its own last state; "": the job did not end */
     bool input_ended;
     int lock; /* of the lead, once it is taken; else -1 */
+    cse_record_tail *tail;
     bool gave_up;
-    int64_t lacks_since_ns; /* its leader; 0: it does not */
+    bool waits; /* for its turn to lead */
 } follower;
 
 static volatile sig_atomic_t told_to_end;
@@ -52,21 +54,18 @@ static void on_signal(int number)
     told_to_end = 1;
 }
 
-/* Tries to take the lead of a run that lacks its leader; the lock of one that lives, but is not
- * heard of, is waited for as long as a lease. */
+/* Takes the lead of a run that lacks its leader, once it is this host's turn. */
 static void try_to_lead(follower *f)
 {
-    bool is_next;
     if (f->lock >= 0 || f->gave_up)
         return;
-    if (!cse_host_group_lacks_leader(f->group, &is_next)) {
-        f->lacks_since_ns = 0;
+    const cse_members_turn turn = cse_host_group_turn_to_lead(f->group);
+    f->waits = turn == CSE_TURN_WAITS;
+    f->gave_up = turn == CSE_TURN_GIVES_UP;
+    if (turn != CSE_TURN_LEADS)
         return;
-    }
-    if (f->lacks_since_ns == 0)
-        f->lacks_since_ns = cse_clock_ns();
     cse_status status = CSE_UNAVAILABLE;
-    if (is_next && f->given.message.kind != 0)
+    if (f->given.message.kind != 0)
         status = cse_lead_lock_take(f->given.message.job.model_dir, f->place.run, &f->lock);
     if (status == CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "the leading host is lost; this one leads from here on");
@@ -74,7 +73,9 @@ static void try_to_lead(follower *f)
         return;
     }
     f->lock = -1;
-    f->gave_up = status != CSE_TEMPORARY || cse_clock_ns() - f->lacks_since_ns > f->place.lease_ns;
+    f->gave_up = status != CSE_TEMPORARY;
+    if (status == CSE_TEMPORARY)
+        cse_host_group_note_lead_held(f->group);
 }
 
 static bool takes_lead(void *self)
@@ -94,13 +95,20 @@ static int stops(void *self)
     if (f->lock >= 0)
         return 1;
     cse_host_message told;
-    return f->gave_up || cse_host_group_told(f->group, &told) ? 2 : 0;
+    return f->gave_up || cse_host_group_told(f->group, &told) ||
+                   (f->given.message.kind != 0 && cse_host_group_has_other_job(f->group, &f->given))
+               ? 2
+               : 0;
 }
 
+/* The wait for a job: the one who gives it may be lost, too. */
 static int stops_waiting(void *self)
 {
-    (void)self;
-    return told_to_end != 0;
+    follower *f = self;
+    if (told_to_end != 0)
+        return 2;
+    try_to_lead(f);
+    return f->lock >= 0 || f->gave_up;
 }
 
 /* In the group's thread: whoever started this program holds its input open. */
@@ -174,7 +182,7 @@ static cse_status run_job(follower *f)
     cse_status status =
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
     f->hosts = (struct cse_job_hosts){
-        .group = f->group, .given = &f->given, .takes_lead = takes_lead, .self = f
+        .group = f->group, .given = &f->given, .tail = f->tail, .takes_lead = takes_lead, .self = f
     };
     cse_job_follow(&prepared.settings, &f->hosts, f->directory.path);
     if (prepared.settings.session.compile_dir == NULL)
@@ -226,6 +234,13 @@ static const char *hosts_left(follower *f)
     return kept;
 }
 
+/* What carries the bytes besides the movers may have ended with the leader, and its agents have to
+ * be started again with it. */
+static bool keeps_group(const follower *f)
+{
+    return f->place.link == NULL || strcmp(f->place.link, "mpi") != 0;
+}
+
 static int stops_leading(void *self)
 {
     (void)self;
@@ -250,18 +265,23 @@ static cse_status lead(follower *f)
                                    .overrides = overrides,
                                    .override_count = 2,
                                    .kinds = cse_kinds };
-    cse_host_group_close(&f->group);
     CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
     cse_status status =
         cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
     prepared.settings.run_store = true;
     prepared.settings.takes_lead = true;
+    prepared.settings.tail = f->tail;
     prepared.settings.checkpoint_path = NULL;
     prepared.settings.autoload_last_checkpoint = true;
     prepared.settings.stop_requested = stops_leading;
-    const cse_lead_taken taken = { .lock = f->lock, .run = f->place.run };
-    if (status == CSE_OK)
+    cse_lead_taken taken = { .lock = f->lock, .run = f->place.run };
+    if (!keeps_group(f))
+        cse_host_group_close(&f->group);
+    taken.group = f->group;
+    if (status == CSE_OK) {
+        f->group = NULL; /* the led hosts close it */
         status = cse_led_hosts_open(&prepared.settings, &taken, &led);
+    }
     if (status == CSE_OK)
         status = cse_job_run(&prepared.settings, &result);
     cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
@@ -285,15 +305,31 @@ static cse_status confine(follower *f)
     return CSE_OK;
 }
 
+/* Whether a host that leads since has given it a job, with which it goes on. */
+static bool is_led_anew(follower *f, cse_status *status)
+{
+    if (f->lock >= 0 || told_to_end != 0 || !cse_host_group_has_other_job(f->group, &f->given))
+        return false;
+    *status = cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given);
+    if (*status != CSE_OK)
+        return false;
+    cse_log_line(CSE_LOG_INFO, "goes on under another leading host");
+    return true;
+}
+
 static cse_status follow(follower *f)
 {
     CSE_TRY(cse_run_directory_make(&f->directory));
     CSE_TRY(confine(f));
     CSE_TRY(open_group(f));
     CSE_TRY(cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given));
-    cse_status status = run_job(f);
-    if (status == CSE_OK)
-        status = wait_for_leave(f);
+    cse_status status;
+    do {
+        f->weights_digest[0] = '\0';
+        status = run_job(f);
+        if (status == CSE_OK)
+            status = wait_for_leave(f);
+    } while (is_led_anew(f, &status));
     if (f->lock >=
         0) /* from its last step, or, where that could not be saved, from an earlier one */
         return lead(f);
@@ -302,8 +338,7 @@ static cse_status follow(follower *f)
         return told.kind == CSE_HOST_REFUSED
                    ? cse_fail(CSE_UNAVAILABLE, "refused: %s", told.refused.reason)
                    : compare_weights(f, told.leave.weights_digest);
-    bool is_next;
-    if (cse_host_group_lacks_leader(f->group, &is_next))
+    if (cse_host_group_turn_to_lead(f->group) != CSE_TURN_FOLLOWS)
         return cse_fail(CSE_UNAVAILABLE, "the leading host is not heard of any more");
     if (told_to_end != 0)
         status = cse_fail(CSE_INTERRUPTED, "it was told to end by a signal");
@@ -316,7 +351,9 @@ static cse_status follow(follower *f)
 
 int cse_follow_leader(void)
 {
-    follower f = { .arena = cse_arena_new(), .directory.lock = -1, .lock = -1 };
+    follower f = {
+        .arena = cse_arena_new(), .tail = cse_record_tail_new(), .directory.lock = -1, .lock = -1
+    };
     const struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -330,6 +367,7 @@ int cse_follow_leader(void)
     }
     const int exit_code = cse_report(status);
     cse_host_group_close(&f.group);
+    cse_record_tail_destroy(&f.tail);
     cse_confine(NULL);
     cse_confinement_destroy(&f.confinement);
     if (f.directory.lock >= 0)

@@ -8,6 +8,7 @@
 
 #include "cli/dashboard_child.h"
 #include "cli/lead_hosts.h"
+#include "cli/led_elsewhere.h"
 #include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -241,7 +242,12 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     job->settings.look_self = samples;
     if (job->settings.mode == CSE_JOB_TRAIN && job->settings.takeover != NULL)
         job->settings.host_change = cse_host_change_new(&job->settings);
-    cse_status status = run_on_hosts(&job->settings, &result);
+    bool goes_on = true;
+    cse_status status = CSE_OK;
+    if (cse_takeover_count(job->settings.takeover) > 0 && cse_leads_hosts(&job->settings))
+        status = cse_led_elsewhere(&job->settings, job->batch_size, &result, &goes_on);
+    if (goes_on)
+        status = run_on_hosts(&job->settings, &result);
     while (status == CSE_OK && result.hands_on) {
         cse_host_change_take(job->settings.host_change, &job->settings);
         cse_takeover_hand_on(job->settings.takeover);

@@ -377,6 +377,17 @@ static void destroy(led *l)
     free(l);
 }
 
+/* The others stay as they are, with what they know. */
+static void take_group(led *l, const cse_job_settings *settings)
+{
+    const cse_job_host_settings *s = &settings->host_settings;
+    l->hosts.group = l->taken->group;
+    cse_host_group_lead(l->hosts.group,
+                        &(cse_host_group_leading){ .min_hosts = s->min_hosts,
+                                                   .replicas = settings->session.num_csx,
+                                                   .even_shares = s->even_shares });
+}
+
 cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *taken,
                               cse_led_hosts **opened)
 {
@@ -385,7 +396,11 @@ cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *
     pthread_mutex_init(&l->agents_lock, NULL);
     l->lock = -1;
     l->taken = taken;
-    cse_status status = open_hosts(l, settings);
+    cse_status status = CSE_OK;
+    if (taken != NULL && taken->group != NULL)
+        take_group(l, settings);
+    else
+        status = open_hosts(l, settings);
     if (status != CSE_OK) {
         destroy(l);
         return status;
@@ -393,6 +408,11 @@ cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *
     settings->hosts = &l->hosts;
     *opened = l;
     return CSE_OK;
+}
+
+static bool has_agents(const led *l)
+{
+    return l->taken == NULL || l->taken->group == NULL;
 }
 
 void cse_led_hosts_close(cse_led_hosts **closed, cse_status status, const cse_job_result *result)
@@ -409,8 +429,9 @@ void cse_led_hosts_close(cse_led_hosts **closed, cse_status status, const cse_jo
                                             : "the run is complete";
     leave.leave.weights_digest = status == CSE_OK ? result->weights_digest : "";
     cse_host_group_end(l->hosts.group, &leave);
-    /* The group's thread takes each agent's last lines and its end. */
-    while (cse_clock_ns() < end_ns && !cse_host_group_all_gone(l->hosts.group))
+    /* The group's thread takes each agent's last lines and its end; those of another leader end by
+     * themselves. */
+    while (has_agents(l) && cse_clock_ns() < end_ns && !cse_host_group_all_gone(l->hosts.group))
         cse_sleep_ns(TURN_NS);
     destroy(l);
     *closed = NULL;

@@ -10,11 +10,15 @@ typedef struct cse_led_hosts cse_led_hosts;
 /* Whether the settings ask for other hosts. */
 bool cse_leads_hosts(const cse_job_settings *settings);
 
-/* A follower that goes on as the leader of a run: `lock` of lead_lock.h, which is kept, and the run
- * that it names. Hosts that do not come then are done without. */
+struct cse_host_group;
+
+/* A follower that goes on as the leader of a run: `lock` of lead_lock.h, which is kept, the run
+ * that it names, and the group that it was in, which is taken over; NULL: a new one is opened,
+ * with agents that are started. Hosts that do not come then are done without. */
 typedef struct cse_lead_taken {
     int lock;
     const char *run;
+    struct cse_host_group *group;
 } cse_lead_taken;
 
 /* Opens this host's place, starts the agents, and sets settings->hosts. They are waited for when

@@ -97,6 +97,7 @@ typedef struct cse_job_settings {
 
     cse_job_host_settings host_settings;
     struct cse_job_hosts *hosts;         /* job_hosts.h; NULL: this host alone */
+    struct cse_record_tail *tail;        /* of a host that has followed and leads; may be NULL */
     struct cse_host_change *host_change; /* host_change.h; NULL: they stay */
     int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */

@@ -7,6 +7,7 @@
 
 #include "engine/base/log.h"
 #include "run/job/host_reports.h"
+#include "run/record/record_tail.h"
 #include "run/session/configured.h"
 
 typedef cse_job job;
@@ -77,6 +78,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     struct cse_job_hosts *h = self;
     (void)report;
     h->record_bytes = (size_t)step->graph->space_bytes[CSE_SPACE_FETCH];
+    h->training = step->training;
 }
 
 /* FNV-1a over words of 8 bytes: a difference is what it is to show, not an attack. */
@@ -97,6 +99,8 @@ static void on_step(void *self, const cse_record *record)
 {
     const struct cse_job_hosts *h = self;
     cse_host_group_note_record(h->group, record->step, digest_of(record, h->record_bytes));
+    if (h->tail != NULL && h->training)
+        cse_record_tail_add(h->tail, record, h->record_bytes);
 }
 
 void cse_job_hosts_attach(cse_job *j)

@@ -25,6 +25,8 @@ struct cse_job_hosts {
     int64_t executions; /* begun so far; all hosts count alike */
     cse_execution_hosts execution;
     size_t record_bytes;
+    bool training;
+    struct cse_record_tail *tail; /* of a follower: gets the records of training; may be NULL */
     cse_session_observer observer;
     /* Of a follower without its leader: whether it is to end with a checkpoint in the run's own
      * model_dir, from which it leads the others; asked when it stops. May be NULL. */

@@ -689,6 +689,7 @@ static cse_status open_recorder(job *j)
         .configuration_origins = j->settings->configuration_origins,
         .run_directory = j->directory.path,
         .succession = cse_takeover_succession(j->settings->takeover),
+        .tail = j->settings->tail,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);

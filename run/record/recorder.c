@@ -19,6 +19,7 @@
 #include "run/record/printed.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
+#include "store/reader.h"
 
 enum {
     MOST_CLOSURES = 64, /* each with its own rate limit; further ones share the last */
@@ -48,7 +49,8 @@ struct cse_recorder {
     int64_t end_step;        /* of the execution */
     bool steps_ended;        /* it has reached it */
     bool trains;             /* a step of training has been recorded */
-    cse_printed *printed;    /* what the closure that is called prints; NULL: not kept */
+    const cse_record_tail *tail;
+    cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
 
 /* ---- beginning and end ---- */
@@ -262,6 +264,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     recorder->series = cse_series_new(recorder->store);
     recorder->compiling = true;
     recorder->is_program = options->is_program;
+    recorder->tail = options->tail;
     if (options->is_program)
         recorder->printed = cse_printed_new();
     recorder->activity.phase = CSE_RUN_PHASE_TRAIN;
@@ -355,6 +358,28 @@ static void on_statistics(void *self, const cse_record *record)
     cse_statistics_rows_add(((cse_recorder *)self)->statistics, record);
 }
 
+/* The first step that this host has the record of, and the store has not: the leader before it was
+ * killed before it had written all. */
+static int64_t first_unwritten(const cse_recorder *recorder, int64_t step)
+{
+    cse_run_status status;
+    cse_store_reader *reader = NULL;
+    if (recorder->tail == NULL || cse_store_reader_open(recorder->model_dir, &reader) != CSE_OK)
+        return step;
+    const bool known = cse_store_reader_status(reader, &status) == CSE_OK && status.last_step >= 0;
+    cse_store_reader_close(&reader);
+    return known ? cse_record_tail_first(recorder->tail, status.last_step, step - 1) + 1 : step;
+}
+
+/* The leader before may have done steps that this host has not. */
+static void write_tail(cse_recorder *recorder, int64_t first, int64_t end)
+{
+    for (int64_t step = first; step < end && step <= cse_record_tail_end(recorder->tail); step++) {
+        const cse_record record = cse_record_tail_of(recorder->tail, step - 1);
+        cse_series_add(recorder->series, &record, unix_ms(recorder, record.committed_ns));
+    }
+}
+
 /* An attempt goes on from a checkpoint, or from the records of a coordinator that was killed: its
  * first step may be one that the store has. */
 static void note_first_step(cse_recorder *recorder, int64_t step)
@@ -364,8 +389,10 @@ static void note_first_step(cse_recorder *recorder, int64_t step)
     recorder->trains = true;
     if (cse_store_attempt(recorder->store) == 1)
         return;
-    cse_store_steps_from(recorder->store, step);
-    cse_series_go_on(recorder->series, recorder->model_dir, step);
+    const int64_t first = first_unwritten(recorder, step);
+    cse_store_steps_from(recorder->store, first);
+    cse_series_go_on(recorder->series, recorder->model_dir, first);
+    write_tail(recorder, first, step);
 }
 
 static void on_step(void *self, const cse_record *record)

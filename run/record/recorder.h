@@ -6,6 +6,7 @@
 #ifndef CSE_RUN_RECORD_RECORDER_H
 #define CSE_RUN_RECORD_RECORDER_H
 
+#include "run/record/record_tail.h"
 #include "run/session/observer.h"
 #include "store/store.h"
 
@@ -21,6 +22,8 @@ typedef struct cse_recorder_options {
     const char *resolved_configuration, *configuration_origins;
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
     cse_succession succession; /* of coordinators */
+    /* Records of this host from before it led, borrowed as long as the recorder; NULL: none. */
+    const cse_record_tail *tail;
     /* A user's program: what its closures print, the checkpoints that it saves and its own numbers
      * are recorded as they come; nobody reports them otherwise. */
     bool is_program;

@@ -70,6 +70,30 @@ START_TEST(test_bytes_equal_the_formula)
 }
 END_TEST
 
+/* A frame that is refused is lost: what it said is known when the other host's coordinator says it,
+ * which takes far longer than a step. */
+static void expect_no_refusal(const play *self)
+{
+    for (int h = 0; h < self->test->hosts; h++)
+        for (int other = 0; other < self->test->hosts; other++)
+            ck_assert_int_eq(atomic_load(&self->hosts[h].cluster->hosts->hosts[other].refused), 0);
+}
+
+/* Hosts without microbatches among them, which have nothing to wait for but the others' steps. */
+START_TEST(test_nothing_is_refused_without_faults)
+{
+    for (uint64_t seed = 1; seed <= play_seeds(20); seed++) {
+        const play_case test = { .microbatches = 2 + (int)(seed % 4),
+                                 .hosts = 2 + (int)(seed % 5),
+                                 .replicas = 1,
+                                 .payload = fake_payloads[0],
+                                 .steps = 12,
+                                 .large = 1500 };
+        play_run(&test, &(faults){ .percent = 0, .point = -1, .expect = expect_no_refusal }, seed);
+    }
+}
+END_TEST
+
 START_TEST(test_hosts_alone)
 {
     for (uint64_t seed = 1; seed <= play_seeds(60); seed++) {
@@ -187,6 +211,7 @@ int main(void)
     Suite *suite = suite_create("mover");
     TCase *tests = tcase_create("hosts");
     tcase_add_test(tests, test_bytes_equal_the_formula);
+    tcase_add_test(tests, test_nothing_is_refused_without_faults);
     tcase_add_test(tests, test_hosts_alone);
     tcase_add_test(tests, test_deaths_and_breaks);
     tcase_add_test(tests, test_deaths_at_each_point_of_a_mover);

@@ -36,16 +36,16 @@ job=$(sbatch --parsable -N 2 --output "$hosts_folder/job.out" \
 shows() { scontrol show job "$job" 2>/dev/null | grep -Eq "$1"; } # a pattern of what Slurm says
 is_pending() { shows 'JobState=PENDING'; }
 is_over() { shows 'Restarts=1' && shows 'JobState=(COMPLETED|FAILED|TIMEOUT|CANCELLED)'; }
-slurm_wait 60 'the run does not begin' slurm_run_began "$hosts_folder/run"
+slurm_wait 240 'the run does not begin' slurm_run_began "$hosts_folder/run"
 scancel --batch --signal=USR1 "$job"
-slurm_wait 60 'the job is not queued again' is_pending
+slurm_wait 240 'the job is not queued again' is_pending
 grep -q 'SIGUSR1 asked for its place' "$hosts_folder/job.out" || complain 'not ended by the signal'
 saved=$(ls "$hosts_folder/run" | sed -n 's/^checkpoint_\([0-9]*\).mdl$/\1/p' | tail -n 1)
 [ "${saved:-0}" -gt 0 ] || complain 'no checkpoint'
 set_steps $((${saved:-0} + 500))
 # Slurm lets a job wait that it has put back; not here.
-slurm_wait 60 'the job cannot be started now' scontrol update "JobId=$job" StartTime=now
-slurm_wait 120 'the job does not end' is_over
+slurm_wait 240 'the job cannot be started now' scontrol update "JobId=$job" StartTime=now
+slurm_wait 480 'the job does not end' is_over
 # shellcheck disable=SC2086 # one word each
 csengine start "$hosts_folder/run.yaml" --model_dir "$hosts_folder/alone" --no_dashboard \
     $flags >"$hosts_folder/alone.out" 2>&1 || complain "alone: $(cat "$hosts_folder/alone.out")"

@@ -131,13 +131,15 @@ static void watch(watched *w, const sigset_t *kept)
     }
 }
 
-/* Kills the remaining processes of the job and waits for their end. */
+/* Kills the remaining processes of the job and waits for their end; not for that of agents, which
+ * have groups of their own, go on with the run, and may be orphans here where they are on this
+ * machine. */
 static void tidy(pid_t group)
 {
     int64_t give_up_ns = cse_clock_ns() + INT64_C(5000000000);
     kill(-group, SIGKILL);
     while (cse_clock_ns() < give_up_ns) {
-        pid_t ended = waitpid(-1, NULL, WNOHANG);
+        pid_t ended = waitpid(-group, NULL, WNOHANG);
         if (ended < 0 && errno == ECHILD)
             break;
         if (ended == 0)

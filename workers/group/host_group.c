@@ -313,7 +313,8 @@ void cse_host_group_left_alone(cse_host_group *g)
 {
     lock(g);
     g->left_alone = true;
-    cse_members_gone(g->members, cse_members_leader(g->members), "its program has ended");
+    if (!cse_host_group_leads(g))
+        cse_members_gone(g->members, cse_members_leader(g->members), "its program has ended");
     unlock(g);
 }
 
@@ -394,20 +395,46 @@ void cse_host_group_end(cse_host_group *g, const cse_host_message *leave)
     }
 }
 
-static bool lacks_leader(group *g, bool *is_next)
-{
-    int successor = -1;
-    const bool lacks = cse_members_lack_leader(g->members, &successor);
-    *is_next = lacks && successor == g->options.host;
-    return lacks;
-}
-
-bool cse_host_group_lacks_leader(cse_host_group *g, bool *is_next)
+bool cse_host_group_has_other_job(cse_host_group *g, const cse_host_job *job)
 {
     lock(g);
-    const bool lacks = lacks_leader(g, is_next);
+    const bool has = g->job.kind != 0 && g->generation != job->message.job.generation;
     unlock(g);
-    return lacks;
+    return has;
+}
+
+cse_members_turn cse_host_group_turn_to_lead(cse_host_group *g)
+{
+    lock(g);
+    const cse_members_turn turn = cse_members_turn_to_lead(g->members);
+    unlock(g);
+    return turn;
+}
+
+void cse_host_group_note_lead_held(cse_host_group *g)
+{
+    lock(g);
+    cse_members_note_lead_held(g->members);
+    unlock(g);
+}
+
+void cse_host_group_lead(cse_host_group *g, const cse_host_group_leading *leading)
+{
+    lock(g);
+    if (g->file >= 0)
+        close(g->file);
+    g->file = -1;
+    g->options.min_hosts = leading->min_hosts;
+    g->options.may_lack_hosts = true;
+    g->has_begun = g->stands_alone = false;
+    g->lost_told = (cse_host_set){ { 0 } };
+    g->leaves.kind = 0;
+    cse_members_lead(g->members,
+                     &(cse_members_leading){ .replicas = leading->replicas,
+                                             .even_shares = leading->even_shares },
+                     cse_clock_ns());
+    unlock(g);
+    wake(g);
 }
 
 bool cse_host_group_told(cse_host_group *g, cse_host_message *message)
@@ -465,7 +492,6 @@ void cse_host_group_leave(cse_host_group *g, cse_status status, const char *reas
 /* Why a follower waits in vain; CSE_OK: it does not. With the lock held. */
 static cse_status why_over(group *g)
 {
-    bool is_next;
     const cse_host_message *told = cse_members_told_to_end(g->members);
     if (told != NULL && told->kind == CSE_HOST_REFUSED)
         return cse_fail(CSE_UNAVAILABLE, "%s has refused this host: %s", LEADER_LEFT,
@@ -473,8 +499,6 @@ static cse_status why_over(group *g)
     if (told != NULL)
         return cse_fail(CSE_INTERRUPTED, "%s has ended the run: %s", LEADER_LEFT,
                         told->leave.reason);
-    if (lacks_leader(g, &is_next))
-        return cse_fail(CSE_UNAVAILABLE, "%s is not heard of any more", LEADER_LEFT);
     return CSE_OK;
 }
 

@@ -42,18 +42,28 @@ typedef struct cse_host_job {
     const char *file;         /* the checkpoint; NULL: none */
 } cse_host_job;
 
-/* Waits for a job; the checkpoint is written to `directory`. CSE_UNAVAILABLE: refused, or there is
- * no leader (any more); CSE_INTERRUPTED: `stops` says so. */
+/* Waits for a job; the checkpoint is written to `directory`. CSE_UNAVAILABLE: refused;
+ * CSE_INTERRUPTED: `stops` says so, which has to see that there is no leader any more. */
 cse_status cse_host_group_wait_job(cse_host_group *group, const char *directory,
                                    int (*stops)(void *self), void *self, cse_host_job *job);
 /* What the leader said at the end (kind REFUSED or LEAVE); false: nothing. Texts are valid until
  * the group is closed. */
 bool cse_host_group_told(cse_host_group *group, cse_host_message *message);
-/* The leader is lost; whether it is this host's turn to take the lead. */
-bool cse_host_group_lacks_leader(cse_host_group *group, bool *is_next);
+/* Whether a new leader has another job for this host than `job`. */
+bool cse_host_group_has_other_job(cse_host_group *group, const cse_host_job *job);
+/* What this host is to do about the lead, and that the run's lock is another one's. */
+cse_members_turn cse_host_group_turn_to_lead(cse_host_group *group);
+void cse_host_group_note_lead_held(cse_host_group *group);
 /* From here on this host is alone with the step in flight, which it ends by itself. */
 void cse_host_group_stand_alone(cse_host_group *group);
 bool cse_host_group_stands_alone(const cse_host_group *group);
+/* Its job has ended: this host leads the others from here on, those that follow it within a
+ * lease. */
+typedef struct cse_host_group_leading {
+    int min_hosts, replicas;
+    bool even_shares;
+} cse_host_group_leading;
+void cse_host_group_lead(cse_host_group *group, const cse_host_group_leading *leading);
 /* The leader gets the newest report of this host (topology.h), when it is connected. Longer ones
  * than CSE_HOST_REPORT_BYTES are left out, of which the log tells once. */
 enum { CSE_HOST_REPORT_BYTES = 256 << 10 };

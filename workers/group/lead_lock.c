@@ -58,3 +58,15 @@ cse_status cse_lead_lock_take(const char *model_dir, const char *run, int *lock)
     *lock = -1;
     return cse_fail(CSE_NO_INPUT, "%s is of another run", path);
 }
+
+cse_status cse_lead_lock_look(const char *model_dir, bool *held)
+{
+    char path[PATH_BYTES];
+    int lock = -1;
+    snprintf(path, sizeof path, "%s/hosts.lock", model_dir);
+    const cse_status status = open_locked(path, O_RDWR, &lock);
+    *held = status == CSE_TEMPORARY;
+    if (lock >= 0)
+        close(lock);
+    return *held ? CSE_OK : status;
+}

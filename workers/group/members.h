@@ -79,6 +79,14 @@ void cse_members_tick(cse_members *members, int64_t now_ns);
 /* Another host leads from now on, with a higher epoch: forgets executions and cuts. */
 void cse_members_follow(cse_members *members, int leader, int64_t epoch);
 
+/* This host leads from now on, with the hosts that it is connected to, and those that connect
+ * within a lease; what is to be done, they are told by cse_members_set_job. */
+typedef struct cse_members_leading {
+    int replicas;
+    bool even_shares;
+} cse_members_leading;
+void cse_members_lead(cse_members *members, const cse_members_leading *leading, int64_t now_ns);
+
 /* ---- of the leader ---- */
 
 /* What followers are told to do; copied, but for what its texts point to. */
@@ -139,5 +147,16 @@ const cse_host_message *cse_members_told_to_end(const cse_members *members);
  * lowest number among those that are heard of is the first to take its place, and one that has data
  * before those that have none. */
 bool cse_members_lack_leader(const cse_members *members, int *successor);
+
+/* What a follower is to do about the lead. */
+typedef enum cse_members_turn {
+    CSE_TURN_FOLLOWS,  /* its leader is there */
+    CSE_TURN_WAITS,    /* its leader is not, and it is another one's turn */
+    CSE_TURN_LEADS,    /* as soon as it has the run's lock */
+    CSE_TURN_GIVES_UP, /* another one has had that for a lease, and leads without this host */
+} cse_members_turn;
+cse_members_turn cse_members_turn_to_lead(const cse_members *members);
+/* It is this host's turn, and the lock is another one's. */
+void cse_members_note_lead_held(cse_members *members);
 
 #endif

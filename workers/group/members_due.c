@@ -145,6 +145,10 @@ static void lead(cse_members *m, int host, int64_t now_ns)
             to->told_end = true;
         return;
     }
+    if (m->took_lead && m->job.kind == 0) { /* they follow once they have it */
+        send_turn(m, host, now_ns);
+        return;
+    }
     if (m->job.kind != 0)
         send_file(m, host);
     send_lost(m, host);
@@ -200,6 +204,8 @@ void cse_members_tick(cse_members *m, int64_t now_ns)
     for (int h = 0; slept_ns > 0 && h < m->options.host_count; h++)
         m->members[h].heard_ns += slept_ns + m->options.lease_ns / CSE_MEMBERS_BEATS;
     m->ticked_ns = now_ns;
+    if (!cse_members_leads(m) && cse_members_turn_to_lead(m) < CSE_TURN_LEADS)
+        m->held_since_ns = 0;
     if (cse_members_leads(m) && m->end.kind == 0)
         cse_members_look_for_losses(m, now_ns);
     for (int h = 0; h < m->options.host_count; h++) {

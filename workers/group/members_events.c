@@ -13,9 +13,6 @@ enum {
     LEAST_AHEAD = 2, /* steps that are released beyond those done */
     MOST_AHEAD = 64,
 };
-/* A follower waits longer than its leader, which may still be told of. */
-#define PATIENCE(lease_ns) ((lease_ns) + (lease_ns) / 2)
-#define GONE_NS INT64_C(1000000000)
 
 cse_members *cse_members_new(const cse_members_options *options, int64_t now_ns)
 {
@@ -91,10 +88,11 @@ void cse_members_look_for_losses(cse_members *m, int64_t now_ns)
     char why[CSE_MEMBERS_WHY_BYTES];
     for (int h = 0; h < m->options.host_count; h++) {
         const cse_member *one = &m->members[h];
-        if (h == m->options.host || one->state != CSE_MEMBER_PRESENT)
+        if (h == m->options.host || !cse_members_counts(m, h) ||
+            (one->state == CSE_MEMBER_EXPECTED && !m->took_lead))
             continue;
         const int64_t silent_ns = now_ns - one->heard_ns;
-        if (one->gone && !one->connected && silent_ns > GONE_NS)
+        if (one->gone && !one->connected && silent_ns > CSE_MEMBERS_GONE_NS)
             snprintf(why, sizeof why, "%.400s", one->why[0] != '\0' ? one->why : "it has ended");
         else if (silent_ns > m->options.lease_ns)
             snprintf(why, sizeof why, "nothing was heard of it for %.1f s%s",
@@ -109,7 +107,7 @@ void cse_members_connected(cse_members *m, int host, int64_t now_ns)
 {
     cse_member *one = &m->members[host];
     one->connected = true;
-    one->said_hello = false;
+    one->said_hello = one->knows_hello = false;
     one->heard_ns = now_ns;
     one->told_ns = 0;
     one->told_end = false;
@@ -200,6 +198,8 @@ static void take_hello(cse_members *m, int host, const cse_host_message *hello)
 void cse_members_note_record(cse_members *m, int64_t step, uint64_t digest)
 {
     const cse_record_digest record = { m->execution.number, step, digest };
+    if (record.execution == 0) /* of a leader before */
+        return;
     if (cse_members_leads(m))
         cse_record_check_note(m->check, m->options.host, &record);
     else
@@ -503,8 +503,13 @@ static void take_lost(cse_members *m, const cse_host_message *message)
 
 static cse_status take_as_follower(cse_members *m, int host, const cse_host_message *message)
 {
+    if (message->kind == CSE_HOST_HELLO) { /* this host may have to lead it */
+        m->members[host].knows_hello = true;
+        m->members[host].process = message->hello.process;
+        return CSE_OK;
+    }
     if (host != m->leader) {
-        if (message->kind == CSE_HOST_TURN || message->kind == CSE_HOST_HELLO)
+        if (message->kind == CSE_HOST_TURN)
             return CSE_OK;
         return cse_fail(CSE_DATA, "host %d, which does not lead, sends %s", host,
                         cse_host_message_name(message->kind));
@@ -516,7 +521,7 @@ static cse_status take_as_follower(cse_members *m, int host, const cse_host_mess
     case CSE_HOST_CUT:
         return message->cut.epoch >= m->epoch ? take_cut(m, message) : CSE_OK;
     case CSE_HOST_LOST:
-        if (message->lost.epoch > m->epoch)
+        if (message->lost.epoch >= m->epoch)
             take_lost(m, message);
         return CSE_OK;
     case CSE_HOST_REFUSED:
@@ -536,23 +541,6 @@ cse_status cse_members_receive(cse_members *m, int host, const cse_host_message 
     m->members[host].heard_ns = now_ns;
     return cse_members_leads(m) ? take_as_leader(m, host, message)
                                 : take_as_follower(m, host, message);
-}
-
-void cse_members_follow(cse_members *m, int leader, int64_t epoch)
-{
-    assert(leader != m->options.host);
-    m->leader = leader;
-    m->epoch = epoch;
-    m->begun = m->executes = m->set = false;
-    m->first = m->newest = (cse_numbered_cut){ .number = 0 };
-    m->execution = (cse_members_execution){ .number = 0 };
-    m->ready_sent = m->cut_known_sent = m->record_count = 0;
-    m->end.kind = 0;
-    for (int h = 0; h < m->options.host_count; h++) {
-        m->members[h].said_hello = false;
-        m->members[h].told_records = m->members[h].execution = 0;
-        m->members[h].steps_done = -1;
-    }
 }
 
 void cse_members_set_job(cse_members *m, const cse_host_message *job)
@@ -641,29 +629,4 @@ int cse_members_accused(const cse_members *m, int *told)
 const cse_host_message *cse_members_told_to_end(const cse_members *m)
 {
     return !cse_members_leads(m) && m->end.kind != 0 ? &m->end : NULL;
-}
-
-/* One without data could not end the step in flight by itself. */
-static bool comes_before(const cse_members *m, int a, int b)
-{
-    const bool a_has = cse_hosts_have_data(&m->options.data_hosts, a);
-    const bool b_has = cse_hosts_have_data(&m->options.data_hosts, b);
-    return a_has != b_has ? a_has : a < b;
-}
-
-bool cse_members_lack_leader(const cse_members *m, int *successor)
-{
-    const cse_member *leader = &m->members[m->leader];
-    const bool ended = leader->gone && !leader->connected;
-    const int64_t patience_ns = ended ? GONE_NS : PATIENCE(m->options.lease_ns);
-    if (cse_members_leads(m) || m->ticked_ns - m->members[m->leader].heard_ns <= patience_ns)
-        return false;
-    *successor = m->options.host;
-    for (int h = 0; h < m->options.host_count; h++)
-        if (h != m->options.host && h != m->leader && cse_members_counts(m, h) &&
-            m->members[h].connected &&
-            m->ticked_ns - m->members[h].heard_ns <= m->options.lease_ns &&
-            comes_before(m, h, *successor))
-            *successor = h;
-    return true;
 }

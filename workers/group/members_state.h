@@ -1,7 +1,7 @@
 /* Internals of the membership: its state, and the functions that its files share.
  *
  * members_events.c takes what happens; members_due.c sends what is due, which follows from what
- * each host is known to have. */
+ * each host is known to have; members_succession.c says who leads after a leader. */
 #ifndef CSE_WORKERS_GROUP_MEMBERS_STATE_H
 #define CSE_WORKERS_GROUP_MEMBERS_STATE_H
 
@@ -13,6 +13,9 @@ enum {
     CSE_MEMBERS_BEATS = 5, /* messages in a lease, of a host that has nothing to tell */
 };
 
+/* How long a host whose program has ended may still be heard of. */
+#define CSE_MEMBERS_GONE_NS INT64_C(1000000000)
+
 typedef struct cse_numbered_cut {
     int64_t number, execution; /* 0: none */
     bool ends;
@@ -22,6 +25,7 @@ typedef struct cse_numbered_cut {
 typedef struct cse_member {
     cse_member_state state;
     bool connected, gone, told_end, said_hello;
+    bool knows_hello; /* of this connection: who it is */
     int64_t process, heard_ns;
     int64_t told_ns, told_steps, told_promise, told_execution; /* the last TURN to it */
     int64_t told_records;          /* of its own records, how many in all it was told */
@@ -36,6 +40,8 @@ struct cse_members {
     cse_members_options options;
     int leader;
     int64_t epoch, ticked_ns;
+    bool took_lead;
+    int64_t held_since_ns; /* the lead is another process's, of which nothing is heard; 0: free */
     bool begun, wants_cut, wants_end, set; /* `set`: the arena has the newest cut */
     bool executes;                         /* the cut that it begins with was handed out */
     cse_members_execution execution;

@@ -152,6 +152,19 @@ static void keep_early(cse_mover *mover, int host, const unsigned char *bytes, s
     mover->link->hold(mover->state, host, true);
 }
 
+/* A host that is a step ahead has all of that step that this host is to send when it has a share of
+ * none of it. */
+static bool may_have(const cse_mover *mover, const cse_piece_frame *frame)
+{
+    const int own = mover->cluster->head->host;
+    if (frame->step <= mover->step + 1)
+        return true;
+    if (frame->kind != CSE_PIECE_HAVE || frame->step > mover->step + 2)
+        return false;
+    const cse_host_cut *next = cse_arena_cut(mover->cluster, mover->step + 1);
+    return next->bounds[own] == next->bounds[own + 1];
+}
+
 void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, size_t size)
 {
     cse_mover_peer *peer = &mover->peers[host];
@@ -162,7 +175,7 @@ void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, s
             refuse(mover, host);
         return;
     }
-    if (!decoded || frame.step > mover->step + 1) {
+    if (!decoded || !may_have(mover, &frame)) {
         refuse(mover, host);
         return;
     }

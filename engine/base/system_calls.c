@@ -147,6 +147,18 @@ static void judge_descriptors(cse_filter_program *p)
     cse_filter_allow_values(p, SYS_ioctl, 1, operations, COUNT(operations), false);
 }
 
+/* Of attributes beside a file's bytes, as a file system says that has none. */
+static void refuse_attributes(cse_filter_program *p)
+{
+    static const int calls[] = {
+        SYS_setxattr,   SYS_lsetxattr,   SYS_fsetxattr,    SYS_getxattr,
+        SYS_lgetxattr,  SYS_fgetxattr,   SYS_listxattr,    SYS_llistxattr,
+        SYS_flistxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr
+    };
+    for (int i = 0; i < COUNT(calls); i++)
+        cse_filter_refuse(p, calls[i], EOPNOTSUPP);
+}
+
 static void make(cse_filter_program *p, cse_system_call_use use)
 {
     int calls[MOST_CALLS], count = 0;
@@ -159,6 +171,7 @@ static void make(cse_filter_program *p, cse_system_call_use use)
     judge_signals(p, use.starts);
     judge_opening(p);
     judge_descriptors(p);
+    refuse_attributes(p);
     take(entries, sizeof entries / sizeof entries[0], use, calls, &count);
     take(more, MORE_COUNT, use, calls, &count);
     if (cse_landlock_version() >= LANDLOCK_WITH_TRUNCATE)

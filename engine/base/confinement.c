@@ -28,6 +28,8 @@ typedef struct folders {
 
 struct cse_confinement {
     folders of[CSE_PATH_USES];
+    char **variables;
+    int variable_count, variable_capacity;
     bool hosts;
 };
 
@@ -54,6 +56,10 @@ void cse_confinement_destroy(cse_confinement **confinement)
         }
         free(list->items);
     }
+    for (int i = 0; *confinement != NULL && i < (*confinement)->variable_count; i++)
+        free((*confinement)->variables[i]);
+    if (*confinement != NULL)
+        free((*confinement)->variables);
     free(*confinement);
     *confinement = NULL;
 }
@@ -105,6 +111,25 @@ void cse_confinement_allow_hosts(cse_confinement *confinement)
 bool cse_confinement_allows_hosts(const cse_confinement *confinement)
 {
     return confinement->hosts;
+}
+
+cse_status cse_confinement_allow_variable(cse_confinement *confinement, const char *name)
+{
+    if (*name == '\0' || strchr(name, '=') != NULL)
+        return cse_fail(CSE_USAGE, "job_environment %s: accepted is the name of a variable", name);
+    CSE_GROW(confinement->variables, confinement->variable_count, confinement->variable_capacity);
+    confinement->variables[confinement->variable_count++] = cse_strdup(name);
+    return CSE_OK;
+}
+
+int cse_confinement_variable_count(const cse_confinement *confinement)
+{
+    return confinement->variable_count;
+}
+
+const char *cse_confinement_variable(const cse_confinement *confinement, int index)
+{
+    return confinement->variables[index];
 }
 
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use)

@@ -41,6 +41,13 @@ void cse_confinement_allow_data_sets(cse_confinement *confinement);
 void cse_confinement_allow_hosts(cse_confinement *confinement);
 bool cse_confinement_allows_hosts(const cse_confinement *confinement);
 
+/* The job's environment keeps this variable besides those of job_environment.h. CSE_USAGE: it is no
+ * name. Processes on other hosts are not told of it. */
+cse_status cse_confinement_allow_variable(cse_confinement *confinement, const char *name);
+int cse_confinement_variable_count(const cse_confinement *confinement);
+/* Borrowed. */
+const char *cse_confinement_variable(const cse_confinement *confinement, int index);
+
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use);
 /* The real path of a folder. Borrowed. */
 const char *cse_confinement_folder(const cse_confinement *confinement, cse_path_use use, int index);

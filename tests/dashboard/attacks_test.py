@@ -13,7 +13,7 @@ KEY = 0x63736500 + os.getpid() % 256
 SECRET = "key-of-a-cloud"
 REFUSALS = {errno.EPERM, errno.EACCES, errno.ESRCH, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOENT, errno.EBADF,
             errno.ECONNREFUSED, errno.EXDEV, errno.EROFS}
-OWN = {"own_limit", "own_priority", "own_processors", "own_signal"}
+OWN = {"own_limit", "own_priority", "own_processors", "own_signal", "given_variable"}
 # Attacks that no filter can tell from what a job must do, and what refuses them: a version of Landlock, or a
 # name space of the job's own.
 BY_LAYER = {"kill": (6, "processes"), "tgkill": (6, "processes"), "sigqueue": (6, "processes"),
@@ -43,7 +43,8 @@ class Place:
         for words in (["-M", "1"], ["-S", "1"], ["-Q"]):
             subprocess.run(["python3", "-c", MAKE_OBJECT, words[0], str(KEY)], check=True)
         self.server = Server("--root", self.root, "--allow_program", self.allowed, "--allow_library", self.allowed,
-                             environment={"CSE_TEST_CLOUD_KEY": SECRET})
+                             "--job_environment", "CSE_TEST_GIVEN",
+                             environment={"AWS_SECRET_ACCESS_KEY": SECRET, "CSE_TEST_GIVEN": "x"})
         os.chmod(self.root, 0o700)
         self.before = self.state()
 

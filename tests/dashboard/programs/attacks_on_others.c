@@ -135,6 +135,16 @@ static void send_signals(void)
     TRY("siocspgrp", SYS_ioctl, pair[0], 0x8902, &own);
 }
 
+/* As the kernel shows it, of the bytes that the process began with. */
+static int find_in_environment(const char *name)
+{
+    static char bytes[1 << 16];
+    const int file = open("/proc/self/environ", O_RDONLY);
+    const ssize_t size = read(file, bytes, sizeof bytes);
+    errno = ENOENT;
+    return size > 0 && memmem(bytes, (size_t)size, name, strlen(name)) != NULL ? 0 : -1;
+}
+
 static void read_others(void)
 {
     char path[64], bytes[16];
@@ -143,7 +153,9 @@ static void read_others(void)
     const int environment = open(path, O_RDONLY);
     tell("environment_of_process", environment < 0 ? -1 : read(environment, bytes, 1) - 1);
     errno = ENOENT;
-    tell("environment_of_server", getenv("CSE_TEST_CLOUD_KEY") != NULL ? 0 : -1);
+    tell("environment_of_server", getenv("AWS_SECRET_ACCESS_KEY") != NULL ? 0 : -1);
+    tell("given_variable", getenv("CSE_TEST_GIVEN") != NULL ? 0 : -1);
+    tell("environment_of_this_process", find_in_environment("AWS_SECRET_ACCESS_KEY"));
     TRY("process_vm_readv", SYS_process_vm_readv, VICTIM, &own, 1, &other, 1, 0);
     TRY("getxattr", SYS_getxattr, secret, "user.kept", bytes, sizeof bytes);
     TRY("inotify", SYS_inotify_init1, 0);

@@ -286,6 +286,20 @@ void cse_confine(const cse_confinement *confinement)
     own = confinement;
 }
 
+cse_status cse_confinement_reopen(void)
+{
+    for (int use = 0; own != NULL && use < CSE_PATH_USES; use++)
+        for (int i = 0; i < own->of[use].count; i++) {
+            folder *f = &own->of[use].items[i];
+            const int opened = open(f->real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+            if (opened < 0)
+                return cse_fail(CSE_NO_INPUT, "%s: %s", f->real, strerror(errno));
+            close(f->descriptor);
+            f->descriptor = opened;
+        }
+    return CSE_OK;
+}
+
 const cse_confinement *cse_confinement_view(void)
 {
     return own;

@@ -77,6 +77,9 @@ void cse_confine(const cse_confinement *confinement);
 /* NULL: this process is not confined. */
 const cse_confinement *cse_confinement_view(void);
 
+/* Its folders are opened again by their names: what is mounted there has changed. */
+cse_status cse_confinement_reopen(void);
+
 /* As open(2), with O_CLOEXEC. -1 with errno EXDEV: the path is not, or does not lead, below an
  * allowed folder. */
 int cse_confined_open(cse_path_use use, const char *path, int flags, mode_t mode);

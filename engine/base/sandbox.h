@@ -22,14 +22,19 @@ typedef enum cse_sandbox_profile {
 typedef struct cse_sandbox_figures {
     int landlock;      /* version; 0: none */
     bool system_calls; /* filters by seccomp */
+    bool name_spaces;  /* for users without privileges */
 } cse_sandbox_figures;
 cse_sandbox_figures cse_sandbox_available(void);
-/* "no new privileges, Landlock 7, a filter of system calls", as far as it is there. */
+/* "no new privileges, Landlock 7, a list of system calls", as far as it is there. */
 void cse_sandbox_describe(cse_text *text);
 
 /* `confinement` may be NULL for a parser. `private_folder`: sockets and temporary files of the run;
  * NULL: none is needed. Called by the main thread, of a coordinator before there are others. */
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
                              const char *private_folder);
+
+/* What root, and the first process of a name space, may do that other users may not, but for
+ * reading and writing files whatever their modes say. Part of the above. */
+cse_status cse_sandbox_drop_capabilities(void);
 
 #endif

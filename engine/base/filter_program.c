@@ -81,15 +81,15 @@ void cse_filter_allow_where(cse_filter_program *p, int call, const cse_filter_ar
     end_call(p, begin);
 }
 
-void cse_filter_allow_values(cse_filter_program *p, int call, int argument, const uint32_t *values,
-                             int count, bool inverse)
+void cse_filter_allow_values(cse_filter_program *p, int call, int argument,
+                             cse_filter_values values)
 {
     const int begin = begin_call(p, call);
     load_argument(p, argument);
-    for (int i = 0; i < count; i++)
-        add(p, BPF_JMP | BPF_JEQ | BPF_K, values[i], count - i, 0);
-    cse_filter_answer(p, inverse ? 0 : EPERM);
-    cse_filter_answer(p, inverse ? EPERM : 0);
+    for (int i = 0; i < values.count; i++)
+        add(p, BPF_JMP | BPF_JEQ | BPF_K, values.list[i], values.count - i, 0);
+    cse_filter_answer(p, values.inverse ? 0 : EPERM);
+    cse_filter_answer(p, values.inverse ? EPERM : 0);
     end_call(p, begin);
 }
 
@@ -109,13 +109,13 @@ void cse_filter_allow_flags(cse_filter_program *p, int call, int argument, uint3
 }
 
 void cse_filter_refuse_bits(cse_filter_program *p, int call, int argument, uint32_t mask,
-                            uint32_t first, uint32_t second)
+                            const uint32_t values[2])
 {
     const int begin = begin_call(p, call);
     load_argument(p, argument);
     add(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, first, 1, 0);
-    add(p, BPF_JMP | BPF_JEQ | BPF_K, second, 0, 1);
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, values[0], 1, 0);
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, values[1], 0, 1);
     cse_filter_answer(p, EPERM);
     cse_filter_answer(p, 0);
     end_call(p, begin);

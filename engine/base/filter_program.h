@@ -36,14 +36,19 @@ typedef struct cse_filter_argument {
 void cse_filter_allow_where(cse_filter_program *p, int call, const cse_filter_argument *arguments,
                             int count);
 /* Where the argument is one of the values; with `inverse`, where it is none of them. */
-void cse_filter_allow_values(cse_filter_program *p, int call, int argument, const uint32_t *values,
-                             int count, bool inverse);
+typedef struct cse_filter_values {
+    const uint32_t *list;
+    int count;
+    bool inverse;
+} cse_filter_values;
+void cse_filter_allow_values(cse_filter_program *p, int call, int argument,
+                             cse_filter_values values);
 /* Where the argument has none of the flags `refused` and, if `needed` is not 0, one of those. */
 void cse_filter_allow_flags(cse_filter_program *p, int call, int argument, uint32_t refused,
                             uint32_t needed);
 /* Where the argument's bits of `mask` are none of the two values. */
 void cse_filter_refuse_bits(cse_filter_program *p, int call, int argument, uint32_t mask,
-                            uint32_t first, uint32_t second);
+                            const uint32_t values[2]);
 
 /* Where the first argument has its value; else, where the second one has, the call is answered as
  * done and has no effect. */

@@ -6,7 +6,7 @@
 
 #include "engine/base/confinement.h"
 #include "engine/base/landlock.h"
-#include "engine/base/sandbox.h"
+#include "engine/base/sandbox_profile.h"
 
 typedef struct cse_job_path {
     char *path;

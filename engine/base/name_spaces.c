@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/capabilities.h"
 #include "engine/base/job_paths.h"
 #include "engine/base/mount_view.h"
 #include "engine/base/process_number.h"
@@ -88,5 +89,5 @@ cse_status cse_name_spaces_settle(const cse_confinement *confinement, const char
     cse_job_paths_clear(&paths);
     if (status == CSE_OK)
         status = cse_confinement_reopen();
-    return status == CSE_OK ? cse_sandbox_drop_capabilities() : status;
+    return status == CSE_OK ? cse_capabilities_drop() : status;
 }

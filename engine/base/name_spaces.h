@@ -1,6 +1,6 @@
 /* Name spaces of a confined job's own: of processes (others have no number in it), of objects of
- * System V and POSIX, of the network (without a way out; sockets without a file are its own), and of
- * mounts (what the job may not use is not there). They need no privilege where the machine lets
+ * System V and POSIX, of the network (without a way out; sockets without a file are its own), and
+ * of mounts (what the job may not use is not there). They need no privilege where the machine lets
  * users have them; where it does not, the job runs without. */
 #ifndef CSE_BASE_NAME_SPACES_H
 #define CSE_BASE_NAME_SPACES_H

@@ -2,12 +2,10 @@
 #include "engine/base/sandbox.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "engine/base/capabilities.h"
 #include "engine/base/job_paths.h"
 #include "engine/base/landlock.h"
 #include "engine/base/name_spaces.h"
@@ -62,30 +60,13 @@ void cse_sandbox_describe(cse_text *text)
         cse_text_add(text, ", name spaces of processes, IPC, network and mounts");
 }
 
-cse_status cse_sandbox_drop_capabilities(void)
-{
-    const uint32_t kept = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH;
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-    if (syscall(SYS_capget, &header, data) != 0)
-        return CSE_OK;
-    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-        data[i] = (struct __user_cap_data_struct){
-            .effective = i == 0 ? data[i].effective & kept : 0,
-            .permitted = i == 0 ? data[i].permitted & kept : 0,
-        };
-    if (syscall(SYS_capset, &header, data) == 0 || errno == EPERM)
-        return CSE_OK; /* EPERM: from a filter, of one that has dropped them already */
-    return cse_fail(CSE_UNAVAILABLE, "the job cannot be confined: capset: %s", strerror(errno));
-}
-
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
                              const char *private_folder)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return cse_fail(CSE_UNAVAILABLE, "the job cannot be confined: PR_SET_NO_NEW_PRIVS: %s",
                         strerror(errno));
-    CSE_TRY(cse_sandbox_drop_capabilities());
+    CSE_TRY(cse_capabilities_drop());
     CSE_TRY(profile == CSE_SANDBOX_PARSER ? forbid_files()
                                           : restrict_files(profile, confinement, private_folder));
     return cse_system_calls_filter((cse_system_call_use){

@@ -9,14 +9,7 @@
 #define CSE_BASE_SANDBOX_H
 
 #include "engine/base/confinement.h"
-
-typedef enum cse_sandbox_profile {
-    CSE_SANDBOX_COORDINATOR, /* compiles, and starts workers */
-    CSE_SANDBOX_INPUT,       /* reads data, writes nothing, starts nothing */
-    CSE_SANDBOX_COMPUTE,     /* loads the compiled step, reads no data */
-    CSE_SANDBOX_MOVER,       /* speaks with other hosts, reads no data, starts nothing */
-    CSE_SANDBOX_PARSER       /* reads what is open already; opens and starts nothing */
-} cse_sandbox_profile;
+#include "engine/base/sandbox_profile.h"
 
 /* What a kernel offers. */
 typedef struct cse_sandbox_figures {
@@ -32,9 +25,5 @@ void cse_sandbox_describe(cse_text *text);
  * NULL: none is needed. Called by the main thread, of a coordinator before there are others. */
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
                              const char *private_folder);
-
-/* What root, and the first process of a name space, may do that other users may not, but for
- * reading and writing files whatever their modes say. Part of the above. */
-cse_status cse_sandbox_drop_capabilities(void);
 
 #endif

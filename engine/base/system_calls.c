@@ -92,7 +92,8 @@ static void judge_starting(cse_filter_program *p, bool starts)
 static void judge_sockets(cse_filter_program *p, bool connects)
 {
     static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
-    cse_filter_allow_values(p, SYS_socket, 0, families, connects ? COUNT(families) : 1, false);
+    cse_filter_allow_values(p, SYS_socket, 0,
+                            (cse_filter_values){ families, connects ? COUNT(families) : 1, false });
 }
 
 /* Limits, priorities and processors: of this process, which is number 0. */
@@ -111,7 +112,7 @@ static void judge_scheduling(cse_filter_program *p)
                               (cse_filter_argument){ 1, SCHED_OTHER });
     cse_filter_allow_where(p, SYS_setpriority, own_nice, 2);
     cse_filter_allow_where(p, SYS_ioprio_set, own_disk, 2);
-    cse_filter_allow_values(p, SYS_prctl, 0, of_others, 1, true);
+    cse_filter_allow_values(p, SYS_prctl, 0, (cse_filter_values){ of_others, 1, true });
 }
 
 /* A process that starts none signals itself alone. To whom others may send signals is Landlock's
@@ -128,12 +129,11 @@ static void judge_signals(cse_filter_program *p, bool starts)
  * are in memory; without it, paths are resolved step by step (beneath.h). */
 static void judge_opening(cse_filter_program *p)
 {
+    static const uint32_t reads[2] = { O_TRUNC | O_RDONLY, O_TRUNC | O_ACCMODE };
 #if defined(__x86_64__)
-    cse_filter_refuse_bits(p, SYS_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY,
-                           O_TRUNC | O_ACCMODE);
+    cse_filter_refuse_bits(p, SYS_open, 1, O_TRUNC | O_ACCMODE, reads);
 #endif
-    cse_filter_refuse_bits(p, SYS_openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY,
-                           O_TRUNC | O_ACCMODE);
+    cse_filter_refuse_bits(p, SYS_openat, 2, O_TRUNC | O_ACCMODE, reads);
     if (cse_landlock_version() < LANDLOCK_WITH_TRUNCATE)
         cse_filter_refuse(p, CALL_OPENAT2, ENOSYS);
 }
@@ -143,8 +143,9 @@ static void judge_descriptors(cse_filter_program *p)
 {
     static const uint32_t sends[] = { F_SETOWN, F_SETOWN_EX, F_SETSIG },
                           operations[] = { CSE_DEVICE_OPERATIONS };
-    cse_filter_allow_values(p, SYS_fcntl, 1, sends, COUNT(sends), true);
-    cse_filter_allow_values(p, SYS_ioctl, 1, operations, COUNT(operations), false);
+    cse_filter_allow_values(p, SYS_fcntl, 1, (cse_filter_values){ sends, COUNT(sends), true });
+    cse_filter_allow_values(p, SYS_ioctl, 1,
+                            (cse_filter_values){ operations, COUNT(operations), false });
 }
 
 /* Of attributes beside a file's bytes, as a file system says that has none. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The socket of the server and numbers of processes that are used again; the cases are in peer_test.py.
+# The server's socket and numbers that processes have again; the cases are in peer_test.py.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

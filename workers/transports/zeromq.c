@@ -2,9 +2,9 @@
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
  * permissions decide who may connect; of the same user's processes, those are heard whose name
- * begins with the socket's key (socket_key.h). Five options are set on every socket, as their defaults
- * lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error),
- * ROUTER_HANDOVER (a name whose former owner has just gone can be had again),
+ * begins with the socket's key (socket_key.h). Five options are set on every socket, as their
+ * defaults lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an
+ * error), ROUTER_HANDOVER (a name whose former owner has just gone can be had again),
  * LINGER (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and
  * IMMEDIATE (nothing is queued before a connection is established). */
 #include <errno.h>

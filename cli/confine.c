@@ -7,6 +7,7 @@
 #include "cli/option_values.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
+#include "engine/base/job_environment.h"
 
 static const struct {
     const char *name;
@@ -40,6 +41,16 @@ static cse_status check_for_hosts(const cse_confinement *confinement)
     return CSE_OK;
 }
 
+static cse_status allow_variables(const cse_command_line *line, cse_confinement *confinement)
+{
+    const char **values = cse_option_all_values(line, "job_environment");
+    cse_status status = CSE_OK;
+    for (int i = 0; values[i] != NULL && status == CSE_OK; i++)
+        status = cse_confinement_allow_variable(confinement, values[i]);
+    free(values);
+    return status;
+}
+
 static cse_status fill(const cse_command_line *line, const char *model_dir,
                        cse_confinement *confinement)
 {
@@ -47,6 +58,7 @@ static cse_status fill(const cse_command_line *line, const char *model_dir,
     CSE_TRY(cse_confinement_allow(confinement, CSE_PATH_OUTPUT, model_dir));
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         CSE_TRY(allow_all(line, i, confinement));
+    CSE_TRY(allow_variables(line, confinement));
     if (cse_option_value(line, "data_root") == NULL)
         cse_confinement_allow_data_sets(confinement);
     if (queue != NULL)
@@ -60,8 +72,9 @@ static cse_status fill(const cse_command_line *line, const char *model_dir,
 
 static cse_status check_unconfined(const cse_command_line *line)
 {
-    static const char *const names[] = { "data_root",     "output_root", "allow_library",
-                                         "allow_program", "allow_hosts", "queue_root" };
+    static const char *const names[] = { "data_root",      "output_root", "allow_library",
+                                         "allow_program",  "allow_hosts", "queue_root",
+                                         "job_environment" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cse_option_value(line, names[i]) != NULL)
             return cse_fail(CSE_USAGE, "%s: --%s has no effect without --confine",
@@ -83,9 +96,11 @@ cse_status cse_confine_if_asked(const cse_command_line *line)
     static cse_confinement *own; /* for the rest of the process */
     own = cse_confinement_new();
     cse_status status = fill(line, model_dir, own);
-    if (status == CSE_OK)
+    if (status == CSE_OK) {
         cse_confine(own);
-    else
+        cse_job_environment_enter(own);
+    }
+    if (status != CSE_OK)
         cse_confinement_destroy(&own);
     return status;
 }

@@ -15,6 +15,8 @@
       "with --confine: libraries of plugins may lie below DIR; repeatable; default: nowhere" },    \
     { "allow_program", "DIR", NULL,                                                               \
       "with --confine: a program that is run may lie below DIR; repeatable; default: nowhere" },  \
+    { "job_environment", "NAME", NULL,                                                            \
+      "with --confine: the job keeps this environment variable, too; repeatable" },               \
     { "allow_hosts", NULL, NULL,                                                                  \
       "with --confine: the job may use the hosts of its place; its workers are held there" },     \
     { "queue_root", "DIR", NULL,                                                                  \

@@ -27,6 +27,7 @@
 #include "run/job/run_target.h"
 #include "run/job/takeover.h"
 #include "store/whole.h"
+#include "workers/control/contained.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
 
@@ -315,6 +316,31 @@ static void tidy_after(const cse_prepared_job *job)
     cse_compilation_sweep(session->compile_dir != NULL ? session->compile_dir : compiled);
 }
 
+/* The first process that the job's own name spaces have, or, without them, this one. */
+static int supervise(void *self)
+{
+    supervised_job *supervised = self;
+    cse_prepared_job *job = supervised->job;
+    job->settings.takeover = cse_takeover_new();
+    job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
+    int exit_code = cse_supervisor_run(
+        &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = supervised });
+    /* At the very last: as long as it can be killed, the same command goes on to the same end. */
+    if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
+        cse_run_target_remove(job->settings.session.model_dir);
+    cse_takeover_destroy(&job->settings.takeover);
+    return exit_code;
+}
+
+/* A job that leads hosts starts programs there, which name spaces would cut off. */
+static int contain(supervised_job *supervised)
+{
+    const cse_confinement *confinement = cse_confinement_view();
+    if (confinement == NULL || cse_confinement_allows_hosts(confinement))
+        return supervise(supervised);
+    return cse_contained_run(confinement, supervised->directory.path, supervise, supervised);
+}
+
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
     supervised_job supervised = { .line = line, .job = job, .directory.lock = -1 };
@@ -326,14 +352,7 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
     if (status != CSE_OK)
         return cse_job_report(line, job, status);
-    job->settings.takeover = cse_takeover_new();
-    job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
-    int exit_code = cse_supervisor_run(
-        &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = &supervised });
-    /* At the very last: as long as it can be killed, the same command goes on to the same end. */
-    if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
-        cse_run_target_remove(job->settings.session.model_dir);
-    cse_takeover_destroy(&job->settings.takeover);
+    int exit_code = contain(&supervised);
     if (!confined && job->dashboard != NULL)
         cse_server_address_sweep(job->settings.session.model_dir);
     if (exit_code > 128)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "dashboard/token.h"
@@ -70,41 +69,4 @@ void cse_entry_close(cse_entry *entry)
         memset(entry->page, 0, strlen(entry->page));
     free(entry->page);
     *entry = (cse_entry){ .main.socket = -1, .local.socket = -1 };
-}
-
-/* How many filters of system calls a process has; on kernels before 5.9, 2 for any. -1: it is gone.
- */
-static long filters_of(const char *process)
-{
-    char path[64], line[256];
-    long count = -1;
-    snprintf(path, sizeof path, "/proc/%s/status", process);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "Seccomp:", 8) == 0 || strncmp(line, "Seccomp_filters:", 16) == 0)
-            count = strtol(strchr(line, ':') + 1, NULL, 10);
-    if (file != NULL)
-        fclose(file);
-    return count;
-}
-
-/* A job's processes have more filters than the server (base/system_calls.h), which they cannot get
- * rid of. Process 0 is one of another name space, which no job can be in. */
-static bool may_be_of_job(pid_t process)
-{
-    char number[32];
-    snprintf(number, sizeof number, "%ld", (long)process);
-    long own = filters_of("self"), other = filters_of(number);
-    return process != 0 && (other < 0 || other > own);
-}
-
-bool cse_peer_is_owner(int socket)
-{
-    int domain = 0;
-    struct ucred peer = { .uid = (uid_t)-1 };
-    socklen_t domain_size = sizeof domain, peer_size = sizeof peer;
-    if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 ||
-        domain != AF_UNIX || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0)
-        return false;
-    return (peer.uid == geteuid() || peer.uid == 0) && !may_be_of_job(peer.pid);
 }

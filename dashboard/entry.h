@@ -29,8 +29,4 @@ typedef struct cse_entry {
 cse_status cse_entry_open(const cse_entry_options *options, cse_entry *entry);
 void cse_entry_close(cse_entry *entry);
 
-/* Whether the peer of this connection is a process of the server's own user, or of root, on a unix
- * socket; not one of a confined job, which is this user's, too, and needs the token. */
-bool cse_peer_is_owner(int socket);
-
 #endif

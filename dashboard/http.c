@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dashboard/peer.h"
 #include "dashboard/send.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -45,11 +46,23 @@ struct cse_http {
     pthread_t workers[WORKERS];
 };
 
-static cse_guarded *guarded_of(struct MHD_Connection *connection)
+/* What is kept with a connection as long as it is open. */
+typedef struct accepted {
+    cse_guarded *guarded;
+    bool from_owner; /* as it was when the connection was accepted */
+} accepted;
+
+static const accepted *accepted_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info != NULL ? info->socket_context : NULL;
+}
+
+static cse_guarded *guarded_of(struct MHD_Connection *connection)
+{
+    const accepted *kept = accepted_of(connection);
+    return kept != NULL ? kept->guarded : NULL;
 }
 
 static int socket_of(struct MHD_Connection *connection)
@@ -77,16 +90,20 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
 {
     cse_http *http = self;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        cse_guarded *guarded = *context;
+        accepted *left = *context;
         *context = NULL;
-        cse_guard_remove(http->context.guard, &guarded);
+        if (left != NULL)
+            cse_guard_remove(http->context.guard, &left->guarded);
+        free(left);
         return;
     }
     int socket = socket_of(connection), room = SEND_BYTES;
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    cse_guarded *guarded = cse_guard_add(http->context.guard, socket);
-    cse_guard_expect(http->context.guard, guarded, idle_ns(http));
-    *context = guarded;
+    accepted *kept = cse_calloc(1, sizeof *kept);
+    kept->from_owner = cse_peer_is_owner(socket);
+    kept->guarded = cse_guard_add(http->context.guard, socket);
+    cse_guard_expect(http->context.guard, kept->guarded, idle_ns(http));
+    *context = kept;
 }
 
 /* The request line is there: what it returns is the request's context from now on. */
@@ -97,7 +114,8 @@ static void *begin_exchange(void *self, const char *target, struct MHD_Connectio
     cse_guard_expect(http->context.guard, guarded_of(connection), header_ns(http));
     cse_exchange *exchange = cse_exchange_new(&http->context, connection, target);
     exchange->socket = socket_of(connection);
-    exchange->from_owner = cse_peer_is_owner(exchange->socket);
+    const accepted *kept = accepted_of(connection);
+    exchange->from_owner = kept != NULL && kept->from_owner;
     return exchange;
 }
 

@@ -21,6 +21,8 @@ static cse_status fill(const cse_job_limits *limits, const char *directory, bool
     CSE_TRY(allow_all(confinement, CSE_PATH_OUTPUT, limits->output_roots));
     CSE_TRY(allow_all(confinement, CSE_PATH_LIBRARY, limits->libraries));
     CSE_TRY(allow_all(confinement, CSE_PATH_PROGRAM, limits->programs));
+    for (int i = 0; limits->variables != NULL && limits->variables[i] != NULL; i++)
+        CSE_TRY(cse_confinement_allow_variable(confinement, limits->variables[i]));
     CSE_TRY(is_queue ? cse_confinement_allow_queue(confinement, directory)
                      : cse_confinement_allow(confinement, CSE_PATH_INPUT, directory));
     if (limits->data_roots == NULL || limits->data_roots[0] == NULL)
@@ -57,5 +59,9 @@ int cse_job_limits_words(const cse_confinement *confinement, char *words[], int 
                 0)
                 count++;
         }
+    for (int i = 0; i < cse_confinement_variable_count(confinement) && count < most; i++)
+        if (asprintf(&words[count], "--job_environment=%s",
+                     cse_confinement_variable(confinement, i)) >= 0)
+            count++;
     return count;
 }

@@ -11,6 +11,7 @@ typedef struct cse_job_limits {
     const char *const *output_roots; /* besides a job's own folder */
     const char *const *libraries;
     const char *const *programs;
+    const char *const *variables; /* of the environment, besides those of job_environment.h */
 } cse_job_limits;
 
 /* `directory`: the queue's root, in which each job has a folder, or the folder of one run. */

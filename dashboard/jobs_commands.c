@@ -104,14 +104,26 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     return place;
 }
 
+/* The supervisor of the coordinator: the process that the server has started, or, in name spaces,
+ * the one that this has started; 0: the coordinator is another job's. */
+static int64_t find_supervisor(const run_place *place, const cse_job_record *record)
+{
+    const int64_t parent = place->pid > 0 ? cse_process_parent(place->pid) : 0;
+    if (record->pid <= 0)
+        return parent == place->first ? parent : 0;
+    const bool is_own =
+        parent == record->pid || (parent > 0 && cse_process_parent(parent) == record->pid);
+    return is_own ? parent : 0;
+}
+
 /* Ends a run that no message reaches. The supervisor cleans up after a coordinator that is
  * killed, and starts no other one after SIGTERM. The numbers of the run store are the job's own
  * words: none is believed that is not the coordinator of that supervisor. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
-    const int64_t parent = place->pid > 0 ? cse_process_parent(place->pid) : 0;
-    const int64_t supervisor = record->pid > 0 ? record->pid : parent == place->first ? parent : 0;
-    const int64_t coordinator = record->pid > 0 && parent != record->pid ? 0 : place->pid;
+    const int64_t found = find_supervisor(place, record);
+    const int64_t supervisor = found > 0 ? found : record->pid;
+    const int64_t coordinator = record->pid > 0 && found == 0 ? 0 : place->pid;
     int64_t pid = number == SIGKILL && coordinator > 0 ? coordinator : record->pid;
     if (pid == 0)
         pid = coordinator;

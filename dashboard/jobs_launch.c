@@ -27,9 +27,8 @@
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
 #include "engine/base/beneath.h"
+#include "engine/base/job_environment.h"
 #include "engine/checkpoint/checkpoint.h"
-
-extern char **environ;
 
 enum { MOST_ARGUMENTS = 896, MOST_LIMITS = 256 };
 #define CONFIG_OF "%s/submitted.yaml" /* of a model_dir: the second argument of `start` */
@@ -173,18 +172,16 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     return status;
 }
 
-/* This process's environment and the job's name; one allocation. */
-static char **environment_of(const char *name_word)
+/* What a job gets of this process's environment, and the job's name; one allocation. */
+static char **environment_of(const cse_confinement *confinement, const char *name_word)
 {
-    size_t count = 0;
-    while (environ[count] != NULL)
-        count++;
-    char **words = cse_calloc(count + 2, sizeof *words);
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "CSENGINE_RUN_NAME=", 18) != 0)
-            words[n++] = environ[i];
-    words[n] = (char *)(uintptr_t)name_word;
+    char **words = cse_job_environment_list(confinement);
+    size_t kept = 0;
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strncmp(words[i], "CSENGINE_RUN_NAME=", 18) != 0)
+            words[kept++] = words[i];
+    words[kept] = (char *)(uintptr_t)name_word;
+    words[kept + 1] = NULL;
     return words;
 }
 
@@ -203,7 +200,7 @@ static cse_status open_log(const cse_job_entry *entry, int *output)
     return cse_fail(CSE_TEMPORARY, "%s: %s", log, strerror(errno));
 }
 
-static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
+static cse_status spawn(const cse_jobs *jobs, const cse_job_entry *entry, command *c, pid_t *pid)
 {
     char name[CSE_JOB_NAME_BYTES + 32];
     snprintf(name, sizeof name, "CSENGINE_RUN_NAME=%s", entry->record.name);
@@ -226,7 +223,7 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    char **environment = environment_of(name);
+    char **environment = environment_of(jobs->options.confinement, name);
     int code = posix_spawn(pid, c->words[0], &actions, &attributes, c->words, environment);
     free(environment);
     close(output);
@@ -257,7 +254,7 @@ cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
     pid_t pid = 0;
     cse_status status = make_command(jobs, entry, c);
     if (status == CSE_OK)
-        status = spawn(entry, c, &pid);
+        status = spawn(jobs, entry, c, &pid);
     for (int i = 0; i < c->count; i++)
         free(c->words[i]);
     free(c);

@@ -22,8 +22,10 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/base/process_number.h"
 #include "store/damage.h"
 #include "store/guard.h"
+#include "store/run_lock.h"
 #include "store/shared.h"
 #include "store/writer.h"
 
@@ -206,7 +208,7 @@ static void set_identity(cse_store *store)
         text[0] = '\0';
     text[sizeof text - 1] = '\0';
     cse_store_set(store, "host", text);
-    cse_store_set_integer(store, "pid", getpid());
+    cse_store_set_integer(store, "pid", cse_process_number());
     cse_store_set_integer(store, "first_pid", store->options.succession.first_process);
     cse_store_set_integer(store, "attempt", store->attempt);
     cse_store_set(store, "csengine_version", PACKAGE_VERSION);

@@ -18,9 +18,11 @@
 #include "cli/report.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
+#include "engine/base/process_number.h"
 #include "engine/base/sandbox.h"
 #include "run/job/program_place.h"
 #include "store/whole.h"
+#include "workers/control/contained.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
 
@@ -57,6 +59,9 @@ static int become_program(void *self)
         status = cse_fail(CSE_CANNOT_CREATE, "%s: %s", e->model_dir, strerror(errno));
     if (status != CSE_OK)
         return cse_report(status);
+    static char number[CSE_PROCESS_NUMBER_BYTES];
+    cse_process_number_word(number);
+    putenv(number);
     const char **words = calloc((size_t)e->line->argument_count + 1, sizeof *words);
     for (int i = 0; words != NULL && i < e->line->argument_count; i++)
         words[i] = e->line->arguments[i];
@@ -95,15 +100,24 @@ static cse_status prepare(executed *e, char *model_dir)
     return cse_confinement_view() != NULL ? cse_run_directory_make(&e->directory) : CSE_OK;
 }
 
+static int supervise(void *self)
+{
+    return cse_supervisor_run(&(cse_supervised){ .body = become_program, .self = self });
+}
+
+static int contain(executed *e)
+{
+    const cse_confinement *confinement = cse_confinement_view();
+    return confinement == NULL ? supervise(e)
+                               : cse_contained_run(confinement, e->directory.path, supervise, e);
+}
+
 static int run(const cse_command_line *line)
 {
     char model_dir[PATH_MAX];
     executed e = { .line = line, .directory.lock = -1, .program = -1 };
     cse_status status = prepare(&e, model_dir);
-    int exit_code =
-        status == CSE_OK
-            ? cse_supervisor_run(&(cse_supervised){ .body = become_program, .self = &e })
-            : cse_report(status);
+    int exit_code = status == CSE_OK ? contain(&e) : cse_report(status);
     if (status == CSE_OK && cse_confinement_view() == NULL)
         (void)cse_store_make_whole(model_dir); /* a program that was killed could not */
     cse_run_directory_remove(&e.directory);

@@ -88,7 +88,7 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
 
 /* Options that may be given more than once; each list is one allocation. */
 typedef struct option_lists {
-    const char **host_names, **data_roots, **output_roots, **libraries, **programs;
+    const char **host_names, **data_roots, **output_roots, **libraries, **programs, **variables;
 } option_lists;
 
 static option_lists read_lists(const cse_command_line *line)
@@ -97,7 +97,8 @@ static option_lists read_lists(const cse_command_line *line)
                            .data_roots = cse_option_all_values(line, "data_root"),
                            .output_roots = cse_option_all_values(line, "output_root"),
                            .libraries = cse_option_all_values(line, "allow_library"),
-                           .programs = cse_option_all_values(line, "allow_program") };
+                           .programs = cse_option_all_values(line, "allow_program"),
+                           .variables = cse_option_all_values(line, "job_environment") };
 }
 
 static void clear_lists(const option_lists *lists)
@@ -107,6 +108,7 @@ static void clear_lists(const option_lists *lists)
     free(lists->output_roots);
     free(lists->libraries);
     free(lists->programs);
+    free(lists->variables);
 }
 
 static cse_status read_options(const cse_command_line *line, const option_lists *lists,
@@ -121,7 +123,8 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
                                .limits = { .data_roots = lists->data_roots,
                                            .output_roots = lists->output_roots,
                                            .libraries = lists->libraries,
-                                           .programs = lists->programs } };
+                                           .programs = lists->programs,
+                                           .variables = lists->variables } };
     static const char *const launchers[] = { "slurm", NULL };
     const char *launcher = NULL;
     CSE_TRY(read_numbers(line, o));
@@ -201,6 +204,8 @@ static const cse_option options[] = {
       "none" },
     { "allow_program", "DIR", NULL,
       "folder whose executables may be submitted as jobs; repeatable; default: none" },
+    { "job_environment", "NAME", NULL,
+      "environment variable of the server that jobs get, besides those of a list; repeatable" },
     { "allow_launcher", "NAME", NULL,
       "slurm: jobs may ask to be batch jobs, with the rights of this server's user; default: "
       "none" },

@@ -13,8 +13,12 @@ static void answer_version(const cse_request *request, cse_answer *answer)
         json_pack("{s:b, s:b, s:b, s:b, s:b}", "submit", (int)root, "queue", (int)root, "validate",
                   1, "scale", 1, "audit", (int)(cse_jobs_db_view(server->jobs) != NULL));
     const cse_sandbox_figures there = cse_sandbox_available();
-    json_t *confinement = json_pack("{s:b, s:i, s:b}", "no_new_privileges", 1, "landlock",
-                                    there.landlock, "system_calls", (int)there.system_calls);
+    json_t *spaces = there.name_spaces
+                         ? json_pack("[s, s, s, s]", "processes", "ipc", "network", "mounts")
+                         : json_array();
+    json_t *confinement =
+        json_pack("{s:b, s:i, s:b, s:o}", "no_new_privileges", 1, "landlock", there.landlock,
+                  "system_calls", (int)there.system_calls, "name_spaces", spaces);
     cse_answer_json(answer, 200,
                     json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "version", PACKAGE_VERSION,
                               "api", "v1", "mode", root ? "root" : "run", "features", features,
@@ -35,8 +39,10 @@ static const char schemas[] =
     "Confinement\n"
     "  no_new_privileges boolean\n"
     "  landlock integer  # version of the kernel's Landlock; 0: it has none\n"
-    "  system_calls boolean  # a filter refuses those that no job needs\n"
-    "  = {\"no_new_privileges\": true, \"landlock\": 3, \"system_calls\": true}\n";
+    "  system_calls boolean  # a filter allows those that jobs need\n"
+    "  name_spaces [string]  # of each job's own: processes, ipc, network, mounts\n"
+    "  = {\"no_new_privileges\": true, \"landlock\": 3, \"system_calls\": true, "
+    "\"name_spaces\": []}\n";
 
 const cse_route cse_route_version = {
     .path = "/api/v1/version",

@@ -28,6 +28,8 @@ typedef struct folders {
 
 struct cse_confinement {
     folders of[CSE_PATH_USES];
+    char **variables;
+    int variable_count, variable_capacity;
     bool hosts;
 };
 
@@ -54,6 +56,10 @@ void cse_confinement_destroy(cse_confinement **confinement)
         }
         free(list->items);
     }
+    for (int i = 0; *confinement != NULL && i < (*confinement)->variable_count; i++)
+        free((*confinement)->variables[i]);
+    if (*confinement != NULL)
+        free((*confinement)->variables);
     free(*confinement);
     *confinement = NULL;
 }
@@ -105,6 +111,25 @@ void cse_confinement_allow_hosts(cse_confinement *confinement)
 bool cse_confinement_allows_hosts(const cse_confinement *confinement)
 {
     return confinement->hosts;
+}
+
+cse_status cse_confinement_allow_variable(cse_confinement *confinement, const char *name)
+{
+    if (*name == '\0' || strchr(name, '=') != NULL)
+        return cse_fail(CSE_USAGE, "job_environment %s: accepted is the name of a variable", name);
+    CSE_GROW(confinement->variables, confinement->variable_count, confinement->variable_capacity);
+    confinement->variables[confinement->variable_count++] = cse_strdup(name);
+    return CSE_OK;
+}
+
+int cse_confinement_variable_count(const cse_confinement *confinement)
+{
+    return confinement->variable_count;
+}
+
+const char *cse_confinement_variable(const cse_confinement *confinement, int index)
+{
+    return confinement->variables[index];
 }
 
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use)
@@ -259,6 +284,20 @@ cse_status cse_confinement_check(const cse_confinement *confinement, cse_path_us
 void cse_confine(const cse_confinement *confinement)
 {
     own = confinement;
+}
+
+cse_status cse_confinement_reopen(void)
+{
+    for (int use = 0; own != NULL && use < CSE_PATH_USES; use++)
+        for (int i = 0; i < own->of[use].count; i++) {
+            folder *f = &own->of[use].items[i];
+            const int opened = open(f->real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+            if (opened < 0)
+                return cse_fail(CSE_NO_INPUT, "%s: %s", f->real, strerror(errno));
+            close(f->descriptor);
+            f->descriptor = opened;
+        }
+    return CSE_OK;
 }
 
 const cse_confinement *cse_confinement_view(void)

@@ -41,6 +41,13 @@ void cse_confinement_allow_data_sets(cse_confinement *confinement);
 void cse_confinement_allow_hosts(cse_confinement *confinement);
 bool cse_confinement_allows_hosts(const cse_confinement *confinement);
 
+/* The job's environment keeps this variable besides those of job_environment.h. CSE_USAGE: it is no
+ * name. Processes on other hosts are not told of it. */
+cse_status cse_confinement_allow_variable(cse_confinement *confinement, const char *name);
+int cse_confinement_variable_count(const cse_confinement *confinement);
+/* Borrowed. */
+const char *cse_confinement_variable(const cse_confinement *confinement, int index);
+
 int cse_confinement_count(const cse_confinement *confinement, cse_path_use use);
 /* The real path of a folder. Borrowed. */
 const char *cse_confinement_folder(const cse_confinement *confinement, cse_path_use use, int index);
@@ -69,6 +76,9 @@ cse_status cse_confinement_decode(const char *text, cse_confinement **confinemen
 void cse_confine(const cse_confinement *confinement);
 /* NULL: this process is not confined. */
 const cse_confinement *cse_confinement_view(void);
+
+/* Its folders are opened again by their names: what is mounted there has changed. */
+cse_status cse_confinement_reopen(void);
 
 /* As open(2), with O_CLOEXEC. -1 with errno EXDEV: the path is not, or does not lead, below an
  * allowed folder. */

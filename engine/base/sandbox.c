@@ -1,16 +1,14 @@
-/* Which paths a process needs besides those of its job: the system's programs and libraries, the
- * compiler, this program itself. */
+/* The parts in their order: privileges, files, system calls. */
 #include "engine/base/sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "engine/base/capabilities.h"
+#include "engine/base/job_paths.h"
 #include "engine/base/landlock.h"
+#include "engine/base/name_spaces.h"
 #include "engine/base/system_calls.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -18,108 +16,6 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
-
-/* Programs and libraries. */
-static const char *const system_folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64" };
-
-/* What the C library and the compiler read of the machine. Of /etc only what is named here, which
- * every user may read. */
-static const char *const system_files[] = { "/proc",
-                                            "/sys",
-                                            "/dev/null",
-                                            "/dev/zero",
-                                            "/dev/full",
-                                            "/dev/random",
-                                            "/dev/urandom",
-                                            "/etc/ld.so.cache",
-                                            "/etc/ld.so.preload",
-                                            "/etc/localtime",
-                                            "/etc/locale.alias",
-                                            "/etc/nsswitch.conf",
-                                            "/etc/passwd",
-                                            "/etc/group",
-                                            "/etc/hostname" };
-
-/* How the name of another host becomes its address. */
-static const char *const name_files[] = { "/etc/hosts", "/etc/host.conf", "/etc/gai.conf",
-                                          "/etc/resolv.conf", "/run/systemd/resolve" };
-
-static int allow_library(struct dl_phdr_info *info, size_t size, void *landlock)
-{
-    (void)size;
-    if (info->dlpi_name != NULL && info->dlpi_name[0] == '/')
-        cse_landlock_allow(landlock, info->dlpi_name, CSE_LANDLOCK_EXECUTE);
-    return 0;
-}
-
-/* The compiler that CSE_CC names, and, if it lies in a folder bin, what was installed with it. */
-static void allow_compiler(cse_landlock *landlock)
-{
-    char path[PATH_MAX];
-    const char *named = getenv("CSE_CC");
-    if (named == NULL || strchr(named, '/') == NULL || realpath(named, path) == NULL)
-        return;
-    cse_landlock_allow(landlock, path, CSE_LANDLOCK_EXECUTE);
-    char *name = strrchr(path, '/');
-    *name = '\0';
-    char *folder = strrchr(path, '/');
-    if (folder == NULL || folder == path || strcmp(folder, "/bin") != 0)
-        return;
-    *folder = '\0';
-    cse_landlock_allow(landlock, path, CSE_LANDLOCK_EXECUTE);
-}
-
-static void allow_system(cse_landlock *landlock, cse_sandbox_profile profile)
-{
-    const char *worker = getenv("CSENGINE_EXECUTABLE");
-    for (size_t i = 0; i < sizeof system_folders / sizeof system_folders[0]; i++)
-        cse_landlock_allow(landlock, system_folders[i],
-                           profile == CSE_SANDBOX_COORDINATOR ? CSE_LANDLOCK_EXECUTE
-                                                              : CSE_LANDLOCK_READ);
-    for (size_t i = 0; i < sizeof system_files / sizeof system_files[0]; i++)
-        cse_landlock_allow(landlock, system_files[i], CSE_LANDLOCK_READ);
-    for (size_t i = 0; profile == CSE_SANDBOX_MOVER && i < sizeof name_files / sizeof name_files[0];
-         i++)
-        cse_landlock_allow(landlock, name_files[i], CSE_LANDLOCK_READ);
-    cse_landlock_allow(landlock, "/dev/null", CSE_LANDLOCK_WRITE);
-    if (SANITIZED)
-        cse_landlock_allow(landlock, "/", CSE_LANDLOCK_EXECUTE);
-    cse_landlock_allow(landlock, "/proc/self/exe", CSE_LANDLOCK_EXECUTE);
-    dl_iterate_phdr(allow_library, landlock);
-    if (profile != CSE_SANDBOX_COORDINATOR)
-        return;
-    if (worker != NULL)
-        cse_landlock_allow(landlock, worker, CSE_LANDLOCK_EXECUTE);
-    allow_compiler(landlock);
-}
-
-/* The folders in a queue's, but not the files that the server keeps beside them. */
-static void allow_queue(cse_landlock *landlock, const char *queue)
-{
-    char path[PATH_MAX];
-    cse_landlock_allow(landlock, queue, CSE_LANDLOCK_LIST);
-    DIR *entries = opendir(queue);
-    if (entries == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
-            continue;
-        if ((size_t)snprintf(path, sizeof path, "%s/%s/.", queue, entry->d_name) < sizeof path)
-            cse_landlock_allow(landlock, path, CSE_LANDLOCK_READ);
-    }
-    closedir(entries);
-}
-
-static void allow_inputs(cse_landlock *landlock, const cse_confinement *confinement)
-{
-    for (int i = 0; i < cse_confinement_count(confinement, CSE_PATH_INPUT); i++) {
-        const char *folder = cse_confinement_folder(confinement, CSE_PATH_INPUT, i);
-        if (cse_confinement_is_queue(confinement, i))
-            allow_queue(landlock, folder);
-        else
-            cse_landlock_allow(landlock, folder, CSE_LANDLOCK_READ);
-    }
-}
 
 static cse_status forbid_files(void)
 {
@@ -134,32 +30,22 @@ static cse_status forbid_files(void)
 static cse_status restrict_files(cse_sandbox_profile profile, const cse_confinement *confinement,
                                  const char *private_folder)
 {
-    const bool coordinates = profile == CSE_SANDBOX_COORDINATOR;
-    const bool reads = coordinates || profile == CSE_SANDBOX_INPUT;
     cse_landlock *landlock = cse_landlock_new(profile == CSE_SANDBOX_MOVER);
+    cse_job_paths paths;
     if (landlock == NULL)
         return CSE_OK;
-    allow_system(landlock, profile);
-    if (reads)
-        allow_inputs(landlock, confinement);
-    for (int i = 0; i < cse_confinement_count(confinement, CSE_PATH_OUTPUT); i++)
-        cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_OUTPUT, i),
-                           coordinates ? CSE_LANDLOCK_WRITE : CSE_LANDLOCK_READ);
-    for (int i = 0; reads && i < cse_confinement_count(confinement, CSE_PATH_LIBRARY); i++)
-        cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_LIBRARY, i),
-                           CSE_LANDLOCK_READ);
-    for (int i = 0; coordinates && i < cse_confinement_count(confinement, CSE_PATH_PROGRAM); i++)
-        cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_PROGRAM, i),
-                           CSE_LANDLOCK_EXECUTE);
-    if (private_folder != NULL)
-        cse_landlock_allow(landlock, private_folder, CSE_LANDLOCK_WRITE);
+    cse_job_paths_collect(profile, confinement, private_folder, &paths);
+    for (int i = 0; i < paths.count; i++)
+        cse_landlock_allow(landlock, paths.items[i].path, paths.items[i].access);
+    cse_job_paths_clear(&paths);
     return cse_landlock_enforce(&landlock);
 }
 
 cse_sandbox_figures cse_sandbox_available(void)
 {
     return (cse_sandbox_figures){ .landlock = cse_landlock_version(),
-                                  .system_calls = cse_system_calls_can_filter() };
+                                  .system_calls = cse_system_calls_can_filter(),
+                                  .name_spaces = cse_name_spaces_are_there() };
 }
 
 void cse_sandbox_describe(cse_text *text)
@@ -169,7 +55,9 @@ void cse_sandbox_describe(cse_text *text)
     if (there.landlock > 0)
         cse_text_add(text, ", files by Landlock (version %d)", there.landlock);
     if (there.system_calls)
-        cse_text_add(text, ", a filter of system calls");
+        cse_text_add(text, ", a list of system calls");
+    if (there.name_spaces)
+        cse_text_add(text, ", name spaces of processes, IPC, network and mounts");
 }
 
 cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement *confinement,
@@ -178,6 +66,7 @@ cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return cse_fail(CSE_UNAVAILABLE, "the job cannot be confined: PR_SET_NO_NEW_PRIVS: %s",
                         strerror(errno));
+    CSE_TRY(cse_capabilities_drop());
     CSE_TRY(profile == CSE_SANDBOX_PARSER ? forbid_files()
                                           : restrict_files(profile, confinement, private_folder));
     return cse_system_calls_filter((cse_system_call_use){

@@ -9,22 +9,16 @@
 #define CSE_BASE_SANDBOX_H
 
 #include "engine/base/confinement.h"
-
-typedef enum cse_sandbox_profile {
-    CSE_SANDBOX_COORDINATOR, /* compiles, and starts workers */
-    CSE_SANDBOX_INPUT,       /* reads data, writes nothing, starts nothing */
-    CSE_SANDBOX_COMPUTE,     /* loads the compiled step, reads no data */
-    CSE_SANDBOX_MOVER,       /* speaks with other hosts, reads no data, starts nothing */
-    CSE_SANDBOX_PARSER       /* reads what is open already; opens and starts nothing */
-} cse_sandbox_profile;
+#include "engine/base/sandbox_profile.h"
 
 /* What a kernel offers. */
 typedef struct cse_sandbox_figures {
     int landlock;      /* version; 0: none */
     bool system_calls; /* filters by seccomp */
+    bool name_spaces;  /* for users without privileges */
 } cse_sandbox_figures;
 cse_sandbox_figures cse_sandbox_available(void);
-/* "no new privileges, Landlock 7, a filter of system calls", as far as it is there. */
+/* "no new privileges, Landlock 7, a list of system calls", as far as it is there. */
 void cse_sandbox_describe(cse_text *text);
 
 /* `confinement` may be NULL for a parser. `private_folder`: sockets and temporary files of the run;

@@ -1,6 +1,6 @@
-/* A filter (seccomp) of the system calls that no process of a job needs; each of them fails with
- * EPERM, as it does for a process without the privilege. A list of what is refused and not of what
- * is allowed: the compiler, HDF5, ZeroMQ and sanitizers need most of the rest, and change. */
+/* A filter (seccomp) of system calls: those of a list are allowed (system_call_table.h), some of
+ * them with certain arguments alone; every other one fails with EPERM, as it does for a process
+ * without the privilege, or with ENOSYS if it is newer than the list. */
 #ifndef CSE_BASE_SYSTEM_CALLS_H
 #define CSE_BASE_SYSTEM_CALLS_H
 

@@ -250,6 +250,15 @@ static bool write_whole(int file, const cse_text *text)
     return true;
 }
 
+/* Takes the rights of others, where a program of the user's has left them any. A confined process
+ * may change no modes; it makes files without such rights. */
+static bool keep_private(int file)
+{
+    struct stat facts;
+    return fstat(file, &facts) == 0 &&
+           ((facts.st_mode & 0077) == 0 || fchmod(file, facts.st_mode & 0700) == 0);
+}
+
 /* Makes a complete file durable, and takes its facts. */
 static cse_status settle_file(const reading *r, const char *name, file_facts *facts)
 {
@@ -259,7 +268,7 @@ static cse_status settle_file(const reading *r, const char *name, file_facts *fa
     *facts = (file_facts){ .present = file >= 0 };
     if (file < 0)
         return errno == ENOENT ? CSE_OK : cannot_write(r->path, name);
-    bool good = fstat(file, &found) == 0 && fchmod(file, 0600) == 0 &&
+    bool good = fstat(file, &found) == 0 && keep_private(file) &&
                 read_bytes(file, facts->bytes = (uint64_t)found.st_size, &text) && fsync(file) == 0;
     cse_status status = good ? CSE_OK : cannot_write(r->path, name);
     digest_of(text.data != NULL ? text.data : "", text.size, facts->digest);
@@ -277,7 +286,7 @@ static cse_status write_manifest(const reading *r, const manifest *m)
     if (file < 0)
         return cannot_write(r->path, manifest_name);
     print_manifest(m, &text, digest);
-    bool good = write_whole(file, &text) && fchmod(file, 0600) == 0 && fsync(file) == 0;
+    bool good = write_whole(file, &text) && keep_private(file) && fsync(file) == 0;
     cse_status status = good ? CSE_OK : cannot_write(r->path, manifest_name);
     cse_text_clear(&text);
     close(file);
@@ -299,7 +308,7 @@ cse_status cse_artefact_seal(const char *directory, const char *key)
         status = write_manifest(&r, &m);
     /* Some file systems do not support fsync of a directory and return EINVAL. */
     if (status == CSE_OK &&
-        (fchmod(r.directory, 0700) != 0 || (fsync(r.directory) != 0 && errno != EINVAL)))
+        (!keep_private(r.directory) || (fsync(r.directory) != 0 && errno != EINVAL)))
         status = cannot_write(directory, manifest_name);
     close(r.directory);
     return status;

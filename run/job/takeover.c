@@ -7,10 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/base/process_number.h"
 #include "workers/arena/kept_arena.h"
 
 struct cse_takeover {
     pid_t first_process;
+    int64_t first_number; /* its number, as others know it */
     int count, futile;    /* takeovers so far, and in a row without a step; of the first process */
     int64_t steps_before; /* when the last one began */
     _Atomic int64_t steps;
@@ -28,6 +30,7 @@ cse_takeover *cse_takeover_new(void)
     if (takeover == MAP_FAILED)
         return NULL;
     takeover->first_process = getpid(); /* the rest is zeros */
+    takeover->first_number = cse_process_number();
     cse_kept_arena_open(&takeover->arena);
     return takeover;
 }
@@ -55,7 +58,7 @@ bool cse_takeover_begin(cse_takeover *t)
 cse_succession cse_takeover_succession(const cse_takeover *t)
 {
     return t != NULL
-               ? (cse_succession){ .takes_over = t->count > 0, .first_process = t->first_process }
+               ? (cse_succession){ .takes_over = t->count > 0, .first_process = t->first_number }
                : (cse_succession){ .takes_over = false };
 }
 

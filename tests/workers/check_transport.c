@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "workers/messages/run_directory.h"
@@ -138,6 +139,36 @@ START_TEST(last_words_arrive_after_closing)
 }
 END_TEST
 
+/* A process that can reach the socket, but not what lies beside it, has another key. */
+START_TEST(who_has_no_key_is_not_heard)
+{
+    const cse_transport *t = cse_transports[_i];
+    cse_run_directory other;
+    cse_socket *hub, *stranger, *friend;
+    char path[300], link_path[300], other_endpoint[320], peer[CSE_PEER_BYTES];
+    cse_text bytes = { 0 };
+    bool received;
+    ck_assert_int_eq(cse_run_directory_make(&other), CSE_OK);
+    snprintf(path, sizeof path, "%s/control", directory.path);
+    snprintf(link_path, sizeof link_path, "%s/control", other.path);
+    snprintf(other_endpoint, sizeof other_endpoint, "ipc://%s", link_path);
+    ck_assert_int_eq(symlink(path, link_path), 0);
+    ck_assert_int_eq(t->bind(endpoint, &hub), CSE_OK);
+    ck_assert_int_eq(t->connect(other_endpoint, "operator.1", &stranger), CSE_OK);
+    send_text(t, stranger, NULL, "stop");
+    ck_assert_int_eq(t->receive(hub, in_ms(300), peer, &bytes, &received), CSE_OK);
+    ck_assert(!received);
+    ck_assert_int_eq(t->connect(endpoint, "operator.1", &friend), CSE_OK);
+    send_text(t, friend, NULL, "stop");
+    expect(t, hub, "operator.1", "stop");
+    cse_text_clear(&bytes);
+    t->close(&friend);
+    t->close(&stranger);
+    t->close(&hub);
+    cse_run_directory_remove(&other);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport");
@@ -146,6 +177,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_transport_is_selected_by_name);
     tcase_add_loop_test(tests, messages_go_both_ways_in_order, 0, TRANSPORTS);
+    tcase_add_loop_test(tests, who_has_no_key_is_not_heard, 0, TRANSPORTS);
     tcase_add_loop_test(tests, unknown_peers_are_an_error, 0, TRANSPORTS);
     tcase_add_loop_test(tests, looking_does_not_wait_and_waiting_ends, 0, TRANSPORTS);
     tcase_add_loop_test(tests, nobody_listens_and_the_deadline_holds, 0, TRANSPORTS);

@@ -7,11 +7,13 @@
 #include "workers/control/supervisor.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,11 @@ static void keep(void *set, int number, cse_run_signal meaning)
     sigaddset(set, number);
 }
 
+/* Of a body that is the first process of a name space: there a signal without a handler is lost, so
+ * that they stay blocked until it supervises in its turn. */
+static sigset_t mask_outside;
+static bool is_contained;
+
 static void fill_kept(sigset_t *set)
 {
     sigemptyset(set);
@@ -40,25 +47,54 @@ static void fill_kept(sigset_t *set)
     sigaddset(set, SIGCHLD);
 }
 
-static int run_body(int (*body)(void *self), void *self, pid_t supervisor, const sigset_t *before)
+/* A process of another name space has no number here: it is 0. */
+static bool is_left_alone(const cse_supervised *s, pid_t supervisor, int supervisor_descriptor)
+{
+    struct pollfd end = { .fd = supervisor_descriptor, .events = POLLIN };
+    return s->contains ? poll(&end, 1, 0) != 0 : getppid() != supervisor;
+}
+
+static int run_body(const cse_supervised *s, pid_t supervisor, int supervisor_descriptor,
+                    const sigset_t *before)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
-    if (getppid() != supervisor)
+    const bool alone = is_left_alone(s, supervisor, supervisor_descriptor);
+    if (supervisor_descriptor >= 0)
+        close(supervisor_descriptor);
+    if (alone)
         return cse_status_exit_code(CSE_INTERRUPTED);
     /* The group is in the terminal's background; with `stty tostop` its output would stop it. */
     signal(SIGTTOU, SIG_IGN);
-    sigprocmask(SIG_SETMASK, before, NULL);
-    return body(self);
+    is_contained = s->contains;
+    if (is_contained)
+        mask_outside = *before;
+    else
+        sigprocmask(SIG_SETMASK, before, NULL);
+    return s->body(s->self);
 }
 
 /* Ctrl-Z: stops the group, then the supervisor, until it is continued. */
 static void suspend(pid_t group)
 {
+    sigset_t goes_on;
+    sigemptyset(&goes_on);
+    sigaddset(&goes_on, SIGCONT);
     kill(-group, SIGSTOP);
-    raise(SIGSTOP);
+    if (getpid() == 1)
+        sigwaitinfo(&goes_on, NULL); /* the first process of a name space cannot stop itself */
+    else
+        raise(SIGSTOP);
     kill(-group, SIGCONT);
+}
+
+/* The same of a body that is a supervisor itself. */
+static void suspend_contained(pid_t first)
+{
+    kill(first, SIGTSTP);
+    raise(SIGSTOP);
+    kill(first, SIGCONT);
 }
 
 /* A process that is being watched. */
@@ -69,6 +105,7 @@ typedef struct watched {
     int64_t stopped_ns;   /* when it was seen to be stopped; 0: it is not */
     bool told_to_quit;    /* SIGQUIT came: at once */
     bool told_to_end;     /* a signal for it came */
+    bool contains;        /* the first process of a name space */
     int64_t memory_kills; /* the kernel's, when it began */
 } watched;
 
@@ -97,7 +134,10 @@ static bool take_changes(watched *w)
 static void forward(watched *w, int number)
 {
     if (number == SIGTSTP) {
-        suspend(w->child);
+        if (w->contains)
+            suspend_contained(w->child);
+        else
+            suspend(w->child);
         w->stopped_ns = 0;
     } else if (number == SIGQUIT) {
         w->told_to_end = w->told_to_quit = true;
@@ -153,9 +193,13 @@ static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
 {
     fflush(NULL); /* else buffered output would be written twice */
     const pid_t supervisor = getpid();
-    *w = (watched){ .memory_kills = cse_memory_kills_look(), .child = fork() };
+    const int descriptor = s->contains ? (int)syscall(SYS_pidfd_open, supervisor, 0) : -1;
+    *w = (watched){ .memory_kills = cse_memory_kills_look(), .contains = s->contains };
+    w->child = fork();
     if (w->child == 0)
-        exit(run_body(s->body, s->self, supervisor, before));
+        exit(run_body(s, supervisor, descriptor, before));
+    if (descriptor >= 0)
+        close(descriptor);
     if (w->child < 0)
         return -1;
     setpgid(w->child, w->child); /* both processes call it, so neither has to wait for the other */
@@ -224,7 +268,11 @@ int cse_supervisor_run(const cse_supervised *supervised)
     watched w;
     int exit_code = -1;
     fill_kept(&kept);
+    if (getpid() == 1)
+        sigaddset(&kept, SIGCONT);
     sigprocmask(SIG_BLOCK, &kept, &before);
+    if (is_contained)
+        before = mask_outside;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (exit_code < 0) {
         if (begin(supervised, &w, &before) != 0) {

@@ -10,6 +10,8 @@ typedef struct cse_supervised {
     /* The body was killed, nothing of it is left: whether another one shall begin. NULL: none. */
     bool (*takes_over)(void *self);
     void *self;
+    /* The body is the first process of name spaces (contained.h), and a supervisor itself. */
+    bool contains;
 } cse_supervised;
 
 /* Runs the body in a child process, the coordinator, the leader of a new process group, and returns

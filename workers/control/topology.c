@@ -10,6 +10,7 @@
 
 #include "dataloader/position.h"
 #include "engine/base/arena.h"
+#include "engine/base/process_number.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/timing.h"
@@ -137,9 +138,9 @@ static json_t *processes_of(cse_topology *t, int64_t elapsed_ns)
     t->cpu_ns = used_ns;
     json_array_append_new(processes, json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:f, s:f, s:f}",
                                                "name", "coordinator", "role", "coordinator", "rank",
-                                               0, "pid", (int)getpid(), "incarnation", 1, "state",
-                                               state_name(CSE_TOPOLOGY_RUNNING), "busy", busy,
-                                               "idle", 1 - busy, "back_pressured", 0.0));
+                                               0, "pid", (int)cse_process_number(), "incarnation",
+                                               1, "state", state_name(CSE_TOPOLOGY_RUNNING), "busy",
+                                               busy, "idle", 1 - busy, "back_pressured", 0.0));
     for (int slot = 0; slot < t->slot_count; slot++)
         json_array_append_new(processes, process_of(t, slot, elapsed_ns));
     return processes;

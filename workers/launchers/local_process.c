@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/process_number.h"
 #include "engine/base/run_signals.h"
 #include "workers/launchers/launch_environment.h"
 #include "workers/launchers/launcher.h"
@@ -36,7 +37,8 @@ struct cse_worker_process {
 };
 
 /* In the child, after fork. Returns only when exec failed. */
-static void become(const cse_launch_options *options, char **environment, pid_t parent)
+static void become(const cse_launch_options *options, char **environment, char *number,
+                   pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(127);
@@ -57,6 +59,7 @@ static void become(const cse_launch_options *options, char **environment, pid_t 
     syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (options->inherited_descriptor >= 0)
         fcntl(options->inherited_descriptor, F_SETFD, 0);
+    cse_process_number_word(number);
     execve(options->executable, options->arguments, environment);
 }
 
@@ -79,7 +82,8 @@ static int read_exec_error(int descriptor)
     return size == (ssize_t)sizeof error ? error : 0;
 }
 
-static pid_t fork_and_exec(const cse_launch_options *options, char **environment, int pipe_end)
+static pid_t fork_and_exec(const cse_launch_options *options, char **environment, char *number,
+                           int pipe_end)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -87,7 +91,7 @@ static pid_t fork_and_exec(const cse_launch_options *options, char **environment
     pid_t parent = getpid();
     pid_t child = fork();
     if (child == 0) {
-        become(options, environment, parent);
+        become(options, environment, number, parent);
         int error = errno;
         ssize_t written = write(pipe_end, &error, sizeof error);
         _exit(written == (ssize_t)sizeof error ? 127 : 126);
@@ -98,6 +102,22 @@ static pid_t fork_and_exec(const cse_launch_options *options, char **environment
     return child;
 }
 
+/* One allocation; the word of `number` is in it, which the child completes. */
+static char **make_environment(const cse_launch_options *options, char *number)
+{
+    size_t count = 0;
+    while (options->environment != NULL && options->environment[count] != NULL)
+        count++;
+    const char **changes = cse_calloc(count + 2, sizeof *changes);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = options->environment[i];
+    cse_process_number_word(number);
+    changes[count] = number;
+    char **environment = cse_launch_environment(changes);
+    free(changes);
+    return environment;
+}
+
 static void local_destroy(cse_worker_process **process);
 
 static cse_status local_start(const cse_launch_options *options, cse_worker_process **process)
@@ -105,8 +125,9 @@ static cse_status local_start(const cse_launch_options *options, cse_worker_proc
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cse_fail(CSE_TEMPORARY, "worker process: no pipe: %s", strerror(errno));
-    char **environment = cse_launch_environment(options->environment);
-    pid_t child = fork_and_exec(options, environment, ends[1]);
+    char number[CSE_PROCESS_NUMBER_BYTES];
+    char **environment = make_environment(options, number);
+    pid_t child = fork_and_exec(options, environment, number, ends[1]);
     int error = errno;
     free(environment);
     close(ends[1]);

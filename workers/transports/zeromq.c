@@ -1,12 +1,14 @@
 /* Control messages over ZeroMQ: a ROUTER that binds, DEALERs that connect.
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
- * permissions decide who may connect. Five options are set on every socket, as their defaults
- * lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error),
- * ROUTER_HANDOVER (a name whose former owner has just gone can be had again),
+ * permissions decide who may connect; of the same user's processes, those are heard whose name
+ * begins with the socket's key (socket_key.h). Five options are set on every socket, as their
+ * defaults lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an
+ * error), ROUTER_HANDOVER (a name whose former owner has just gone can be had again),
  * LINGER (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and
  * IMMEDIATE (nothing is queued before a connection is established). */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,21 +16,27 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "workers/transports/socket_key.h"
 #include "workers/transports/transport.h"
 
 struct cse_socket {
     void *context, *socket;
+    char path[108];                      /* of the socket's file; "" for other endpoints */
+    char key[CSE_SOCKET_KEY_DIGITS + 1]; /* the first part of peers' names; "" likewise */
     bool bound;
 };
 
 /* Closing waits this long for the last messages, such as a failure report, to be delivered. */
 enum { LINGER_MS = 500, QUEUED_MESSAGES = 1000 };
+enum { NAME_BYTES = CSE_SOCKET_KEY_DIGITS + CSE_PEER_BYTES };
 
 static void zeromq_close(cse_socket **socket)
 {
     cse_socket *s = *socket;
     if (s == NULL)
         return;
+    if (s->bound && s->path[0] != '\0')
+        cse_socket_key_remove(s->path);
     if (s->socket != NULL)
         zmq_close(s->socket);
     if (s->context != NULL)
@@ -66,10 +74,34 @@ static cse_status zeromq_new(bool bound, const char *endpoint, cse_socket **sock
     return CSE_OK;
 }
 
+/* Peers' names as ZeroMQ has them. */
+static void name_peer(const cse_socket *s, const char *peer, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%s%s", s->key, peer);
+}
+
+static cse_status take_key(cse_socket *s, const char *endpoint)
+{
+    static const char scheme[] = "ipc://";
+    if (strncmp(endpoint, scheme, sizeof scheme - 1) != 0)
+        return CSE_OK;
+    const char *path = endpoint + sizeof scheme - 1;
+    if (strlen(path) >= sizeof s->path)
+        return CSE_OK; /* ZeroMQ refuses it */
+    CSE_TRY(cse_socket_key(path, s->key));
+    snprintf(s->path, sizeof s->path, "%s", path);
+    return CSE_OK;
+}
+
 static cse_status zeromq_bind(const char *endpoint, cse_socket **socket)
 {
     cse_socket *s;
     CSE_TRY(zeromq_new(true, endpoint, &s));
+    const cse_status status = take_key(s, endpoint);
+    if (status != CSE_OK) {
+        zeromq_close(&s);
+        return status;
+    }
     mode_t old_mask = umask(0177);
     int bound = zmq_bind(s->socket, endpoint);
     int error = errno;
@@ -86,8 +118,15 @@ static cse_status zeromq_bind(const char *endpoint, cse_socket **socket)
 static cse_status zeromq_connect(const char *endpoint, const char *peer, cse_socket **socket)
 {
     cse_socket *s;
+    char name[NAME_BYTES];
     CSE_TRY(zeromq_new(false, endpoint, &s));
-    if (zmq_setsockopt(s->socket, ZMQ_ROUTING_ID, peer, strlen(peer)) != 0 ||
+    const cse_status keyed = take_key(s, endpoint);
+    if (keyed != CSE_OK) {
+        zeromq_close(&s);
+        return keyed;
+    }
+    name_peer(s, peer, name);
+    if (zmq_setsockopt(s->socket, ZMQ_ROUTING_ID, name, strlen(name)) != 0 ||
         zmq_connect(s->socket, endpoint) != 0) {
         cse_status status = cse_fail(CSE_UNAVAILABLE, "control socket %s: cannot connect as %s: %s",
                                      endpoint, peer, zmq_strerror(errno));
@@ -111,9 +150,12 @@ static cse_status zeromq_send(cse_socket *s, const char *peer, const void *bytes
 {
     set_option(s, ZMQ_SNDTIMEO, milliseconds_until(deadline_ns));
     int sent = 0;
+    char name[NAME_BYTES] = "";
+    if (s->bound)
+        name_peer(s, peer, name);
     if (s->bound)
         do
-            sent = zmq_send(s->socket, peer, strlen(peer), ZMQ_SNDMORE);
+            sent = zmq_send(s->socket, name, strlen(name), ZMQ_SNDMORE);
         while (sent < 0 && errno == EINTR);
     if (sent >= 0)
         do
@@ -163,10 +205,12 @@ static bool receive_message(cse_socket *s, char peer[CSE_PEER_BYTES], cse_text *
         return false;
     }
     if (s->bound) {
-        bool fits = more && bytes->size < CSE_PEER_BYTES;
+        const size_t key = strlen(s->key);
+        bool fits = more && bytes->size > key && bytes->size - key < CSE_PEER_BYTES &&
+                    (key == 0 || cse_socket_key_is(s->key, bytes->data));
         if (fits) {
-            memcpy(peer, bytes->data, bytes->size);
-            peer[bytes->size] = '\0';
+            memcpy(peer, bytes->data + key, bytes->size - key);
+            peer[bytes->size - key] = '\0';
             fits = receive_frame(s, ZMQ_DONTWAIT, bytes, &more) >= 0;
         }
         if (!fits) {

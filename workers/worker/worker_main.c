@@ -20,6 +20,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory_limit.h"
 #include "engine/base/pages.h"
+#include "engine/base/process_number.h"
 #include "engine/base/role.h"
 #include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
@@ -190,7 +191,7 @@ static cse_status join(worker *w)
     cse_message hello = { .kind = CSE_MESSAGE_JOIN };
     hello.join.slot = w->given.slot;
     hello.join.incarnation = w->given.incarnation;
-    hello.join.process_id = getpid();
+    hello.join.process_id = cse_process_number();
     int64_t deadline_ns = cse_clock_ns() + WELCOME_TIMEOUT_NS;
     CSE_TRY(tell(w, &hello));
     while (!terminated && !w->told_to_stop) {

@@ -6,10 +6,8 @@ import json
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls
+from cstorch import calls, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
 from cstorch.traced import is_traced
 
 _HALVES = {
@@ -145,10 +143,10 @@ class GradScaler:
         lib.cse_grad_scaler_update(self.handle)
 
     def state_dict(self):
-        return Part("grad_scaler")
+        return part.Part("grad_scaler")
 
     def load_state_dict(self, state):
-        state.load_into("grad_scaler")
+        part.load("grad_scaler", state, "GradScaler.load_state_dict()")
 
 
 def optimizer_step(

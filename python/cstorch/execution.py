@@ -176,6 +176,8 @@ class Execution:
                     self.session.read_states()
                     pulled = True
                 closure.call()
+            if pulled:
+                self.watch.after_checkpoint()
         finally:
             self.delivering = False
 

@@ -27,19 +27,47 @@ class State:
         name: its name in checkpoints, as "model.fc1.weight".
         tensor: the program's tensor.
         trainable: whether gradients are taken with respect to it.
+        shape: of the tensor when it was declared.
         handle: the engine's cse_state; None until the session is open.
-        version: of the tensor's content, when both were last equal.
+        version: of the tensor's content, when both were last equal; -1: they never were.
     """
 
     name: str
     tensor: torch.Tensor
     trainable: bool
+    shape: tuple
     handle: object = None
     version: int = -1
 
 
 def _text(value):
     return ffi.NULL if value is None else ffi.new("char[]", os.fspath(value).encode())
+
+
+def _held(state):
+    """The state's values as they lie in the engine, flat, as words; None where it has none to
+    read at this moment."""
+    size = calls.numel(state.tensor) * 4
+    view = lib.cse_state_view(state.handle)
+    if view == ffi.NULL:
+        return None
+    if size == 0:
+        return torch.empty(0, dtype=torch.int32)
+    return torch.frombuffer(ffi.buffer(view, size), dtype=torch.int32)
+
+
+def _engine_form(state):
+    """The values of the program's tensor in the type that the engine has for them, flat."""
+    values = state.tensor.detach()
+    if tuple(values.shape) != state.shape:
+        raise RuntimeError(
+            f"{state.name} has shape {list(values.shape)} now, and had {list(state.shape)} when "
+            "it became a state of the run: give it values of the same shape"
+        )
+    if values.dtype == torch.int64 and values.numel():
+        calls.refuse_beyond_int32(int(values.min()), int(values.max()))
+    dtype = torch.float32 if values.dtype.is_floating_point else torch.int32
+    return values.to(dtype).contiguous().reshape(-1)
 
 
 class Session:
@@ -209,7 +237,7 @@ class Session:
                     else "convert it"
                 )
             )
-        state = State(name, tensor, trainable)
+        state = State(name, tensor, trainable, tuple(tensor.shape))
         self.states.append(state)
         self._by_tensor[id(tensor)] = state
         self._by_name[name] = state
@@ -218,6 +246,18 @@ class Session:
     def state_of(self, tensor):
         """The state of a tensor of the program, or None."""
         return self._by_tensor.get(id(tensor))
+
+    def state_at(self, tensor):
+        """The state whose tensor has the same elements in memory, or None."""
+        for state in self.states:
+            if state.tensor.data_ptr() == tensor.data_ptr() and tensor.numel() > 0:
+                if state.tensor.shape == tensor.shape and state.tensor.dtype == tensor.dtype:
+                    return state
+        return None
+
+    def state_named(self, name):
+        """The state of that name, or None."""
+        return self._by_name.get(name)
 
     def trainable_candidates(self):
         """States of parameters, whether they are trained or not."""
@@ -239,36 +279,47 @@ class Session:
             self.check()
 
     def write_states(self):
-        """Gives the engine the states that the program changed since they were last equal."""
+        """Gives the engine the states that the program changed since they were last equal. What
+        counts is the content: writes through `.data` or NumPy's views leave no other trace. A
+        state that the engine keeps otherwise, as rounded, has its values in the program, too."""
+        for model in self.models:
+            model.refuse_replaced()
         for state in self.states:
-            if state.version == state.tensor._version:
-                continue
-            values = state.tensor.detach()
-            if values.dtype == torch.int64 and values.numel():
-                calls.refuse_beyond_int32(int(values.min()), int(values.max()))
-            values = values.to(
-                torch.int32 if not values.dtype.is_floating_point else torch.float32
-            ).contiguous()
-            check(
-                lib.cse_state_set(state.handle, ffi.from_buffer(values.numpy()), values.numel() * 4)
-            )
-            state.version = state.tensor._version
+            if state.handle is not None and not self.is_equal(state):
+                values = _engine_form(state)
+                check(
+                    lib.cse_state_set(
+                        state.handle, ffi.from_buffer(values.numpy()), values.numel() * 4
+                    )
+                )
+                state.version = state.tensor._version
+                if not self.is_equal(state):
+                    self._read(state)
+
+    def is_equal(self, state):
+        """Whether the program's tensor and the engine's state hold the same bits."""
+        if state.version == -1:
+            return False
+        held = _held(state)
+        if held is None:  # nothing can be read now: what is known is whether torch saw a write
+            return state.version == state.tensor._version
+        if not torch.equal(held, _engine_form(state).view(torch.int32)):
+            return False
+        state.version = state.tensor._version
+        return True
 
     def read_states(self):
         """Gives the program's tensors the values that the engine has; False where it has none."""
+        return all(self._read(state) for state in self.states if state.handle is not None)
+
+    def _read(self, state):
+        held = _held(state)
+        if held is None:
+            return False
+        values = held.view(torch.float32) if state.tensor.dtype.is_floating_point else held
         with torch.no_grad():
-            for state in self.states:
-                if state.handle is None:
-                    continue
-                size = calls.numel(state.tensor) * 4
-                view = lib.cse_state_view(state.handle)
-                if view == ffi.NULL:
-                    return False
-                dtype = torch.float32 if state.tensor.dtype.is_floating_point else torch.int32
-                values = torch.frombuffer(ffi.buffer(view, size), dtype=dtype) if size else None
-                if values is not None:
-                    state.tensor.copy_(values.reshape(state.tensor.shape))
-                state.version = state.tensor._version
+            state.tensor.copy_(values.reshape(state.tensor.shape))
+        state.version = state.tensor._version
         return True
 
     # ---- modules ----
@@ -290,6 +341,7 @@ class Model:
         self.module = module
         self.handle = None
         self.session = session
+        self.prefix = prefix
         self.parameters = []
         self.buffers = {}  # dotted name -> the tensor that is a state
         for name, parameter in module.named_parameters():
@@ -300,6 +352,18 @@ class Model:
                 session.add_state(f"{prefix}.{name}", buffer)
                 self.buffers[name] = buffer
         session.add_model(self)
+
+    def refuse_replaced(self):
+        """A parameter that took the place of one would be no state of the run."""
+        now = dict(self.module.named_parameters())
+        for state in self.parameters:
+            tensor = now.get(state.name.removeprefix(f"{self.prefix}."))
+            if tensor is not state.tensor:
+                raise RuntimeError(
+                    f"{state.name} is not the parameter that cstorch.compile saw, but "
+                    f"{'none' if tensor is None else 'another one'}: copy values into it, with "
+                    ".copy_() or load_state_dict() without assign=True"
+                )
 
     def declare(self):
         if self.handle is not None:

@@ -6,10 +6,8 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
 from cstorch.optim import signatures
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
@@ -185,10 +183,10 @@ class EngineOptimizer(Optimizer):
         self._apply(scaler)
 
     def state_dict(self):
-        return Part("optimizer")
+        return part.Part("optimizer")
 
     def load_state_dict(self, state_dict):
-        state_dict.load_into("optimizer")
+        part.load("optimizer", state_dict, f"{type(self).__name__}.load_state_dict()")
 
 
 def _optimizer(name, names):

@@ -6,10 +6,8 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
 from cstorch.optim import signatures
 
 
@@ -183,12 +181,12 @@ class Scheduler:
 
     def state_dict(self):
         if self._is_engines():
-            return Part("schedulers")
+            return part.Part("schedulers")
         return {"last_epoch": self.last_epoch}
 
     def load_state_dict(self, state):
-        if hasattr(state, "load_into"):
-            state.load_into("schedulers")
+        if self._is_engines():
+            part.load("schedulers", state, f"{type(self).__name__}.load_state_dict()")
         else:
             self.last_epoch.copy_(torch.as_tensor(state["last_epoch"]))
 

@@ -27,8 +27,8 @@ def save(obj, checkpoint_file, **settings):
 
     Values are tensors of any type, numbers, texts, bytes, None, lists, tuples and dictionaries;
     states of the run have their value at this moment. During an execution it works on checkpoint
-    steps alone (in a @cstorch.checkpoint_closure). The program's own `csengine` reads the file, too.
-    Settings of torch.save about pickles have no effect.
+    steps alone (in a @cstorch.checkpoint_closure). `csengine` itself reads the file, too. Settings
+    of torch.save about pickles have no effect.
     """
     unknown = sorted(set(settings) - _OF_PICKLES)
     if unknown:

@@ -4,7 +4,7 @@ own, which every reader of checkpoints sees, and a description says how they wer
 A described value is JSON: None, "plain" (it stands under the key as it is), or an object with one
 of these members.
   dict, list, tuple   what is in it: [described, key in the tree], in a dictionary after its key
-  dtype               a tensor; with words_of, of this shape, it is stored as the words of its memory
+  dtype               a tensor; words_of: its shape, where the words of its memory are stored
   part                states of the engine
   integer, complex, bytes, text, torch   a value that the description itself holds
 """

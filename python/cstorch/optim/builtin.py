@@ -8,7 +8,7 @@ import torch
 from csengine.library import ffi, lib
 from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch.optim import signatures
+from cstorch.optim import signatures, torch_rules
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
 
@@ -45,6 +45,7 @@ class EngineOptimizer(Optimizer):
         settings = {
             k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS) and v is not None
         }
+        settings = {**torch_rules.defaults(self.engine_name), **settings}
         settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
 

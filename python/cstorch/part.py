@@ -22,14 +22,19 @@ def handle_of(part):
     return getattr(lib, PARTS[part])
 
 
-def _states(part):
-    """name in the part -> cse_state, of those that the session has by now."""
-    session_module.current.open()
+def states_of(part):
+    """name in the part -> cse_state, of those that the engine has by now."""
     count = lib.cse_part_states(handle_of(part), ffi.NULL, 0)
     found = ffi.new("cse_state *[]", max(count, 1))
     lib.cse_part_states(handle_of(part), found, count)
     names = [text(lib.cse_state_name_view(found[i])) for i in range(count)]
     return {name.removeprefix(f"{part}."): found[i] for i, name in enumerate(names)}
+
+
+def _open_states(part):
+    """The same, of all that the program has made."""
+    session_module.current.open()
+    return states_of(part)
 
 
 def _value(state):
@@ -75,7 +80,7 @@ class Part(collections.abc.Mapping):
         self.part = part
 
     def _now(self):
-        values = {name: _value(state) for name, state in _states(self.part).items()}
+        values = {name: _value(state) for name, state in _open_states(self.part).items()}
         return nested(self.part, values)
 
     def __getitem__(self, key):
@@ -109,7 +114,7 @@ def load(part, state_dict, what):
         if state_dict.part != part:
             raise ValueError(f"{what} was given the states of {state_dict.part}")
         return  # they are the session's own
-    states = _states(part)
+    states = _open_states(part)
     values = flat(part, state_dict)
     missing = [n for n in states if n not in values]
     unknown = [n for n in values if n not in states]
@@ -131,10 +136,11 @@ def load(part, state_dict, what):
                 f"{what}: {name} has shape {list(sizes)}, not {shape.dims[0 : shape.rank]}"
             )
     for name, state in states.items():
-        _set(f"{part}.{name}", state, values[name])
+        set_value(f"{part}.{name}", state, values[name])
 
 
-def _set(name, state, value):
+def set_value(name, state, value):
+    """Gives a state its value, of the same shape: the program's tensor, where it has one."""
     own = session_module.current.state_named(name)
     if own is not None:  # a tensor of the program: of an optimizer or a schedule of its own
         with torch.no_grad():

@@ -197,7 +197,7 @@ def _optimizer(name, names):
     signatures.give(
         __init__,
         signatures.parameter("params", typing.Any),
-        signatures.parameter("lr", typing.Optional[float], None),
+        signatures.parameter("lr", typing.Optional[float], torch_rules.defaults(name).get("lr")),
         *signatures.settings(names),
     )
     return type(

@@ -9,6 +9,7 @@ import torch
 from csengine.checkpoints import Checkpoint
 from csengine.library import check, ffi, lib
 from cstorch import session as session_module
+from cstorch.part import SavedPart
 from cstorch.saved_tensor import SavedTensor
 from cstorch.structure import Reader, Writer
 
@@ -105,7 +106,10 @@ def _at(value, location):
     if isinstance(value, SavedTensor):
         return value.clone().to(location if isinstance(location, (str, torch.device)) else "cpu")
     if isinstance(value, dict):
-        return type(value)((k, _at(v, location)) for k, v in value.items())
+        found = type(value)((k, _at(v, location)) for k, v in value.items())
+        if isinstance(value, SavedPart):
+            found.global_step = value.global_step
+        return found
     if type(value) in (list, tuple):
         return type(value)(_at(v, location) for v in value)
     return value

@@ -1,6 +1,8 @@
 """States of the engine's optimizers, schedules and gradient scalers, as a program sees them."""
 
+import collections
 import collections.abc
+import copy
 
 import torch
 
@@ -71,6 +73,36 @@ def flat(part, values):
     }
 
 
+def _pickled(values):
+    """As what pickle saves a mapping: a dictionary that torch.load takes for mere weights."""
+    return collections.OrderedDict, (), None, None, iter(values.items())
+
+
+class SavedPart(dict):
+    """The state_dict() of a part in a checkpoint.
+
+    Attributes:
+        global_step: training steps done when it was saved.
+    """
+
+    global_step = 0
+
+    def __reduce__(self):
+        return _pickled(self)
+
+    def __deepcopy__(self, memo):
+        found = SavedPart(copy.deepcopy(dict(self), memo))
+        found.global_step = self.global_step
+        return found
+
+
+class OwnPart(dict):
+    """The state_dict() of an optimizer that the program wrote."""
+
+    def __reduce__(self):
+        return _pickled(self)
+
+
 class Part(collections.abc.Mapping):
     """What state_dict() gives: all states of the optimizers, schedules or scalers of the run. Each
     look at it reads their present values; a checkpoint has those of the moment in which it is
@@ -93,13 +125,22 @@ class Part(collections.abc.Mapping):
         return len(self._now())
 
     def __reduce__(self):
-        return dict, (self._now(),)
+        return _pickled(self._now())
 
     def __deepcopy__(self, memo):
         return self._now()
 
     def __repr__(self):
         return f"states of {self.part}"
+
+
+def go_on_after(state_dict):
+    """Training goes on, in its data and its schedules, where the states of an optimizer were saved;
+    a program that wants another place calls cstorch.set_global_step."""
+    session = session_module.current
+    step = getattr(state_dict, "global_step", 0)
+    if step and not session.has_place:
+        session.set_global_step(step)
 
 
 def load(part, state_dict, what):
@@ -128,6 +169,7 @@ def load(part, state_dict, what):
             )
             + ": the optimizer, the schedules and the model must be those that were saved"
         )
+    go_on_after(state_dict)
     for name, state in states.items():
         sizes = tuple(values[name].shape)
         shape = lib.cse_state_shape(state)

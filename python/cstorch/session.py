@@ -121,6 +121,7 @@ class Session:
         self.precision = {}
         self.checkpoint_steps = 0
         self.is_open = False
+        self.has_place = False  # whether a step to go on after was set, or steps were made
         self.states = []
         self.models = []
         self.metrics = []
@@ -205,6 +206,12 @@ class Session:
             fields["worker_executable"] = _text(executable)
         check(lib.cse_configure(ffi.new("cse_configuration *", fields)))
         self.is_open = True
+
+    def set_global_step(self, step):
+        """Where training goes on, in its data and schedules."""
+        self.open()
+        check(lib.cse_set_global_step(step))
+        self.has_place = True
 
     def finish(self):
         """Releases the engine's session and forgets all states."""

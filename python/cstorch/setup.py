@@ -177,9 +177,7 @@ def global_step():
 
 def set_global_step(step):
     """Where training goes on, in its data and schedules: after states were loaded."""
-    session = session_module.current
-    session.open()
-    check(lib.cse_set_global_step(step))
+    session_module.current.set_global_step(step)
 
 
 def ops():

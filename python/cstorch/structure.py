@@ -3,7 +3,8 @@ own, which every reader of checkpoints sees, and a description says how they wer
 
 A described value is JSON: None, "plain" (it stands under the key as it is), or an object with one
 of these members.
-  dict, list, tuple   what is in it: [described, key in the tree], in a dictionary after its key
+  dict, list, tuple   what is in it: [described, key in the tree], in a dictionary after its key;
+                      of: "optimizer" for the states of one that the program wrote
   dtype               a tensor; words_of: its shape, where the words of its memory are stored
   part                states of the engine
   integer, complex, bytes, text, torch   a value that the description itself holds
@@ -101,6 +102,8 @@ class Writer:
             return {"part": value.part}
         if isinstance(value, dict):
             described = {"dict": self.entries(lib.cse_tree_set_branch(tree, key), prefix, value)}
+            if isinstance(value, part_module.OwnPart):
+                described["of"] = "optimizer"
             is_ordered = isinstance(value, collections.OrderedDict)
             return {**described, "ordered": True} if is_ordered else described
         if isinstance(value, (list, tuple)):
@@ -247,6 +250,9 @@ class Reader:
             return self.part(described["part"], key)
         if "dict" in described:
             found = self.dictionary(described["dict"], f"{key}.")
+            if described.get("of") == "optimizer":
+                found = part_module.SavedPart(found)
+                found.global_step = self.entries["global_step"]
             return collections.OrderedDict(found) if described.get("ordered") else found
         if "list" in described or "tuple" in described:
             inner = described.get("list", described.get("tuple"))
@@ -264,7 +270,11 @@ class Reader:
     def part(self, part, key):
         """The states of a part of the engine, as its state_dict() has them."""
         names = [n for n in self.entries if n.startswith(f"{key}.")]
-        return part_module.nested(part, {n[len(key) + 1 :]: self.value(n) for n in names})
+        values = {n[len(key) + 1 :]: self.value(n) for n in names}
+        found = part_module.SavedPart(part_module.nested(part, values))
+        if part == "optimizer":
+            found.global_step = self.entries["global_step"]
+        return found
 
     def plain(self):
         """A checkpoint of the engine's own: model, parts, numbers."""

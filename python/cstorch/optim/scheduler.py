@@ -349,6 +349,7 @@ def engine_scheduler(name, positional, *bases, engine_name=None, words=None):
         __init__,
         signatures.parameter("optimizer", torch.optim.Optimizer),
         *[signatures.parameter(n, children.get(n, typing.Any), None) for n in positional],
+        signatures.parameter("last_epoch", int, -1),
         signatures.parameter("param_group_tags", typing.Any, None),
     )
     return type(

@@ -14,7 +14,7 @@ import torch
 
 from csengine import program
 from csengine.library import check, ffi, lib
-from cstorch import calls, messages
+from cstorch import arguments, calls, messages
 
 MODEL_DIR = "./model_dir"
 
@@ -103,6 +103,26 @@ class Session:
         "dashboard",
         "no_run_store",
     )
+    RULES = {
+        "model_dir": arguments.PATH,
+        "compile_dir": arguments.PATH,
+        "compile_only": arguments.FLAG,
+        "validate_only": arguments.FLAG,
+        "checkpoint_steps": arguments.whole(0),
+        "num_csx": arguments.whole(1),
+        "num_workers_per_csx": arguments.whole(1),
+        "max_wgt_servers": arguments.whole(0),
+        "transfer_processes": arguments.whole(1),
+        "max_act_per_csx": arguments.whole(1),
+        "num_act_servers": arguments.whole(1),
+        "mount_dirs": arguments.PATHS,
+        "python_paths": arguments.PATHS,
+        "job_labels": arguments.LABELS,
+        "job_time_sec": arguments.number(0),
+        "seed": arguments.whole(0, 2**63 - 1),
+        "portable": arguments.FLAG,
+        "no_run_store": arguments.FLAG,
+    }
     # Settings of other hardware or of other ways to start processes: no effect here.
     HINTS = (
         "mount_dirs",
@@ -143,6 +163,7 @@ class Session:
                 f"configure() has no argument {unknown[0]!r}; accepted: "
                 + ", ".join(sorted(self.FIELDS))
             )
+        arguments.check("configure()", self.RULES, settings)
         hints = [n for n, v in settings.items() if n in self.HINTS and v is not None]
         if hints:
             warnings.warn(

@@ -184,6 +184,7 @@ CSE_API int64_t cse_parameter_count(const cse_model *model);
 CSE_API cse_state *cse_parameter_at(cse_model *model, int index);
 CSE_API const char *cse_state_name_view(const cse_state *state);
 CSE_API cse_shape cse_state_shape(const cse_state *state);
+CSE_API cse_dtype cse_state_dtype(const cse_state *state);
 
 /* ---- optimizer, schedule, gradient scaler ---- */
 
@@ -716,6 +717,10 @@ typedef enum cse_state_part {
  * can load the file as one of cse_save. */
 CSE_API void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part);
 CSE_API void cse_tree_set_state(cse_tree *tree, const char *key, cse_state *state);
+
+/* Writes the states of a part, in the order of their declaration, to states[0..most), and returns
+ * how many there are. They belong to the session. */
+CSE_API int cse_part_states(cse_state_part part, cse_state *states[], int most);
 
 /* Writes the tree as cse_save writes, where cse_save may be called. */
 CSE_API cse_status cse_save_tree(const cse_tree *tree, const char *path);

@@ -62,6 +62,15 @@ class Checkpoint(collections.abc.Mapping):
         """The shape of a tensor, without reading it."""
         return self._entries[key][1]
 
+    def is_tensor(self, key):
+        """Whether a key is that of a tensor, and not of a number or a text."""
+        return self._entries[key][0] == lib.CSE_SAVED_TENSOR
+
+    def form(self, key):
+        """Shape and type of a tensor as an array, without reading it."""
+        _, shape, dtype = self._entries[key]
+        return shape, _TYPES.get(dtype, numpy.uint16)
+
     def __getitem__(self, key):
         if self._saved[0] == ffi.NULL:
             raise ValueError(f"{self.path} is closed")

@@ -6,10 +6,8 @@ import json
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls
+from cstorch import arguments, calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
 from cstorch.traced import is_traced
 
 _HALVES = {
@@ -76,6 +74,21 @@ def autocast(device_type=None, dtype=None, enabled=True, cache_enabled=None):
     yield
 
 
+_RULES = {
+    "loss_scale": arguments.either(arguments.number(0), arguments.one_of("dynamic")),
+    "init_scale": arguments.number(0),
+    "steps_per_increase": arguments.whole(1),
+    "min_loss_scale": arguments.number(0),
+    "max_loss_scale": arguments.number(0),
+    "overflow_tolerance": arguments.number(0, 1),
+    "max_gradient_norm": arguments.number(0),
+    "max_gradient_value": arguments.number(0),
+    "max_gradient_val": arguments.number(0),
+    "optimizer": arguments.OPTIMIZER,
+    "growth_interval": arguments.whole(1),
+}
+
+
 class GradScaler:
     """Loss scaling: scale, unscale_, step, update, as torch.amp.GradScaler.
 
@@ -93,9 +106,10 @@ class GradScaler:
         steps_per_increase=None,
         min_loss_scale=None,
         max_loss_scale=None,
-        overflow_tolerance=None,
+        overflow_tolerance=0.05,
         max_gradient_norm=None,
     ):
+        arguments.check("GradScaler()", _RULES, {**locals()})
         given = {
             "loss_scale": loss_scale,
             "init_scale": init_scale,
@@ -126,6 +140,13 @@ class GradScaler:
 
     def unscale_(self, optimizer):
         """Divides the gradients of the optimizer's parameters by the scale."""
+        if getattr(optimizer, "_unscaled", None) is traced.active:
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()"
+            )
+        self._unscale(optimizer)
+
+    def _unscale(self, optimizer):
         gradients = optimizer._gradients()
         if not gradients or getattr(optimizer, "_unscaled", None) is traced.active:
             return
@@ -137,24 +158,64 @@ class GradScaler:
 
     def step(self, optimizer, *_, **__):
         """The optimizer's step, unless a gradient is not finite."""
-        self.unscale_(optimizer)
+        self._unscale(optimizer)
         optimizer._step_if_finite(self)
 
     def update(self, new_scale=None):
         """Moves the scale."""
         lib.cse_grad_scaler_update(self.handle)
 
+    def get_scale(self):
+        """The scale, between executions; 1 where there is none."""
+        if traced.active is not None:
+            raise messages.TraceError(
+                f"{messages.place_text()}get_scale() was called in a step, in which the scale has "
+                "no value yet: call it after the loop, or scale a loss of 1 by scale()",
+                [messages.place()],
+            )
+        scale = self.settings.get("loss_scale", 0.0)
+        if scale == "dynamic":
+            return float(self.state_dict()["loss_scale"])
+        return float(scale) if self.is_enabled() else 1.0
+
+    def get_growth_factor(self):
+        """What the dynamic scale is multiplied by after steps_per_increase steps without an
+        overflow."""
+        return 2.0
+
+    def get_backoff_factor(self):
+        """What it is multiplied by after too many overflows."""
+        return 0.5
+
+    def get_growth_interval(self):
+        """Steps without an overflow after which the scale grows."""
+        return self.settings.get("steps_per_increase", 2000)
+
+    def is_enabled(self):
+        """Whether losses are scaled."""
+        return self.settings.get("loss_scale", 0.0) != 0
+
     def state_dict(self):
-        return Part("grad_scaler")
+        return part.Part("grad_scaler")
 
     def load_state_dict(self, state):
-        state.load_into("grad_scaler")
+        part.load("grad_scaler", state, "GradScaler.load_state_dict()")
 
 
 def optimizer_step(
-    loss, optimizer, grad_scaler=None, max_gradient_norm=None, max_gradient_value=None
+    loss,
+    optimizer,
+    grad_scaler=None,
+    max_gradient_norm=None,
+    max_gradient_value=None,
+    max_gradient_val=None,
 ):
-    """The whole update of a step: gradients, unscaling, clipping, the optimizer, the scale."""
+    """The whole update of a step: gradients, unscaling, clipping, the optimizer, the scale.
+    max_gradient_val is another name of max_gradient_value."""
+    arguments.check("optimizer_step()", _RULES, {**locals()})
+    if max_gradient_val is not None and max_gradient_value is not None:
+        raise ValueError("optimizer_step() takes max_gradient_value or max_gradient_val, not both")
+    max_gradient_value = max_gradient_val if max_gradient_value is None else max_gradient_value
     if max_gradient_norm is not None and max_gradient_value is not None:
         raise ValueError("optimizer_step() takes max_gradient_norm or max_gradient_value, not both")
     optimizer.zero_grad()

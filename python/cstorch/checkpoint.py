@@ -1,272 +1,159 @@
-"""save and load: nested values of Python in the engine's checkpoints."""
+"""save and load: nested values of Python in the engine's checkpoints, and torch's own files."""
 
 import json
 import math
 import os
 
-import numpy
 import torch
 
 from csengine.checkpoints import Checkpoint
 from csengine.library import check, ffi, lib
-from cstorch import calls
 from cstorch import session as session_module
-from cstorch.traced import is_traced
+from cstorch.part import SavedPart
+from cstorch.saved_tensor import SavedTensor
+from cstorch.structure import Reader, Writer
 
 STRUCTURE = "cstorch_structure"
-PARTS = {
-    "model": "CSE_PART_MODEL",
-    "optimizer": "CSE_PART_OPTIMIZER",
-    "schedulers": "CSE_PART_SCHEDULE",
-    "grad_scaler": "CSE_PART_GRAD_SCALER",
-    "states": "CSE_PART_STATES",
+# Arguments of torch.save and torch.load that choose how a pickle is written or read.
+_OF_PICKLES = {
+    "pickle_module",
+    "pickle_protocol",
+    "_use_new_zipfile_serialization",
+    "_disable_byteorder_record",
 }
 
 
-class Part:
-    """All states of the optimizers, schedules or scalers: what their state_dict() is. After
-    loading, what load_state_dict() takes."""
+def save(obj, checkpoint_file, **settings):
+    """Writes nested values as a checkpoint of the engine, atomically, as torch.save does.
 
-    def __init__(self, part, path=None, key=None):
-        self.part = part
-        self.path = path
-        self.key = key
-
-    def load_into(self, part):
-        """Gives the session's states of this part the values in the file."""
-        session = session_module.current
-        session.open()
-        if self.path is None:
-            return
-        saved = _open(self.path)
-        try:
-            check(lib.cse_load_part(saved[0], self.key.encode(), getattr(lib, PARTS[part])))
-        finally:
-            lib.cse_saved_close(saved)
-
-    def __repr__(self):
-        return f"states of {self.part}"
-
-
-def _open(path):
-    saved = ffi.new("cse_saved **")
-    check(lib.cse_saved_open(os.fspath(path).encode(), saved))
-    return saved
-
-
-def _key(key):
-    key = str(key)
-    if not 1 <= len(key.encode()) <= 200 or "/" in key:
-        raise ValueError(f"a key of a checkpoint is 1 to 200 bytes without '/', not {key!r}")
-    return key.encode()
-
-
-def _put(tree, key, value):
-    """Puts a value into a branch; returns what describes it for load."""
-    if isinstance(value, Part):
-        lib.cse_tree_set_part(tree, key, getattr(lib, PARTS[value.part]))
-        return {"part": value.part}
-    if isinstance(value, dict):
-        branch = lib.cse_tree_set_branch(tree, key)
-        return {
-            "dict": [
-                [k if isinstance(k, (str, int)) else str(k), _put(branch, _key(k), v)]
-                for k, v in value.items()
-            ]
-        }
-    if isinstance(value, (list, tuple)):
-        branch = lib.cse_tree_set_branch(tree, key)
-        return {
-            "tuple" if isinstance(value, tuple) else "list": [
-                _put(branch, _key(i), v) for i, v in enumerate(value)
-            ]
-        }
-    if isinstance(value, torch.Tensor):
-        return _put_tensor(tree, key, value)
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        lib.cse_tree_set_integer(tree, key, int(value))
-        return "bool"
-    if isinstance(value, int):
-        lib.cse_tree_set_integer(tree, key, value)
-    elif isinstance(value, float):
-        lib.cse_tree_set_number(tree, key, value)
-    elif isinstance(value, (str, os.PathLike)):
-        lib.cse_tree_set_text(tree, key, os.fspath(value).encode())
-    else:
-        try:
-            return _put_tensor(tree, key, torch.as_tensor(value))
-        except Exception:
-            raise TypeError(
-                f"{key.decode()}: a checkpoint holds tensors, numbers, texts, lists and "
-                f"dictionaries, not {type(value).__name__}"
-            ) from None
-    return "plain"
-
-
-def _put_tensor(tree, key, tensor):
-    if is_traced(tensor):
-        tensor = tensor.output.value()
-    session = session_module.current
-    state = session.state_of(tensor)
-    if state is None:  # state_dict() gives detached tensors of the same storage
-        state = _by_storage(session).get((tensor.data_ptr(), tuple(tensor.shape)))
-    if state is not None and state.handle is not None:
-        lib.cse_tree_set_state(tree, key, state.handle)
-        return {"dtype": str(tensor.dtype).removeprefix("torch.")}
-    values, is_words = _stored(tensor.detach())
-    described = {"dtype": str(tensor.dtype).removeprefix("torch.")}
-    if is_words:
-        described["words_of"] = list(tensor.shape)
-    if values.numel():
-        lib.cse_tree_set_array(
-            tree,
-            key,
-            calls.c_shape(values.shape),
-            calls.C_DTYPES[values.dtype],
-            ffi.from_buffer(values.reshape(-1).numpy()),
-        )
-    return described
-
-
-# Types of which the engine's hold every value.
-_HELD = {
-    torch.float32: torch.float32,
-    torch.bfloat16: torch.float32,
-    torch.float16: torch.float32,
-    torch.int32: torch.int32,
-    torch.int16: torch.int32,
-    torch.int8: torch.int32,
-    torch.uint8: torch.int32,
-    torch.bool: torch.int32,
-}
-
-
-def _stored(tensor):
-    """What a checkpoint holds of a tensor, and whether these are the words of its memory, since the
-    engine has no type that holds each of its values, or no tensor without elements."""
-    kept = _HELD.get(tensor.dtype)
-    if tensor.numel() and tensor.dtype in (torch.int64, torch.float64):
-        narrow = tensor.to(torch.int32 if tensor.dtype == torch.int64 else torch.float32)
-        wide = narrow.to(tensor.dtype)
-        if torch.equal(_bytes_of(wide), _bytes_of(tensor)):
-            return narrow.contiguous(), False
-    if kept is not None and tensor.numel():
-        return tensor.to(kept).contiguous(), False
-    content = _bytes_of(tensor)
-    words = torch.zeros((content.numel() + 3) // 4 * 4, dtype=torch.uint8)
-    words[: content.numel()] = content
-    return words.view(torch.int32), True
-
-
-def _bytes_of(tensor):
-    return tensor.contiguous().reshape(-1).view(torch.uint8)
-
-
-def _by_storage(session):
-    return {
-        (s.tensor.data_ptr(), tuple(s.tensor.shape)): s
-        for s in session.states
-        if s.tensor.numel() > 0
-    }
-
-
-def save(obj, checkpoint_file, **_):
-    """Writes a nested dictionary as a checkpoint of the engine, atomically.
-
-    Values are tensors, numbers, texts, None, lists and dictionaries; states of the run have their
-    value at this moment. During an execution it works on checkpoint steps alone (in a
-    @cstorch.checkpoint_closure). The program's own `csengine` reads the file, too.
+    Values are tensors of any type, numbers, texts, bytes, None, lists, tuples and dictionaries;
+    states of the run have their value at this moment. During an execution it works on checkpoint
+    steps alone (in a @cstorch.checkpoint_closure). `csengine` itself reads the file, too. Settings
+    of torch.save about pickles have no effect.
     """
-    if not isinstance(obj, dict):
-        raise TypeError(f"save() takes a dictionary, not {type(obj).__name__}")
+    unknown = sorted(set(settings) - _OF_PICKLES)
+    if unknown:
+        raise TypeError(f"save() has no argument {unknown[0]!r}; accepted: obj, checkpoint_file")
     session = session_module.current
-    execution = session.execution
-    if execution is not None and execution.loop is not None and not execution.at_checkpoint:
-        every = execution.checkpoint_steps
-        what = (
-            f"the next checkpoint step is {execution.step + every - execution.step % every}: "
-            f"save when the number of steps done, from 1, is divisible by {every} (an index "
-            "that counts from 0 is one less), or in a @cstorch.checkpoint_closure"
-            if every
-            else "set checkpoint_steps"
-        )
-        raise RuntimeError(
-            f"save() after step {execution.step}, which is no checkpoint step, so "
-            f"that the weights of that moment cannot be read; {what}"
-        )
+    _refuse_between_checkpoints(session.execution)
+    session.open()
+    if session.execution is None or session.execution.loop is None:
+        session.write_states()
     tree = lib.cse_tree_new()
     try:
-        structure = [[k, _put(tree, _key(k), v)] for k, v in obj.items()]
+        writer = Writer()
+        if type(obj) is dict:
+            structure = writer.entries(tree, "", obj)
+        else:
+            structure = {"value": writer.entries(tree, "", {"value": obj})}
         lib.cse_tree_set_text(tree, STRUCTURE.encode(), json.dumps(structure).encode())
-        session.open()
         check(lib.cse_save_tree(tree, os.fspath(checkpoint_file).encode()))
     finally:
         holder = ffi.new("cse_tree **", tree)
         lib.cse_tree_destroy(holder)
 
 
-class _Reader:
-    """Rebuilds what save() described, of a csengine.Checkpoint."""
-
-    def __init__(self, path):
-        self.path = os.fspath(path)
-        self.entries = Checkpoint(path)
-
-    def close(self):
-        self.entries.close()
-
-    def value(self, key):
-        found = self.entries[key]
-        return torch.from_numpy(found) if isinstance(found, numpy.ndarray) else found
-
-    def build(self, described, key):
-        if described is None:
-            return None
-        if described == "plain":
-            return self.value(key)
-        if described == "bool":
-            return bool(self.value(key))
-        if "part" in described:
-            return Part(described["part"], self.path, key)
-        if "dict" in described:
-            return {k: self.build(d, f"{key}.{k}") for k, d in described["dict"]}
-        if "list" in described or "tuple" in described:
-            values = [
-                self.build(d, f"{key}.{i}")
-                for i, d in enumerate(described.get("list", described.get("tuple")))
-            ]
-            return tuple(values) if "tuple" in described else values
-        dtype = getattr(torch, described["dtype"])
-        if "words_of" not in described:
-            return self.value(key).to(dtype)
-        shape = described["words_of"]
-        size = math.prod(shape) * dtype.itemsize
-        if size == 0:
-            return torch.empty(shape, dtype=dtype)
-        return self.value(key).view(torch.uint8)[:size].clone().view(dtype).reshape(shape)
-
-    def plain(self):
-        """A checkpoint of the engine's own: model, parts, numbers."""
-        result = {}
-        for key in self.entries:
-            top, _, rest = key.partition(".")
-            if top == "model" and rest:
-                result.setdefault("model", {})[rest] = self.value(key)
-            elif top in PARTS and rest:
-                result.setdefault(top, Part(top, self.path, top))
-            else:
-                result[key] = self.value(key)
-        return result
+def _refuse_between_checkpoints(execution):
+    if execution is None or execution.loop is None or execution.at_checkpoint:
+        return
+    every = execution.checkpoint_steps
+    what = (
+        f"the next checkpoint step is {execution.step + every - execution.step % every}: "
+        f"save when the number of steps done, from 1, is divisible by {every} (an index "
+        "that counts from 0 is one less), or in a @cstorch.checkpoint_closure"
+        if every
+        else "set checkpoint_steps"
+    )
+    raise RuntimeError(
+        f"save() after step {execution.step}, which is no checkpoint step, so "
+        f"that the weights of that moment cannot be read; {what}"
+    )
 
 
-def load(checkpoint_file, map_location=None, **_):
-    """The values of a checkpoint that save() or the engine wrote, as nested dictionaries."""
-    reader = _Reader(checkpoint_file)
-    try:
-        if STRUCTURE not in reader.entries:
-            return reader.plain()
-        return {k: reader.build(d, str(k)) for k, d in json.loads(reader.value(STRUCTURE))}
-    finally:
-        reader.close()
+def load(checkpoint_file, map_location=None, **settings):
+    """What save() or torch.save wrote, as nested values; of the engine's own checkpoints, nested
+    dictionaries. Files of safetensors are a dictionary of tensors.
+
+    Tensors of the engine's checkpoints are read when they are needed; with a map_location, at once.
+    """
+    with open(checkpoint_file, "rb") as file:
+        begin = file.read(9)
+    if begin[:2] == b"PK" or begin[:1] == b"\x80":
+        return torch.load(checkpoint_file, map_location=map_location, **settings)
+    unknown = sorted(set(settings) - {"mmap", "weights_only", "pickle_module"})
+    if unknown:
+        raise TypeError(
+            f"load() has no argument {unknown[0]!r}; accepted: checkpoint_file, map_location"
+        )
+    if begin[8:9] == b"{":
+        return _from_safetensors(checkpoint_file)
+    found = _from_checkpoint(checkpoint_file)
+    return found if map_location is None else _at(found, map_location)
+
+
+def _from_checkpoint(path):
+    reader = Reader(Checkpoint(path))
+    if STRUCTURE not in reader.entries:
+        return reader.plain()
+    structure = json.loads(reader.entries[STRUCTURE])
+    if isinstance(structure, dict):
+        return reader.dictionary(structure["value"], "")["value"]
+    return reader.dictionary(structure, "")
+
+
+def _at(value, location):
+    """The value with its tensors in memory, at a device."""
+    if isinstance(value, SavedTensor):
+        return value.clone().to(location if isinstance(location, (str, torch.device)) else "cpu")
+    if isinstance(value, dict):
+        found = type(value)((k, _at(v, location)) for k, v in value.items())
+        if isinstance(value, SavedPart):
+            found.global_step = value.global_step
+        return found
+    if type(value) in (list, tuple):
+        return type(value)(_at(v, location) for v in value)
+    return value
+
+
+# https://huggingface.co/docs/safetensors: a size, a header of JSON, elements.
+_SAFETENSORS = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+    "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E5M2": torch.float8_e5m2,
+}
+
+
+def _from_safetensors(path):
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > size - 8:
+            raise ValueError(f"{path}: its header of {length} bytes does not fit into the file")
+        header = json.loads(file.read(length))
+    header.pop("__metadata__", None)
+    content = torch.from_file(os.fspath(path), size=size, dtype=torch.uint8)[8 + length :]
+    return {name: _safetensor(path, name, one, content) for name, one in header.items()}
+
+
+def _safetensor(path, name, one, content):
+    dtype = _SAFETENSORS.get(one["dtype"])
+    first, end = one["data_offsets"]
+    if dtype is None:
+        raise ValueError(
+            f"{path}: {name} has the type {one['dtype']}; accepted: {', '.join(_SAFETENSORS)}"
+        )
+    if not 0 <= first <= end <= content.numel():
+        raise ValueError(f"{path}: {name} lies outside of the file")
+    shape = one["shape"]
+    if math.prod(shape) * dtype.itemsize != end - first:
+        raise ValueError(f"{path}: {name} of shape {shape} has not {end - first} bytes")
+    return SavedTensor(shape, dtype, lambda: content[first:end].clone().view(dtype).reshape(shape))

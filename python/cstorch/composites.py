@@ -567,7 +567,9 @@ def einsum(equation, *operands):
             sizes[letter] = max(size, sizes.get(letter, 1))
     # A size of 1 is repeated, as in PyTorch.
     operands = [
-        x if len(part) != x.dim() else x.expand([sizes[letter] for letter in part])
+        x.expand([sizes[k] if size == 1 else size for k, size in zip(part, x.shape)])
+        if len(part) == x.dim()
+        else x
         for part, x in zip(letters, operands)
     ]
     dtype = calls.result_type(*operands)

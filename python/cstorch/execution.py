@@ -176,6 +176,8 @@ class Execution:
                     self.session.read_states()
                     pulled = True
                 closure.call()
+            if pulled:
+                self.watch.after_checkpoint()
         finally:
             self.delivering = False
 
@@ -231,6 +233,7 @@ class Execution:
             raise library.error()
         if self.tracer is None:  # the data loader was refused before the step was asked for
             self._fail()
+        self.session.has_place |= self.trained
         if not self.trained:
             self.start = 0
         return self.results

@@ -14,7 +14,7 @@ import torch
 
 from csengine import program
 from csengine.library import check, ffi, lib
-from cstorch import calls, messages
+from cstorch import arguments, calls, messages
 
 MODEL_DIR = "./model_dir"
 
@@ -27,19 +27,47 @@ class State:
         name: its name in checkpoints, as "model.fc1.weight".
         tensor: the program's tensor.
         trainable: whether gradients are taken with respect to it.
+        shape: of the tensor when it was declared.
         handle: the engine's cse_state; None until the session is open.
-        version: of the tensor's content, when both were last equal.
+        version: of the tensor's content, when both were last equal; -1: they never were.
     """
 
     name: str
     tensor: torch.Tensor
     trainable: bool
+    shape: tuple
     handle: object = None
     version: int = -1
 
 
 def _text(value):
     return ffi.NULL if value is None else ffi.new("char[]", os.fspath(value).encode())
+
+
+def _held(state):
+    """The state's values as they lie in the engine, flat, as words; None where it has none to
+    read at this moment."""
+    size = calls.numel(state.tensor) * 4
+    view = lib.cse_state_view(state.handle)
+    if view == ffi.NULL:
+        return None
+    if size == 0:
+        return torch.empty(0, dtype=torch.int32)
+    return torch.frombuffer(ffi.buffer(view, size), dtype=torch.int32)
+
+
+def _engine_form(state):
+    """The values of the program's tensor in the type that the engine has for them, flat."""
+    values = state.tensor.detach()
+    if tuple(values.shape) != state.shape:
+        raise RuntimeError(
+            f"{state.name} has shape {list(values.shape)} now, and had {list(state.shape)} when "
+            "it became a state of the run: give it values of the same shape"
+        )
+    if values.dtype == torch.int64 and values.numel():
+        calls.refuse_beyond_int32(int(values.min()), int(values.max()))
+    dtype = torch.float32 if values.dtype.is_floating_point else torch.int32
+    return values.to(dtype).contiguous().reshape(-1)
 
 
 class Session:
@@ -75,6 +103,26 @@ class Session:
         "dashboard",
         "no_run_store",
     )
+    RULES = {
+        "model_dir": arguments.PATH,
+        "compile_dir": arguments.PATH,
+        "compile_only": arguments.FLAG,
+        "validate_only": arguments.FLAG,
+        "checkpoint_steps": arguments.whole(0),
+        "num_csx": arguments.whole(1),
+        "num_workers_per_csx": arguments.whole(1),
+        "max_wgt_servers": arguments.whole(0),
+        "transfer_processes": arguments.whole(1),
+        "max_act_per_csx": arguments.whole(1),
+        "num_act_servers": arguments.whole(1),
+        "mount_dirs": arguments.PATHS,
+        "python_paths": arguments.PATHS,
+        "job_labels": arguments.LABELS,
+        "job_time_sec": arguments.number(0),
+        "seed": arguments.whole(0, 2**63 - 1),
+        "portable": arguments.FLAG,
+        "no_run_store": arguments.FLAG,
+    }
     # Settings of other hardware or of other ways to start processes: no effect here.
     HINTS = (
         "mount_dirs",
@@ -93,6 +141,7 @@ class Session:
         self.precision = {}
         self.checkpoint_steps = 0
         self.is_open = False
+        self.has_place = False  # whether a step to go on after was set, or steps were made
         self.states = []
         self.models = []
         self.metrics = []
@@ -114,6 +163,7 @@ class Session:
                 f"configure() has no argument {unknown[0]!r}; accepted: "
                 + ", ".join(sorted(self.FIELDS))
             )
+        arguments.check("configure()", self.RULES, settings)
         hints = [n for n, v in settings.items() if n in self.HINTS and v is not None]
         if hints:
             warnings.warn(
@@ -178,6 +228,12 @@ class Session:
         check(lib.cse_configure(ffi.new("cse_configuration *", fields)))
         self.is_open = True
 
+    def set_global_step(self, step):
+        """Where training goes on, in its data and schedules."""
+        self.open()
+        check(lib.cse_set_global_step(step))
+        self.has_place = True
+
     def finish(self):
         """Releases the engine's session and forgets all states."""
         if self.execution is not None:
@@ -209,7 +265,7 @@ class Session:
                     else "convert it"
                 )
             )
-        state = State(name, tensor, trainable)
+        state = State(name, tensor, trainable, tuple(tensor.shape))
         self.states.append(state)
         self._by_tensor[id(tensor)] = state
         self._by_name[name] = state
@@ -218,6 +274,18 @@ class Session:
     def state_of(self, tensor):
         """The state of a tensor of the program, or None."""
         return self._by_tensor.get(id(tensor))
+
+    def state_at(self, tensor):
+        """The state whose tensor has the same elements in memory, or None."""
+        for state in self.states:
+            if state.tensor.data_ptr() == tensor.data_ptr() and tensor.numel() > 0:
+                if state.tensor.shape == tensor.shape and state.tensor.dtype == tensor.dtype:
+                    return state
+        return None
+
+    def state_named(self, name):
+        """The state of that name, or None."""
+        return self._by_name.get(name)
 
     def trainable_candidates(self):
         """States of parameters, whether they are trained or not."""
@@ -239,36 +307,47 @@ class Session:
             self.check()
 
     def write_states(self):
-        """Gives the engine the states that the program changed since they were last equal."""
+        """Gives the engine the states that the program changed since they were last equal. What
+        counts is the content: writes through `.data` or NumPy's views leave no other trace. A
+        state that the engine keeps otherwise, as rounded, has its values in the program, too."""
+        for model in self.models:
+            model.refuse_replaced()
         for state in self.states:
-            if state.version == state.tensor._version:
-                continue
-            values = state.tensor.detach()
-            if values.dtype == torch.int64 and values.numel():
-                calls.refuse_beyond_int32(int(values.min()), int(values.max()))
-            values = values.to(
-                torch.int32 if not values.dtype.is_floating_point else torch.float32
-            ).contiguous()
-            check(
-                lib.cse_state_set(state.handle, ffi.from_buffer(values.numpy()), values.numel() * 4)
-            )
-            state.version = state.tensor._version
+            if state.handle is not None and not self.is_equal(state):
+                values = _engine_form(state)
+                check(
+                    lib.cse_state_set(
+                        state.handle, ffi.from_buffer(values.numpy()), values.numel() * 4
+                    )
+                )
+                state.version = state.tensor._version
+                if not self.is_equal(state):
+                    self._read(state)
+
+    def is_equal(self, state):
+        """Whether the program's tensor and the engine's state hold the same bits."""
+        if state.version == -1:
+            return False
+        held = _held(state)
+        if held is None:  # nothing can be read now: what is known is whether torch saw a write
+            return state.version == state.tensor._version
+        if not torch.equal(held, _engine_form(state).view(torch.int32)):
+            return False
+        state.version = state.tensor._version
+        return True
 
     def read_states(self):
         """Gives the program's tensors the values that the engine has; False where it has none."""
+        return all(self._read(state) for state in self.states if state.handle is not None)
+
+    def _read(self, state):
+        held = _held(state)
+        if held is None:
+            return False
+        values = held.view(torch.float32) if state.tensor.dtype.is_floating_point else held
         with torch.no_grad():
-            for state in self.states:
-                if state.handle is None:
-                    continue
-                size = calls.numel(state.tensor) * 4
-                view = lib.cse_state_view(state.handle)
-                if view == ffi.NULL:
-                    return False
-                dtype = torch.float32 if state.tensor.dtype.is_floating_point else torch.int32
-                values = torch.frombuffer(ffi.buffer(view, size), dtype=dtype) if size else None
-                if values is not None:
-                    state.tensor.copy_(values.reshape(state.tensor.shape))
-                state.version = state.tensor._version
+            state.tensor.copy_(values.reshape(state.tensor.shape))
+        state.version = state.tensor._version
         return True
 
     # ---- modules ----
@@ -290,6 +369,7 @@ class Model:
         self.module = module
         self.handle = None
         self.session = session
+        self.prefix = prefix
         self.parameters = []
         self.buffers = {}  # dotted name -> the tensor that is a state
         for name, parameter in module.named_parameters():
@@ -300,6 +380,18 @@ class Model:
                 session.add_state(f"{prefix}.{name}", buffer)
                 self.buffers[name] = buffer
         session.add_model(self)
+
+    def refuse_replaced(self):
+        """A parameter that took the place of one would be no state of the run."""
+        now = dict(self.module.named_parameters())
+        for state in self.parameters:
+            tensor = now.get(state.name.removeprefix(f"{self.prefix}."))
+            if tensor is not state.tensor:
+                raise RuntimeError(
+                    f"{state.name} is not the parameter that cstorch.compile saw, but "
+                    f"{'none' if tensor is None else 'another one'}: copy values into it, with "
+                    ".copy_() or load_state_dict() without assign=True"
+                )
 
     def declare(self):
         if self.handle is not None:

@@ -5,9 +5,12 @@ import contextlib
 import torch
 
 from csengine.library import check, lib
+from cstorch import arguments, traced, worker_parent
 from cstorch import session as session_module
-from cstorch import traced, worker_parent
 from cstorch.session import Model
+
+
+BACKENDS = ("CSX", "CPU", "GPU", "WSE_WS")
 
 
 def configure(**settings):
@@ -18,7 +21,9 @@ def configure(**settings):
     other hardware (mount_dirs, transfer_processes, ...) have no effect.
     """
     session = session_module.current
-    session.checkpoint_steps = settings.pop("checkpoint_steps", None) or session.checkpoint_steps
+    given = settings.pop("checkpoint_steps", None)
+    arguments.check("configure()", session.RULES, {"checkpoint_steps": given})
+    session.checkpoint_steps = session.checkpoint_steps if given is None else int(given)
     session.configure(**settings)
     if session.trains():
         worker_parent.start()
@@ -97,7 +102,7 @@ def backend(backend_type="CSX", artifact_dir=None, *, model_dir=None, **settings
     """The backend by name; "CSX", "CPU" and "GPU" all mean this engine. `settings` as those of
     configure, or cluster_config=ClusterConfig(...)."""
     backend_type = getattr(backend_type, "name", backend_type)
-    if backend_type.upper() not in ("CSX", "CPU", "GPU", "WSE_WS"):
+    if backend_type.upper() not in BACKENDS:
         raise ValueError(f"no backend {backend_type!r}; accepted: CSX, CPU")
     where = model_dir or artifact_dir
     return Backend(
@@ -122,6 +127,7 @@ def compile(model, backend=None):
         model = model._orig_mod
     if isinstance(model, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
         model = model.module
+    _check_backend(backend)
     session = session_module.current
     if session.trains():
         worker_parent.start()
@@ -132,6 +138,17 @@ def compile(model, backend=None):
         count = len(session.models)
         Model(session, model, "model" if count == 0 else f"model{count}")
     return model
+
+
+def _check_backend(backend):
+    """compile()'s second argument is a backend, or the name of one."""
+    if backend is None or isinstance(backend, Backend):
+        return
+    if not isinstance(backend, str) or backend.upper() not in BACKENDS:
+        raise ValueError(
+            f"compile(): backend is {backend!r}; accepted: what cstorch.backend() gives, or "
+            + ", ".join(map(repr, BACKENDS))
+        )
 
 
 def use_cs():
@@ -177,9 +194,7 @@ def global_step():
 
 def set_global_step(step):
     """Where training goes on, in its data and schedules: after states were loaded."""
-    session = session_module.current
-    session.open()
-    check(lib.cse_set_global_step(step))
+    session_module.current.set_global_step(step)
 
 
 def ops():

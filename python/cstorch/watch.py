@@ -137,15 +137,27 @@ class Watch:
 
     def _written(self):
         """Names of states whose tensors the program has written to since they were last those of
-        the engine, each once."""
-        found = [
+        the engine."""
+        return [
             s.name
             for s in self.session.states
             if s.handle is not None and s.version not in (-1, s.tensor._version)
         ]
-        found = [n for n in found if n not in self.told]
-        self.told.update(found)
-        return found[:3]
+
+    def after_checkpoint(self):
+        """Tells what closures left changed. Only now can contents be compared: one that puts back
+        what it changed, as for a save of averaged weights, has changed nothing."""
+        self._tell_written([s.name for s in self.session.states if not self.session.is_equal(s)])
+
+    def _tell_written(self, names):
+        told = [n for n in names if n not in self.told][:3]
+        self.told.update(told)
+        for name in told:
+            warnings.warn(
+                f"{self.place()}{name} was changed between two steps, which the engine does not "
+                "see while the loop runs: change it in the step, or before the loop",
+                stacklevel=5,
+            )
 
     def after_trace(self):
         """Tells what the step itself changed."""
@@ -163,12 +175,7 @@ class Watch:
         self.steps += 1
         if self.steps > FIRST_STEPS and self.steps & (self.steps - 1):
             return
-        for name in self._written():
-            warnings.warn(
-                f"{self.place()}{name} was changed between two steps, which the engine does not "
-                "see while the loop runs: change it in the step, or before the loop",
-                stacklevel=4,
-            )
+        self._tell_written(self._written())
         for name in self.changed():
             instead = next((i for end, i in INSTEAD.items() if name.endswith(end)), None)
             warnings.warn(

@@ -97,6 +97,11 @@ cse_shape cse_state_shape(const cse_state *state)
     return state->shape;
 }
 
+cse_dtype cse_state_dtype(const cse_state *state)
+{
+    return state->dtype;
+}
+
 /* ---- values ---- */
 
 void *cse_state_own_values(cse_state *state)

@@ -227,6 +227,21 @@ void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part)
     }
 }
 
+int cse_part_states(cse_state_part part, cse_state *states[], int most)
+{
+    const cse_session *session = cse_session_open_view("cse_part_states");
+    int count = 0;
+    for (int i = 0; session != NULL && i < session->state_count; i++) {
+        const char *rest;
+        if (!cse_state_is_of(session->states[i], part, &rest))
+            continue;
+        if (count < most)
+            states[count] = session->states[i];
+        count++;
+    }
+    return count;
+}
+
 /* ---- saving ---- */
 
 /* The scalars as JSON; free(). */

@@ -8,7 +8,7 @@ import unittest
 import torch
 
 import cstorch
-from cstorch.optim.convert import _SHARED as CONVERTED
+from cstorch.optim.torch_rules import SHARED as CONVERTED
 from programs import Case, loader
 
 STEPS = 9
@@ -113,6 +113,36 @@ class Arguments(Case):
                 for name, value in wanted.named_parameters():
                     torch.testing.assert_close(
                         dict(model.named_parameters())[name], value, rtol=2e-4, atol=2e-5
+                    )
+
+    def test_default_arguments_are_torchs(self):
+        self.configure()
+        kinds = [*CONVERTED, "SGD with dampening"]
+        models = [model_of(i) for i in range(len(kinds))]
+        optimizers, wanted = [], []
+        for number, (model, kind) in enumerate(zip(models, kinds)):
+            cstorch.compile(model)
+            beside = {} if isinstance(kind, type) else {"momentum": 0.8, "dampening": 0.4}
+            kind = kind if isinstance(kind, type) else torch.optim.SGD
+            made = cstorch.optim.configure_optimizer(kind.__name__, groups_of(model), **beside)
+            optimizers.append(made)
+            wanted.append(trained_by_torch(number, kind, beside))
+
+        @cstorch.trace
+        def step(batch):
+            x, y = batch
+            total = sum(torch.nn.functional.mse_loss(model(x), y) for model in models)
+            total.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+            return total
+
+        self.run_step(step, loader(X, Y), STEPS)
+        for kind, model, twin in zip(kinds, models, wanted):
+            for name, value in twin.named_parameters():
+                with self.subTest(kind=str(kind), parameter=name):
+                    torch.testing.assert_close(
+                        dict(model.named_parameters())[name], value, rtol=2e-5, atol=2e-6
                     )
 
     def test_each_value_changes_the_trajectory(self):

@@ -133,7 +133,7 @@ class Names(unittest.TestCase):
         lr = cstorch.optim.lr_scheduler
         found = inspect.signature(cstorch.optim.AdamW.__init__).parameters
         self.assertTrue({"params", "lr", "betas", "weight_decay"} <= set(found))
-        self.assertIsNone(found["lr"].default)
+        self.assertEqual(found["lr"].default, 0.001)
         found = inspect.signature(lr.SequentialLR.__init__).parameters
         self.assertEqual(found["optimizer"].annotation, torch.optim.Optimizer)
         self.assertEqual(found["schedulers"].annotation, typing.List[lr.LRScheduler])

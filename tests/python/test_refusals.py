@@ -244,8 +244,10 @@ class Refusals(Case):
             cstorch.utils.data.DataLoader(lambda: None, num_steps=1, num_epochs=2)
         with self.assertRaisesRegex(TypeError, "takes a function"):
             cstorch.utils.data.DataLoader([1, 2])
-        with self.assertRaisesRegex(TypeError, "takes a dictionary"):
-            cstorch.save([1], self.folder + "/x.mdl")
+        with self.assertRaisesRegex(TypeError, "no argument 'compress'"):
+            cstorch.save([1], self.folder + "/x.mdl", compress=True)
+        with self.assertRaisesRegex(TypeError, "key 1j is a complex"):
+            cstorch.save({1j: 1}, self.folder + "/x.mdl")
         with self.assertRaisesRegex(TypeError, "not object"):
             cstorch.save({"a": object()}, self.folder + "/x.mdl")
 

@@ -233,6 +233,64 @@ class Schedules(Case):
                 )
                 cstorch.finish()
 
+    def test_last_epoch_is_where_they_go_on(self):
+        falling = line(0.2, 0.01, 10)
+
+        class Own(lr_scheduler.LRScheduler):
+            def _get_closed_form_lr(self):
+                return 0.2 - 0.019 * torch.clamp(self.last_epoch.float(), max=10.0)
+
+        for schedule in (
+            lambda o: lr_scheduler.LinearLR(o, 0.2, 0.01, 10, last_epoch=3),
+            lambda o: Own(o, last_epoch=3),
+        ):
+            self.compare(
+                lambda p: cstorch.optim.SGD(p, lr=0.1, momentum=0.9),
+                schedule,
+                lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+                ("lr", lambda i, _: falling(i + 4)),
+            )
+            cstorch.finish()
+
+    def test_one_of_the_program_in_a_sequence(self):
+        rate, last = line(0.01, 0.1, 4), line(0.05, 0.0, 4)
+
+        def schedules(optimizer):
+            parts = [
+                lr_scheduler.LinearLR(optimizer, 0.01, 0.1, 4),
+                OwnSchedule(optimizer, 0.1),
+                lr_scheduler.LinearLR(None, 0.05, 0.0, 4),
+            ]
+            made = lr_scheduler.SequentialLR(optimizer, parts, milestones=[4, 7])
+            self.assertIsInstance(made, lr_scheduler.LRScheduler)
+
+        def value(i, _):
+            return rate(i) if i < 4 else 0.1 / (i - 3) ** 0.5 if i < 7 else last(i - 7)
+
+        for make in (lambda p: cstorch.optim.SGD(p, momentum=0.9), lambda p: OwnMomentum(p, 1, 0.9)):
+            self.compare(
+                make,
+                schedules,
+                lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+                ("lr", value),
+            )
+            cstorch.finish()
+
+    def test_configured_schedules_are_instances_of_their_class(self):
+        linear = {"initial_learning_rate": 0.1, "end_learning_rate": 0.0, "total_iters": 4}
+        for learning_rate, kind in (
+            (0.1, lr_scheduler.ConstantLR),
+            ({"scheduler": "LinearLR", **linear}, lr_scheduler.LinearLR),
+            ({"scheduler": "Linear", **linear}, lr_scheduler.LinearLR),
+            ([{"scheduler": "Linear", **linear}, {"scheduler": "Constant"}], "SequentialLR"),
+            ([{"main_scheduler": "ChainedLR", "scheduler": "Linear"}], "ChainedScheduler"),
+        ):
+            kind = getattr(lr_scheduler, kind) if isinstance(kind, str) else kind
+            optimizer = cstorch.optim.SGD(Net().parameters(), lr=0.1)
+            made = cstorch.optim.configure_lr_scheduler(optimizer, learning_rate)
+            self.assertIs(type(made), kind)
+            self.assertIsInstance(made, lr_scheduler.LRScheduler)
+
     def test_of_the_program_and_the_engine(self):
         falling = line(0.5, 0.0, 8)
 
@@ -325,6 +383,24 @@ class Refusals(Case):
     def refused(self, words, schedules, optimizer=None, kind=TraceError):
         with self.assertRaisesRegex(kind, words), warnings.catch_warnings():
             train(self, 1, optimizer=optimizer, schedule=schedules)
+
+    def test_last_epoch(self):
+        def sgd(parameters):
+            return cstorch.optim.SGD(parameters, lr=0.1)
+
+        for words, schedules in (
+            ("-1, or the number", lambda o: lr_scheduler.ConstantLR(o, 0.1, last_epoch=-2)),
+            ("-1, or the number", lambda o: lr_scheduler.ConstantLR(o, 0.1, last_epoch=2.5)),
+            (
+                "give that one last_epoch",
+                lambda o: lr_scheduler.SequentialLR(
+                    o, [lr_scheduler.ConstantLR(o, 0.1, 3, last_epoch=1)]
+                ),
+            ),
+        ):
+            with self.subTest(words):
+                self.refused(words, schedules, sgd, ValueError)
+                cstorch.finish()
 
     def test_two_of_one_value(self):
         def schedules(optimizer):

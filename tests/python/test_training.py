@@ -455,12 +455,16 @@ trainer:
 
 
 class Loop(Case):
+    @staticmethod
+    def make(parameters):
+        return cstorch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+
     def setUp(self):
         super().setUp()
         self.configure()
         self.model = Net()
         cstorch.compile(self.model)
-        self.optimizer = cstorch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.optimizer = self.make(self.model.parameters())
         self.data = loader(X, Y, batch_size=64)
 
         @cstorch.trace
@@ -469,6 +473,7 @@ class Loop(Case):
             loss = F.cross_entropy(self.model(x), y)
             loss.backward()
             self.optimizer.step()
+            self.optimizer.zero_grad()
             inside(loss, "inside")
             return loss
 
@@ -555,6 +560,40 @@ class Loop(Case):
             self.step(batch)
         for found, value in zip(self.model.parameters(), wanted):
             self.assertTrue(torch.equal(found.detach(), value))
+
+    def resumed(self, load):
+        """Steps of one run, and of two, of which the second goes on as the reference's example does:
+        it loads the states of model and optimizer, and says no step."""
+        whole = [float(v) for v in self.run_step(self.step, self.data, 6, checkpoint_steps=3)]
+        wanted = [p.detach().clone() for p in self.model.parameters()]
+        cstorch.finish()
+        self.setUp()
+        self.run_step(self.step, self.data, 3, checkpoint_steps=3)
+        path = self.folder + "/three.mdl"
+        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        cstorch.save({**state, "global_step": 3}, path)
+        cstorch.finish()
+        self.setUp()
+        state = cstorch.load(path, **load)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        found = [float(v) for v in self.run_step(self.step, self.data, 3)]
+        self.assertEqual(found, whole[3:])
+        self.assertEqual(cstorch.global_step(), 6)
+        for p, value in zip(self.model.parameters(), wanted):
+            self.assertTrue(torch.equal(p.detach(), value))
+
+    def test_states_of_the_optimizer_say_where_training_goes_on(self):
+        self.resumed({})
+
+    def test_so_do_those_that_are_loaded_at_once(self):
+        self.resumed({"map_location": "cpu"})
+
+    def test_so_do_those_of_an_optimizer_of_the_program(self):
+        self.make = lambda p: OwnMomentum(p, 0.1, 0.9)
+        cstorch.finish()
+        self.setUp()
+        self.resumed({})
 
     def setUp_again(self):
         self.old = self.folder

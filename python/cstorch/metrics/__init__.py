@@ -5,7 +5,7 @@ import json
 import torch
 
 from csengine.library import check, ffi, lib
-from cstorch import calls, messages
+from cstorch import arguments, calls, messages
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.traced import is_traced
@@ -25,6 +25,15 @@ __all__ = [
 ]
 
 
+_RULES = {
+    "name": (lambda v: isinstance(v, str) and v != "", "a text"),
+    "compute_on_system": (
+        lambda v: v is True,
+        "True: a metric is computed by the processes that train, from traced values",
+    ),
+}
+
+
 class Metric(torch.nn.Module):
     """A metric that a program writes: states in init_state, tensor operations in update.
 
@@ -37,8 +46,9 @@ class Metric(torch.nn.Module):
         num_updates: how often traced steps have called it since it was reset.
     """
 
-    def __init__(self, name=None, *_, **__):
+    def __init__(self, name=None, compute_on_system=True):
         super().__init__()
+        arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
         self.num_updates = 0
         self.name = name or type(self).__name__
         self._states = {}
@@ -114,7 +124,7 @@ class EngineMetric(Metric):
     def __init__(self, name=None, compute_on_system=True, **settings):
         self.settings = settings
         self.handle = None
-        super().__init__(name or self.engine_name)
+        super().__init__(self.engine_name if name is None else name, compute_on_system)
 
     def _open(self):
         if self.handle is None:

@@ -6,11 +6,9 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
-from cstorch.optim import signatures
+from cstorch.optim import signatures, torch_rules
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
 
@@ -47,6 +45,7 @@ class EngineOptimizer(Optimizer):
         settings = {
             k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS) and v is not None
         }
+        settings = {**torch_rules.defaults(self.engine_name), **settings}
         settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
 
@@ -185,10 +184,10 @@ class EngineOptimizer(Optimizer):
         self._apply(scaler)
 
     def state_dict(self):
-        return Part("optimizer")
+        return part.Part("optimizer")
 
     def load_state_dict(self, state_dict):
-        state_dict.load_into("optimizer")
+        part.load("optimizer", state_dict, f"{type(self).__name__}.load_state_dict()")
 
 
 def _optimizer(name, names):
@@ -198,7 +197,7 @@ def _optimizer(name, names):
     signatures.give(
         __init__,
         signatures.parameter("params", typing.Any),
-        signatures.parameter("lr", typing.Optional[float], None),
+        signatures.parameter("lr", typing.Optional[float], torch_rules.defaults(name).get("lr")),
         *signatures.settings(names),
     )
     return type(

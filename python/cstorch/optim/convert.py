@@ -6,27 +6,8 @@ same numbers, or is refused by its name."""
 import torch
 
 from cstorch.optim.builtin import OPTIMIZERS
+from cstorch.optim.torch_rules import RULE, SHARED
 
-# Settings that both have, by class.
-_SHARED = {
-    torch.optim.Adadelta: "lr rho eps weight_decay maximize",
-    torch.optim.Adagrad: "lr lr_decay weight_decay initial_accumulator_value eps maximize",
-    torch.optim.Adam: "lr betas eps weight_decay amsgrad maximize decoupled_weight_decay",
-    torch.optim.AdamW: "lr betas eps weight_decay amsgrad maximize",
-    torch.optim.Adamax: "lr betas eps weight_decay maximize",
-    torch.optim.ASGD: "lr lambd alpha t0 weight_decay maximize",
-    torch.optim.NAdam: "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
-    torch.optim.RAdam: "lr betas eps weight_decay decoupled_weight_decay maximize",
-    torch.optim.RMSprop: "lr alpha eps weight_decay momentum centered maximize",
-    torch.optim.Rprop: "lr etas step_sizes maximize",
-    torch.optim.SGD: "lr momentum dampening weight_decay nesterov maximize",
-}
-# What makes the engine's rule PyTorch's.
-_RULE = {
-    torch.optim.Adam: {"eps_added_to": "corrected"},
-    torch.optim.AdamW: {"eps_added_to": "corrected"},
-    torch.optim.SGD: {"dampen_first_step": False},
-}
 # How PyTorch computes: with which kernels, and under which names it saves.
 _SAME_NUMBERS = ("params", "param_names", "foreach", "fused", "capturable")
 
@@ -38,18 +19,18 @@ def convert(optimizer):
     would be lost: steps that were made, a schedule, hooks.
     """
     kind = type(optimizer)
-    if kind not in _SHARED:
+    if kind not in SHARED:
         raise TypeError(
             f"convert() has no counterpart of {kind.__module__}.{kind.__qualname__}; accepted: "
-            + ", ".join(sorted(f"torch.optim.{k.__name__}" for k in _SHARED))
+            + ", ".join(sorted(f"torch.optim.{k.__name__}" for k in SHARED))
         )
     _refuse_what_is_lost(optimizer)
     groups = [_converted(kind, group) for group in optimizer.param_groups]
-    return OPTIMIZERS[kind.__name__](groups, **_RULE.get(kind, {}))
+    return OPTIMIZERS[kind.__name__](groups, **RULE.get(kind, {}))
 
 
 def _converted(kind, group):
-    shared = _SHARED[kind].split()
+    shared = SHARED[kind].split()
     for name, value in group.items():
         is_own = kind is torch.optim.AdamW and name == "decoupled_weight_decay" and value is True
         is_off = name == "differentiable" and not value

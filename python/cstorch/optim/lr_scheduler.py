@@ -66,15 +66,31 @@ for _name, _arguments in POSITIONAL.items():
     globals()[_name] = engine_scheduler(_name, _arguments, LRScheduler, *_BASES.get(_name, ()))
 
 
-class _Configured(EngineScheduler):
-    def __init__(self, optimizer, settings):
-        self.engine_settings = settings
-        Scheduler.__init__(self, optimizer)
+class _Configured(EngineScheduler, LRScheduler):
+    """A schedule that no class here is named after; the engine says what it accepts."""
+
+
+def _name_of(learning_rate):
+    """The schedule that a configuration names, as far as its form tells."""
+    if isinstance(learning_rate, (list, tuple)):
+        parts = [p for p in learning_rate if isinstance(p, dict)]
+        chained = any(str(p.get("main_scheduler")).lower().startswith("chained") for p in parts)
+        return "ChainedScheduler" if chained else "SequentialLR"
+    if not isinstance(learning_rate, dict):
+        return "ConstantLR"
+    return str(learning_rate.get("scheduler", next(iter(learning_rate), "")))
 
 
 def configured(optimizer, learning_rate):
-    """What configure_lr_scheduler gives."""
-    return _Configured(optimizer, learning_rate)
+    """What configure_lr_scheduler gives: an instance of the class that the configuration names. The
+    engine reads the configuration as it does in a file."""
+    name = _name_of(learning_rate).lower()
+    kinds = {kind.lower(): globals()[kind] for kind in POSITIONAL}
+    kind = kinds.get(name) or kinds.get(f"{name}lr") or _Configured
+    made = kind.__new__(kind)
+    made.engine_settings = learning_rate
+    Scheduler.__init__(made, optimizer)
+    return made
 
 
 __all__ = ["LRScheduler", *POSITIONAL]

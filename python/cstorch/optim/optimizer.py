@@ -6,7 +6,7 @@ import inspect
 import torch
 
 from csengine.library import lib
-from cstorch import calls, messages
+from cstorch import calls, messages, part
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.optim.scheduler import in_order, refuse_doubles
@@ -145,7 +145,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def state_dict(self):
         names = dict(self._names())
-        return {
+        states = {
             "state": {
                 names[p].removeprefix("model."): dict(values) for p, values in self.state.items()
             },
@@ -159,6 +159,7 @@ class Optimizer(torch.optim.Optimizer):
                 for group in self.param_groups
             ],
         }
+        return part.OwnPart(states)
 
     def load_state_dict(self, state_dict):
         names = {name.removeprefix("model."): p for p, name in self._names()}
@@ -167,6 +168,7 @@ class Optimizer(torch.optim.Optimizer):
                 for key, value in values.items():
                     if isinstance(self.state[names[name]].get(key), torch.Tensor):
                         self.state[names[name]][key].copy_(value)
+        part.go_on_after(state_dict)
 
     @classmethod
     def __init_subclass__(cls, **kwargs):

@@ -1,15 +1,14 @@
 """Schedules of an optimizer's settings: the engine's by name, and a base class for own ones."""
 
+import itertools
 import json
 import typing
 
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages
+from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch import traced
-from cstorch.checkpoint import Part
 from cstorch.optim import signatures
 
 
@@ -51,13 +50,35 @@ def configure_engine(optimizer):
     parts = []
     for schedule in schedules_of(optimizer):
         if schedule._is_engines():
-            part = schedule._for_engine()
-            parts += part if isinstance(part, list) else [part]
+            made = schedule._for_engine()
+            parts += made if isinstance(made, list) else [made]
         else:
             schedule._declare()
     settings = json.dumps(parts if len(parts) > 1 else parts[0] if parts else None)
-    if parts and lib.cse_configure_schedule(optimizer.handle, settings.encode()) == ffi.NULL:
+    if not parts:
+        return
+    before = set(part.states_of("schedulers"))
+    if lib.cse_configure_schedule(optimizer.handle, settings.encode()) == ffi.NULL:
         session_module.current.check()
+    counts = {int(s.last_epoch) for s in schedules_of(optimizer) if s._is_engines()}
+    if len(counts) > 1:
+        raise ValueError(
+            f"the schedules of {type(optimizer).__name__} have one counter, and different "
+            f"last_epoch: {sorted(c - 1 for c in counts)}"
+        )
+    if counts == {0}:
+        return
+    for name, state in part.states_of("schedulers").items():
+        if name not in before:
+            part.set_value(f"schedulers.{name}", state, torch.tensor(counts.pop()))
+
+
+def _steps_done(last_epoch):
+    if isinstance(last_epoch, bool) or not isinstance(last_epoch, int) or last_epoch < -1:
+        raise ValueError(
+            f"last_epoch is {last_epoch!r}; accepted: -1, or the number of the last step, from 0"
+        )
+    return last_epoch + 1
 
 
 class Scheduler:
@@ -67,7 +88,7 @@ class Scheduler:
     Args:
         optimizer: whose setting it is.
         total_iters: steps that it is for, where others follow it.
-        last_epoch: -1 begins at 0.
+        last_epoch: the last step that was done, counted from 0, as in torch; -1: none.
     """
 
     param_group_key = "lr"
@@ -77,9 +98,7 @@ class Scheduler:
         self.optimizer = optimizer
         self.total_iters = total_iters
         self.param_group_tags = param_group_tags
-        self.last_epoch = torch.tensor(
-            last_epoch + 1 if last_epoch < 0 else last_epoch, dtype=torch.int32
-        )
+        self.last_epoch = torch.tensor(_steps_done(last_epoch), dtype=torch.int32)
         self._declared = False
         if optimizer is None:
             return
@@ -111,18 +130,26 @@ class Scheduler:
         if not self._is_for(optimizer.param_groups[group]):
             return {}
         if self.engine_settings is not None:
-            return {
-                self.param_group_key: calls.wrap(
-                    lib.cse_schedule_value(
-                        traced.active.step,
-                        json.dumps(self.engine_settings).encode(),
-                        calls.operand(self._clock(), torch.int32),
-                    ),
-                    torch.float32,
-                )
-            }
+            return {self.param_group_key: self._at(self._clock())}
         with traced.active.again():
             return {self.param_group_key: self._get_closed_form()}
+
+    def _at(self, step):
+        """Its value after so many steps, a traced tensor, which the optimizer's counter is not."""
+        if self.engine_settings is None:
+            counter, self.last_epoch = self.last_epoch, step
+            try:
+                return self._get_closed_form()
+            finally:
+                self.last_epoch = counter
+        return calls.wrap(
+            lib.cse_schedule_value(
+                traced.active.step,
+                json.dumps(self.engine_settings).encode(),
+                calls.operand(step, torch.int32),
+            ),
+            torch.float32,
+        )
 
     def _is_engines(self):
         """Whether the engine evaluates and moves it: a schedule and an optimizer of its own."""
@@ -183,12 +210,12 @@ class Scheduler:
 
     def state_dict(self):
         if self._is_engines():
-            return Part("schedulers")
+            return part.Part("schedulers")
         return {"last_epoch": self.last_epoch}
 
     def load_state_dict(self, state):
-        if hasattr(state, "load_into"):
-            state.load_into("schedulers")
+        if self._is_engines():
+            part.load("schedulers", state, f"{type(self).__name__}.load_state_dict()")
         else:
             self.last_epoch.copy_(torch.as_tensor(state["last_epoch"]))
 
@@ -202,17 +229,22 @@ class EngineScheduler(Scheduler):
         settings = {
             k: list(v) if isinstance(v, tuple) else v
             for k, v in settings.items()
-            if v is not None and k != "last_epoch"
+            if v is not None
         }
+        last_epoch = settings.pop("last_epoch", -1)
         tags = settings.pop("param_group_tags", None)
         children = settings.get("schedulers")
+        if children is not None and _has_own(children):
+            self._follow(optimizer, children, settings.get("milestones"))
+            super().__init__(optimizer, None, last_epoch, tags)
+            return
         if children is not None:
             settings["schedulers"] = [self._part(optimizer, c) for c in children]
         child = settings.get("scheduler")
         if isinstance(child, Scheduler):
             settings["scheduler"] = self._part(optimizer, child)
         self.engine_settings = {self.engine_name: settings}
-        super().__init__(optimizer, total_iters=settings.get("total_iters"), param_group_tags=tags)
+        super().__init__(optimizer, settings.get("total_iters"), last_epoch, tags)
 
     def _part(self, optimizer, part):
         """The settings of a part of it, which is then no schedule of the optimizer itself."""
@@ -220,10 +252,15 @@ class EngineScheduler(Scheduler):
             return part
         if optimizer is not None and part in schedules_of(optimizer):
             schedules_of(optimizer).remove(part)
-        if part.engine_settings is None:
+        if part.engine_settings is None and self.engine_name != "SequentialLR":
             raise TypeError(
-                f"{type(part).__name__} is a schedule of the program; only those of the "
-                "engine can be parts of another one"
+                f"{type(part).__name__} is a schedule of the program; it can be a part of "
+                "SequentialLR, and the engine's can be one of other schedules, too"
+            )
+        if int(part.last_epoch) != 0:
+            raise ValueError(
+                f"{type(part).__name__} is a part of {type(self).__name__}, which has the steps: "
+                "give that one last_epoch"
             )
         if part.param_group_key != self.param_group_key:
             raise TypeError(
@@ -232,6 +269,49 @@ class EngineScheduler(Scheduler):
                 "beside that one"
             )
         return part.engine_settings
+
+
+    # ---- a sequence with schedules of the program ----
+
+    def _follow(self, optimizer, children, milestones):
+        """It is evaluated in the step as those of the program are, since one of its parts is."""
+        if any(not isinstance(child, Scheduler) for child in children):
+            raise TypeError(
+                f"{type(self).__name__}: beside a schedule of the program, each part is a schedule"
+            )
+        for child in children:
+            self._part(optimizer, child)
+        if milestones is None:
+            milestones = list(itertools.accumulate(_iterations(c) for c in children[:-1]))
+        if len(milestones) != len(children) - 1:
+            raise ValueError(
+                f"{type(self).__name__} of {len(children)} schedules has {len(milestones)} "
+                f"milestones; accepted: {len(children) - 1}"
+            )
+        self._children, self._begins = list(children), [0, *milestones]
+
+    def _get_closed_form(self):
+        """Of a sequence: the value of the part whose time it is; its steps count from there."""
+        step = self.last_epoch
+        value = None
+        for child, begin in zip(self._children, self._begins):
+            own = child._at(step - begin)
+            value = own if value is None else torch.where(step < begin, value, own)
+        return value
+
+
+def _has_own(children):
+    return any(isinstance(c, Scheduler) and c.engine_settings is None for c in children)
+
+
+def _iterations(schedule):
+    """Steps that it is for, where another one follows it."""
+    if not schedule.total_iters:
+        raise ValueError(
+            f"{type(schedule).__name__} is followed by another schedule: give it total_iters, or "
+            "SequentialLR its milestones"
+        )
+    return int(schedule.total_iters)
 
 
 class SequentialScheduler(Scheduler):
@@ -269,6 +349,7 @@ def engine_scheduler(name, positional, *bases, engine_name=None, words=None):
         __init__,
         signatures.parameter("optimizer", torch.optim.Optimizer),
         *[signatures.parameter(n, children.get(n, typing.Any), None) for n in positional],
+        signatures.parameter("last_epoch", int, -1),
         signatures.parameter("param_group_tags", typing.Any, None),
     )
     return type(

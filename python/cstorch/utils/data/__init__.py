@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from csengine.library import lib
-from cstorch import begin_worker, calls, messages, worker_parent
+from cstorch import arguments, begin_worker, calls, messages, worker_parent
 from cstorch import session as session_module
 from cstorch.execution import Execution
 from cstorch.traced import Traced
@@ -27,6 +27,21 @@ __all__ = [
     "compute_num_steps",
 ]
 
+
+_STEPS = arguments.either(
+    arguments.whole(0), (lambda v: isinstance(v, Schedule), "a cstorch.utils.data.Schedule")
+)
+_RULES = {
+    "num_steps": arguments.whole(1),
+    "max_steps": arguments.whole(1),
+    "num_epochs": arguments.whole(1),
+    "steps_per_epoch": arguments.whole(1),
+    "checkpoint_steps": _STEPS,
+    "activation_steps": arguments.whole(0),
+    "micro_batch_size": arguments.either(arguments.whole(1), arguments.one_of("auto", "none")),
+}
+# Arguments of the reference's about its own hardware and its profiler: no effect here.
+_HINTS = {"cs_config", "writer", "profiler_activities", "op_profiler_config"}
 
 # Not the file itself as an argument: files among the arguments are part of the run's data.
 BEGIN_WORKER = f"exec(open({begin_worker.__file__!r}).read())"
@@ -74,6 +89,7 @@ class DataLoader:
             raise ValueError(
                 "DataLoader() takes num_steps, or num_epochs and steps_per_epoch, not " "both"
             )
+        arguments.check("DataLoader()", _RULES, {**locals()})
         self.input_fn = input_fn
         self.args = args
         self.kwargs = kwargs
@@ -228,8 +244,20 @@ class DataExecutor:
         checkpoint_steps=None,
         activation_steps=None,
         micro_batch_size=None,
-        **_hints,
+        **hints,
     ):
+        unknown = sorted(set(hints) - _HINTS)
+        if unknown:
+            raise TypeError(
+                f"DataExecutor() has no argument {unknown[0]!r}; accepted: dataloader, num_steps, "
+                "checkpoint_steps, activation_steps, micro_batch_size"
+            )
+        arguments.check("DataExecutor()", _RULES, {**locals()})
+        if not getattr(dataloader, "is_data_loader", False):
+            raise TypeError(
+                f"DataExecutor() takes a cstorch.utils.data.DataLoader, not "
+                f"{type(dataloader).__name__}"
+            )
         self.dataloader = dataloader
         if isinstance(checkpoint_steps, Schedule):
             checkpoint_steps = checkpoint_steps.interval()

@@ -49,7 +49,7 @@ class DataExecutor:
         checkpoint_steps: int | Schedule | None = None,
         activation_steps: int | None = None,
         micro_batch_size: int | str | None = None,
-        **_hints: Any,
+        **hints: Any,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

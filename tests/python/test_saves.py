@@ -1,0 +1,372 @@
+"""What save() and load() give back, beside torch.save and torch.load; and that a save has the
+program's values at each moment, whatever the program did before."""
+
+import collections
+import copy
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import numpy
+import torch
+
+import cstorch
+from programs import Case, loader
+
+# Numbers of random cases; the long tests have more.
+VALUES = int(os.environ.get("CSE_RANDOM_VALUES", "150"))
+CALLS = int(os.environ.get("CSE_RANDOM_CALLS", "400"))
+
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.complex128,
+    torch.float8_e4m3fn,
+)
+TEXTS = ("", "text", "a.b", "a/b", "\0", "\ud800", "\u4e2d", "x" * 5000, "~2", "\n", "1", "value")
+
+
+def same(found, wanted):
+    """Whether two nested values are the same to the bit, and of the same types."""
+    if isinstance(wanted, torch.Tensor):
+        return (
+            isinstance(found, torch.Tensor)
+            and found.dtype == wanted.dtype
+            and found.shape == wanted.shape
+            and found.clone().reshape(-1).view(torch.uint8).tolist()
+            == wanted.contiguous().reshape(-1).view(torch.uint8).tolist()
+        )
+    if type(found) is not type(wanted):
+        return False
+    if isinstance(wanted, dict):
+        return list(map(repr, found)) == list(map(repr, wanted)) and all(
+            same(f, w) for f, w in zip(found.values(), wanted.values())
+        )
+    if isinstance(wanted, (list, tuple)):
+        return len(found) == len(wanted) and all(map(same, found, wanted))
+    if isinstance(wanted, float):
+        return struct.pack("d", found) == struct.pack("d", wanted)
+    return repr(found) == repr(wanted)
+
+
+def random_tensor(chooser):
+    dtype = chooser.choice(DTYPES)
+    shape = [chooser.choice((0, 1, 2, 3, 5)) for _ in range(chooser.randrange(4))]
+    size = dtype.itemsize
+    count = int(numpy.prod(shape, dtype=int))
+    content = torch.tensor([chooser.randrange(256) for _ in range(count * size)], dtype=torch.uint8)
+    if dtype == torch.bool:
+        content &= 1
+    return content.view(dtype).reshape(shape) if count else torch.empty(shape, dtype=dtype)
+
+
+def random_value(chooser, depth=0):
+    kinds = ["tensor", "integer", "number", "text", "other"]
+    kind = chooser.choice(kinds + ["dict", "list"] * (2 if depth < 3 else 0))
+    if kind == "dict":
+        keys = [
+            chooser.choice((*TEXTS, 0, 1, -5, None, True, 2.5, ("a", 1), "a", "b", "model"))
+            for _ in range(chooser.randrange(5))
+        ]
+        made = chooser.choice((dict, collections.OrderedDict))
+        return made((k, random_value(chooser, depth + 1)) for k in keys)
+    if kind == "list":
+        made = chooser.choice((list, tuple))
+        return made(random_value(chooser, depth + 1) for _ in range(chooser.randrange(4)))
+    if kind == "tensor":
+        return random_tensor(chooser)
+    if kind == "integer":
+        return chooser.choice((0, -1, 2**31, 2**63 - 1, -(2**63), 2**63, 10**40, True, False))
+    if kind == "number":
+        return chooser.choice((0.0, -0.0, 1e-320, float("inf"), float("nan"), 0.1))
+    if kind == "text":
+        return chooser.choice(TEXTS)
+    return chooser.choice((None, 1.5 - 2j, b"", b"\0\xff", torch.bfloat16, torch.device("cpu")))
+
+
+class Values(Case):
+    def setUp(self):
+        super().setUp()
+        self.configure(no_run_store=True)
+        self.path = self.folder + "/x.mdl"
+
+    def test_nested_values_come_back_as_they_were(self):
+        for seed in range(VALUES):
+            value = random_value(random.Random(seed))
+            cstorch.save(value, self.path)
+            found = cstorch.load(self.path)
+            self.assertTrue(same(found, value), (seed, value, found))
+            at_once = cstorch.load(self.path, map_location="cpu")
+            self.assertTrue(same(at_once, value), (seed, value, at_once))
+            torch.save(at_once, self.folder + "/x.pt")
+            pickled = torch.load(self.folder + "/x.pt", weights_only=False)
+            self.assertTrue(same(pickled, value), (seed, value, pickled))
+
+    def test_changes_of_loaded_tensors_stay(self):
+        cstorch.save({"a": torch.arange(4.0), "b": torch.arange(4.0)}, self.path)
+        found = cstorch.load(self.path)
+        found["a"].mul_(2)
+        found["b"].view(2, 2)[0, 0] = 7
+        self.assertEqual(found["a"].tolist(), [0, 2, 4, 6])
+        self.assertEqual(found["b"].tolist(), [7, 1, 2, 3])
+        self.assertEqual(copy.deepcopy(found["a"]).numpy().tolist(), [0, 2, 4, 6])
+        self.assertEqual((found["a"] + found["b"]).tolist(), [7, 3, 6, 9])
+
+    def test_tensors_are_read_when_they_are_needed(self):
+        cstorch.save({"model": {"w": torch.ones(16 << 20)}}, self.path)
+        program = (
+            "import resource, sys, torch, cstorch\n"
+            "begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "found = cstorch.load(sys.argv[1])['model']['w']\n"
+            "assert found.shape == (16 << 20,) and found.dtype == torch.float32\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin)\n"
+            "assert found.sum() == 16 << 20\n"
+        )
+        told = subprocess.run(
+            [sys.executable, "-c", program, self.path], capture_output=True, text=True, check=True
+        )
+        self.assertLess(int(told.stdout), 16 << 10)  # KiB, of a file of 64 MiB
+
+    def test_damage_is_told_when_a_tensor_is_read(self):
+        cstorch.save({"w": torch.ones(1 << 16)}, self.path)
+        with open(self.path, "r+b") as file:
+            content = file.read()
+            at = content.index(struct.pack("<f", 1.0) * 100)
+            file.seek(at + 40)
+            file.write(b"\x01")
+        with self.assertRaisesRegex(cstorch.CsengineError, "damaged|digest"):
+            cstorch.load(self.path)["w"].sum()
+
+    def test_files_of_other_programs(self):
+        value = {"w": torch.randn(3), "n": [1, "a"]}
+        torch.save(value, self.folder + "/x.pt")
+        self.assertTrue(same(cstorch.load(self.folder + "/x.pt"), value))
+        elements = torch.arange(6, dtype=torch.int64)
+        header = {
+            "__metadata__": {"format": "pt"},
+            "a": {"dtype": "F32", "shape": [1, 3], "data_offsets": [0, 12]},
+            "b": {"dtype": "I64", "shape": [6], "data_offsets": [12, 60]},
+        }
+        text = json.dumps(header).encode()
+        with open(self.folder + "/x.safetensors", "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text)
+            file.write(struct.pack("<3f", 1, 2, 3) + elements.numpy().tobytes())
+        found = cstorch.load(self.folder + "/x.safetensors")
+        self.assertEqual(found["a"].tolist(), [[1, 2, 3]])
+        self.assertTrue(torch.equal(found["b"], elements))
+
+    def test_tensors_that_no_checkpoint_holds(self):
+        with self.assertRaisesRegex(TypeError, "a is a torch.sparse_coo tensor.*to_dense"):
+            cstorch.save({"a": torch.eye(3).to_sparse()}, self.path)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = torch.nn.Linear(4, 2)
+        self.register_buffer("count", torch.zeros(3, dtype=torch.int64))
+
+    def forward(self, x):
+        return self.last(x)
+
+
+X = torch.randn(64, 4, generator=torch.Generator().manual_seed(1))
+
+
+def by_numpy(tensor):
+    tensor.detach().numpy()[...] *= numpy.float32(0.5)
+
+
+def by_a_view(tensor):
+    tensor.detach().reshape(-1)[0] = 3.0
+
+
+def by_data_of_another(tensor):
+    tensor.data = tensor.detach() * 2
+
+
+CHANGES = (
+    lambda p: p.data.mul_(0.9),
+    lambda p: p.data.copy_(torch.ones_like(p)),
+    lambda p: torch.nn.init.constant_(p, 0.25),
+    lambda p: p.requires_grad_(True).detach().add_(1.0),
+    by_numpy,
+    by_a_view,
+    by_data_of_another,
+)
+
+
+class Moments(Case):
+    """Random sequences of changes, saves, loads and executions; a model of torch does the same."""
+
+    def begin(self):
+        cstorch.finish()
+        torch.manual_seed(3)
+        self.configure(no_run_store=True, seed=5)
+        self.model = Net()
+        cstorch.compile(self.model)
+        self.optimizer = cstorch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.5)
+        self.twin = copy.deepcopy(self.model)
+        self.momentum = {}
+
+    def train(self):
+        """A step of both; from then on the twin has the engine's digits."""
+        model, optimizer = self.model, self.optimizer
+        before = {n: p.detach().clone() for n, p in model.named_parameters()}
+
+        @cstorch.trace
+        def step(batch):
+            loss = model(batch[0]).square().sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss
+
+        for batch in cstorch.utils.data.DataExecutor(
+            loader(X, batch_size=64), num_steps=1, checkpoint_steps=1
+        ):
+            step(batch)
+        self.twin.zero_grad()
+        self.twin(X).square().sum().backward()
+        with torch.no_grad():
+            for name, p in self.twin.named_parameters():
+                old = self.momentum.get(name)
+                self.momentum[name] = p.grad.clone() if old is None else old * 0.5 + p.grad
+                torch.testing.assert_close(before[name], p, rtol=0, atol=0)
+                p.sub_(0.1 * self.momentum[name])
+                found = dict(model.named_parameters())[name]
+                torch.testing.assert_close(found, p, rtol=1e-4, atol=1e-4)
+                p.copy_(found)
+            for name, values in optimizer.state_dict()["state"].items():
+                torch.testing.assert_close(
+                    values["momentum_buffer"], self.momentum[name], rtol=1e-4, atol=1e-4
+                )
+                self.momentum[name] = values["momentum_buffer"]
+
+    def compare(self, found, wanted):
+        """Two states of the optimizer; a file has the parameters in an order of its own."""
+        self.assertEqual(set(found["state"]), {"last.weight", "last.bias"})
+        for name, values in wanted["state"].items():
+            self.assertTrue(same(dict(found["state"][name]), values), name)
+
+    def check(self, path):
+        saved = cstorch.load(path)["model"]
+        for name, value in self.twin.state_dict().items():
+            self.assertTrue(torch.equal(saved[name], value), name)
+
+    def do(self, chooser):
+        """One call of a sequence."""
+        kind = chooser.randrange(20)
+        path = f"{self.folder}/{chooser.randrange(3)}.mdl"
+        if kind < 9:
+            change, name = chooser.choice(CHANGES), chooser.choice(("last.weight", "last.bias"))
+            change(self.model.get_parameter(name))
+            change(self.twin.get_parameter(name))
+        elif kind < 10:
+            self.model.count.add_(1)
+            self.twin.count.add_(1)
+        elif kind < 15:
+            state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+            cstorch.save(state, path)
+            self.saved[path] = copy.deepcopy((self.twin.state_dict(), self.momentum))
+            self.check(path)
+        elif path in self.saved:
+            self.load(path)
+
+    def load(self, path):
+        state = cstorch.load(path)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        model, self.momentum = copy.deepcopy(self.saved[path])
+        self.twin.load_state_dict(model)
+
+    def test_saves_have_what_the_program_holds(self):
+        chooser = random.Random(7)
+        self.saved = {}
+        self.begin()
+        for number in range(CALLS):
+            if number % 100 == 50:
+                self.train()
+            if number % 200 == 150:
+                self.begin()
+            self.do(chooser)
+
+    def test_a_change_after_an_execution_without_checkpoints_is_refused(self):
+        self.begin()
+        step = cstorch.trace(lambda batch: self.trained(batch))
+        self.run_step(step, loader(X, batch_size=64))
+        self.model.last.weight.data.mul_(0.9)
+        with self.assertRaisesRegex(cstorch.CsengineError, "checkpoint on its last step"):
+            cstorch.save({"model": self.model.state_dict()}, self.folder + "/no.mdl")
+        with self.assertRaisesRegex(cstorch.CsengineError, "checkpoint on its last step"):
+            self.run_step(step, loader(X, batch_size=64))
+
+    def trained(self, batch):
+        loss = self.model(batch[0]).square().sum()
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss
+
+    def test_a_closure_may_save_other_weights_and_put_them_back(self):
+        self.begin()
+        paths = []
+
+        @cstorch.checkpoint_closure
+        def save():
+            weight = self.model.last.weight
+            kept = weight.detach().clone()
+            weight.data.zero_()
+            paths.append(self.folder + "/zero.mdl")
+            cstorch.save({"model": self.model.state_dict()}, paths[-1])
+            weight.data.copy_(kept)
+
+        step = cstorch.trace(lambda batch: self.trained(batch))
+        for batch in cstorch.utils.data.DataExecutor(
+            loader(X, batch_size=64), num_steps=2, checkpoint_steps=1
+        ):
+            step(batch)
+            save()
+        self.assertEqual(cstorch.load(paths[0])["model"]["last.weight"].abs().sum(), 0)
+
+    def test_another_parameter_in_place_of_one_is_refused(self):
+        self.begin()
+        self.model.load_state_dict(Net().state_dict(), assign=True)
+        with self.assertRaisesRegex(RuntimeError, "last.weight is not the parameter.*assign"):
+            cstorch.save({"model": self.model.state_dict()}, self.folder + "/no.mdl")
+
+    def test_states_of_the_engines_parts_are_tensors(self):
+        self.begin()
+        self.train()
+        path = self.folder + "/parts.mdl"
+        cstorch.save({"optimizer": self.optimizer.state_dict()}, path)
+        at_once = cstorch.load(path, map_location="cpu")
+        torch.save(at_once, self.folder + "/parts.pt")
+        os.unlink(path)
+        state = torch.load(self.folder + "/parts.pt")["optimizer"]
+        wanted = copy.deepcopy(self.optimizer.state_dict())
+        self.compare(state, wanted)
+        self.train()
+        self.optimizer.load_state_dict(state)
+        self.compare(self.optimizer.state_dict(), wanted)
+        del state["state"]["last.weight"]
+        with self.assertRaisesRegex(ValueError, "it lacks last.weight.momentum_buffer"):
+            self.optimizer.load_state_dict(state)
+
+
+if __name__ == "__main__":
+    import unittest
+
+    unittest.main()

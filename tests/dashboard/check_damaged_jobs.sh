@@ -49,7 +49,7 @@ grep -q one jobs.txt || fail "the job is gone: $(cat jobs.txt header.log)"
 grep -q 'jobs.db: .*set aside as .*jobs.db.damaged-1.* 1 jobs' header.log ||
     fail "$(cat header.log)"
 [ -f root/jobs.db.damaged-1 ] || fail 'nothing is set aside'
-ended || fail 'the job has another state'
+wait_for ended || fail "the job has another state: $("$csengine" get job one --server root 2>&1)"
 stop
 
 head -c 100 root/jobs.db >cut

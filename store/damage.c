@@ -232,8 +232,9 @@ cse_status cse_damage_mend(const char *model_dir)
     if (!store_path(model_dir, path))
         return CSE_OK;
     finish_before(path);
-    if (cse_store_is_damaged(path, &why) ||
-        (cse_store_is_empty(path) && logged_attempts(model_dir) > 0))
+    /* Without a log of a run it is somebody else's file. */
+    const bool had_run = logged_attempts(model_dir) > 0 || cse_is_sqlite_file(path);
+    if (had_run && (cse_store_is_empty(path) || cse_store_is_damaged(path, &why)))
         status = mend(model_dir, why.data != NULL ? why.data : "the file is empty");
     cse_text_clear(&why);
     return status;

@@ -22,6 +22,18 @@ bool cse_store_is_empty(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
 }
 
+bool cse_is_sqlite_file(const char *path)
+{
+    static const char mark[16] = "SQLite format 3";
+    char begin[sizeof mark];
+    FILE *file = fopen(path, "rbe");
+    const bool is_one = file != NULL && fread(begin, sizeof begin, 1, file) == 1 &&
+                        memcmp(begin, mark, sizeof mark) == 0;
+    if (file != NULL)
+        fclose(file);
+    return is_one;
+}
+
 /* The first column of the first row as text. */
 static int first_text(sqlite3 *handle, const char *sql, char *text, size_t size)
 {
@@ -128,15 +140,16 @@ static bool examine(const char *path, int64_t bytes, sqlite3 *handle, cse_text *
     const int64_t version = pragma(handle, "PRAGMA user_version");
     if (application == 0 && strcmp(count, "0") == 0)
         return false; /* it is being made */
+    const bool is_ours = application == CSE_STORE_APPLICATION_ID;
+    const bool is_known = version >= CSE_STORE_OLDEST_VERSION && version <= CSE_STORE_VERSION;
     const bool is_later = version > CSE_STORE_VERSION && version < CSE_STORE_VERSION + 1000;
-    if (application == CSE_STORE_APPLICATION_ID && is_later)
-        return false;
-    if (application != CSE_STORE_APPLICATION_ID || version < CSE_STORE_OLDEST_VERSION ||
-        version > CSE_STORE_VERSION) {
+    if (is_ours != is_known && !is_later && has_damaged_marks(handle)) {
         if (why != NULL)
             cse_text_add(why, "the file is damaged: its marks are not a run store's");
-        return has_damaged_marks(handle);
+        return true;
     }
+    if (!is_ours || !is_known)
+        return false;
     if (version == CSE_STORE_VERSION && has_wrong_tables(handle, why))
         return true;
     if (cse_store_has_log_of_another(path)) {

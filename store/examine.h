@@ -14,6 +14,8 @@ bool cse_store_is_damaged(const char *path, cse_text *why);
 bool cse_database_has_damage(const char *path, cse_text *why);
 /* Whether the log beside the file is that of another run's store. */
 bool cse_store_has_log_of_another(const char *path);
+/* Whether it begins as SQLite's files do. */
+bool cse_is_sqlite_file(const char *path);
 /* A file without a byte. */
 bool cse_store_is_empty(const char *path);
 

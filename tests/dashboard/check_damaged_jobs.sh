@@ -49,7 +49,7 @@ grep -q one jobs.txt || fail "the job is gone: $(cat jobs.txt header.log)"
 grep -q 'jobs.db: .*set aside as .*jobs.db.damaged-1.* 1 jobs' header.log ||
     fail "$(cat header.log)"
 [ -f root/jobs.db.damaged-1 ] || fail 'nothing is set aside'
-ended || fail 'the job has another state'
+wait_for ended || fail "the job has another state: $("$csengine" get job one --server root 2>&1)"
 stop
 
 head -c 100 root/jobs.db >cut
@@ -61,6 +61,7 @@ grep -q 'folders of runs without a job: one' cut.log ||
     fail "the folder is not told: $(cat cut.log)"
 "$csengine" submit "$config" --id two --server root --set loop.num_steps=4 >submitted.txt 2>&1 ||
     fail "the new one takes no job: $(cat submitted.txt)"
-"$csengine" cancel two --server root >/dev/null 2>&1
+two_ended() { "$csengine" get job two --server root 2>/dev/null | grep -q SUCCEEDED; }
+wait_for two_ended || fail 'its job does not end'
 stop
 [ $failures -eq 0 ]

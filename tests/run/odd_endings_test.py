@@ -16,6 +16,7 @@ import time
 PROGRAM, CONFIG, FOLDER = sys.argv[1:4]
 PATIENCE = 120
 failures = []
+begun = []
 
 
 def expect(right, *what):
@@ -59,6 +60,7 @@ def begin(name, *more):
         run = subprocess.Popen(arguments(name, "--num_steps", "2000000000", *more), stdout=output,
                                stderr=subprocess.STDOUT, env=environment(name),
                                start_new_session=True)
+    begun.append(run)
     expect(wait_for(lambda: "Step=" in said(name)), name, "does no steps:", said(name)[-500:])
     return run
 
@@ -295,7 +297,11 @@ def main():
         tasks = [pool.submit(take_signal, name) for name in SIGNALS]
         tasks += [pool.submit(case) for case in CASES]
         for task in tasks:
-            task.result()
+            if task.exception() is not None:
+                expect(False, "a case broke off:", repr(task.exception()))
+    for run in begun:
+        if run.poll() is None:
+            end(run, signal.SIGQUIT)
     sys.exit(1 if failures else 0)
 
 

@@ -23,11 +23,6 @@ def raising(body):
     return step
 
 
-def in_scope(name, x):
-    with cstorch.name_scope(name):
-        return x + 1
-
-
 OUTSIDE = torch.zeros(8, 16)
 NOT_KNOWN = r"is not known while the step is traced"
 WHERE = r"test_refusals\.py:\d+ in <lambda>"
@@ -91,7 +86,6 @@ LINES = [
     ("fft", lambda x, y, m: torch.fft.fft(x), r"complex64"),
     ("svd", lambda x, y, m: torch.linalg.svdvals(x), r"svd.* is not supported"),
     ("inverse", lambda x, y, m: torch.linalg.inv(x[:4, :4]), r"is not supported"),
-    ("scope", lambda x, y, m: in_scope("a*\\\n/", x), r"scope .* is not accepted as a name; accepted"),
     ("median", lambda x, y, m: x.median(), r"median.* is not supported on \[8, 16\]"),
     ("mode", lambda x, y, m: x.mode(), r"mode.* is not supported"),
     ("bincount", lambda x, y, m: torch.bincount(y), NOT_KNOWN + "|not supported"),

@@ -46,9 +46,9 @@ static void become(const cse_launch_options *options, char **environment, char *
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     struct sigaction plain = { .sa_handler = SIG_DFL };
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
-    cse_run_signals_ignore();            /* the coordinator answers */
+    for (int n = 1; n < NSIG; n++)
+        sigaction(n, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
+    cse_run_signals_ignore();       /* the coordinator answers */
     if (options->core >= 0 && options->core < CPU_SETSIZE) {
         cpu_set_t set;
         CPU_ZERO(&set);

@@ -48,8 +48,8 @@ static cse_status take_file(const char *path, int *descriptor)
 {
     *descriptor = open(path, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (*descriptor < 0)
-        return cse_fail(cse_status_of_writing(errno),
-                        "%s cannot be opened: %s", path, strerror(errno));
+        return cse_fail(cse_status_of_writing(errno), "%s cannot be opened: %s", path,
+                        strerror(errno));
     return take(*descriptor) == TAKEN ? CSE_OK : held_by_another(path);
 }
 

@@ -291,8 +291,8 @@ cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64
     layer.weight = cse_parameter(model, cse_model_text(model, "%s.weight", name),
                                  cse_shape_of(out, in), uniform);
     if (bias)
-        layer.bias = cse_parameter(model, cse_model_text(model, "%s.bias", name),
-                                   cse_shape_of(out), uniform);
+        layer.bias = cse_parameter(model, cse_model_text(model, "%s.bias", name), cse_shape_of(out),
+                                   uniform);
     return layer;
 }
 

@@ -689,7 +689,6 @@ CSE_API cse_status cse_set_global_step(int64_t step);
  * handle fail when the tree is saved. */
 
 typedef struct cse_tree cse_tree;
-
 CSE_API cse_tree *cse_tree_new(void);
 CSE_API void cse_tree_destroy(cse_tree **tree);
 
@@ -717,18 +716,14 @@ typedef enum cse_state_part {
  * can load the file as one of cse_save. */
 CSE_API void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part);
 CSE_API void cse_tree_set_state(cse_tree *tree, const char *key, cse_state *state);
-
-/* Writes the states of a part, in the order of their declaration, to states[0..most), and returns
- * how many there are. They belong to the session. */
+/* Writes the states of a part, as declared, to states[0..most); returns how many there are. */
 CSE_API int cse_part_states(cse_state_part part, cse_state *states[], int most);
-
 /* Writes the tree as cse_save writes, where cse_save may be called. */
 CSE_API cse_status cse_save_tree(const cse_tree *tree, const char *path);
 
 /* A checkpoint of either kind, of which only what is asked for is read. Opening reads the list of
  * what is there; a tensor is read when it is asked for, and verified by its digest then. */
 typedef struct cse_saved cse_saved;
-
 /* CSE_NO_INPUT when it is missing, CSE_DATA when it is damaged or no checkpoint. */
 CSE_API cse_status cse_saved_open(const char *path, cse_saved **saved);
 CSE_API void cse_saved_close(cse_saved **saved);
@@ -737,7 +732,7 @@ typedef enum cse_saved_kind {
     CSE_SAVED_TENSOR,
     CSE_SAVED_INTEGER,
     CSE_SAVED_NUMBER,
-    CSE_SAVED_TEXT,
+    CSE_SAVED_TEXT
 } cse_saved_kind;
 typedef struct cse_saved_entry {
     const char *key; /* borrowed */

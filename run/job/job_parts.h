@@ -164,4 +164,7 @@ cse_status cse_job_load_foreign(cse_job *j, const char *path);
 /* Logs a warning, which the run store keeps as well. */
 void cse_job_warn(const cse_job *j, const cse_error *warning);
 
+/* Adds what an execution takes to what the job is told to take. */
+void cse_job_take_needs(job *j, const cse_execution_needs *needs);
+
 #endif

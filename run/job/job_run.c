@@ -417,17 +417,6 @@ static cse_status load(job *j)
 
 /* ---- loops ---- */
 
-/* The arena of training stays during a validation, and its processes do not. */
-static void take_needs(job *j, const cse_execution_needs *needs)
-{
-    cse_execution_needs *of_kind = j->evaluating ? &j->validation_needs : &j->training_needs;
-    cse_execution_needs_raise(of_kind, needs);
-    const int64_t both = j->training_needs.arena_bytes + j->validation_needs.arena_bytes;
-    j->result->needs = j->training_needs;
-    cse_execution_needs_raise(&j->result->needs, &j->validation_needs);
-    j->result->needs.arena_bytes = both;
-}
-
 cse_status cse_job_run_loop(job *j, const cse_config_plugin *loader,
                             const cse_executor_options *options, cse_step_function *function)
 {
@@ -446,7 +435,7 @@ cse_status cse_job_run_loop(job *j, const cse_config_plugin *loader,
     }
     j->result->stopped = report->execution.stopped;
     if (status == CSE_OK)
-        take_needs(j, &report->needs);
+        cse_job_take_needs(j, &report->needs);
     return status;
 }
 

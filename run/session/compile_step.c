@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
+
+#define ARTEFACT_LOOK_NS INT64_C(1000000000)
 
 /* Keeps the record of a training step's kernels, and tells where they are not those that the
  * checkpoint was trained with: the run goes on as well, with other bits than where it began. */
@@ -69,4 +72,16 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
         status = finish_compilation(session, compilation, step);
     cse_compilation_destroy(&compilation);
     return status;
+}
+
+void cse_step_keep_artefact(cse_session *session)
+{
+    const int64_t now_ns = cse_clock_ns();
+    if (now_ns - session->artefact_ns < ARTEFACT_LOOK_NS)
+        return;
+    session->artefact_ns = now_ns;
+    if (session->artefact == NULL)
+        session->artefact = cse_calloc(1, sizeof *session->artefact);
+    cse_kept_artefact_look(session->artefact, session->report.artefact_directory,
+                           session->report.artefact_digest);
 }

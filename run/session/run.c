@@ -30,7 +30,6 @@
 #include "workers/arena/memory.h"
 #include "workers/control/execution_limits.h"
 
-#define ARTEFACT_LOOK_NS INT64_C(1000000000)
 typedef cse_runner runner;
 
 #define REPORT CSE_SESSION_REPORT
@@ -366,23 +365,10 @@ static bool takes_snapshots(void *self)
     return !cse_session_is_saving(r->session);
 }
 
-/* Once a second: the files of the step are those that a further process will read. */
-static void guard_artefact(cse_session *session)
-{
-    const int64_t now_ns = cse_clock_ns();
-    if (now_ns - session->artefact_ns < ARTEFACT_LOOK_NS)
-        return;
-    session->artefact_ns = now_ns;
-    if (session->artefact == NULL)
-        session->artefact = cse_calloc(1, sizeof *session->artefact);
-    cse_kept_artefact_look(session->artefact, session->report.artefact_directory,
-                           session->report.artefact_digest);
-}
-
 static cse_status on_turn(void *self)
 {
     const runner *r = self;
-    guard_artefact(r->session);
+    cse_step_keep_artefact(r->session);
     return cse_session_saving_turn(r->session);
 }
 
@@ -617,9 +603,8 @@ static cse_status execute(runner *r)
 }
 
 /* A step that is to be executed is refused where the host has less than it needs. */
-static cse_status find_needs(runner *r)
+static cse_status find_needs(cse_session *session, runner *r)
 {
-    cse_session *session = r->session;
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
     execution.statistics_every = session->numerics != NULL ? session->numerics->request.every : 0;
@@ -636,7 +621,7 @@ static cse_status run_traced(runner *r)
     CSE_TRY(plan_steps(r));
     CSE_TRY(cse_step_compile(session, r->step));
     if (!c->compile_only)
-        CSE_TRY(find_needs(r));
+        CSE_TRY(find_needs(r->session, r));
     if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     if (!r->follows)

@@ -2,12 +2,12 @@
 #include "run/job/job_parts.h"
 
 /* The arena of training stays during a validation, and its processes do not. */
-void cse_job_take_needs(job *j, const cse_execution_needs *needs)
+void cse_job_take_needs(cse_job *job, const cse_execution_needs *needs)
 {
-    cse_execution_needs *of_kind = j->evaluating ? &j->validation_needs : &j->training_needs;
+    cse_execution_needs *of_kind = job->evaluating ? &job->validation_needs : &job->training_needs;
     cse_execution_needs_raise(of_kind, needs);
-    const int64_t both = j->training_needs.arena_bytes + j->validation_needs.arena_bytes;
-    j->result->needs = j->training_needs;
-    cse_execution_needs_raise(&j->result->needs, &j->validation_needs);
-    j->result->needs.arena_bytes = both;
+    const int64_t both = job->training_needs.arena_bytes + job->validation_needs.arena_bytes;
+    job->result->needs = job->training_needs;
+    cse_execution_needs_raise(&job->result->needs, &job->validation_needs);
+    job->result->needs.arena_bytes = both;
 }

@@ -165,6 +165,6 @@ cse_status cse_job_load_foreign(cse_job *j, const char *path);
 void cse_job_warn(const cse_job *j, const cse_error *warning);
 
 /* Adds what an execution takes to what the job is told to take. */
-void cse_job_take_needs(job *j, const cse_execution_needs *needs);
+void cse_job_take_needs(cse_job *job, const cse_execution_needs *needs);
 
 #endif

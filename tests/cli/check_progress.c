@@ -1,6 +1,7 @@
 /* Progress lines compared exactly: the reference Trainer's format, the smoothed rate, JSON. */
 #include "cli/json_values.c"
 #include "cli/live_line.c"
+#include "cli/printing.c"
 #include "cli/progress.c"
 #include "cli/progress_line.c"
 #include "cli/report.c"

@@ -59,18 +59,20 @@ static cse_status bind_unix(cse_listener *listener, const struct sockaddr_un *ad
     return CSE_OK;
 }
 
-/* Two servers that begin at once look one after the other: the directory is locked meanwhile. */
-static int lock_directory(const char *path)
+/* Two servers that begin at once look one after the other, at a file beside the socket that is
+ * locked and removed again: a run holds the lock of its folder. */
+static int lock_place(const char *lock_path)
 {
-    cse_text parent = { 0 };
-    const char *slash = strrchr(path, '/');
-    cse_text_add(&parent, "%.*s/", slash == NULL ? 1 : (int)(slash - path),
-                 slash == NULL ? "." : path);
-    int directory = open(parent.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory >= 0)
-        flock(directory, LOCK_EX);
-    cse_text_clear(&parent);
-    return directory;
+    struct stat held, named;
+    for (;;) {
+        const int file = open(lock_path, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file < 0 || flock(file, LOCK_EX) != 0 || fstat(file, &held) != 0)
+            return file;
+        if (lstat(lock_path, &named) == 0 && held.st_ino == named.st_ino &&
+            held.st_dev == named.st_dev)
+            return file;
+        close(file); /* the server before has removed it */
+    }
 }
 
 static cse_status listen_unix(cse_listener *listener, const char *path)
@@ -78,12 +80,17 @@ static cse_status listen_unix(cse_listener *listener, const char *path)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int directory = -1;
     CSE_TRY(cse_socket_path(path, address.sun_path, &directory));
-    int lock = lock_directory(path);
+    cse_text lock_path = { 0 };
+    cse_text_add(&lock_path, "%s.lock", path);
+    const int lock = lock_place(lock_path.data);
     cse_status status = clear_place(&address, path);
     if (status == CSE_OK)
         status = bind_unix(listener, &address, path);
-    if (lock >= 0)
+    if (lock >= 0) {
+        unlink(lock_path.data);
         close(lock);
+    }
+    cse_text_clear(&lock_path);
     if (directory >= 0)
         close(directory);
     return status;

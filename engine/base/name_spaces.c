@@ -75,6 +75,13 @@ cse_status cse_name_spaces_enter(void)
                     strerror(errno));
 }
 
+static bool settled;
+
+bool cse_name_spaces_are_settled(void)
+{
+    return settled;
+}
+
 cse_status cse_name_spaces_settle(const cse_confinement *confinement, const char *private_folder)
 {
     cse_job_paths paths;
@@ -89,5 +96,6 @@ cse_status cse_name_spaces_settle(const cse_confinement *confinement, const char
     cse_job_paths_clear(&paths);
     if (status == CSE_OK)
         status = cse_confinement_reopen();
+    settled = status == CSE_OK;
     return status == CSE_OK ? cse_capabilities_drop() : status;
 }

@@ -16,5 +16,7 @@ cse_status cse_name_spaces_enter(void);
 /* In that first process: only what the job may use remains of the file system, and nothing of its
  * rights over the name spaces. Folders of this process's confinement are opened anew. */
 cse_status cse_name_spaces_settle(const cse_confinement *confinement, const char *private_folder);
+/* Whether it was done in this process. */
+bool cse_name_spaces_are_settled(void);
 
 #endif

@@ -70,5 +70,7 @@ cse_status cse_sandbox_enter(cse_sandbox_profile profile, const cse_confinement 
     CSE_TRY(profile == CSE_SANDBOX_PARSER ? forbid_files()
                                           : restrict_files(profile, confinement, private_folder));
     return cse_system_calls_filter((cse_system_call_use){
-        .starts = profile == CSE_SANDBOX_COORDINATOR, .connects = profile == CSE_SANDBOX_MOVER });
+        .starts = profile == CSE_SANDBOX_COORDINATOR,
+        .connects = profile == CSE_SANDBOX_MOVER,
+        .marks = profile == CSE_SANDBOX_COORDINATOR && cse_name_spaces_are_settled() });
 }

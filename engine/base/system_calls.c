@@ -59,6 +59,7 @@ typedef struct entry {
 #define ROW_X86(call, who)
 #endif
 static const entry entries[] = { CSE_SYSTEM_CALLS(ROW, ROW_X86) };
+static const entry of_own_files[] = { CSE_CALLS_OF_OWN_FILES(ROW, ROW_X86) };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const entry more[] = { CSE_CALLS_OF_SANITIZERS(ROW) };
 enum { MORE_COUNT = sizeof more / sizeof more[0] };
@@ -175,6 +176,8 @@ static void make(cse_filter_program *p, cse_system_call_use use)
     refuse_attributes(p);
     take(entries, sizeof entries / sizeof entries[0], use, calls, &count);
     take(more, MORE_COUNT, use, calls, &count);
+    if (use.marks)
+        take(of_own_files, COUNT(of_own_files), use, calls, &count);
     if (cse_landlock_version() >= LANDLOCK_WITH_TRUNCATE)
         calls[count++] = CALL_OPENAT2;
     cse_filter_allow_calls(p, calls, count);

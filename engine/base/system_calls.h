@@ -12,6 +12,7 @@ bool cse_system_calls_can_filter(void);
 typedef struct cse_system_call_use {
     bool starts;   /* programs (a compiler, workers) and processes */
     bool connects; /* to other hosts; without it, sockets are those of this machine's processes */
+    bool marks;    /* sets modes and times of files, where only the job's own can be written */
 } cse_system_call_use;
 
 /* For all threads of this process and all that it starts; needs PR_SET_NO_NEW_PRIVS. A process that

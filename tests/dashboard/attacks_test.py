@@ -14,6 +14,8 @@ SECRET = "key-of-a-cloud"
 REFUSALS = {errno.EPERM, errno.EACCES, errno.ESRCH, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOENT, errno.EBADF,
             errno.ECONNREFUSED, errno.EXDEV, errno.EROFS}
 OWN = {"own_limit", "own_priority", "own_processors", "own_signal", "given_variable"}
+# What a job may do to its own files where it can write to no other ones.
+MARKS = {"own_mode", "own_times"}
 # Attacks that no filter can tell from what a job must do, and what refuses them: a version of Landlock, or a
 # name space of the job's own.
 BY_LAYER = {"kill": (6, "processes"), "tgkill": (6, "processes"), "sigqueue": (6, "processes"),
@@ -83,6 +85,8 @@ class Place:
         for name, result in sorted(results.items()):
             if name in OWN:
                 equal(result, 0, name)
+            elif name in MARKS:
+                equal(result, 0 if self.refuses(99, "mounts") else errno.EPERM, name)
             elif name in BY_LAYER and not self.refuses(*BY_LAYER[name]):
                 print(f"    {id}: {name} is not refused here: it needs {BY_LAYER[name]}")
             elif result not in REFUSALS:

@@ -152,11 +152,12 @@ class Place:
             check("signal" not in one["message"].lower(), "a signal:", one)
         return found["valid"]
 
-    def queue(self, number, text, overrides):
+    def queue(self, number, text, overrides, valid):
         id = f"case{number}"
         answer = self.server.request("PUT", f"{API}/jobs/{id}", {"config": text, "overrides": overrides})
         check(answer.status in (201, 400, 413, 422), "PUT:", answer.status, answer.body)
         self.told("PUT", answer.body)
+        check(valid or answer.status != 201, "taken, although config:validate refuses it:", answer.body)
         if answer.status != 201:
             return None
         until, job = time.monotonic() + JOB_SECONDS * support.SLOW, {}
@@ -210,7 +211,7 @@ class Place:
         text, overrides = self.grammar.case(number)
         try:
             valid = self.validate(text, overrides)
-            state = self.queue(number, text, overrides)
+            state = self.queue(number, text, overrides, valid)
             if number % 5 == 0:
                 self.start(number, text, overrides)
             return ("valid" if valid else "refused") + (f", {state}" if state else ""), None

@@ -39,6 +39,15 @@ static void tell(const char *name, long result)
 
 #define TRY(name, ...) tell(name, syscall(__VA_ARGS__))
 
+/* Of the job's own file. */
+static void mark_own(void)
+{
+    static const char path[] = QUEUE "/attack/marked";
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    TRY("own_mode", SYS_fchmodat, AT_FDCWD, path, 0640);
+    TRY("own_times", SYS_utimensat, AT_FDCWD, path, NULL, 0);
+}
+
 static void change_modes(int shared)
 {
     char path[64];
@@ -198,6 +207,7 @@ static void keep_what_is_its_own(void)
 __attribute__((constructor)) static void attack(void)
 {
     const int shared = open(readable, O_RDONLY);
+    mark_own();
     change_modes(shared);
     change_times(shared);
     change_attributes(shared);

@@ -7,12 +7,13 @@
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/base/file_status.h"
+#include "engine/base/storage.h"
 
 enum { MANIFEST_BYTES = 2048, KEY_BYTES = 128 };
 
@@ -233,9 +234,13 @@ void cse_artefact_clear(cse_artefact *artefact)
 
 static cse_status cannot_write(const char *path, const char *name)
 {
-    int error = errno;
-    return cse_fail(cse_status_of_writing(error), "%s/%s: cannot be written: %s", path, name,
-                    strerror(error));
+    const int error = errno;
+    char *file = NULL;
+    if (asprintf(&file, "%s/%s", path, name) < 0)
+        abort();
+    const cse_status status = cse_storage_fail(file, error);
+    free(file);
+    return status;
 }
 
 /* A write may take a part only; what is wrong with the rest the next one says. */

@@ -114,14 +114,16 @@ static char *read_headers(char *at, struct MHD_Connection *connection)
 static cse_exchange_context *server(void)
 {
     static cse_exchange_context context;
-    const cse_access_options options = { .host = "127.0.0.1",
-                                         .token = "a-token-of-32-printable-letters." };
     if (context.api == NULL) {
+        cse_token_list tokens = { .count = 0 };
+        cse_token_list_add(&tokens, "a-token-of-32-printable-letters.");
+        const cse_access_options options = { .host = "127.0.0.1", .tokens = &tokens };
         if (cse_api_new(idle_routes(), &context.api) != CSE_OK)
             abort();
         context.guard = cse_guard_new(&(cse_guard_options){ .requests_per_second = 0 });
         if (cse_access_new(&options, &context.access) != CSE_OK)
             abort();
+        cse_token_list_clear(&tokens);
     }
     return &context;
 }

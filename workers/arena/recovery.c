@@ -130,5 +130,6 @@ int cse_cluster_recover(cse_cluster *cluster, int slot)
                                    CSE_DOORBELL_CONTROL);
     uint64_t who = atomic_load(&cluster->slots[slot].who);
     atomic_store(&cluster->slots[slot].who, who & 0xff);
+    atomic_store(&cluster->slots[slot].number, 0);
     return freed;
 }

@@ -108,7 +108,7 @@ static void add_microbatch(const cse_topology *t, int slot, json_t *process)
 static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
 {
     char name[32];
-    const pid_t pid = cse_cluster_occupant(t->cluster, slot);
+    const int64_t pid = cse_cluster_number(t->cluster, slot);
     cse_slot_load now = cse_cluster_slot_load(t->cluster, slot), before = t->loads[slot];
     double idle = share(now.idle_ns - before.idle_ns, elapsed_ns);
     double blocked = share(now.blocked_ns - before.blocked_ns, elapsed_ns);

@@ -137,11 +137,16 @@ class Place:
             check(secret.encode() not in text, where, "tells", secret, text)
         check(not ESCAPES.search(text.replace(b"\r\n", b"\n")), where, "has bytes for a terminal:", ESCAPES.findall(text))
 
-    def validate(self, text, overrides):
-        answer = self.server.request("POST", f"{API}/config:validate", {"config": text, "overrides": overrides})
+    def ask(self, *request):
+        """The answer, once there is room for a check: one that was ended may still have its process."""
+        answer = self.server.request(*request)
         while answer.status == 503 and b"being checked already" in answer.body:
             time.sleep(0.05)
-            answer = self.server.request("POST", f"{API}/config:validate", {"config": text, "overrides": overrides})
+            answer = self.server.request(*request)
+        return answer
+
+    def validate(self, text, overrides):
+        answer = self.ask("POST", f"{API}/config:validate", {"config": text, "overrides": overrides})
         check(answer.status in (200, 400, 413, 422), "config:validate:", answer.status, answer.body)
         self.told("config:validate", answer.body)
         if answer.status != 200:
@@ -154,7 +159,7 @@ class Place:
 
     def queue(self, number, text, overrides, valid):
         id = f"case{number}"
-        answer = self.server.request("PUT", f"{API}/jobs/{id}", {"config": text, "overrides": overrides})
+        answer = self.ask("PUT", f"{API}/jobs/{id}", {"config": text, "overrides": overrides})
         check(answer.status in (201, 400, 413, 422), "PUT:", answer.status, answer.body)
         self.told("PUT", answer.body)
         check(valid or answer.status != 201, "taken, although config:validate refuses it:", answer.body)

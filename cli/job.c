@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/dashboard_child.h"
 #include "cli/lead_hosts.h"
@@ -81,10 +82,17 @@ static void note_hangup(int number)
     is_hung_up = 1;
 }
 
-static void count_stop(int number)
+/* Requests are what the first process hands on, each of which it was asked for. A signal that
+ * somebody else sends to this process as well, since he sends it to all, is none of its own. */
+static bool is_supervised;
+
+static void count_stop(int number, siginfo_t *information, void *context)
 {
     (void)number;
-    if (stop_requests < 2)
+    (void)context;
+    if (is_supervised && information->si_code == SI_USER && information->si_pid != getppid())
+        is_hung_up = 1;
+    else if (stop_requests < 2)
         stop_requests++;
 }
 
@@ -208,10 +216,10 @@ static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *resul
 
 static void answer_signals(void)
 {
-    struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = note_time_used;
+    struct sigaction stop = { .sa_sigaction = count_stop, .sa_flags = SA_RESTART | SA_SIGINFO };
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    struct sigaction action = { .sa_handler = note_time_used, .sa_flags = SA_RESTART };
     sigaction(SIGXCPU, &action, NULL);
     action.sa_handler = note_hangup;
     sigaction(SIGHUP, &action, NULL);
@@ -229,6 +237,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
         .quiet = cse_option_is_on(line, "quiet"),
         .terminal = !json && cse_is_terminal(1),
     };
+    is_supervised = job->settings.takeover != NULL;
     answer_signals();
     shown_job shown = { &progress, job->settings.takeover, job->dashboard };
     job->settings.self = &shown;

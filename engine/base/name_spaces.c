@@ -97,5 +97,9 @@ cse_status cse_name_spaces_settle(const cse_confinement *confinement, const char
     if (status == CSE_OK)
         status = cse_confinement_reopen();
     settled = status == CSE_OK;
-    return status == CSE_OK ? cse_capabilities_drop() : status;
+    if (status == CSE_OK)
+        status = cse_capabilities_drop();
+    /* The rights of a new name space take it; the process may be looked at as before. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    return status;
 }

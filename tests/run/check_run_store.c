@@ -740,12 +740,12 @@ START_TEST(training_goes_on_when_the_store_cannot_be_written)
     char output[256], text[8192] = "";
     getrlimit(RLIMIT_FSIZE, &before);
     limit = before;
-    limit.rlim_cur = 512 << 10;
+    limit.rlim_cur = 1536 << 10; /* with less the run does not begin */
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);
     /* More than the limit holds. */
-    start((const char *const[]){ "--max_steps", "20000", "--set", "loop.num_steps=null",
-                                 "--log_steps", "20000", NULL });
+    start((const char *const[]){ "--max_steps", "100000", "--set", "loop.num_steps=null",
+                                 "--log_steps", "100000", NULL });
     setrlimit(RLIMIT_FSIZE, &before);
     ck_assert_int_eq(finish(), 0);
     snprintf(output, sizeof output, "%s/output", folder);

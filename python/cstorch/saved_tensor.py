@@ -24,9 +24,11 @@ _FORM = {
     torch.numel,
     *(
         getattr(torch.Tensor, name).__get__
-        for name in ("shape", "dtype", "device", "ndim", "requires_grad", "layout", "is_leaf")
+        for name in (
+            *("shape", "dtype", "device", "ndim", "layout", "is_sparse", "is_meta"),
+            *("requires_grad", "is_leaf", "grad", "grad_fn"),
+        )
     ),
-    *(getattr(torch.Tensor, name).__get__ for name in ("grad_fn", "grad", "is_sparse", "is_meta")),
 }
 # Functions whose result is not a view of what they read.
 _ONLY_READ = {

@@ -81,12 +81,12 @@ class Writer:
 
     def _entry(self, tree, prefix, wanted, value):
         """Puts a value below a branch; returns its description and its key."""
-        key = wanted if _is_good(wanted) else "value"
+        base = key = wanted if _is_good(wanted) else "value"
         if not isinstance(value, (dict, list, tuple)):
             number = 1
             while prefix + key in self.used:  # as of 1 and "1", of "a.b" and of b in a
                 number += 1
-                key = f"{(wanted if _is_good(wanted) else 'value')[: MOST_KEY // 4]}~{number}"
+                key = f"{base[: MOST_KEY // 4]}~{number}"
             self.used.add(prefix + key)
         return self._put(tree, key.encode(), value, f"{prefix}{key}."), key
 

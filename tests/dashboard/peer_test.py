@@ -82,16 +82,22 @@ def the_owner_needs_no_token():
     with_server(body)
 
 
+def refused_as_another(s, number, then=lambda: None):
+    """The connection opens nothing while another process has the number of the one that made it."""
+    other = take_number(number)
+    then()
+    try:
+        equal(ask(s), 401)
+    finally:
+        os.kill(other, signal.SIGKILL)
+        os.waitpid(other, 0)
+
+
 def a_number_that_is_used_again_opens_nothing():
     def body(server, path):
         s, number = connect_and_end(path)
         time.sleep(0.2)  # the server has accepted it
-        other = take_number(number)
-        try:
-            equal(ask(s), 401)
-        finally:
-            os.kill(other, signal.SIGKILL)
-            os.waitpid(other, 0)
+        refused_as_another(s, number)
 
     with_server(body)
 
@@ -100,13 +106,7 @@ def nor_does_one_that_is_used_again_before_the_server_accepts():
     def body(server, path):
         server.process.send_signal(signal.SIGSTOP)
         s, number = connect_and_end(path)
-        other = take_number(number)
-        server.process.send_signal(signal.SIGCONT)
-        try:
-            equal(ask(s), 401)
-        finally:
-            os.kill(other, signal.SIGKILL)
-            os.waitpid(other, 0)
+        refused_as_another(s, number, lambda: server.process.send_signal(signal.SIGCONT))
 
     with_server(body)
 

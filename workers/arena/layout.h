@@ -81,7 +81,7 @@ typedef struct cse_kernel_runs {
 typedef struct cse_slot {
     _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
     _Atomic int32_t roles;
-    _Atomic int64_t number; /* of its process outside of a name space; 0: it has not said it */
+    _Atomic int64_t number; /* of its process outside of its name space; 0: not known */
     _Alignas(64) _Atomic uint32_t sleeping; /* mask of cse_doorbell_event, 0: awake */
     _Atomic int64_t input_wait_ns;
     /* Time without work: idle while input is missing, blocked while output is not taken. */

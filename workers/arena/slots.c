@@ -74,16 +74,16 @@ pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot)
     return (pid_t)(atomic_load(&slot_at(cluster, slot)->who) >> 32);
 }
 
-void cse_cluster_say_number(cse_cluster *cluster, int slot, int64_t number)
+void cse_cluster_note_number(cse_cluster *cluster, int slot, int64_t number)
 {
     atomic_store(&slot_at(cluster, slot)->number, number);
 }
 
 int64_t cse_cluster_number(const cse_cluster *cluster, int slot)
 {
-    const int64_t said = atomic_load(&slot_at(cluster, slot)->number);
+    const int64_t noted = atomic_load(&slot_at(cluster, slot)->number);
     const pid_t occupant = cse_cluster_occupant(cluster, slot);
-    return occupant > 0 && said > 0 ? said : occupant;
+    return occupant > 0 && noted > 0 ? noted : occupant;
 }
 
 int cse_cluster_incarnation(const cse_cluster *cluster, int slot)

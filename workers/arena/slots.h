@@ -26,9 +26,9 @@ void cse_cluster_set_roles(cse_cluster *cluster, int slot, int roles);
 void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid);
 /* The attached process; 0 when vacant. */
 pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot);
-/* Its number as processes outside of a name space know it, which the worker says itself. */
-void cse_cluster_say_number(cse_cluster *cluster, int slot, int64_t number);
-/* The occupant's number as it has said it, else as the occupant's; 0 when vacant. */
+/* Notes the occupant's number outside of its name space of processes. */
+void cse_cluster_note_number(cse_cluster *cluster, int slot, int64_t number);
+/* That number, or the attached process's where none was noted; 0 when vacant. */
 int64_t cse_cluster_number(const cse_cluster *cluster, int slot);
 /* Counts the processes the slot has had, modulo 256. */
 int cse_cluster_incarnation(const cse_cluster *cluster, int slot);

@@ -246,12 +246,11 @@ static void answer_operator(run *r, const char *peer, const cse_operator_reply *
     send_to(r, peer, &message);
 }
 
-/* Whether the event is the first READY of the process that now has the slot. */
-static bool is_ready(const run *r, const cse_coordinator_event *event)
+/* Whether the event is a message of that kind of the process that now has the slot. */
+static bool is_message(const run *r, const cse_coordinator_event *event, cse_message_kind kind)
 {
-    return event->kind == CSE_EVENT_MESSAGE && event->message->kind == CSE_MESSAGE_READY &&
-           event->slot >= 0 && event->slot < r->slot_count &&
-           r->attached[event->slot].process != NULL &&
+    return event->kind == CSE_EVENT_MESSAGE && event->message->kind == kind && event->slot >= 0 &&
+           event->slot < r->slot_count && r->attached[event->slot].process != NULL &&
            r->attached[event->slot].incarnation == event->incarnation;
 }
 
@@ -275,8 +274,10 @@ static void take_message(run *r, const char *peer, const cse_text *bytes)
     /* A thread of the worker answers from its first message on. */
     if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_JOIN)
         cse_liveness_expect(r->liveness, event.slot, event.incarnation);
+    if (is_message(r, &event, CSE_MESSAGE_JOIN)) /* launched here, it has the number inside */
+        cse_cluster_note_number(r->cluster, event.slot, message.join.process_id);
     handle(r, event);
-    if (is_ready(r, &event))
+    if (is_message(r, &event, CSE_MESSAGE_READY))
         cse_topology_note(r->topology, event.slot, CSE_TOPOLOGY_RUNNING, cse_clock_ns());
     if (event.kind == CSE_EVENT_OPERATOR && strcmp(peer, ANSWERED_OPERATOR) != 0)
         answer_operator(r, peer, &reply);

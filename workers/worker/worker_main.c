@@ -281,7 +281,6 @@ static cse_status open_all(worker *w)
     CSE_TRY(cse_cluster_map(w->given.arena_descriptor, &w->cluster));
     if (w->given.slot >= cse_cluster_slot_count(w->cluster))
         return cse_fail(CSE_USAGE, "csengine worker: the cluster has no slot %d", w->given.slot);
-    cse_cluster_say_number(w->cluster, w->given.slot, cse_process_number());
     if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_MOVER)
         return open_mover(w);
     if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_INPUT)

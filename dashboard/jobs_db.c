@@ -145,14 +145,16 @@ static int64_t copy_rows(sqlite3 *from, sqlite3 *to, bool *incomplete)
         { "jobs",
           "seq id name model_dir labels spec digest priority state reason message created_ms "
           "started_ms ended_ms attempt base_attempt restarts max_num_restarts pid pid_start "
-          "exit_code cores memory_bytes not_before_ms kill_at_ms cancelled revision",
-          "isssjjsisssiiiiiiiiiiiiiiii", 1 },
+          "exit_code cores memory_bytes not_before_ms kill_at_ms cancelled revision owner",
+          "isssjjsisssiiiiiiiiiiiiiiiis", 1 },
         { "transitions", "seq job time_ms from_state to_state reason message attempt", "isissssi",
           1 },
-        { "audit", "seq time_ms peer method path status job", "iisssis", 1 },
+        { "audit", "seq time_ms peer method path status job token", "iisssiss", 1 },
         { "answers", "key time_ms digest status location etag body", "sisisss", 0 },
     };
     int64_t rows = 0;
+    /* Each job comes with its state: its transitions are no news. */
+    sqlite3_exec(to, "DROP TRIGGER temp.state_of_transition", NULL, NULL, NULL);
     sqlite3_exec(to, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         rows += cse_salvage_table(from, to, &tables[i], incomplete);

@@ -35,6 +35,13 @@ stop() {
     wait "$server"
     server=
 }
+rows() { # all that is known of jobs, and who asked for them
+    python3 -c '
+import sqlite3
+for table in "jobs", "transitions", "audit":
+    for row in sqlite3.connect("root/jobs.db").execute("SELECT * FROM " + table):
+        print(table, row)'
+}
 ended() { "$csengine" get job one --server root 2>/dev/null | grep -q SUCCEEDED; }
 
 serve first
@@ -42,6 +49,13 @@ serve first
     fail "not submitted: $(cat submitted.txt)"
 wait_for ended || fail "the job does not end: $("$csengine" get job one --server root)"
 stop
+python3 -c '
+import sqlite3
+jobs = sqlite3.connect("root/jobs.db")
+jobs.execute("UPDATE jobs SET owner = ?", ("nadia",))
+jobs.execute("UPDATE audit SET token = ?", ("nadia",))
+jobs.commit()'
+rows >rows_before.txt
 
 dd if=/dev/zero of=root/jobs.db bs=100 count=1 conv=notrunc 2>/dev/null
 serve header
@@ -51,6 +65,7 @@ grep -q 'jobs.db: .*set aside as .*jobs.db.damaged-1.* 1 jobs' header.log ||
 [ -f root/jobs.db.damaged-1 ] || fail 'nothing is set aside'
 wait_for ended || fail "the job has another state: $("$csengine" get job one --server root 2>&1)"
 stop
+rows | diff rows_before.txt - || fail 'rows have changed'
 
 head -c 100 root/jobs.db >cut
 cp cut root/jobs.db

@@ -130,7 +130,8 @@ def causes_before_a_run_has_a_store():
         held.close()
         # A program may end as it likes.
         shell = shutil.copy("/bin/sh", f"{place.allowed}/shell")
-        for name, code, reason in (("own", 3, "PROGRAM"), ("one", 1, "PROGRAM"), ("refused", 77, "REFUSED"), ("full", 74, "STORAGE")):
+        for name, code, reason in (("own", 3, "PROGRAM"), ("one", 1, "PROGRAM"), ("refused", 77, "REFUSED"), ("full", 74, "STORAGE"),
+                                   ("limit", 71, "SYSTEM_LIMIT")):
             place.put(name, program=shell, arguments=["-c", f"exit {code}"])
             until(lambda: not (job := place.server.job(name))["alive"] and job["ended_ms"] is not None)
             equal((place.server.job(name)["reason"], place.server.job(name)["exit_code"]), (reason, code), name)

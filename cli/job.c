@@ -342,12 +342,14 @@ static int supervise(void *self)
 }
 
 /* A job that leads hosts starts programs there, which name spaces would cut off. */
-static int contain(supervised_job *supervised)
+static int contain(supervised_job *supervised, int *killed_by)
 {
+    *killed_by = 0;
     const cse_confinement *confinement = cse_confinement_view();
     if (confinement == NULL || cse_confinement_allows_hosts(confinement))
         return supervise(supervised);
-    return cse_contained_run(confinement, supervised->directory.path, supervise, supervised);
+    return cse_contained_run(confinement, supervised->directory.path, supervise, supervised,
+                             killed_by);
 }
 
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
@@ -361,13 +363,16 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
     if (status != CSE_OK)
         return cse_job_report(line, job, status);
-    int exit_code = contain(&supervised);
+    int killed_by;
+    int exit_code = contain(&supervised, &killed_by);
     if (!confined && job->dashboard != NULL)
         cse_server_address_sweep(job->settings.session.model_dir);
     if (exit_code > 128)
         tidy_after(job);
     if (confined)
         cse_run_directory_remove(&supervised.directory);
+    if (killed_by == SIGKILL)
+        raise(killed_by); /* the server starts a job again whose process was killed */
     return exit_code;
 }
 

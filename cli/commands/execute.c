@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,11 +106,12 @@ static int supervise(void *self)
     return cse_supervisor_run(&(cse_supervised){ .body = become_program, .self = self });
 }
 
-static int contain(executed *e)
+static int contain(executed *e, int *killed_by)
 {
     const cse_confinement *confinement = cse_confinement_view();
-    return confinement == NULL ? supervise(e)
-                               : cse_contained_run(confinement, e->directory.path, supervise, e);
+    return confinement == NULL
+               ? supervise(e)
+               : cse_contained_run(confinement, e->directory.path, supervise, e, killed_by);
 }
 
 static int run(const cse_command_line *line)
@@ -117,12 +119,15 @@ static int run(const cse_command_line *line)
     char model_dir[PATH_MAX];
     executed e = { .line = line, .directory.lock = -1, .program = -1 };
     cse_status status = prepare(&e, model_dir);
-    int exit_code = status == CSE_OK ? contain(&e) : cse_report(status);
+    int killed_by = 0;
+    int exit_code = status == CSE_OK ? contain(&e, &killed_by) : cse_report(status);
     if (status == CSE_OK && cse_confinement_view() == NULL)
         (void)cse_store_make_whole(model_dir); /* a program that was killed could not */
     cse_run_directory_remove(&e.directory);
     if (e.program >= 0)
         close(e.program);
+    if (killed_by == SIGKILL)
+        raise(killed_by); /* the server starts a job again whose process was killed */
     return exit_code;
 }
 

@@ -2,10 +2,11 @@
 or stopped for good, at a chosen moment. Each must end with the weights, the metrics and the rows of
 an undisturbed run, at the step that was asked for, and leave no process and no file behind.
 
-The table has three sides. Roles: the first process of a run (which is its supervisor), the
-coordinator, a replica, a weight server, an input worker, the process that writes a checkpoint, the
-compiler, all processes at once, and, where there is one, the server of jobs. Moments: from the start to the time behind the
-last save, found by what the run prints, by its processes and by its files. Sources of the settings:
+The table has three sides. Roles: the first process of a run (which is its supervisor), the coordinator, the first
+process of a confined job's name spaces, a replica, a weight server, an input worker, the process that writes a
+checkpoint, the compiler, all processes at once, and, where there is one, the server of jobs. Moments: from the start
+to the time behind the last save, found by what the run prints, by its processes and by its files. Sources of the
+settings:
 flags, flags on top of a finished run, flags with epochs, flags from a checkpoint that is named, a
 file, a job request (REST), one that goes on from another job, and Python. All of them ask for the
 same 6000 steps, so that all runs of the campaign end with one digest, whatever asked for it.
@@ -47,11 +48,11 @@ FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freez
 WORKERS = ("replica", "input_worker", "weight_server")
 DURING = ("start", "first_step", "middle", "validation", "save", "last_step", "last_save", "last_validation")
 ALWAYS = ("start", "compile", *DURING[1:], "after_last_save")
-MOMENTS = {"first": ALWAYS, "coordinator": ALWAYS, "all": ALWAYS, **{role: DURING for role in WORKERS},
+MOMENTS = {"first": ALWAYS, "space": ALWAYS, "coordinator": ALWAYS, "all": ALWAYS, **{role: DURING for role in WORKERS},
            "writer": ("save",), "compiler": ("compile",),
            "server": ("start", "middle", "last_validation", "after_last_save")}
 # For all but the first process, which nobody watches, a stop for good is a death.
-KINDS = {"first": ("kill", "pause"), "all": ("kill",), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
+KINDS = {"first": ("kill", "pause"), "space": ("kill", "freeze", "pause"), "all": ("kill",), "coordinator": ("kill", "freeze", "pause"), "writer": ("kill",),
          "compiler": ("kill",), "server": ("kill",), **{role: ("kill", "freeze", "pause") for role in WORKERS}}
 SOURCES = ("flags", "more", "epochs", "named", "file", "rest", "rest_from", "python")
 COMPILERS = re.compile(r"/?(gcc|cc|cc1|as|ld|collect2|clang|lld)[-.\w]*$")
@@ -115,8 +116,17 @@ def descendants(pid):
     return found
 
 
+def space_of(pid):
+    """The name space of its numbers of processes."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
 def victims(run, role):
-    """The processes of the role in a run."""
+    """The processes of the role in a run. A confined job has another process between the first and its coordinator:
+    the first one of its name spaces."""
     first = run.first()
     if role == "server":
         return [run.place.server.process.pid]
@@ -126,7 +136,11 @@ def victims(run, role):
         return [first]
     if role == "all":
         return [first, *descendants(first)]
-    coordinators = [p for p in children(first) if " start " in line_of(p)]
+    within = [p for p in children(first) if " start " in line_of(p)]
+    spaces = [p for p in within if space_of(p) != space_of(first)]
+    coordinators = [c for p in spaces for c in children(p) if " start " in line_of(c)] if spaces else within
+    if role == "space":
+        return spaces
     if role == "coordinator":
         return coordinators
     below = [p for c in coordinators for p in descendants(c)]
@@ -172,7 +186,7 @@ class Server:
     def start(self):
         with open(f"{self.folder}/served", "ab") as out:
             self.process = subprocess.Popen(
-                [self.options.csengine, "serve", "--root", self.root, "--listen", f"unix:{self.folder}/s",
+                [self.options.csengine, "serve", "--root", self.root, "--cores", "16", "--listen", f"unix:{self.folder}/s",
                  "--output_root", self.options.compilations], stdout=out, stderr=out,
                 env=dict(os.environ, TMPDIR=self.tmp, CSENGINE_EXECUTABLE=self.options.csengine))
         until = time.monotonic() + 30
@@ -479,7 +493,7 @@ def differences(run, role, expected):
     for step, digest in expected["digests"].items():
         # One that was being written ends with its coordinator; those at the ends of segments are waited for.
         is_there = os.path.exists(f"{run.model_dir}/checkpoint_{step}.mdl")
-        if not is_there and step not in expected["awaited"] and role in ("first", "coordinator", "all"):
+        if not is_there and step not in expected["awaited"] and role in ("first", "space", "coordinator", "all"):
             known.append(("skipped", f"no checkpoint of step {step}"))
         elif found.get(step) != digest:
             wrong.append(f"checkpoint of step {step}: {found.get(step)}, not {digest}")
@@ -576,7 +590,7 @@ def cells(options):
         return [(role, moment, source, fault) for source in options.sources for role in options.roles
                 for moment in MOMENTS[role] if moment in options.moments
                 for fault in KINDS[role] if fault in kinds and fault in options.kinds
-                if (role != "server" or source.startswith("rest"))]
+                if (role not in ("server", "space") or source.startswith("rest"))]
     kills, others = of(("kill",)), of(("freeze", "pause"))
     order = random.Random(options.seed)
     order.shuffle(kills)

@@ -28,13 +28,15 @@ static int run_first(void *self)
 }
 
 int cse_contained_run(const cse_confinement *confinement, const char *private_folder,
-                      int (*run)(void *self), void *self)
+                      int (*run)(void *self), void *self, int *killed_by)
 {
     contained c = { confinement, private_folder, run, self };
+    *killed_by = 0;
     if (!cse_name_spaces_are_there())
         return run(self);
     const cse_status status = cse_name_spaces_enter();
     if (status != CSE_OK)
         return report(status);
-    return cse_supervisor_run(&(cse_supervised){ .body = run_first, .self = &c, .contains = true });
+    return cse_supervisor_run(&(cse_supervised){
+        .body = run_first, .self = &c, .contains = true, .killed_by = killed_by });
 }

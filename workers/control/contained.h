@@ -7,9 +7,10 @@
 #include "engine/base/confinement.h"
 
 /* Calls `run` with `self` in that first process, or, without name spaces, in this one; returns the
- * program's exit code, which is run's. Signals reach it as those of a supervisor reach its body.
- * Before there are threads. */
+ * program's exit code, which is run's. *killed_by: the signal that killed that process, 0 when it
+ * ended by itself. Signals reach it as those of a supervisor reach its body. Before there are
+ * threads. */
 int cse_contained_run(const cse_confinement *confinement, const char *private_folder,
-                      int (*run)(void *self), void *self);
+                      int (*run)(void *self), void *self, int *killed_by);
 
 #endif

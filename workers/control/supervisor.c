@@ -249,16 +249,17 @@ static int end(const cse_supervised *s, const watched *w)
     char death[CSE_MEMORY_FILE_BYTES + 128];
     death_text(w, death, sizeof death);
     tidy(w->child);
+    if (s->killed_by != NULL && !is_told_to_end(w))
+        *s->killed_by = WTERMSIG(w->status);
     if (!is_told_to_end(w) && s->takes_over != NULL && s->takes_over(s->self)) {
         cse_log_line(CSE_LOG_WARNING, "the coordinator was %s; another one takes the run over",
                      death);
         return -1;
     }
-    cse_log_line(
-        CSE_LOG_ERROR,
-        "the coordinator was %s; its workers were ended and its files removed; start again to go "
-        "on from the last checkpoint",
-        death);
+    cse_log_line(CSE_LOG_ERROR,
+                 "the %s was %s; its workers were ended and its files removed; start again to go "
+                 "on from the last checkpoint",
+                 s->contains ? "job's first process" : "coordinator", death);
     return 128 + WTERMSIG(w->status);
 }
 

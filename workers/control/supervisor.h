@@ -12,6 +12,8 @@ typedef struct cse_supervised {
     void *self;
     /* The body is the first process of name spaces (contained.h), and a supervisor itself. */
     bool contains;
+    /* Set to the signal that killed the body. NULL: nobody asks. */
+    int *killed_by;
 } cse_supervised;
 
 /* Runs the body in a child process, the coordinator, the leader of a new process group, and returns

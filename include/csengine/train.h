@@ -46,6 +46,9 @@ typedef struct cse_configuration {
      * loss_scaling_factor, max_gradient_norm and max_gradient_value hold for every
      * cse_optimizer_step that is given no scaler, or no clip, of its own. */
     const char *precision;
+    /* Where `precision` was given, for the line that a run begins with ("computes in bfloat16,
+     * because precision.fp16_type is bfloat16 (WHERE)"); NULL: "cse_configuration.precision". */
+    const char *precision_origin;
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;

@@ -52,6 +52,7 @@ typedef struct cse_job {
     bool lacks_room;             /* the same, as there was no room: it waits for some */
     const char *place;           /* where an operator wants the last one; NULL: model_dir */
     bool accepted;               /* CSE_JOB_ACCEPTED was told */
+    bool told_format;            /* what the run computes in */
     cse_hints hints;             /* settings that describe other hardware */
     cse_previous_run previous;   /* in model_dir */
     const cse_run_target *unfinished; /* the run of model_dir that has not ended; NULL: none */

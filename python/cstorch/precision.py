@@ -36,8 +36,13 @@ def check_level(what, level):
         raise ValueError(f"{what} is {level!r}; accepted: 0, 1, 2")
 
 
-def give(name, value, what):
-    """Sets one value; None takes it away."""
+def give(name, value, what, place=None):
+    """Sets one value; None takes it away.
+
+    Args:
+        what: who gives it: "cstorch.amp.set_half_dtype".
+        place: the same with the place in the program; None: the present one.
+    """
     session = _session()
     before = session.precision.get(name)
     if session.is_open and before != value:
@@ -49,10 +54,10 @@ def give(name, value, what):
         session.precision.pop(name, None)
     else:
         session.precision[name] = value
-        session.precision_places[name] = here(what)
+        session.precision_places[name] = place or here(what)
 
 
-def give_level(level, what):
+def give_level(level, what, place=None):
     """Sets the level of the whole model, as something beside `precision`: in float32 it has no
     effect, which is told."""
     check_level(what, level)
@@ -60,7 +65,7 @@ def give_level(level, what):
     if session.is_open and session.level != level:
         raise RuntimeError(f"{what} was set after the first execution: set it before")
     session.level = level
-    session.precision_places["level"] = here(what)
+    session.precision_places["level"] = place or here(what)
 
 
 def merged():

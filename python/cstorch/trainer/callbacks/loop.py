@@ -113,7 +113,7 @@ class TrainingLoop(LoopCallback):
         trainer.global_step += 1
 
     def on_save_checkpoint(self, trainer, state_dict):
-        state_dict["global_step"] = trainer.saved_step
+        state_dict["global_step"] = trainer.global_step
 
     def on_load_checkpoint(self, trainer, state_dict):
         trainer.global_step = int(state_dict.get("global_step", 0))

@@ -100,9 +100,9 @@ class MixedPrecision(Precision):
     def setup(self, trainer):
         for name in ("enabled", "fp16_type"):
             if getattr(self, name) is not None:
-                precision_module.give(name, getattr(self, name), self.place)
+                precision_module.give(name, getattr(self, name), "MixedPrecision", self.place)
         if self.precision_opt_level is not None:
-            precision_module.give_level(self.precision_opt_level, self.place)
+            precision_module.give_level(self.precision_opt_level, "MixedPrecision", self.place)
         factor = self.loss_scaling_factor
         if factor == "dynamic":
             self.scaler = amp.GradScaler("dynamic", overflow_tolerance=0.0, **self.scaling)

@@ -191,7 +191,8 @@ class Session:
                 " settings stay; start another process, or call cstorch.finish() first"
             )
         if "precision_opt_level" in given:
-            precision.give_level(given.pop("precision_opt_level"), "precision_opt_level")
+            level = given.pop("precision_opt_level")
+            precision.give_level(level, "precision_opt_level", precision.here("cstorch.configure"))
         if "precision" in given:
             self.precision_places["precision"] = precision.here("cstorch.configure")
         self.settings.update(given)

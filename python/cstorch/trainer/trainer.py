@@ -354,8 +354,9 @@ class Trainer:
             self.model.train()
             self.call("on_train_start", self.model, train_dataloader, loop, loop_idx)
             step = execution.trace(self.training_step)
+            # The last step is one to take states at, so that another checkpoint can be loaded.
             self.executor = DataExecutor(
-                train_dataloader, num_steps=steps, checkpoint_steps=self.checkpoint.steps or 0
+                train_dataloader, num_steps=steps, checkpoint_steps=self.checkpoint.steps or steps
             )
             for index, batch in enumerate(self.executor):
                 self.call("on_train_batch_start", self.model, batch, index)
@@ -428,7 +429,8 @@ class Trainer:
             stack.callback(self.model.train)
             self.call("on_validate_start", self.model, loader, loop)
             step = execution.trace(self.validation_step)
-            self.executor = DataExecutor(loader, num_steps=loop.eval_steps)
+            count = loop.eval_steps
+            self.executor = DataExecutor(loader, num_steps=count, checkpoint_steps=count)
             for index, batch in enumerate(self.executor):
                 self.call("on_validate_batch_start", self.model, batch, index)
                 outputs = step(batch)

@@ -40,9 +40,9 @@ class pol(Region):
         _level.append(self.options["level"])
         return super().__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, *_):
         _level.pop()
-        return super().__exit__(*error)
+        return super().__exit__(*_)
 
 
 def current_pol():

@@ -43,12 +43,9 @@ typedef struct cse_configuration {
     /* Precision as YAML, with all the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
      * emulate_accumulation: true rounds long sums between tiles as an accelerator would.
-     * loss_scaling_factor, max_gradient_norm and max_gradient_value hold for every
-     * cse_optimizer_step that is given no scaler, or no clip, of its own. */
+     * Loss scaling and clipping hold for a cse_optimizer_step without a scaler or clip of its own. */
     const char *precision;
-    /* Where `precision` was given, for the line that a run begins with ("computes in bfloat16,
-     * because precision.fp16_type is bfloat16 (WHERE)"); NULL: "cse_configuration.precision". */
-    const char *precision_origin;
+    const char *precision_origin; /* where it was given, as a run tells; NULL: here */
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;

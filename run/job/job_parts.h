@@ -83,6 +83,8 @@ cse_status cse_job_run_loop(cse_job *job, const cse_config_plugin *loader,
                             const cse_executor_options *options, cse_step_function *function);
 
 void cse_job_emit_text(const cse_job *job, int kind, int64_t step, const char *text);
+/* Tells what the run computes in, and why: once, before its first step. */
+void cse_job_tell_format(cse_job *job);
 
 /* ---- job_save.c ---- */
 

@@ -246,15 +246,6 @@ static cse_status change_hosts(void *self, const char *hosts)
     return cse_host_change_ask(j->settings->host_change, hosts);
 }
 
-/* What the run computes in, and why, before its first step. */
-static void tell_format(job *j)
-{
-    if (j->told_format || !cse_job_executes(j))
-        return;
-    j->told_format = true;
-    cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->computes);
-}
-
 static void on_planned(void *self)
 {
     job *j = self;
@@ -262,7 +253,7 @@ static void on_planned(void *self)
     cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
     if (j->settings->config != NULL)
         tell_unread(j);
-    tell_format(j);
+    cse_job_tell_format(j);
     if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
         return;
     cse_job_keep_target(j);

@@ -294,11 +294,13 @@ void cse_finish(void)
 void cse_session_begin_record(cse_session *session)
 {
     const cse_configuration *c = &session->configuration;
-    if (session->recording.begin == NULL || session->recording.begun || c->compile_only ||
-        c->validate_only)
+    if (c->compile_only || c->validate_only)
         return;
-    session->recording.begun = true;
-    session->recording.begin(session->recording.self, session);
+    if (session->recording.begin != NULL && !session->recording.begun) {
+        session->recording.begun = true;
+        session->recording.begin(session->recording.self, session);
+    }
+    cse_session_tell_format(session);
 }
 
 cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)

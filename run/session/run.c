@@ -669,7 +669,6 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
     r->loader_bytes = whole_mib(cse_heap_bytes() - heap_bytes);
     cse_session_begin_record(session);
-    cse_session_tell_format(session);
     r->options = &executor->options;
     r->input = executor->input;
     r->function = function;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/job/job_parts.h"
 #include "store/reader.h"
 
 /* Above 2^24 the spacing of float32 is more than 1: an update of usual size changes nothing. */
@@ -190,14 +189,4 @@ void cse_tell_complete(const cse_session_report *report, const char *model_dir, 
                  ". To go on: --num_steps N for N more steps, or a later end by --max_steps "
                  "or --num_epochs. To start over: another --model_dir than %s",
                  model_dir);
-}
-
-/* ---- the format ---- */
-
-void cse_job_tell_format(cse_job *j)
-{
-    if (j->told_format || !cse_job_executes(j))
-        return;
-    j->told_format = true;
-    cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->computes);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/compute_format.h"
 #include "engine/config/settings.h"
 
 static const char level[] = "csx.precision.optimization_level";
@@ -78,8 +79,7 @@ cse_status cse_config_apply_callback_flags(cse_arena *arena, const cse_yaml_node
     cse_yaml_node *precision = cse_yaml_find(init, "precision");
     cse_yaml_node *flag = flag_in(init, "ScopedTrainFlags", level);
     /* In float32 there is nothing that a level could permit. */
-    if (flag != NULL && flag->kind == CSE_YAML_SCALAR && precision != NULL &&
-        cse_yaml_find(precision, "fp16_type") != NULL)
+    if (flag != NULL && flag->kind == CSE_YAML_SCALAR && cse_compute_format_is_low(precision))
         CSE_TRY(put(arena, precision, "precision_opt_level", flag));
     CSE_TRY(put_micro_batch_size(arena, cse_yaml_find(fit, "train_dataloader"),
                                  flag_in(init, "ScopedTrainFlags", micro_batch_size)));

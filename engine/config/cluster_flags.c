@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/config/cluster_table.h"
+#include "engine/config/compute_format.h"
 #include "engine/config/settings.h"
 
 static const char csx[] = "init.backend.csx.";
@@ -68,9 +69,8 @@ static cse_status put_level(cse_arena *arena, const cse_yaml_node *init, cse_yam
 {
     static const char name[] = "precision_opt_level";
     cse_yaml_node *precision = mapping_at(init, (const char *const[]){ "precision", NULL });
-    const cse_yaml_node *type = cse_yaml_find(precision, "fp16_type");
     const cse_yaml_node *given = cse_yaml_find(precision, name);
-    if (type == NULL || cse_yaml_is_null(type) || level->kind != CSE_YAML_SCALAR)
+    if (!cse_compute_format_is_low(precision) || level->kind != CSE_YAML_SCALAR)
         return CSE_OK;
     if (given == NULL) {
         cse_yaml_put(arena, precision, (cse_yaml_key){ name, level->place }, level);

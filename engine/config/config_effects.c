@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/config/cluster_table.h"
+#include "engine/config/compute_format.h"
 #include "engine/config/settings.h"
 
 typedef struct effect_rule {
@@ -44,7 +45,8 @@ static bool keeps_all(const cse_config *config)
 
 static bool is_float32(const cse_config *config)
 {
-    return !cse_settings_has(cse_config_section_view(config, "init.precision"), "fp16_type");
+    const cse_settings *precision = cse_config_section_view(config, "init.precision");
+    return cse_compute_format_of(precision).name == NULL;
 }
 
 static bool is_for_other_hardware(const cse_config *config)
@@ -57,7 +59,8 @@ static const char not_dynamic[] = "loss_scaling_factor is not dynamic";
 static const char no_validation[] = "there is no val_dataloader";
 
 static const char no_level[] =
-    "precision.fp16_type is not given, so that all is computed in float32";
+    "the run computes in float32, since neither precision.fp16_type nor precision.enabled: true "
+    "asks for 16 bits";
 
 static const effect_rule rules[] = {
     { "init.backend.cluster_config.precision_opt_level", is_float32, no_level },

@@ -16,12 +16,6 @@ static void put_default(cse_arena *arena, cse_yaml_node *section, const char *ke
                  cse_yaml_scalar_new(arena, section->place, value));
 }
 
-static bool is_for_csx(const cse_yaml_node *init)
-{
-    const cse_yaml_node *type = cse_yaml_find(cse_yaml_find(init, "backend"), "backend_type");
-    return type != NULL && type->kind == CSE_YAML_SCALAR && strcmp(type->text, "CSX") == 0;
-}
-
 /* ---- models ---- */
 
 #define DECODERS "|gpt3|mistral|falcon|gptj|bloom|btlm|jais|santacoder|starcoder|gemma2|"
@@ -94,23 +88,10 @@ static void take_loader_defaults(cse_arena *arena, cse_yaml_node *loader)
 
 /* ---- all ---- */
 
-static void take_precision(cse_arena *arena, const cse_yaml_node *init)
-{
-    cse_yaml_node *precision = cse_yaml_find(init, "precision");
-    const cse_yaml_node *enabled = cse_yaml_find(precision, "enabled");
-    if (precision == NULL || precision->kind != CSE_YAML_MAPPING ||
-        cse_yaml_find(precision, "fp16_type") != NULL)
-        return;
-    if (is_word(enabled, "true") || is_word(enabled, "True") ||
-        (enabled == NULL && is_for_csx(init)))
-        put_default(arena, precision, "fp16_type", "bfloat16");
-}
-
 void cse_config_take_defaults(cse_arena *arena, const cse_yaml_node *trainer)
 {
     const cse_yaml_node *init = cse_yaml_find(trainer, "init");
     const cse_yaml_node *fit = cse_yaml_find(trainer, "fit");
-    take_precision(arena, init);
     take_model_defaults(arena, cse_yaml_find(init, "model"));
     take_loader_defaults(arena, cse_yaml_find(fit, "train_dataloader"));
     take_loader_defaults(arena, cse_yaml_find(fit, "val_dataloader"));

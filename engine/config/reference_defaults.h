@@ -6,9 +6,6 @@
 
 /* Gives settings that are not given the reference's defaults, where this program's are others:
  *
- * precision.fp16_type is bfloat16 where mixed precision is asked for: by enabled: true, or by a
- * section precision without `enabled` under backend_type: CSX.
- *
  * The reference's models have sizes and probabilities that do not follow from others (filter_size
  * 3072 of any hidden_size); a section with one of this program's own names, as num_layers, means
  * this program's.

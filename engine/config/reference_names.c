@@ -11,6 +11,10 @@ static const struct {
     { "loss_scale", "write precision.loss_scaling_factor" },
     { "init_scale", "write precision.initial_loss_scale" },
     { "optimizer_type", "write optimizer: {NAME: {settings}}" },
+    { "precision_opt_level", "write trainer.init.precision.precision_opt_level, or as a setting of "
+                             "trainer.init.backend.cluster_config" },
+    { "optimization_level", "write trainer.init.precision.precision_opt_level, or "
+                            "trainer.init.backend.csx.precision.optimization_level" },
     { "max_gradient_val", "write max_gradient_value" },
     { "compute_on_system", "leave it out: metrics are always part of the step" },
     { "callbacks",

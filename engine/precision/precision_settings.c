@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/registry.h"
+#include "engine/config/compute_format.h"
 #include "engine/config/precision_settings.h"
 #include "engine/config/settings.h"
 #include "engine/precision/graphamp.h"
@@ -10,26 +11,14 @@
 static const char subject[] = "precision";
 static const char context[] = "precision: ";
 
-/* Whether the settings ask for mixed precision at all. */
-static cse_status read_enabled(const cse_settings *settings, bool *enabled)
+/* Refuses settings of 16 bits in float32, unless float32 is what is asked for. */
+static cse_status check_float32(const cse_settings *settings, cse_compute_format format)
 {
     static const char *const dependent[] = {
         "precision_opt_level", "tiling_accum", "tile_length", "emulate_accumulation", "graphamp",
         "disable_graphamp",    "pol"
     };
-    bool has_type = cse_settings_has(settings, "fp16_type");
-    *enabled = has_type;
-    if (cse_settings_has(settings, "enabled")) {
-        *enabled = cse_settings_bool(settings, "enabled");
-        if (!*enabled)
-            return CSE_OK;
-        if (!has_type)
-            return cse_fail_at(
-                CSE_ERROR_AT(context, cse_settings_place(settings, "enabled")),
-                "enabled is true, and fp16_type is not given; accepted: " CSE_CHOICES_TEXT(
-                    CSE_LOW_FORMATS));
-    }
-    for (size_t i = 0; !has_type && i < sizeof dependent / sizeof dependent[0]; i++)
+    for (size_t i = 0; format.setting == NULL && i < sizeof dependent / sizeof dependent[0]; i++)
         if (cse_settings_given(settings, dependent[i]))
             return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, dependent[i])),
                                "%s has no effect without fp16_type; add fp16_type "
@@ -216,9 +205,10 @@ cse_status cse_precision_apply_patterns(const cse_precision *precision, cse_grap
 
 /* ---- the whole ---- */
 
-static cse_status resolve(const cse_settings *settings, cse_precision *precision)
+static cse_status resolve(const cse_settings *settings, const char *format,
+                          cse_precision *precision)
 {
-    precision->low = cse_dtype_from_name(cse_settings_text(settings, "fp16_type"));
+    precision->low = cse_dtype_from_name(format);
     precision->level = (int)cse_settings_integer(settings, "precision_opt_level");
     CSE_TRY(cse_presets_check());
     read_tiling(settings, precision);
@@ -228,15 +218,14 @@ static cse_status resolve(const cse_settings *settings, cse_precision *precision
 
 cse_status cse_precision_new(const cse_settings *settings, cse_precision **result)
 {
-    bool enabled = false;
+    const cse_compute_format format = cse_compute_format_of(settings);
     *result = NULL;
-    CSE_TRY(read_enabled(settings, &enabled));
-    if (!enabled)
-        return CSE_OK;
+    if (format.name == NULL)
+        return check_float32(settings, format);
     cse_arena *arena = cse_arena_new();
     cse_precision *precision = cse_arena_alloc(arena, sizeof *precision);
     precision->arena = arena;
-    cse_status status = resolve(settings, precision);
+    cse_status status = resolve(settings, format.name, precision);
     if (status == CSE_OK)
         *result = precision;
     else

@@ -43,9 +43,9 @@ typedef struct cse_configuration {
     /* Precision as YAML, with all the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
      * emulate_accumulation: true rounds long sums between tiles as an accelerator would.
-     * loss_scaling_factor, max_gradient_norm and max_gradient_value hold for every
-     * cse_optimizer_step that is given no scaler, or no clip, of its own. */
-    const char *precision;
+     * Loss scaling and clipping hold for steps without a scaler, or a clip, of their own.
+     * precision_origin: where it was given, as a run tells at its start; NULL: here. */
+    const char *precision, *precision_origin;
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;

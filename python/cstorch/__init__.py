@@ -29,12 +29,12 @@ outside of the decorated function is ordinary Python.
 """
 
 from csengine.library import CsengineError
-from cstorch import amp, distributed, metrics, nn, optim, sparse, utils
+from cstorch import amp, backends, distributed, metrics, nn, optim, sparse, utils
 from cstorch.checkpoint import load, save
 from cstorch.execution import checkpoint_closure, compile_step, step_closure, trace
 from cstorch.messages import TraceError, UnsupportedError
 from cstorch.numbers import batch_mean, batch_sum, from_numpy, make_constant, to_numpy
-from cstorch.pol import current_pol, pol
+from cstorch.pol import current_pol, disable_graphamp, pol
 from cstorch.setup import (
     backend,
     compile,
@@ -55,6 +55,7 @@ __all__ = [
     "UnsupportedError",
     "amp",
     "backend",
+    "backends",
     "batch_mean",
     "batch_sum",
     "checkpoint_closure",
@@ -64,6 +65,7 @@ __all__ = [
     "current_executor",
     "current_pol",
     "current_torch_device",
+    "disable_graphamp",
     "distributed",
     "finish",
     "from_numpy",

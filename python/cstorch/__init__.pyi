@@ -8,6 +8,7 @@ import torch
 
 from csengine.library import CsengineError as CsengineError
 from cstorch import amp as amp
+from cstorch import backends as backends
 from cstorch import distributed as distributed
 from cstorch import metrics as metrics
 from cstorch import nn as nn
@@ -41,6 +42,12 @@ class pol:
     def __call__(self, function: _Function) -> _Function: ...
 
 def current_pol() -> int: ...
+
+class disable_graphamp:
+    def __enter__(self) -> disable_graphamp: ...
+    def __exit__(self, *_: object) -> bool: ...
+    def __call__(self, function: _Function) -> _Function: ...
+
 def configure(**settings: Any) -> None: ...
 def backend(
     backend_type: str = "CSX",

@@ -6,7 +6,7 @@ import json
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import arguments, calls, messages, part, traced
+from cstorch import arguments, calls, messages, part, precision, traced
 from cstorch import session as session_module
 from cstorch.traced import is_traced
 
@@ -25,17 +25,18 @@ def set_half_dtype(dtype):
     if dtype not in _HALVES:
         raise ValueError(f"no half type {dtype!r}; accepted: float16, bfloat16, cbfloat16")
     name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
-    session_module.current.precision["fp16_type"] = name
+    precision.give("fp16_type", name, "cstorch.amp.set_half_dtype")
     return _HALVES[dtype]
 
 
 def get_half_dtype():
-    """torch's type for the run's half type (float16 for cbfloat16, which torch has not)."""
-    return _HALVES[session_module.current.precision.get("fp16_type", "float16")]
+    """torch's type for the run's half type (float16 for cbfloat16, which torch has not); bfloat16
+    where none was set."""
+    return _HALVES[precision.half_dtype()]
 
 
 def get_half_dtype_str():
-    return session_module.current.precision.get("fp16_type", "float16")
+    return precision.half_dtype()
 
 
 def get_floating_point_dtype():
@@ -48,19 +49,14 @@ def get_floating_point_dtype_str():
 
 
 def mixed_precision():
-    """Whether enable_mixed_precision was called."""
-    return (
-        session_module.current.precision.get("enabled", False)
-        or "fp16_type" in session_module.current.precision
-    )
+    """Whether the run computes in a 16-bit type: one was set and not switched off, or mixed
+    precision was enabled."""
+    return precision.is_mixed()
 
 
 def enable_mixed_precision(enable=True):
-    precision = session_module.current.precision
-    if enable:
-        precision.setdefault("fp16_type", "float16")
-    else:
-        precision.pop("fp16_type", None)
+    """Computes in the half type, bfloat16 where none is set; False: in float32, whatever is set."""
+    precision.give("enabled", bool(enable), "cstorch.amp.enable_mixed_precision")
 
 
 def is_cbfloat16_tensor(_tensor):

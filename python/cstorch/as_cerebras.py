@@ -169,6 +169,64 @@ class AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Nothing: its names are made when they are asked for."""
 
 
+class ModelZooFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers the imports of the ModelZoo's trainer where no ModelZoo is in the module path: the
+    trainer of cstorch has its names. Its models and data processors are the ModelZoo's alone.
+
+    Args:
+        is_last: whether it stands behind the finders of files, and so finds the package itself;
+            its modules are found before those look into the folders of cstorch.trainer.
+    """
+
+    PACKAGE = "cerebras.modelzoo"
+
+    def __init__(self, is_last):
+        self.is_last = is_last
+
+    def find_spec(self, name, path=None, target=None):
+        package = sys.modules.get(self.PACKAGE)
+        if self.is_last and name != self.PACKAGE:
+            return None
+        if not self.is_last and not (
+            name.startswith(f"{self.PACKAGE}.") and hasattr(package, "is_answered")
+        ):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        self.kept = None
+        if spec.name == self.PACKAGE:
+            module = types.ModuleType(spec.name)
+            module.is_answered = True
+            module.Trainer = importlib.import_module("cstorch.trainer").Trainer
+            module.__getattr__ = self._absent
+            return module
+        if not spec.name.startswith(f"{self.PACKAGE}.trainer"):
+            self._absent(spec.name.removeprefix(f"{self.PACKAGE}."))
+        own = "cstorch" + spec.name.removeprefix(self.PACKAGE)
+        try:
+            module = importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name != own:
+                raise
+            raise not_answered(spec.name) from None
+        # The import system is about to give it the reference's names.
+        self.kept = (module.__spec__, module.__loader__)
+        return module
+
+    @classmethod
+    def _absent(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ImportError(
+            f"{cls.PACKAGE}.{name} is a part of the ModelZoo, and no checkout of it is in the "
+            "module path: add its folder src to PYTHONPATH; cstorch itself answers "
+            f"{cls.PACKAGE}.Trainer and {cls.PACKAGE}.trainer"
+        )
+
+    exec_module = Finder.exec_module
+
+
 class LastFinder(importlib.abc.MetaPathFinder):
     """Says what is missing where a program imports a name from a module that is cstorch's own."""
 
@@ -196,7 +254,7 @@ def keep_names_of_tree_specs():
 
 
 if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-    sys.meta_path.insert(0, Finder())
-    sys.meta_path += [LastFinder(), AbsentFinder()]
+    sys.meta_path[:0] = [Finder(), ModelZooFinder(is_last=False)]
+    sys.meta_path += [LastFinder(), AbsentFinder(), ModelZooFinder(is_last=True)]
     reference_names.add_names()
     keep_names_of_tree_specs()

@@ -66,6 +66,7 @@ class ClusterConfig:
     mgmt_address: str = None
     mgmt_namespace: str = None
     disable_version_check: bool = None
+    precision_opt_level: int = None
 
     def settings(self):
         return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}

@@ -26,4 +26,5 @@ class ClusterConfig:
     mgmt_address: str | None = None
     mgmt_namespace: str | None = None
     disable_version_check: bool | None = None
+    precision_opt_level: int | None = None
     def settings(self) -> dict[str, Any]: ...

@@ -1,17 +1,15 @@
-"""Precision optimization levels of regions."""
-
-import functools
+"""Regions of a step with a precision of their own: its level, and whether GraphAMP retypes it."""
 
 from csengine.library import ffi, lib
-from cstorch import session as session_module
-from cstorch import traced
+from cstorch import precision
+from cstorch.regions import Region
 
 _level = []
 
 
-class pol:
-    """cstorch.pol(level=1): what is traced in the block (or in the decorated forward), and its
-    gradients, have this level.
+class pol(Region):
+    """cstorch.pol(level=1): what is traced in the block (or in the decorated function or layer), and
+    its gradients, have this level.
 
     Args:
         level: 0 (all in float32 sums) to 2; None keeps that of the enclosing block.
@@ -20,9 +18,8 @@ class pol:
     """
 
     def __init__(self, level=None, bwd_level=None, enable_fwd=True, enable_bwd=True):
-        for value in (level, bwd_level):
-            if value is not None and value not in (0, 1, 2):
-                raise ValueError(f"a precision optimization level is 0, 1 or 2, not {value!r}")
+        precision.check_level("pol(): level", level)
+        precision.check_level("pol(): bwd_level", bwd_level)
         self.options = {
             "level": -1 if level is None else level,
             "bwd_level": -1 if bwd_level is None else bwd_level,
@@ -30,25 +27,22 @@ class pol:
             "enable_bwd": enable_bwd,
         }
 
+    def _again(self):
+        return pol(**{k: None if v == -1 else v for k, v in self.options.items()})
+
+    def _enter(self, step):
+        lib.cse_pol_enter(step, ffi.new("cse_pol_options *", self.options)[0])
+
+    def _leave(self, step):
+        lib.cse_pol_leave(step)
+
     def __enter__(self):
         _level.append(self.options["level"])
-        if traced.active is not None:
-            lib.cse_pol_enter(traced.active.step, ffi.new("cse_pol_options *", self.options)[0])
-        return self
+        return super().__enter__()
 
     def __exit__(self, *_):
         _level.pop()
-        if traced.active is not None:
-            lib.cse_pol_leave(traced.active.step)
-        return False
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def inner(*args, **kwargs):
-            with pol(**{k: None if v == -1 else v for k, v in self.options.items()}):
-                return function(*args, **kwargs)
-
-        return inner
+        return super().__exit__(*_)
 
 
 def current_pol():
@@ -56,4 +50,18 @@ def current_pol():
     for level in reversed(_level):
         if level >= 0:
             return level
-    return int(session_module.current.precision.get("precision_opt_level", 1))
+    return precision.level()
+
+
+class disable_graphamp(Region):
+    """cstorch.disable_graphamp(): GraphAMP leaves the types of what is traced in the block (or in the
+    decorated function or layer), and of its gradients, as the program writes them."""
+
+    def _again(self):
+        return disable_graphamp()
+
+    def _enter(self, step):
+        lib.cse_graphamp_disable(step)
+
+    def _leave(self, step):
+        lib.cse_graphamp_restore(step)

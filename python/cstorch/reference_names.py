@@ -18,7 +18,7 @@ import typing
 import torch
 from torch.utils import _pytree as pytree
 
-from cstorch import execution, metrics, setup, sparse
+from cstorch import backends, execution, metrics, setup, sparse
 from cstorch.session import Session
 from cstorch.utils import data, misc
 from cstorch.utils.data.schedule import Schedule
@@ -143,40 +143,6 @@ class Setting:
 
     def __init__(self, **values):
         vars(self).update(values)
-
-
-class _Precision(Setting):
-    """precision.optimization_level is the run's precision_opt_level."""
-
-    @property
-    def optimization_level(self):
-        from cstorch.pol import current_pol
-
-        return current_pol()
-
-    @optimization_level.setter
-    def optimization_level(self, level):
-        from cstorch import session
-
-        session.current.precision["precision_opt_level"] = level
-
-
-CSX = Setting(
-    cluster=Setting(auto_taint=False),
-    debug=Setting(
-        debug_args=Inert(),
-        ini=Setting(),
-        retrace_every_iteration=False,
-        lazy_initialization=True,
-        fabric_type_blacklist=[],
-        compile_crd_memory_gi=None,
-        execute_crd_memory_gi=None,
-        implicit_cast_cb16_to_fp32=None,
-    ),
-    performance=Setting(micro_batch_size=None, transfer_processes=None),
-    precision=_Precision(),
-    storage=Setting(s3=Setting(profile=None)),
-)
 
 
 class AnnotationMode:
@@ -399,7 +365,6 @@ MODULES = {
         "use_cs": setup.use_cs,
     },
     "cerebras.pytorch.backend.ltc_backend": {"register_after_tensor_to_cpu": execution.on_value},
-    "cerebras.pytorch.backends": {"csx": CSX},
     "cerebras.pytorch.cirh": {
         "FusedTopK": refusal("cirh.FusedTopK", _INFERENCE),
         "FusedTopP": refusal("cirh.FusedTopP", _INFERENCE),
@@ -520,6 +485,7 @@ class _CallableModule(types.ModuleType):
 
 def add_names():
     """Gives cstorch's modules the names of ADDED, and the modules of the table."""
+    backends.csx.debug.debug_args = Inert()
     for name, values in ADDED.items():
         module = importlib.import_module("cstorch" + name.removeprefix("cerebras.pytorch"))
         for key, value in values.items():

@@ -14,7 +14,7 @@ import torch
 
 from csengine import program
 from csengine.library import check, ffi, lib
-from cstorch import arguments, calls, messages
+from cstorch import arguments, calls, messages, precision
 
 MODEL_DIR = "./model_dir"
 
@@ -90,6 +90,9 @@ class Session:
         "num_csx",
         "num_workers_per_csx",
         "max_wgt_servers",
+        "tiling_accum",
+        "preset",
+        "precision_opt_level",
         "weight_grad_reduce",
         "weight_update",
         "precision",
@@ -120,6 +123,11 @@ class Session:
         "job_labels": arguments.LABELS,
         "job_time_sec": arguments.number(0),
         "seed": arguments.whole(0, 2**63 - 1),
+        "tiling_accum": arguments.one_of("fp32", "bf16", "bf16sr"),
+        "preset": arguments.one_of("mp0", "mp1", "mp2", "mp3", "mp4"),
+        "weight_grad_reduce": arguments.one_of("fp32", "bf16", "bf16sr", "fp16", "cb16"),
+        "weight_update": arguments.one_of("fp32", "bf16", "bf16sr", "bf16_kahan"),
+        "precision_opt_level": arguments.one_of(0, 1, 2),
         "portable": arguments.FLAG,
         "no_run_store": arguments.FLAG,
     }
@@ -139,6 +147,9 @@ class Session:
     def __init__(self):
         self.settings = {}
         self.precision = {}
+        self.precision_places = {}  # name in `precision` -> where it was given
+        self.level = None  # precision optimization level that was given beside `precision`
+        self.micro_batch_size = None  # of data loaders that are given none
         self.checkpoint_steps = 0
         self.is_open = False
         self.has_place = False  # whether a step to go on after was set, or steps were made
@@ -171,11 +182,19 @@ class Session:
                 stacklevel=4,
             )
         given = {n: v for n, v in settings.items() if v is not None and n in self.FIELDS}
-        if self.is_open and any(self.settings.get(n) != v for n, v in given.items()):
+        if self.is_open and any(
+            (self.level if n == "precision_opt_level" else self.settings.get(n)) != v
+            for n, v in given.items()
+        ):
             raise RuntimeError(
                 "configure() was called after the first execution: a process has one session, whose"
                 " settings stay; start another process, or call cstorch.finish() first"
             )
+        if "precision_opt_level" in given:
+            level = given.pop("precision_opt_level")
+            precision.give_level(level, "precision_opt_level", precision.here("cstorch.configure"))
+        if "precision" in given:
+            self.precision_places["precision"] = precision.here("cstorch.configure")
         self.settings.update(given)
 
     def trains(self):
@@ -208,15 +227,17 @@ class Session:
         for name, value in values.items():
             if name == "job_labels":
                 value = self._labels(value)
-            elif name in ("precision", "numerics", "recompute"):
+            elif name in ("precision", "numerics", "recompute", *precision.OF_CONFIGURE):
                 continue
             elif isinstance(value, (str, os.PathLike)):
                 value = _text(value)
             fields[name] = value
             self._kept.append(value)
-        precision = {**self.precision, **(values.get("precision") or {})}
+        text, place = precision.for_engine(self)
+        if place is not None:
+            fields["precision_origin"] = _text(place)
         for name, value in (
-            ("precision", precision),
+            ("precision", text),
             ("numerics", values.get("numerics")),
             ("recompute", values.get("recompute")),
         ):

@@ -15,7 +15,9 @@ BACKENDS = ("CSX", "CPU", "GPU", "WSE_WS")
 
 def configure(**settings):
     """Sets how the run is executed: model_dir, compile_dir, compile_only, validate_only, num_csx,
-    num_workers_per_csx, max_wgt_servers, checkpoint_steps, precision, seed, job_labels, ...
+    num_workers_per_csx, max_wgt_servers, checkpoint_steps, seed, job_labels, ...; precision (a
+    dictionary with the names of a configuration's section), or of it tiling_accum, preset,
+    precision_opt_level, weight_grad_reduce and weight_update by themselves.
 
     Before the first execution. checkpoint_steps is the default of the data loaders. Settings of
     other hardware (mount_dirs, transfer_processes, ...) have no effect.

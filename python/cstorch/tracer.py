@@ -21,7 +21,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from csengine.library import lib
-from cstorch import aten, calls, clock, composites, messages, traps
+from cstorch import aten, calls, clock, composites, messages, regions, traps
 from cstorch import traced as traced_module
 from cstorch.traced import Traced
 
@@ -377,12 +377,14 @@ class Tracer:
         self._grad_was = torch.is_grad_enabled()
         for context in self._entered:
             context.__enter__()
+        self._leave_regions = regions.enter_outer(self.step)
         return self
 
     def __exit__(self, *error):
         for hook in self._hooks:
             hook.remove()
         try:
+            self._leave_regions()
             for context in reversed(self._entered):
                 context.__exit__(*error)
         finally:

@@ -52,6 +52,7 @@ typedef struct cse_job {
     bool lacks_room;             /* the same, as there was no room: it waits for some */
     const char *place;           /* where an operator wants the last one; NULL: model_dir */
     bool accepted;               /* CSE_JOB_ACCEPTED was told */
+    bool told_format;            /* what the run computes in */
     cse_hints hints;             /* settings that describe other hardware */
     cse_previous_run previous;   /* in model_dir */
     const cse_run_target *unfinished; /* the run of model_dir that has not ended; NULL: none */
@@ -82,6 +83,8 @@ cse_status cse_job_run_loop(cse_job *job, const cse_config_plugin *loader,
                             const cse_executor_options *options, cse_step_function *function);
 
 void cse_job_emit_text(const cse_job *job, int kind, int64_t step, const char *text);
+/* Tells what the run computes in, and why: once, before its first step. */
+void cse_job_tell_format(cse_job *job);
 
 /* ---- job_save.c ---- */
 

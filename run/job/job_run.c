@@ -253,6 +253,7 @@ static void on_planned(void *self)
     cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
     if (j->settings->config != NULL)
         tell_unread(j);
+    cse_job_tell_format(j);
     if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
         return;
     cse_job_keep_target(j);

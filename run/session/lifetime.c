@@ -185,6 +185,7 @@ static void open_session(const cse_configuration *configuration)
     c->dashboard = cse_arena_string(session->arena, c->dashboard);
     c->job_labels = copy_labels(session->arena, c->job_labels);
     c->job_priority = cse_arena_string(session->arena, c->job_priority);
+    c->precision_origin = cse_arena_string(session->arena, c->precision_origin);
     session->started_ns = cse_clock_ns();
     the_session = session;
     cse_session_take();
@@ -197,6 +198,7 @@ static cse_status complete_session(const cse_session_sections *sections)
     CSE_TRY(set_directories(session));
     if (sections->precision != NULL)
         CSE_TRY(cse_session_take_precision(session, sections->precision));
+    cse_session_explain_format(session, sections->precision);
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
     session->recompute = cse_session_recompute_request(session->arena, sections->recompute);
@@ -228,6 +230,7 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     cse_session_sections sections = { .precision = NULL };
     CSE_TRY(check_free());
     open_session(configuration);
+    the_session->tells_format = true;
     cse_status status = parse_section(cse_precision_setting_table, "precision",
                                       configuration->precision, &sections.precision);
     if (status == CSE_OK)
@@ -291,11 +294,13 @@ void cse_finish(void)
 void cse_session_begin_record(cse_session *session)
 {
     const cse_configuration *c = &session->configuration;
-    if (session->recording.begin == NULL || session->recording.begun || c->compile_only ||
-        c->validate_only)
+    if (c->compile_only || c->validate_only)
         return;
-    session->recording.begun = true;
-    session->recording.begin(session->recording.self, session);
+    if (session->recording.begin != NULL && !session->recording.begun) {
+        session->recording.begun = true;
+        session->recording.begin(session->recording.self, session);
+    }
+    cse_session_tell_format(session);
 }
 
 cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/log.h"
+#include "engine/config/compute_format.h"
 #include "engine/config/settings.h"
 #include "run/session/configured.h"
 
@@ -65,6 +66,51 @@ cse_status cse_session_take_precision(cse_session *session, const cse_settings *
     session->clip = (cse_clip){ .max_norm = number_or_zero(settings, "max_gradient_norm"),
                                 .max_value = number_or_zero(settings, "max_gradient_value") };
     return cse_precision_new(settings, &session->precision);
+}
+
+/* ---- what is told of it ---- */
+
+/* "precision.fp16_type is bfloat16 (CONFIG.yaml:12:18)"; of a program "... (cse_configuration)". */
+static void add_reason(const cse_session *session, const cse_settings *settings, const char *name,
+                       const char *value, cse_text *text)
+{
+    const char *origin = session->configuration.precision_origin;
+    if (!session->tells_format)
+        origin = cse_settings_origin(settings, name);
+    else if (origin == NULL)
+        origin = "cse_configuration.precision";
+    cse_text_add(text, "precision.%s is %s (%s)", name, value, origin);
+}
+
+void cse_session_explain_format(cse_session *session, const cse_settings *precision)
+{
+    const cse_compute_format format = precision != NULL
+                                          ? cse_compute_format_of(precision)
+                                          : (cse_compute_format){ .name = NULL, .setting = NULL };
+    const bool rounds_nothing = session->precision != NULL && session->precision->preset == 0 &&
+                                session->precision->override_count == 0;
+    cse_text text = { 0 };
+    cse_text_add(&text, "computes in %s, because ",
+                 format.name != NULL && !rounds_nothing ? format.name : "float32");
+    if (format.setting == NULL)
+        cse_text_add(&text, "neither precision.fp16_type nor precision.enabled is given (default)");
+    else if (rounds_nothing)
+        cse_text_add(&text, "precision.graphamp.preset is mp0, which rounds nothing to %s",
+                     format.name);
+    else if (strcmp(format.setting, "fp16_type") == 0)
+        add_reason(session, precision, format.setting, format.name, &text);
+    else
+        add_reason(session, precision, format.setting, format.name != NULL ? "true" : "false",
+                   &text);
+    session->computes = cse_arena_string(session->arena, text.data);
+    cse_text_clear(&text);
+}
+
+void cse_session_tell_format(cse_session *session)
+{
+    if (session->tells_format && session->computes != NULL)
+        cse_log_line(CSE_LOG_INFO, "%s", session->computes);
+    session->tells_format = false;
 }
 
 /* A scaler is part of training: a session without an optimizer has none. */

@@ -78,6 +78,8 @@ struct cse_session {
     cse_loss_scale_log loss_scale_log;
     cse_clip clip; /* of steps that give none */
     bool has_optimizer, warned_of_precision;
+    const char *computes; /* "computes in float32, because ...", for the start of the run */
+    bool tells_format;    /* a program's session logs that line itself, with its first execution */
     cse_optimizer **optimizers;
     int optimizer_count, optimizer_capacity;
     int group_count, schedule_count; /* of all optimizers */
@@ -216,6 +218,10 @@ const cse_recompute_request *cse_session_recompute_request(cse_arena *arena,
                                                            const cse_settings *settings);
 /* Takes the section `precision` into a session that is being opened. */
 cse_status cse_session_take_precision(cse_session *session, const cse_settings *settings);
+/* Settles what the run computes in, and why, for people; `precision` may be NULL. */
+void cse_session_explain_format(cse_session *session, const cse_settings *precision);
+/* Logs it, once, for a program. */
+void cse_session_tell_format(cse_session *session);
 /* Makes the scaler that `precision` asks for, before the first load, save or run. */
 cse_status cse_session_settle_precision(cse_session *session);
 /* Warns, once, of a format whose gradients need dynamic loss scaling; `dynamic`: they have it. */

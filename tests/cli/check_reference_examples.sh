@@ -163,7 +163,7 @@ says 'two levels' 'optimization level is 2 here and 1 at' '; keep one' \
     'precision: {fp16_type: bfloat16, precision_opt_level: 1}' \
     --set 'backend.cluster_config={precision_opt_level: 2}'
 starts 'a level without a format' '' --set 'backend.cluster_config={precision_opt_level: 2}'
-grep -q 'precision_opt_level is not used: precision.fp16_type is not given' "$work/err" ||
+grep -q 'precision_opt_level is not used: the run computes in float32' "$work/err" ||
     fail "a level: $(cat "$work/err")"
 
 says 'a label that is none' job_labels 'is no label; accepted: key=value' '' \

@@ -42,14 +42,12 @@ class Metric(torch.nn.Module):
     by cstorch.batch_sum where a step has several microbatches. As an attribute of a model it is one
     of its modules, which has no parameters and no part in checkpoints of the model.
 
-    Attributes:
-        num_updates: how often traced steps have called it since it was reset.
     """
 
     def __init__(self, name=None, compute_on_system=True):
         super().__init__()
         arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
-        self.num_updates = 0
+        self._num_updates = 0
         self.name = name or type(self).__name__
         self._states = {}
         self._output = None
@@ -57,6 +55,11 @@ class Metric(torch.nn.Module):
         session = session_module.current
         self.init_state()
         session.metrics.append(self)
+
+    @property
+    def num_updates(self):
+        """How often traced steps have called it since it was reset."""
+        return self._num_updates
 
     def init_state(self):
         pass
@@ -66,7 +69,7 @@ class Metric(torch.nn.Module):
 
     def reset(self):
         """The states as they were at first."""
-        self.num_updates = 0
+        self._num_updates = 0
         with torch.no_grad():
             for name, first in self._states.items():
                 getattr(self, name).copy_(first)
@@ -88,7 +91,7 @@ class Metric(torch.nn.Module):
                 f"{messages.place_text()}the metric {self.name} was called " "outside of a step",
                 [messages.place()],
             )
-        self.num_updates += 1
+        self._num_updates += 1
         with traced.active.again():
             self.update(*args, **kwargs)
             self._value = self.compute()
@@ -135,12 +138,12 @@ class EngineMetric(Metric):
                 session_module.current.check()
 
     def reset(self):
-        self.num_updates = 0
+        self._num_updates = 0
         if self.handle is not None:
             check(lib.cse_metric_reset(self.handle))
 
     def __call__(self, *args, **kwargs):
-        self.num_updates += 1
+        self._num_updates += 1
         given = list(args)
         kwargs.pop("dtype", None)  # the engine's totals are exact
         for name in self.arguments[len(args) :]:

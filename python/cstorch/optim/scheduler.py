@@ -168,7 +168,16 @@ class Scheduler:
         return {name: settings}
 
     def _clock(self):
-        return traced.active.map_in(self.last_epoch)
+        if not self._is_engines():
+            return traced.active.map_in(self.last_epoch)
+        scheduled = [
+            optimizer
+            for optimizer in session_module.current.declared
+            if isinstance(optimizer, torch.optim.Optimizer)
+            and any(s._is_engines() for s in schedules_of(optimizer))
+        ]
+        counter = part.states_of("schedulers")[f"{scheduled.index(self.optimizer)}.last_epoch"]
+        return calls.wrap(lib.cse_read(counter), torch.int32)
 
     def _declare(self):
         """Declares the counter of a schedule that is not the engine optimizer's own."""

@@ -15,6 +15,31 @@ START_TEST(off_is_off)
 }
 END_TEST
 
+/* The format by the rule of compute_format.h. */
+START_TEST(the_format_follows_one_rule)
+{
+    static const struct {
+        const char *yaml;
+        cse_dtype format;
+    } rows[] = { { "{fp16_type: float16}", CSE_FLOAT16 },
+                 { "{enabled: true}", CSE_BFLOAT16 },
+                 { "{enabled: true, fp16_type: cbfloat16}", CSE_CBFLOAT16 },
+                 { "{enabled: null, fp16_type: cbfloat16}", CSE_CBFLOAT16 },
+                 { "{enabled: true, graphamp: {preset: mp1}}", CSE_BFLOAT16 },
+                 { "{enabled: false, fp16_type: float16}", CSE_FLOAT32 },
+                 { "{weight_grad_reduce: bf16}", CSE_FLOAT32 },
+                 { "{weight_update: bf16_kahan}", CSE_FLOAT32 },
+                 { "{loss_scaling_factor: dynamic, max_gradient_norm: 1}", CSE_FLOAT32 } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cse_precision *precision = NULL;
+        ck_assert_int_eq(cse_precision_parse(rows[i].yaml, &precision), CSE_OK);
+        ck_assert_msg((precision == NULL ? CSE_FLOAT32 : precision->low) == rows[i].format, "%s",
+                      rows[i].yaml);
+        cse_precision_destroy(&precision);
+    }
+}
+END_TEST
+
 /* The preset that a level stands for, where none is named. */
 START_TEST(levels_have_presets)
 {
@@ -82,7 +107,6 @@ static const struct {
       "1:44: emulate_accumulation: \"maybe\"" },
     { "{emulate_accumulation: true}",
       "1:24: emulate_accumulation has no effect without fp16_type" },
-    { "{enabled: true}", "1:11: enabled is true, and fp16_type is not given" },
 };
 
 START_TEST(mistakes_are_named_with_their_place)
@@ -127,6 +151,7 @@ int main(void)
     Suite *suite = suite_create("precision settings");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, off_is_off, 0, 5);
+    tcase_add_test(cases, the_format_follows_one_rule);
     tcase_add_loop_test(cases, levels_have_presets, 0, 5);
     tcase_add_test(cases, ops_can_be_moved_between_the_sets);
     tcase_add_loop_test(cases, mistakes_are_named_with_their_place, 0,

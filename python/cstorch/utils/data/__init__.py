@@ -135,11 +135,17 @@ class DataLoader:
 
     def microbatches(self):
         """How many microbatches a step of a whole batch has."""
-        return self.batch_size // (self.micro_batch_size or self.batch_size)
+        return self.batch_size // self._micro_batch_size()
+
+    def _micro_batch_size(self):
+        """Its own, or that of cstorch.backends.csx.performance, or the whole batch."""
+        return (
+            self.micro_batch_size or session_module.current.micro_batch_size or self.batch_size
+        )
 
     def settings(self):
         """The data loader's settings as the engine takes them."""
-        size = self.micro_batch_size or self.batch_size
+        size = self._micro_batch_size()
         if self.batch_size % size:
             raise ValueError(
                 f"micro_batch_size {size} does not divide the batch size " f"{self.batch_size}"

@@ -188,8 +188,8 @@ class DataLoader:
             temporary.replace(path)
         return str(path.resolve())
 
-    def traced_batch(self, step):
-        """A batch of traced tensors: one microbatch."""
+    def traced_leaves(self, step):
+        """The values of a batch, its tensors as traced ones: one microbatch."""
         form = self.source.form
         size = lib.cse_step_micro_batch_size(step)
         leaves = []
@@ -207,8 +207,8 @@ class DataLoader:
             if lib.cse_tensor_dtype(handle) != calls.c_dtype(leaf.dtype):
                 made = made.to(leaf.dtype)
             leaves.append(Traced(made.handle, made.shape, leaf.dtype))
-            leaves[-1].label = f"input {form.names[index]}"
-        return pytree.tree_unflatten(leaves, form.spec)
+            leaves[-1].label = f"input {form.names[index]}".rstrip()
+        return leaves
 
     # ---- the loop ----
 

@@ -414,9 +414,22 @@ class Unreadable:
 # ---- the decorators ----
 
 
-def trace(function):
+def _refuse_no_function(function, name, what):
+    """Decorators are written without brackets, of a function."""
+    if function is None:
+        raise TypeError(f"@cstorch.{name} is written without brackets: `@cstorch.{name}`")
+    if isinstance(function, torch.nn.Module) or not callable(function):
+        raise TypeError(
+            f"@cstorch.{name} decorates {what}, not a {type(function).__name__}"
+            + (": give a model to cstorch.compile" if isinstance(function, torch.nn.Module) else "")
+        )
+
+
+def trace(function=None):
     """Decorates the step: its body is traced once, in the first pass through the loop, and run by
     the engine for each step. Returns what the body returns; read values in a step closure."""
+
+    _refuse_no_function(function, "trace", "the function that is the step")
 
     @functools.wraps(function)
     def step(*args, **kwargs):
@@ -442,7 +455,7 @@ def _refuse_loader(function, args, kwargs):
         if getattr(value, "is_data_loader", False):
             raise messages.TraceError(
                 f"{messages.place_text()}{function.__name__} was called with the data loader; pass "
-                "the batch",
+                f"the batch: `for batch in dataloader: {function.__name__}(batch)`",
                 [messages.place()],
             )
 
@@ -474,7 +487,7 @@ class Closure:
         return [v for v in given if not isinstance(v, (torch.Tensor, *PLAIN, type(None)))]
 
     def call(self):
-        self.function(*map(_with_values, self.args), **_named_values(self.kwargs))
+        _called(self.function, [*map(_with_values, self.args)], _named_values(self.kwargs))
 
 
 def _real(value):
@@ -526,12 +539,36 @@ def on_value(hook):
     return handle
 
 
+def _called(function, args, kwargs):
+    """Calls a closure; a count that it forgets to declare is told with the line to write."""
+    try:
+        return function(*args, **kwargs)
+    except UnboundLocalError as error:
+        place = error.__traceback__
+        while place.tb_next is not None:
+            place = place.tb_next
+        code = place.tb_frame.f_code
+        name = next((n for n in code.co_varnames if f"'{n}'" in str(error)), None)
+        if name in getattr(function, "__globals__", {}) and code is function.__code__:
+            error.args = (
+                f"{error}: {code.co_name} assigns {name}, which makes it a variable of its own: "
+                f"write `global {name}` as its first line",
+            )
+        raise
+
+
 def _closure(function, on_checkpoint):
+    _refuse_no_function(
+        function,
+        "checkpoint_closure" if on_checkpoint else "step_closure",
+        "a function that sees values",
+    )
+
     @functools.wraps(function)
     def closure(*args, **kwargs):
         execution = session_module.current.execution
         if execution is None or execution.delivering:
-            return function(*map(_with_values, args), **_named_values(kwargs))
+            return _called(function, [*map(_with_values, args)], _named_values(kwargs))
         waiting = Closure(function, args, kwargs, on_checkpoint)
         if traced_module.active is not None:
             execution.traced_closures.append(waiting)
@@ -543,13 +580,13 @@ def _closure(function, on_checkpoint):
     return closure
 
 
-def step_closure(function):
+def step_closure(function=None):
     """Decorates a function that sees values: a call waits until its step is done, on activation
     steps; traced arguments become tensors with values."""
     return _closure(function, False)
 
 
-def checkpoint_closure(function):
+def checkpoint_closure(function=None):
     """The same for checkpoint steps alone, on which states can be read and saved."""
     return _closure(function, True)
 

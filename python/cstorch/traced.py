@@ -177,7 +177,9 @@ def _outside(func, args, kwargs):
 # ---- texts of what has no value ----
 
 NOT_ALLOWED = "it is not allowed to read a tensor's contents outside of a step closure"
-CLOSURE = "`@cstorch.step_closure` above `def show(x): print(x)`, and `show(x)` in place of this line"
+CLOSURE = (
+    "`@cstorch.step_closure` above `def show(x): print(x)`, and `show(x)` in place of this line"
+)
 
 
 def _instead(tensor):

@@ -24,6 +24,7 @@ from csengine.library import lib
 from cstorch import aten, calls, clock, composites, messages, traps
 from cstorch import traced as traced_module
 from cstorch.batch import Handle
+from cstorch.origins import Origins
 from cstorch.traced import Traced
 
 # Names that Python functions of PyTorch ask whether an argument overrides them.
@@ -81,6 +82,7 @@ class Tracer:
         self.scopes = []
         self.unsupported = {}
         self.passed = None  # the Pass of the loop in which it is traced first
+        self.origins = Origins()
         self.inputs = []  # the leaves of the batch
         self.keep = []  # objects that callbacks of the engine point to
         self._bodies = {}
@@ -196,6 +198,7 @@ class Tracer:
             self.at()
             result = self._by_rule(func, rule, args, kwargs)
             if result is not NotImplemented:
+                self.origins.note(func, args, kwargs, result)
                 return result
         if func is torch.Tensor.backward and not has_traced:
             traps.refuse(
@@ -251,6 +254,7 @@ class Tracer:
             self.at()
             result = self._by_rule(func, rule, self.map_in(tuple(args)), self.map_in(dict(kwargs)))
             if result is not NotImplemented:
+                self.origins.note(func, args, kwargs, result)
                 return result
         if func._schema.is_mutable:
             return aten.in_place(self, func, args, kwargs)

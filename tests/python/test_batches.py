@@ -1,5 +1,5 @@
-"""Batches in the loop's body: tuples, lists and dictionaries of handles, which the step takes in any
-form; what needs a value outside of the step is refused, and what the step would not see."""
+"""Batches in the loop's body: tuples, lists and dictionaries of handles, which the step takes in
+any form; what needs a value outside of the step is refused, and what the step would not see."""
 
 import collections
 import logging
@@ -129,7 +129,9 @@ class Batches(Base):
 
     def test_a_named_tuple(self):
         self.trains(
-            "named", self.train, lambda step, batch: step(batch.inputs, y=batch._asdict()["targets"])
+            "named",
+            self.train,
+            lambda step, batch: step(batch.inputs, y=batch._asdict()["targets"]),
         )
 
     def test_nested(self):

@@ -1,5 +1,5 @@
-"""What only closures read and write is no business of the step's, and no word is said about it; what
-the step reads is told when it changes, beside them."""
+"""What only closures read and write is no business of the step's, and no word is said about it;
+what the step reads is told when it changes, beside them."""
 
 import collections
 import unittest

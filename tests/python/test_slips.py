@@ -134,7 +134,7 @@ class Slips(Case):
 
     def test_a_loader_of_torch(self):
         made = torch.utils.data.DataLoader(torch.randn(4, 2))
-        with self.assertRaisesRegex(TypeError, r"not a torch\.utils\.data\.\S+DataLoader: write"):
+        with self.assertRaisesRegex(TypeError, r"not torch\.utils\.data\.\S+DataLoader: write"):
             cstorch.utils.data.DataExecutor(made)
         with self.assertRaisesRegex(TypeError, r"`def input_fn\(\): return \.\.\.`"):
             cstorch.utils.data.DataLoader(made)

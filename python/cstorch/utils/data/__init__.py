@@ -278,7 +278,8 @@ class DataExecutor(near.Named):
             given = {"num_steps": num_steps, "checkpoint_steps": checkpoint_steps}
             rest = "".join(f", {n}={v!r}" for n, v in given.items() if v is not None)
             kind = type(dataloader)
-            other = "" if dataloader is None else f", not a {kind.__module__}.{kind.__name__}"
+            name = f"{kind.__module__}.{kind.__name__}".replace("builtins.", "")
+            other = "" if dataloader is None else f", not {name}"
             raise TypeError(
                 "DataExecutor() takes the data of the loop first, a cstorch.utils.data.DataLoader"
                 + other

@@ -29,7 +29,7 @@ outside of the decorated function is ordinary Python.
 """
 
 from csengine.library import CsengineError
-from cstorch import amp, backends, distributed, metrics, nn, optim, sparse, utils
+from cstorch import amp, backends, distributed, metrics, near, nn, optim, sparse, utils
 from cstorch.checkpoint import load, save
 from cstorch.execution import checkpoint_closure, compile_step, step_closure, trace
 from cstorch.messages import TraceError, UnsupportedError
@@ -87,3 +87,6 @@ __all__ = [
     "use_cs",
     "utils",
 ]
+
+
+__getattr__ = near.of_module(__name__, globals())

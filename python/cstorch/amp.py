@@ -6,7 +6,7 @@ import json
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import arguments, calls, messages, part, precision, traced
+from cstorch import arguments, calls, messages, near, part, precision, traced
 from cstorch import session as session_module
 from cstorch.traced import is_traced
 
@@ -85,7 +85,7 @@ _RULES = {
 }
 
 
-class GradScaler:
+class GradScaler(near.Named):
     """Loss scaling: scale, unscale_, step, update, as torch.amp.GradScaler.
 
     Args:
@@ -229,3 +229,6 @@ def optimizer_step(
         grad_scaler.update()
     else:
         optimizer.step()
+
+
+__getattr__ = near.of_module(__name__, globals())

@@ -59,8 +59,9 @@ def _refuse_between_checkpoints(execution):
     every = execution.checkpoint_steps
     what = (
         f"the next checkpoint step is {execution.step + every - execution.step % every}: "
-        f"save when the number of steps done, from 1, is divisible by {every} (an index "
-        "that counts from 0 is one less), or in a @cstorch.checkpoint_closure"
+        f"save when the number of steps done, from 1, is divisible by {every}; of an index i that "
+        f"counts from 0: `if (i + 1) % {every} == 0:`. Or save in a @cstorch.checkpoint_closure, "
+        "which is called at these steps alone"
         if every
         else "set checkpoint_steps"
     )

@@ -21,9 +21,10 @@ from csengine.library import check, ffi, lib, text
 from cstorch import calls, messages
 from cstorch import session as session_module
 from cstorch import traced as traced_module
+from cstorch.batch import Given, Handle, Pass
 from cstorch.traced import Traced, is_traced
 from cstorch.tracer import Tracer
-from cstorch.watch import Watch
+from cstorch.watch import PLAIN, Watch
 
 WAIT_MS = 100  # between looks for signals
 
@@ -44,6 +45,11 @@ class Output:
         """It is this value of the step from now on."""
         self.handle = handle
         self.kept = None  # (sizes, type, bytes) of its value, the same in each step of a trace
+
+    def is_ahead(self):
+        """Whether the body of the loop runs: the values that there are are those of an earlier
+        step than the one that the program is at."""
+        return self.execution.is_running and not self.execution.delivering
 
     def value(self):
         """A tensor with the value of the step that closures see, or the last one; None before."""
@@ -84,6 +90,7 @@ class Execution:
         self.outputs = []  # of the first trace; later ones have the same in the same order
         self.traces = self.output_count = 0
         self.batch_size = loader.batch_size  # of the trace
+        self.passed = None  # the Pass of the loop that runs
         self.last_values = {}
         self.at_checkpoint = self.at_activation = False
         self.delivering = False
@@ -98,6 +105,11 @@ class Execution:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
+    @property
+    def is_running(self):
+        """Whether the program is in its loop."""
+        return self.session.execution is self
+
     # ---- the loop ----
 
     def __iter__(self):
@@ -111,12 +123,29 @@ class Execution:
         try:
             for number in range(1, self.count + 1):
                 self.number = number
-                yield Batch(self)
+                self.passed = Pass(self)
+                yield self.passed.batch(
+                    self.loader.source.form, self._rows(), self.loader.batch_size
+                )
                 if not self._after_body():
                     break
             finished = True
         finally:
             self.end(raising=finished)
+
+    def _rows(self):
+        """Samples of the batch of this pass; None where the first step decides it: whether it
+        trains, and so goes on where training was."""
+        source, whole = self.loader.source, self.loader.batch_size
+        left = source.samples() % whole
+        if left == 0 or source.drops_last:
+            return whole
+        places = {self.start} if self.loop is not None else {0, self._global_step()}
+        found = {left if (p + self.number) % source.batches() == 0 else whole for p in places}
+        return found.pop() if len(found) == 1 else None
+
+    def _global_step(self):
+        return lib.cse_global_step() if self.session.is_open else 0
 
     def _after_body(self):
         """The body of the loop is over: waits for its step, where there is something to see, and
@@ -125,6 +154,12 @@ class Execution:
             raise messages.TraceError(
                 "the body of the loop called no function that @cstorch.trace (or "
                 "@cstorch.compile_step) decorates, so that there is no step to run"
+            )
+        if not self.passed.has_stepped:
+            raise messages.TraceError(
+                f"{self.watch.place()}the body of the loop did not call the step in pass "
+                f"{self.number}, and the engine runs one in each pass: call it in each, and choose "
+                "in it with torch.where, or leave samples out in the data set"
             )
         if self.session.settings.get("validate_only") or self.session.settings.get("compile_only"):
             self.pending.clear()
@@ -204,6 +239,25 @@ class Execution:
 
     # ---- the trace ----
 
+    def call_step(self, function, args, kwargs):
+        """What a call of the traced function in the loop's body returns."""
+        if self.loop is not None and self.function is not function:
+            messages.refuse(
+                f"a loop has one traced function: {function.__name__} was called, and "
+                f"{self.function.__name__} was before; make one function of both"
+            )
+        if self.passed.has_stepped:
+            messages.refuse(
+                f"{function.__name__} was called a second time in one pass of the loop, which is "
+                "one step: call it once; what is to be done twice in a step is done in it"
+            )
+        self.passed.has_stepped = True
+        if self.loop is None:
+            return self.begin(function, args, kwargs)
+        self.given.tell_changes(self.passed, args, kwargs, self.watch.place())
+        self.watch.after_step()
+        return self.results
+
     def begin(self, function, args, kwargs):
         """Traces the step and begins to run it."""
         self.function = function
@@ -224,6 +278,7 @@ class Execution:
         handle = ffi.new_handle(self)
         self.keep += [handle, kept]
         self.arguments = (args, kwargs)
+        self.given = Given(self.session, function, self.passed, args, kwargs)
         self.loop = lib.cse_execution_begin(executor, lib.csengine_trace_step, handle)
         if self.error is not None:
             self._fail()
@@ -244,6 +299,7 @@ class Execution:
         self.batch_size = lib.cse_step_batch_size(step)
         microbatches = self.batch_size // lib.cse_step_micro_batch_size(step)
         tracer = Tracer(self.session, step, microbatches)
+        tracer.passed = self.given.passed_first
         self.tracer = tracer
         first_results, first_closures = self.results, self.traced_closures
         self.traced_closures = []
@@ -251,12 +307,8 @@ class Execution:
         self.traces += 1
         try:
             with tracer:
-                args, kwargs = pytree.tree_map_only(
-                    Batch,
-                    lambda batch: batch.traced(step),
-                    (args, kwargs),
-                    is_leaf=lambda v: isinstance(v, Batch),
-                )
+                tracer.inputs = self.loader.traced_leaves(step)
+                args, kwargs = pytree.tree_map_only(Handle, tracer.input_of, (args, kwargs))
                 self.watch = Watch(self.session, self.function, args)
                 results = self.function(*args, **kwargs)
                 self.watch.after_trace()
@@ -266,6 +318,7 @@ class Execution:
                 for metric in self.session.metrics:
                     metric._leave_step(tracer)
                 self.results = pytree.tree_map(lambda v: self.output_of(tracer, v), results)
+                self.watch.hand_on([v for c in self.traced_closures for v in c.changeable()])
                 for closure in self.traced_closures:
                     closure.prepare(self, tracer)
                 if self.traces > 1:
@@ -317,7 +370,9 @@ class Execution:
 
     def output_of(self, tracer, value):
         """The same value as one that closures can read."""
-        if isinstance(value, torch.Tensor) and id(value) in tracer.replaced:
+        if type(value) is Handle:
+            value = tracer.input_of(value)
+        elif isinstance(value, torch.Tensor) and id(value) in tracer.replaced:
             value = tracer.replaced[id(value)][1]
         if not is_traced(value):
             if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
@@ -349,37 +404,32 @@ class Unreadable:
     def __init__(self, why):
         self.why = why
 
+    def is_ahead(self):
+        return False
+
     def value(self):
         raise messages.TraceError(self.why)
-
-
-class Batch:
-    """The batch of a step, as the loop's body gets it: a traced function takes it as its
-    argument."""
-
-    def __init__(self, execution):
-        self.execution = execution
-
-    def traced(self, step):
-        """The batch as the data loader makes it, of traced tensors of one microbatch."""
-        return self.execution.loader.traced_batch(step)
-
-    def __iter__(self):
-        raise messages.TraceError(
-            f"{messages.place_text()}the batch was unpacked outside of the step: give it whole to "
-            "the function that @cstorch.trace decorates, and unpack it there",
-            [messages.place()],
-        )
-
-    __getitem__ = __len__ = lambda self, *_: self.__iter__()
 
 
 # ---- the decorators ----
 
 
-def trace(function):
+def _refuse_no_function(function, name, what):
+    """Decorators are written without brackets, of a function."""
+    if function is None:
+        raise TypeError(f"@cstorch.{name} is written without brackets: `@cstorch.{name}`")
+    if isinstance(function, torch.nn.Module) or not callable(function):
+        raise TypeError(
+            f"@cstorch.{name} decorates {what}, not a {type(function).__name__}"
+            + (": give a model to cstorch.compile" if isinstance(function, torch.nn.Module) else "")
+        )
+
+
+def trace(function=None):
     """Decorates the step: its body is traced once, in the first pass through the loop, and run by
     the engine for each step. Returns what the body returns; read values in a step closure."""
+
+    _refuse_no_function(function, "trace", "the function that is the step")
 
     @functools.wraps(function)
     def step(*args, **kwargs):
@@ -394,16 +444,7 @@ def trace(function):
                 "data loader: `for batch in executor: " + function.__name__ + "(batch)`",
                 [messages.place()],
             )
-        if execution.loop is None:
-            return execution.begin(function, args, kwargs)
-        if execution.function is not function:
-            raise messages.TraceError(
-                f"{messages.place_text()}a loop has one traced function: {function.__name__} was "
-                f"called, and {execution.function.__name__} was before; make one function of both",
-                [messages.place()],
-            )
-        execution.watch.after_step()
-        return execution.results
+        return execution.call_step(function, args, kwargs)
 
     step.__wrapped__ = function
     return step
@@ -414,7 +455,7 @@ def _refuse_loader(function, args, kwargs):
         if getattr(value, "is_data_loader", False):
             raise messages.TraceError(
                 f"{messages.place_text()}{function.__name__} was called with the data loader; pass "
-                "the batch",
+                f"the batch: `for batch in dataloader: {function.__name__}(batch)`",
                 [messages.place()],
             )
 
@@ -433,12 +474,20 @@ class Closure:
 
     def prepare(self, execution, tracer):
         """The values that it asks for leave the step."""
-        self.args, self.kwargs = pytree.tree_map(
-            lambda v: execution.output_of(tracer, v), (self.args, self.kwargs)
-        )
+
+        def leaves(value):
+            return _mapped(lambda v: execution.output_of(tracer, v), value)
+
+        self.args = tuple(map(leaves, self.args))
+        self.kwargs = {name: leaves(value) for name, value in self.kwargs.items()}
+
+    def changeable(self):
+        """What it was given and may change."""
+        given = (*self.args, *self.kwargs.values())
+        return [v for v in given if not isinstance(v, (torch.Tensor, *PLAIN, type(None)))]
 
     def call(self):
-        self.function(*map(_with_values, self.args), **_named_values(self.kwargs))
+        _called(self.function, [*map(_with_values, self.args)], _named_values(self.kwargs))
 
 
 def _real(value):
@@ -455,13 +504,26 @@ def _real(value):
     return found
 
 
+def _mapped(function, value):
+    """Nested values with the function's results in the place of the leaves; itself where these are
+    the same, so that a closure that changes a list of the program changes that one."""
+    kind = type(value)
+    if kind in (list, tuple):
+        found = kind([_mapped(function, v) for v in value])
+        return value if all(a is b for a, b in zip(found, value)) else found
+    if kind is dict:
+        found = {key: _mapped(function, v) for key, v in value.items()}
+        return value if all(v is value[key] for key, v in found.items()) else found
+    return pytree.tree_map(function, value)
+
+
 def _with_values(value):
     """An argument of a closure with values in the place of traced tensors. Few arguments are
     nested, and to take them apart costs more than all the rest of a call."""
     if isinstance(value, Traced):
         return _real(value)
     if isinstance(value, tuple) or type(value) in pytree.SUPPORTED_NODES:
-        return pytree.tree_map(_real, value)
+        return _mapped(_real, value)
     return value
 
 
@@ -477,12 +539,36 @@ def on_value(hook):
     return handle
 
 
+def _called(function, args, kwargs):
+    """Calls a closure; a count that it forgets to declare is told with the line to write."""
+    try:
+        return function(*args, **kwargs)
+    except UnboundLocalError as error:
+        place = error.__traceback__
+        while place.tb_next is not None:
+            place = place.tb_next
+        code = place.tb_frame.f_code
+        name = next((n for n in code.co_varnames if f"'{n}'" in str(error)), None)
+        if name in getattr(function, "__globals__", {}) and code is function.__code__:
+            error.args = (
+                f"{error}: {code.co_name} assigns {name}, which makes it a variable of its own: "
+                f"write `global {name}` as its first line",
+            )
+        raise
+
+
 def _closure(function, on_checkpoint):
+    _refuse_no_function(
+        function,
+        "checkpoint_closure" if on_checkpoint else "step_closure",
+        "a function that sees values",
+    )
+
     @functools.wraps(function)
     def closure(*args, **kwargs):
         execution = session_module.current.execution
         if execution is None or execution.delivering:
-            return function(*map(_with_values, args), **_named_values(kwargs))
+            return _called(function, [*map(_with_values, args)], _named_values(kwargs))
         waiting = Closure(function, args, kwargs, on_checkpoint)
         if traced_module.active is not None:
             execution.traced_closures.append(waiting)
@@ -490,16 +576,17 @@ def _closure(function, on_checkpoint):
             execution.pending.append(waiting)
         return None
 
+    closure.is_step_closure = True
     return closure
 
 
-def step_closure(function):
+def step_closure(function=None):
     """Decorates a function that sees values: a call waits until its step is done, on activation
     steps; traced arguments become tensors with values."""
     return _closure(function, False)
 
 
-def checkpoint_closure(function):
+def checkpoint_closure(function=None):
     """The same for checkpoint steps alone, on which states can be read and saved."""
     return _closure(function, True)
 

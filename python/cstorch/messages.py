@@ -47,6 +47,16 @@ def user_frame():
     return frame
 
 
+def is_logging():
+    """Whether the program's line has called Python's logging."""
+    frame = sys._getframe(1)
+    while frame is not None and is_inner(frame.f_code.co_filename):
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "logging":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def place():
     """("model.py", 11, "forward") of the user's program."""
     frame = user_frame()
@@ -65,6 +75,11 @@ def place_text(where=None):
     """ "model.py:11 in forward: ", or "" where no frame is known."""
     filename, line, function = where or place()
     return f"{os.path.basename(filename)}:{line} in {function}: " if line else ""
+
+
+def refuse(what):
+    """Raises the error of a line of the program."""
+    raise TraceError(f"{place_text()}{what}", [place()])
 
 
 def describe(tensor):

@@ -193,8 +193,6 @@ def recurse_spec(spec, scope=None):
 
 def infer_batch_size(batch):
     """Samples of a batch: the first axis of its tensors."""
-    if isinstance(batch, execution.Batch):
-        return batch.execution.batch_size
     for leaf in pytree.tree_leaves(batch):
         if isinstance(leaf, torch.Tensor) and leaf.dim() > 0:
             return leaf.shape[0]

@@ -5,7 +5,7 @@ import contextlib
 import torch
 
 from csengine.library import check, lib
-from cstorch import arguments, traced, worker_parent
+from cstorch import arguments, near, traced, worker_parent
 from cstorch import session as session_module
 from cstorch.session import Model
 
@@ -50,7 +50,7 @@ class Cluster:
         pass
 
 
-class Backend:
+class Backend(near.Named):
     """What cstorch.backend gives: a name, and where tensors are made."""
 
     appliance = None  # of the reference: none

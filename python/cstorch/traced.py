@@ -1,6 +1,7 @@
 """The tensor of a traced step: it has a shape and a type, and no value."""
 
 import threading
+import warnings
 
 import torch
 
@@ -99,32 +100,120 @@ class Traced(torch.Tensor):
         return active.dispatch(func, args, kwargs or {})
 
     def __repr__(self, **_):
-        if self.output is not None and active is None:
-            value = self.output.value()
-            if value is not None:
-                return repr(value)
-        return (
-            f"traced tensor {self.label + ' ' if self.label else ''}"
-            f"{messages.describe(self)}: no value here; read it in a @cstorch.step_closure"
-        )
+        value = _value_now(self)
+        return described(self) if value is None else repr(value)
 
-    __str__ = __repr__
+    def __str__(self):
+        value = _value_now(self)
+        return printed(self) if value is None else str(value)
 
     def __round__(self, *_):
         refuse_value(self, "round(x)")
 
     def __format__(self, spec):
-        return format(repr(self), "")
+        value = _value_now(self)
+        return printed(self) if value is None else format(value, spec)
+
+
+# ---- outside of the step ----
+
+# What can be asked of a tensor without a value.
+FORM = {
+    "shape",
+    "dtype",
+    "device",
+    "ndim",
+    "layout",
+    "requires_grad",
+    "is_leaf",
+    "size",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "__len__",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "element_size",
+}
+
+
+def name_of(function):
+    """ "item" of Tensor.item, "shape" of the function that reads this attribute."""
+    name = getattr(function, "__name__", str(function))
+    return getattr(function.__self__, "__name__", name) if name == "__get__" else name
+
+
+def _value_now(tensor):
+    """The value of what a step returned, where it is that of the step that the program is at: in
+    closures, and after the loop. In the loop's body the engine is at another step."""
+    if active is not None or tensor.output is None or tensor.output.is_ahead():
+        return None
+    return tensor.output.value()
 
 
 def _outside(func, args, kwargs):
     """An attribute of a step's value after the step was traced (its shape, its type), or, of what
     the step returned, a computation with its value where there is one."""
     values = [a for a in args if isinstance(a, Traced)]
-    if values and all(v.output is not None and v.output.value() is not None for v in values):
-        return func(*[a.output.value() if isinstance(a, Traced) else a for a in args], **kwargs)
+    found = [_value_now(v) for v in values]
+    if values and all(value is not None for value in found):
+        rest = iter(found)
+        return func(*[next(rest) if isinstance(a, Traced) else a for a in args], **kwargs)
+    name = name_of(func)
+    if name == "detach":
+        return args[0]
+    if name not in FORM:
+        messages.refuse(
+            f"{name} of a value of the step in the body of the loop, where the step has not run: "
+            f"{NOT_ALLOWED}. Compute in the function that @cstorch.trace decorates, and write "
+            f"{CLOSURE}"
+        )
     with torch._C.DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
+
+
+# ---- texts of what has no value ----
+
+NOT_ALLOWED = "it is not allowed to read a tensor's contents outside of a step closure"
+CLOSURE = (
+    "`@cstorch.step_closure` above `def show(x): print(x)`, and `show(x)` in place of this line"
+)
+
+
+def _instead(tensor):
+    if is_traced(tensor):
+        return f"{NOT_ALLOWED}: write {CLOSURE}"
+    return f"{NOT_ALLOWED}: return it from the step, and give what that returns to a closure"
+
+
+def _form_of(tensor):
+    with torch._C.DisableTorchFunctionSubclass():
+        return f"{tensor.label + ' ' if tensor.label else ''}{messages.describe(tensor)}"
+
+
+def described(tensor):
+    """Its form in place of its value, as debuggers and messages show it; told, since `print([x])`
+    shows it as well."""
+    frame = messages.user_frame()
+    if frame is not None:
+        warnings.warn_explicit(
+            f"{messages.place_text()}the text of {_form_of(tensor)} has no value in it: "
+            f"{_instead(tensor)}",
+            UserWarning,
+            frame.f_code.co_filename,
+            frame.f_lineno,
+        )
+    return f"traced tensor {_form_of(tensor)}: no value here; read it in a @cstorch.step_closure"
+
+
+def printed(tensor):
+    """What print(x), str(x), format(x) and f"{x}" give: the error of a read. A logger would keep
+    the error to itself: there its form is written, and told."""
+    if messages.is_logging():
+        return described(tensor)
+    messages.refuse(f"print, or another text, of {_form_of(tensor)}: {_instead(tensor)}")
 
 
 def is_traced(value):

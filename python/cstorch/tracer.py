@@ -23,6 +23,8 @@ from torch.overrides import TorchFunctionMode
 from csengine.library import lib
 from cstorch import aten, calls, clock, composites, messages, regions, traps
 from cstorch import traced as traced_module
+from cstorch.batch import Handle
+from cstorch.origins import Origins
 from cstorch.traced import Traced
 
 # Names that Python functions of PyTorch ask whether an argument overrides them.
@@ -79,6 +81,9 @@ class Tracer:
         self.streams = {}
         self.scopes = []
         self.unsupported = {}
+        self.passed = None  # the Pass of the loop in which it is traced first
+        self.origins = Origins()
+        self.inputs = []  # the leaves of the batch
         self.keep = []  # objects that callbacks of the engine point to
         self._bodies = {}
         self._busy = set()
@@ -106,6 +111,8 @@ class Tracer:
         if isinstance(value, torch.Tensor):
             if isinstance(value, Traced):
                 return value
+            if type(value) is Handle:
+                return self.input_of(value)
             if id(value) in self.replaced:
                 return self.replaced[id(value)][1]
             state = self.session.state_of(value)
@@ -128,6 +135,15 @@ class Tracer:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*[self.map_in(v) for v in value])
         return value
+
+    def input_of(self, handle):
+        """The traced tensor of the batch that a handle of the loop's body stands for."""
+        if handle.passed is not self.passed:
+            traps.refuse(
+                f"{handle.label} is of another batch than that of this pass of the loop, which is "
+                "the only one that the step sees"
+            )
+        return self.inputs[handle.index]
 
     def written(self, constant):
         """The traced value that takes the place of a constant which the step has made, and to
@@ -182,6 +198,7 @@ class Tracer:
             self.at()
             result = self._by_rule(func, rule, args, kwargs)
             if result is not NotImplemented:
+                self.origins.note(func, args, kwargs, result)
                 return result
         if func is torch.Tensor.backward and not has_traced:
             traps.refuse(
@@ -237,6 +254,7 @@ class Tracer:
             self.at()
             result = self._by_rule(func, rule, self.map_in(tuple(args)), self.map_in(dict(kwargs)))
             if result is not NotImplemented:
+                self.origins.note(func, args, kwargs, result)
                 return result
         if func._schema.is_mutable:
             return aten.in_place(self, func, args, kwargs)

@@ -8,7 +8,7 @@ import warnings
 import numpy
 import torch
 
-from cstorch import messages
+from cstorch import messages, reads
 from cstorch.traced import Traced
 
 PLAIN = (int, float, bool, str)
@@ -54,11 +54,16 @@ class Watch:
     def __init__(self, session, function, args):
         self.session = session
         self.function = inspect.unwrap(function)
+        self.owner = getattr(self.function, "__self__", None)
+        self.function = getattr(self.function, "__func__", self.function)
         code = getattr(self.function, "__code__", None)
         is_method = args and code is not None and code.co_varnames[:1] == ("self",)
-        self.owner = args[0] if is_method else None
+        if is_method and self.owner is None:
+            self.owner = args[0]
         self.told = set()
         self.steps = 0
+        self.handed_on = {}  # id -> how often the step gave it to a closure
+        self.kept = []  # these values, so that their ids stay theirs
         self.values = self._look()
 
     def place(self):
@@ -66,40 +71,52 @@ class Watch:
         return messages.place_text((code.co_filename, code.co_firstlineno, code.co_name))
 
     def _objects(self, function, seen):
-        """(name, value, names of the function's lines) of what it and those that it calls read."""
+        """(name, value, attributes that are read of it) of what the function and those that it
+        calls read. Closures run outside of the step: what they read is their business."""
         if not isinstance(function, types.FunctionType) or function in seen or len(seen) > 50:
             return
         if messages.is_installed(function.__code__.co_filename):
             return
         seen.add(function)
-        code = function.__code__
-        found = [(n, function.__globals__[n]) for n in code.co_names if n in function.__globals__]
-        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-            try:
-                found.append((name, cell.cell_contents))
-            except ValueError:  # not assigned yet
-                pass
-        for name, value in found:
-            yield name, value, code.co_names
-            yield from self._objects(inspect.unwrap(value) if callable(value) else None, seen)
+        read = reads.of(function)
+        for name, count in read.names.items():
+            found = reads.enclosed(function, name)
+            if found is None:
+                continue
+            value = found[0]
+            if self.handed_on.get(id(value), 0) >= count:  # a closure gets it, and nothing else
+                continue
+            yield name, value, {a for n, a in read.attributes if n == name}
+            if callable(value) and not getattr(value, "is_step_closure", False):
+                yield from self._objects(inspect.unwrap(value), seen)
 
     def _read(self):
         found = {}
         objects = list(self._objects(self.function, set()))
         if self.owner is not None:
-            objects.append(("self", self.owner, self.function.__code__.co_names))
-        for name, value, names in objects:
+            own = reads.of(self.function).attributes
+            objects.append(("self", self.owner, {a for n, a in own if n == "self"}))
+        for name, value, attributes in objects:
             if isinstance(value, torch.Tensor) and self.session.state_of(value) is not None:
                 continue
             summary = _summary(value)
             if summary is not None:
                 found[name] = summary
             elif not isinstance(value, (type, types.ModuleType, torch.Tensor)):
-                for attribute, inner in getattr(value, "__dict__", {}).items():
-                    summary = _summary(inner) if attribute in names else None
+                kept = getattr(value, "__dict__", {})
+                for attribute in sorted(attributes & set(kept)):
+                    summary = _summary(kept[attribute])
                     if summary is not None:
                         found[f"{name}.{attribute}"] = summary
         return found
+
+    def hand_on(self, values):
+        """The step gave these to its closures, which may change them: to hand something on is not
+        to read it."""
+        for value in values:
+            self.handed_on[id(value)] = self.handed_on.get(id(value), 0) + 1
+        self.kept += values
+        self.values = self._look()
 
     def _look(self):
         """What the step and its optimizers and models read. It is no part of a trace."""
@@ -110,7 +127,10 @@ class Watch:
         found = self._read()
         for optimizer in self.session.declared:
             for index, group in enumerate(getattr(optimizer, "param_groups", ())):
+                read = self._keys_of(optimizer)
                 for name, value in group.items():
+                    if read is not None and name not in read:
+                        continue
                     where = f"{type(optimizer).__name__}.param_groups[{index}][{name!r}]"
                     if isinstance(value, PLAIN) and name != "initial_lr":
                         found[where] = (type(value), value)
@@ -122,6 +142,14 @@ class Watch:
         for state in self.session.trainable_candidates():
             found[f"{state.name}.requires_grad"] = (bool, state.tensor.requires_grad)
         return found
+
+    @staticmethod
+    def _keys_of(optimizer):
+        """Keys of groups that a user's optimizer may read in its step; None: each."""
+        kind = type(optimizer)
+        if messages.is_inner(inspect.unwrap(kind.step).__code__.co_filename):
+            return set(optimizer.defaults)
+        return reads.texts_of(optimizer, "step")
 
     def changed(self):
         """Names of what differs from the last look, each once."""

@@ -6,8 +6,11 @@ set -eu
 python=$(python_with 'torch, cffi, cloudpickle') ||
     skip 'no Python has PyTorch, cffi and cloudpickle; CSE_TORCH_PYTHON names one that has'
 make_package "$python"
-for test in operations losses refusals traps silent client owner reference stubs same_step \
-    training schedules workers notebook optimizer_arguments conversions arguments saves \
-    precision trainer; do
-    "$python" -W ignore "$tree/tests/python/test_$test.py"
+failed=
+for test in "$tree"/tests/python/test_*.py; do
+    case $test in
+    */test_runs.py | */test_transformers.py | */test_wheel.py) ;; # have checks of their own
+    *) "$python" -W ignore "$test" || failed="$failed $(basename "$test")" ;;
+    esac
 done
+[ -z "$failed" ] || { echo "failed:$failed" && exit 1; }

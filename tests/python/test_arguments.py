@@ -70,7 +70,7 @@ class Arguments(Case):
         self.refuse(lambda **given: DataExecutor(data, **given), executor)
         with self.assertRaisesRegex(TypeError, "no argument 'num_step'; accepted: dataloader"):
             DataExecutor(data, num_step=5)
-        with self.assertRaisesRegex(TypeError, "takes a cstorch.utils.data.DataLoader, not list"):
+        with self.assertRaisesRegex(TypeError, "a cstorch.utils.data.DataLoader, not list: write"):
             DataExecutor([1, 2])
 
     def test_scaler_and_metrics(self):

@@ -152,7 +152,7 @@ class Stubs(unittest.TestCase):
 
 # Methods that the package's own modules call.
 INNER = {
-    "cstorch.utils.data.DataLoader": {"settings", "source", "traced_batch"},
+    "cstorch.utils.data.DataLoader": {"settings", "source", "traced_leaves"},
     "cstorch.sparse.SparsityAlgorithm": set(),
 }
 

@@ -5,10 +5,10 @@ import json
 import torch
 
 from csengine.library import check, ffi, lib
-from cstorch import arguments, calls, messages
+from cstorch import arguments, calls, messages, near
 from cstorch import session as session_module
 from cstorch import traced
-from cstorch.traced import is_traced
+from cstorch.metrics import given
 
 __all__ = [
     "AccuracyMetric",
@@ -108,6 +108,13 @@ class Metric(torch.nn.Module):
             if value is not None:
                 self._kept = float(value)
 
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            names = [*dir(type(self)), *self.__dict__]
+            raise near.absent(f"{type(self).__name__!r} object", name, names) from None
+
     def __float__(self):
         self._keep_value()
         if self._kept is None:
@@ -123,6 +130,9 @@ class EngineMetric(Metric):
 
     engine_name = None
     arguments = ()
+    required = 0  # of the arguments
+    check = ""  # the method of given.Given that looks at them
+    aliases = {}  # other names of arguments
 
     def __init__(self, name=None, compute_on_system=True, **settings):
         self.settings = settings
@@ -143,24 +153,20 @@ class EngineMetric(Metric):
             check(lib.cse_metric_reset(self.handle))
 
     def __call__(self, *args, **kwargs):
-        self._num_updates += 1
-        given = list(args)
-        kwargs.pop("dtype", None)  # the engine's totals are exact
-        for name in self.arguments[len(args) :]:
-            if name in kwargs:
-                given.append(kwargs.pop(name))
-        if kwargs:
+        if traced.active is None:
             raise messages.TraceError(
-                f"{messages.place_text()}{type(self).__name__}: unknown arguments "
-                f"{', '.join(kwargs)}; accepted: {', '.join(self.arguments)}"
-            )
-        given = [g for g in given if g is not None]
-        if not any(is_traced(g) for g in given):
-            raise messages.TraceError(
-                f"{messages.place_text()}the metric {self.name} was called " "outside of a step",
+                f"{messages.place_text()}the metric {self.name} was called outside of a step",
                 [messages.place()],
             )
-        handles = [self._operand(i, g) for i, g in enumerate(given)]
+        self.num_updates += 1
+        kwargs.pop("dtype", None)  # the engine's totals are exact
+        for name, own in self.aliases.items():
+            if name in kwargs:
+                kwargs[own] = kwargs.pop(name)
+        found = given.Given(self, self.arguments, self.required, args, kwargs)
+        values = found.checked(self.check)
+        traced.active.at()
+        handles = [self._operand(i, value) for i, value in enumerate(values)]
         return calls.wrap(
             lib.cse_metric_update_array(
                 self.handle, ffi.new("cse_tensor *[]", handles), len(handles)
@@ -189,22 +195,41 @@ class EngineMetric(Metric):
         return value[0]
 
 
-def _metric(name, engine_name, *arguments):
+def _metric(name, engine_name, check, required, *arguments, **aliases):
     return type(
         name,
         (EngineMetric,),
-        {"engine_name": engine_name, "arguments": arguments, "__doc__": EngineMetric.__doc__},
+        {
+            "engine_name": engine_name,
+            "check": check,
+            "required": required,
+            "arguments": arguments,
+            "aliases": aliases,
+            "__doc__": EngineMetric.__doc__,
+        },
     )
 
 
-AccuracyMetric = _metric("AccuracyMetric", "accuracy", "labels", "predictions", "weights")
-PerplexityMetric = _metric("PerplexityMetric", "perplexity", "labels", "loss", "weights")
-MeanMetric = _metric("MeanMetric", "mean", "value", "weight")
-DiceCoefficientMetric = _metric("DiceCoefficientMetric", "dice", "labels", "predictions", "weights")
-MeanIOUMetric = _metric("MeanIOUMetric", "mean_iou", "labels", "predictions", "weights")
-FBetaScoreMetric = _metric("FBetaScoreMetric", "f_beta", "labels", "predictions", "weights")
-PrecisionAtKMetric = _metric("PrecisionAtKMetric", "precision_at_k", "labels", "scores", "weights")
-RecallAtKMetric = _metric("RecallAtKMetric", "recall_at_k", "labels", "scores", "weights")
+def _of_classes(name, engine_name):
+    return _metric(name, engine_name, "check_classes", 2, "labels", "predictions", "weights")
+
+
+def _of_scores(name, engine_name):
+    return _metric(
+        name, engine_name, "check_scores", 2, "labels", "scores", "weights", predictions="scores"
+    )
+
+
+AccuracyMetric = _of_classes("AccuracyMetric", "accuracy")
+PerplexityMetric = _metric(
+    "PerplexityMetric", "perplexity", "check_perplexity", 2, "labels", "loss", "weights"
+)
+MeanMetric = _metric("MeanMetric", "mean", "check_mean", 1, "value", "weight", weights="weight")
+DiceCoefficientMetric = _of_classes("DiceCoefficientMetric", "dice")
+MeanIOUMetric = _of_classes("MeanIOUMetric", "mean_iou")
+FBetaScoreMetric = _of_classes("FBetaScoreMetric", "f_beta")
+PrecisionAtKMetric = _of_scores("PrecisionAtKMetric", "precision_at_k")
+RecallAtKMetric = _of_scores("RecallAtKMetric", "recall_at_k")
 
 
 def get_all_metrics():
@@ -215,3 +240,6 @@ def get_all_metrics():
 def compute_all_metrics():
     """Name -> value."""
     return {m.name: float(m) for m in session_module.current.metrics}
+
+
+__getattr__ = near.of_module(__name__, globals())

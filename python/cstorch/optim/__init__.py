@@ -1,5 +1,6 @@
 """Optimizers: the engine's by their names, and a base class for those of a program."""
 
+from cstorch import near
 from cstorch.optim import lr_scheduler, scheduler, weight_decay_scheduler
 from cstorch.optim.builtin import (
     ASGD,
@@ -80,3 +81,5 @@ def configure_lr_scheduler(optimizer, learning_rate, adjust_learning_rate=None):
 def configure_scheduler(optimizer, schedulers_params):
     return configure_lr_scheduler(optimizer, schedulers_params)
 
+
+__getattr__ = near.of_module(__name__, globals())

@@ -1,5 +1,6 @@
 """Schedules of the learning rate."""
 
+from cstorch import near
 from cstorch.optim.scheduler import ChainedScheduler as _Chained
 from cstorch.optim.scheduler import (
     EngineScheduler,
@@ -94,3 +95,6 @@ def configured(optimizer, learning_rate):
 
 
 __all__ = ["LRScheduler", *POSITIONAL]
+
+
+__getattr__ = near.of_module(__name__, globals())

@@ -6,7 +6,7 @@ import inspect
 import torch
 
 from csengine.library import lib
-from cstorch import calls, messages, part
+from cstorch import calls, messages, near, part
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.optim.scheduler import in_order, refuse_doubles
@@ -15,7 +15,7 @@ from cstorch.optim.scheduler import in_order, refuse_doubles
 _add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
 
 
-class Optimizer(torch.optim.Optimizer):
+class Optimizer(near.Named, torch.optim.Optimizer):
     """Base class of optimizers whose step is traced.
 
     A subclass makes its states in preinitialize (self.state[p]["momentum"] = torch.zeros_like(p))
@@ -29,6 +29,11 @@ class Optimizer(torch.optim.Optimizer):
     """
 
     def __init__(self, params, defaults, enable_global_step=False):
+        if isinstance(params, torch.nn.Module):
+            raise TypeError(
+                f"{type(self).__name__}() takes the parameters of a model, not the model: "
+                f"{type(self).__name__}(model.parameters(), ...)"
+            )
         self.enable_global_step = enable_global_step
         self._schedules = []
         self._declared = self._stepping = False

@@ -7,7 +7,7 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages, part, traced
+from cstorch import calls, messages, near, part, traced
 from cstorch import session as session_module
 from cstorch.optim import signatures
 
@@ -81,7 +81,7 @@ def _steps_done(last_epoch):
     return last_epoch + 1
 
 
-class Scheduler:
+class Scheduler(near.Named):
     """A schedule. A subclass gives its value as a tensor of self.last_epoch, the number of
     optimizer steps done: in _get_closed_form_lr (or _get_closed_form).
 

@@ -1,6 +1,7 @@
 """Data loaders of a run: an input function that each input worker calls."""
 
 import hashlib
+import inspect
 import itertools
 import os
 import pathlib
@@ -11,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from csengine.library import lib
-from cstorch import arguments, begin_worker, calls, messages, worker_parent
+from cstorch import arguments, begin_worker, calls, messages, near, worker_parent
 from cstorch import session as session_module
 from cstorch.execution import Execution
 from cstorch.traced import Traced
@@ -47,7 +48,26 @@ _HINTS = {"cs_config", "writer", "profiler_activities", "op_profiler_config"}
 BEGIN_WORKER = f"exec(open({begin_worker.__file__!r}).read())"
 
 
-class DataLoader:
+def _refuse_unknown(input_fn, kwargs):
+    """What the input function does not take, and so would tell when the first step is near."""
+    try:
+        known = inspect.signature(input_fn).parameters.values()
+    except (TypeError, ValueError):  # of a function that is not Python's
+        return
+    if any(p.kind is p.VAR_KEYWORD for p in known):
+        return
+    names = [p.name for p in known]
+    own = list(inspect.signature(DataLoader.__init__).parameters)[2:]
+    unknown = next((name for name in kwargs if name not in names), None)
+    meant = unknown and near.closest(unknown, [*own, *names])
+    if meant:
+        raise TypeError(
+            f"{messages.place_text()}DataLoader() has no argument {unknown!r}, and neither has the "
+            f"input function, to which others are handed. Did you mean {meant!r}?"
+        )
+
+
+class DataLoader(near.Named):
     """The data of a run.
 
     input_fn(*args, **kwargs) returns a torch.utils.data.DataLoader, any iterable of batches, or a
@@ -82,9 +102,10 @@ class DataLoader:
         if not callable(input_fn):
             raise TypeError(
                 f"DataLoader() takes a function that makes the data, not "
-                f"{type(input_fn).__name__}: give it `lambda: loader`'s function, "
-                "DataLoader(make_loader)"
+                f"{type(input_fn).__name__}, since each input worker makes its own: write `def "
+                "input_fn(): return ...` with what makes it, and DataLoader(input_fn)"
             )
+        _refuse_unknown(input_fn, kwargs)
         if num_steps is not None and (num_epochs is not None or steps_per_epoch is not None):
             raise ValueError(
                 "DataLoader() takes num_steps, or num_epochs and steps_per_epoch, not " "both"
@@ -194,8 +215,8 @@ class DataLoader:
             temporary.replace(path)
         return str(path.resolve())
 
-    def traced_batch(self, step):
-        """A batch of traced tensors: one microbatch."""
+    def traced_leaves(self, step):
+        """The values of a batch, its tensors as traced ones: one microbatch."""
         form = self.source.form
         size = lib.cse_step_micro_batch_size(step)
         leaves = []
@@ -213,8 +234,8 @@ class DataLoader:
             if lib.cse_tensor_dtype(handle) != calls.c_dtype(leaf.dtype):
                 made = made.to(leaf.dtype)
             leaves.append(Traced(made.handle, made.shape, leaf.dtype))
-            leaves[-1].label = f"input {form.names[index]}"
-        return pytree.tree_unflatten(leaves, form.spec)
+            leaves[-1].label = f"input {form.names[index]}".rstrip()
+        return leaves
 
     # ---- the loop ----
 
@@ -232,7 +253,7 @@ class DataLoader:
         return iter(DataExecutor(self))
 
 
-class DataExecutor:
+class DataExecutor(near.Named):
     """A loop over a data loader: `for batch in DataExecutor(loader, num_steps=100)`.
 
     Args:
@@ -245,7 +266,7 @@ class DataExecutor:
 
     def __init__(
         self,
-        dataloader,
+        dataloader=None,
         num_steps=None,
         checkpoint_steps=None,
         activation_steps=None,
@@ -260,9 +281,16 @@ class DataExecutor:
             )
         arguments.check("DataExecutor()", _RULES, {**locals()})
         if not getattr(dataloader, "is_data_loader", False):
+            given = {"num_steps": num_steps, "checkpoint_steps": checkpoint_steps}
+            rest = "".join(f", {n}={v!r}" for n, v in given.items() if v is not None)
+            kind = type(dataloader)
+            name = f"{kind.__module__}.{kind.__name__}".replace("builtins.", "")
+            other = "" if dataloader is None else f", not {name}"
             raise TypeError(
-                f"DataExecutor() takes a cstorch.utils.data.DataLoader, not "
-                f"{type(dataloader).__name__}"
+                "DataExecutor() takes the data of the loop first, a cstorch.utils.data.DataLoader"
+                + other
+                + ": write `dataloader = cstorch.utils.data.DataLoader(input_fn)`, and "
+                f"`cstorch.utils.data.DataExecutor(dataloader{rest})`"
             )
         self.dataloader = dataloader
         if isinstance(checkpoint_steps, Schedule):
@@ -423,3 +451,6 @@ class SyntheticDataset(torch.utils.data.Dataset):
             lambda v: v(index) if callable(v) and not isinstance(v, torch.Tensor) else v,
             self.sample_spec,
         )
+
+
+__getattr__ = near.of_module(__name__, globals())

@@ -44,7 +44,7 @@ class DataExecutor:
     activation_steps: int | None
     def __init__(
         self,
-        dataloader: DataLoader,
+        dataloader: DataLoader = ...,
         num_steps: int | None = None,
         checkpoint_steps: int | Schedule | None = None,
         activation_steps: int | None = None,

@@ -158,7 +158,7 @@ class EngineMetric(Metric):
                 f"{messages.place_text()}the metric {self.name} was called outside of a step",
                 [messages.place()],
             )
-        self.num_updates += 1
+        self._num_updates += 1
         kwargs.pop("dtype", None)  # the engine's totals are exact
         for name, own in self.aliases.items():
             if name in kwargs:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import warnings
 
 import torch
 
@@ -19,12 +20,29 @@ _HALVES = {
 }
 
 
+def _refuse_late(what, changes):
+    if changes and session_module.current.is_open:
+        raise RuntimeError(
+            f"{what} was called after the first execution, in which the precision is fixed: call "
+            "it before the model is made, or call cstorch.finish() first"
+        )
+
+
 def set_half_dtype(dtype):
     """The 16-bit type of the run: "float16", "bfloat16" or "cbfloat16" (or torch's). Products and
     activations are computed in it where the precision says so."""
-    if dtype not in _HALVES:
+    if not isinstance(dtype, (str, torch.dtype)) or dtype not in _HALVES:
         raise ValueError(f"no half type {dtype!r}; accepted: float16, bfloat16, cbfloat16")
     name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
+    known = session_module.current.precision.get("fp16_type")
+    _refuse_late("set_half_dtype()", known != name)
+    if known not in (None, name):
+        warnings.warn(
+            f"set_half_dtype() was called again: the half type of the whole run was {known} and is "
+            f"{name} now; what get_half_dtype() told before is no longer true. Call it once, before"
+            " the model is made",
+            stacklevel=2,
+        )
     session_module.current.precision["fp16_type"] = name
     return _HALVES[dtype]
 
@@ -56,6 +74,9 @@ def mixed_precision():
 
 
 def enable_mixed_precision(enable=True):
+    """Chooses the half type of the run, float16 where set_half_dtype chose none; False: none."""
+    arguments.check("enable_mixed_precision()", {"enable": arguments.FLAG}, {"enable": enable})
+    _refuse_late("enable_mixed_precision()", enable != mixed_precision())
     precision = session_module.current.precision
     if enable:
         precision.setdefault("fp16_type", "float16")

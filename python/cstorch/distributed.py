@@ -68,4 +68,6 @@ class ClusterConfig:
     disable_version_check: bool = None
 
     def settings(self):
-        return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
+        """What differs from the defaults, which are those of a run that is told nothing."""
+        first = {field.name: field.default for field in dataclasses.fields(self)}
+        return {k: v for k, v in dataclasses.asdict(self).items() if v != first[k]}

@@ -7,9 +7,13 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages, part, traced
+from cstorch import arguments, calls, messages, part, required, traced
 from cstorch import session as session_module
-from cstorch.optim import signatures
+from cstorch.optim import signatures, values
+
+
+_ANY = (lambda v: True, "")
+_RULES = {"optimizer": arguments.OPTIMIZER, "total_iters": arguments.whole(1)}
 
 
 def _listed(words):
@@ -95,6 +99,11 @@ class Scheduler:
     engine_settings = None  # of a schedule of the engine
 
     def __init__(self, optimizer, total_iters=None, last_epoch=-1, param_group_tags=None):
+        wanted = "|".join((*self._closed_forms, "_get_closed_form"))
+        required.check(
+            self, Scheduler, {wanted: "gives the value after self.last_epoch steps as a tensor"}
+        )
+        arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
         self.optimizer = optimizer
         self.total_iters = total_iters
         self.param_group_tags = param_group_tags
@@ -111,11 +120,11 @@ class Scheduler:
 
     # ---- what an optimizer asks ----
 
-    def _get_closed_form_lr(self):
-        raise NotImplementedError(f"{type(self).__name__} has no _get_closed_form_lr")
+    _closed_forms = ("_get_closed_form_lr",)
 
     def _get_closed_form(self):
-        return self._get_closed_form_lr()
+        name = next(n for n in self._closed_forms if hasattr(self, n))
+        return getattr(self, name)()
 
     def _is_for(self, group):
         """Whether a group has one of the schedule's tags; None is that of groups without any."""
@@ -340,7 +349,16 @@ def engine_scheduler(name, positional, *bases, engine_name=None, words=None):
     def __init__(self, optimizer, *args, **settings):
         if len(args) > len(positional):
             raise TypeError(f"{name}() takes at most {len(positional) + 1} positional arguments")
+        twice = [n for n in positional[: len(args)] if n in settings]
+        if twice:
+            raise TypeError(f"{name}() was given {twice[0]} twice, by its place and by its name")
         settings.update(zip(positional, args))
+        values.check(
+            f"{name}()",
+            {own: values.SCHEDULE_RULES.get(words.get(own, own)) or _ANY for own in positional},
+            (*dict.fromkeys((*positional, "total_iters", "last_epoch", "param_group_tags")),),
+            settings,
+        )
         settings = {words.get(k, k): v for k, v in settings.items()}
         EngineScheduler.__init__(self, optimizer, **settings)
 

@@ -193,9 +193,9 @@ class Session:
                 continue
             if self.is_open:
                 raise RuntimeError(
-                    f"configure() was called after the first execution, with {name}={value!r}: a "
-                    "process has one session, whose settings stay; start another process, or call "
-                    "cstorch.finish() first"
+                    "configure() was called after the first execution, or after a state_dict() "
+                    f"was read, with {name}={value!r}: a process has one session, whose settings "
+                    "stay; start another process, or call cstorch.finish() first"
                 )
             if name in known:
                 raise RuntimeError(
@@ -246,6 +246,13 @@ class Session:
             one._declare()  # sparsity last, which looks for its optimizers
         for metric in self.metrics:
             metric._open()
+
+    def begin(self):
+        """The same for an execution, from which on optimizers stay as they are."""
+        self.open()
+        for one in self.declared:
+            if isinstance(one, self.optimizer_type):
+                one._has_begun = True
 
     def _open(self):
         values = dict(self.settings)

@@ -85,7 +85,7 @@ class SparsityAlgorithm:
         if isinstance(target, torch.nn.Module):
             self.modules.append(target)
         elif isinstance(target, session_module.Session.optimizer_type):
-            if getattr(target, "_declared", False):
+            if getattr(target, "_has_begun", False):
                 raise RuntimeError(
                     f"sparsity: {type(target).__name__} has been in a run already, in which its "
                     "masks are fixed: call apply() before the first step"

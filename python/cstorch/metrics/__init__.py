@@ -83,6 +83,14 @@ class Metric(torch.nn.Module):
         setattr(self, name, tensor)
         session_module.current.add_state(f"metrics.{self.name}.{name}", tensor)
 
+    def update(self, *args, **kwargs):
+        """Changes the states by the values of a step."""
+        raise NotImplementedError
+
+    def compute(self):
+        """The value, a tensor made of the states."""
+        raise NotImplementedError
+
     def __call__(self, *args, **kwargs):
         if traced.active is None:
             raise messages.TraceError(

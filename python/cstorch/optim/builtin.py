@@ -82,6 +82,8 @@ class EngineOptimizer(Optimizer):
 
     def _declare(self):
         if self.handle is not None:
+            configure_engine(self)  # of a schedule that was made after a state_dict() was read
+            session_module.current.check()
             return
         self._refuse_torch_schedule()
         session = session_module.current

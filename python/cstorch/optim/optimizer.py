@@ -49,6 +49,7 @@ class Optimizer(torch.optim.Optimizer):
         self._schedules = []
         self._sparsity = self._finite = None
         self._declared = self._stepping = self._initialized = False
+        self._is_scheduled = self._has_begun = False
         super().__init__(params, defaults)
         self._initialize()
         self._initialized = True
@@ -71,7 +72,8 @@ class Optimizer(torch.optim.Optimizer):
         if self._declared:
             raise RuntimeError(
                 f"{type(self).__name__}.add_param_group: the optimizer has been in a run already, "
-                "in which its parameters are fixed: add groups before the first step"
+                "or its state_dict() was read, after which its parameters are fixed: add groups "
+                "before that, and before the first step"
             )
         _add_param_group(self, param_group)
         if self._initialized:
@@ -134,9 +136,14 @@ class Optimizer(torch.optim.Optimizer):
                 yield parameter, state.name
 
     def _declare(self):
-        if self._declared:
-            return
         self._refuse_torch_schedule()
+        if not self._declared:
+            self._declare_states()
+        refuse_doubles(self)
+        for schedule in self._schedules:
+            schedule._declare()
+
+    def _declare_states(self):
         self._declared = True
         session = session_module.current
         for parameter, name in list(self._names()):
@@ -147,9 +154,6 @@ class Optimizer(torch.optim.Optimizer):
                     )
                     if state.handle is None:
                         session._declare(state)
-        refuse_doubles(self)
-        for schedule in self._schedules:
-            schedule._declare()
 
     def _check_new_states(self, before):
         """A state that is changed in place stays the program's tensor, `state[p]["x"] += 1` too.

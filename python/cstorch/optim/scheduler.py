@@ -50,7 +50,10 @@ def refuse_doubles(optimizer):
 def configure_engine(optimizer):
     """Gives an optimizer of the engine its schedules, each of which is the engine's or has a
     counter of its own."""
+    if optimizer._is_scheduled or not schedules_of(optimizer):
+        return
     refuse_doubles(optimizer)
+    optimizer._is_scheduled = True
     parts = []
     for schedule in schedules_of(optimizer):
         if schedule._is_engines():
@@ -111,16 +114,24 @@ class Scheduler:
         self._declared = False
         if optimizer is None:
             return
-        if getattr(optimizer, "_declared", False):
+        if getattr(optimizer, "_has_begun", False):
             raise RuntimeError(
                 f"{type(self).__name__}: the optimizer has been in a run already, in which its "
                 "schedules are fixed: make it before the first step"
+            )
+        if getattr(optimizer, "_is_scheduled", False):
+            raise RuntimeError(
+                f"{type(self).__name__}: the states of the optimizer's schedules exist already: "
+                "make all schedules before a state_dict() is read or loaded"
             )
         schedules_of(optimizer).append(self)
 
     # ---- what an optimizer asks ----
 
     _closed_forms = ("_get_closed_form_lr",)
+
+    def _get_closed_form_lr(self):
+        raise NotImplementedError
 
     def _get_closed_form(self):
         name = next(n for n in self._closed_forms if hasattr(self, n))

@@ -282,19 +282,6 @@ CSE_API int cse_optimizer_group_count(const cse_optimizer *optimizer);
  * sparsity.PARAMETER.mask (float32, 0 or 1) and sparsity.step, which checkpoints hold. */
 CSE_API void cse_configure_sparsity(cse_optimizer *optimizer, const char *settings);
 
-/* The same for updates of your own, of these parameters; NULL after a failure. */
-typedef struct cse_sparsity cse_sparsity;
-CSE_API cse_sparsity *cse_sparsity_new(cse_state *const parameters[], int count,
-                                       const char *settings);
-
-/* In a step, before an update of your own: moves the masks on, and sets to zero what they leave out
- * of the gradients, one a parameter in the order of cse_sparsity_new; NULL: it is not updated.
- *   finite   a bool scalar, without which nothing changes (cse_grad_scaler_finite); NULL: always
- *   kept     set to bools of the parameters' shapes, NULL for one that is dense: parameter and
- *            states are to be zero where it is false, before your update and after it. */
-CSE_API void cse_sparsity_step(cse_sparsity *sparsity, cse_tensor *finite, cse_tensor *gradients[],
-                               cse_tensor *kept[]);
-
 /* The mask of a sparse parameter; NULL for one that is dense. In a step, after the update, cse_read
  * gives the one that the next step begins with. */
 CSE_API cse_state *cse_sparsity_mask(const cse_state *parameter);
@@ -799,7 +786,6 @@ CSE_API cse_status cse_load_state(cse_saved *saved, const char *key, cse_state *
 #define cse_grad_scaler_scale(...) (cse_at(__FILE__, __LINE__), cse_grad_scaler_scale(__VA_ARGS__))
 #define cse_grad_scaler_unscale(...) \
     (cse_at(__FILE__, __LINE__), cse_grad_scaler_unscale(__VA_ARGS__))
-#define cse_sparsity_step(...) (cse_at(__FILE__, __LINE__), cse_sparsity_step(__VA_ARGS__))
 #define cse_grad_scaler_finite(...) \
     (cse_at(__FILE__, __LINE__), cse_grad_scaler_finite(__VA_ARGS__))
 #define cse_grad_scaler_step(...) (cse_at(__FILE__, __LINE__), cse_grad_scaler_step(__VA_ARGS__))

@@ -2,6 +2,8 @@
  *
  * It is held by an optimizer without a rule, so that the choice of parameters, the masks and the
  * clock are the same as with an optimizer of the engine. The program masks what it updates. */
+#include "csengine/sparsity.h"
+
 #include "csengine/generated/ops.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"

@@ -1,6 +1,8 @@
 """What the arguments of optimizers and schedules may be. Limits of one class alone are the engine's,
 which tells them when the run begins."""
 
+import difflib
+
 import torch
 
 from cstorch import arguments, traced
@@ -107,5 +109,10 @@ def check(caller, rules, accepted, given):
     """
     for name in given:
         if name not in accepted:
-            raise TypeError(f"{caller} has no argument {name!r}; accepted: {', '.join(accepted)}")
+            near = difflib.get_close_matches(name, accepted, 1)
+            raise TypeError(
+                f"{caller} has no argument {name!r}; "
+                + (f"did you mean {near[0]!r}? " if near else "")
+                + f"accepted: {', '.join(accepted)}"
+            )
     arguments.check(caller, rules, given)

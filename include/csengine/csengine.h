@@ -62,6 +62,7 @@
 #include "csengine/optimizer.h"
 #include "csengine/plugin.h"
 #include "csengine/schedule.h"
+#include "csengine/sparsity.h"
 #include "csengine/status.h"
 #include "csengine/tensor.h"
 #include "csengine/train.h"

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import warnings
 
 import torch
 
@@ -22,10 +23,18 @@ _HALVES = {
 def set_half_dtype(dtype):
     """The 16-bit type of the run: "float16", "bfloat16" or "cbfloat16" (or torch's). Products and
     activations are computed in it where the precision says so."""
-    if dtype not in _HALVES:
+    if not isinstance(dtype, (str, torch.dtype)) or dtype not in _HALVES:
         raise ValueError(f"no half type {dtype!r}; accepted: float16, bfloat16, cbfloat16")
     name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
+    known = session_module.current.precision.get("fp16_type")
     precision.give("fp16_type", name, "cstorch.amp.set_half_dtype")
+    if known not in (None, name):
+        warnings.warn(
+            f"set_half_dtype() was called again: the half type of the whole run was {known} and is "
+            f"{name} now; what get_half_dtype() told before is no longer true. Call it once, before"
+            " the model is made",
+            stacklevel=2,
+        )
     return _HALVES[dtype]
 
 
@@ -56,6 +65,7 @@ def mixed_precision():
 
 def enable_mixed_precision(enable=True):
     """Computes in the half type, bfloat16 where none is set; False: in float32, whatever is set."""
+    arguments.check("enable_mixed_precision()", {"enable": arguments.FLAG}, {"enable": enable})
     precision.give("enabled", bool(enable), "cstorch.amp.enable_mixed_precision")
 
 

@@ -69,4 +69,6 @@ class ClusterConfig:
     precision_opt_level: int = None
 
     def settings(self):
-        return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
+        """What differs from the defaults, which are those of a run that is told nothing."""
+        first = {field.name: field.default for field in dataclasses.fields(self)}
+        return {k: v for k, v in dataclasses.asdict(self).items() if v != first[k]}

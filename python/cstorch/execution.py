@@ -261,7 +261,7 @@ class Execution:
     def begin(self, function, args, kwargs):
         """Traces the step and begins to run it."""
         self.function = function
-        self.session.open()
+        self.session.begin()
         # The engine's workers must find the values that the program's tensors have now.
         self.session.write_states()
         self.start = lib.cse_global_step()

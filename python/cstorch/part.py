@@ -143,6 +143,22 @@ def go_on_after(state_dict):
         session.set_global_step(step)
 
 
+def refuse_other_names(what, states, values):
+    """What is loaded must have a value of each state, and nothing else."""
+    missing = [n for n in states if n not in values]
+    unknown = [n for n in values if n not in states]
+    if missing or unknown:
+        raise ValueError(
+            f"{what}: "
+            + "; ".join(
+                f"{verdict} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+                for verdict, names in (("it lacks", missing), ("nothing here is", unknown))
+                if names
+            )
+            + ": the optimizer, the schedules and the model must be those that were saved"
+        )
+
+
 def load(part, state_dict, what):
     """Gives the session's states of a part the values of a state_dict.
 
@@ -157,18 +173,7 @@ def load(part, state_dict, what):
         return  # they are the session's own
     states = _open_states(part)
     values = flat(part, state_dict)
-    missing = [n for n in states if n not in values]
-    unknown = [n for n in values if n not in states]
-    if missing or unknown:
-        raise ValueError(
-            f"{what}: "
-            + "; ".join(
-                f"{verdict} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-                for verdict, names in (("it lacks", missing), ("nothing here is", unknown))
-                if names
-            )
-            + ": the optimizer, the schedules and the model must be those that were saved"
-        )
+    refuse_other_names(what, states, values)
     go_on_after(state_dict)
     for name, state in states.items():
         sizes = tuple(values[name].shape)

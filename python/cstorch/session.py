@@ -7,6 +7,7 @@ so that configure may be called at any time before.
 import dataclasses
 import json
 import os
+import sys
 import warnings
 import weakref
 
@@ -133,8 +134,6 @@ class Session:
     }
     # Settings of other hardware or of other ways to start processes: no effect here.
     HINTS = (
-        "mount_dirs",
-        "python_paths",
         "transfer_processes",
         "max_act_per_csx",
         "mgmt_address",
@@ -144,13 +143,18 @@ class Session:
         "num_act_servers",
     )
 
+    # Folders, which this process and the input workers see as they are.
+    FOLDERS = ("mount_dirs", "python_paths")
+
     def __init__(self):
         self.settings = {}
         self.precision = {}
         self.precision_places = {}  # name in `precision` -> where it was given
         self.level = None  # precision optimization level that was given beside `precision`
         self.micro_batch_size = None  # of data loaders that are given none
+        self.folders = {}
         self.checkpoint_steps = 0
+        self.has_checkpoint_steps = False
         self.is_open = False
         self.has_place = False  # whether a step to go on after was set, or steps were made
         self.states = []
@@ -168,13 +172,19 @@ class Session:
 
     def configure(self, **settings):
         """Sets what the session is opened with."""
-        unknown = [n for n in settings if n not in self.FIELDS and n not in self.HINTS]
+        known = (*self.FIELDS, *self.HINTS, *self.FOLDERS, "checkpoint_steps")
+        unknown = [n for n in settings if n not in known]
         if unknown:
             raise TypeError(
                 f"configure() has no argument {unknown[0]!r}; accepted: "
-                + ", ".join(sorted(self.FIELDS))
+                + ", ".join(sorted((*self.FIELDS, *self.FOLDERS, "checkpoint_steps")))
             )
         arguments.check("configure()", self.RULES, settings)
+        self._refuse_again(settings)
+        self._take_folders({n: settings[n] for n in self.FOLDERS if settings.get(n)})
+        if settings.get("checkpoint_steps") is not None:
+            self.checkpoint_steps = int(settings["checkpoint_steps"])
+            self.has_checkpoint_steps = True
         hints = [n for n, v in settings.items() if n in self.HINTS and v is not None]
         if hints:
             warnings.warn(
@@ -182,20 +192,55 @@ class Session:
                 stacklevel=4,
             )
         given = {n: v for n, v in settings.items() if v is not None and n in self.FIELDS}
-        if self.is_open and any(
-            (self.level if n == "precision_opt_level" else self.settings.get(n)) != v
-            for n, v in given.items()
-        ):
-            raise RuntimeError(
-                "configure() was called after the first execution: a process has one session, whose"
-                " settings stay; start another process, or call cstorch.finish() first"
-            )
         if "precision_opt_level" in given:
             level = given.pop("precision_opt_level")
             precision.give_level(level, "precision_opt_level", precision.here("cstorch.configure"))
         if "precision" in given:
             self.precision_places["precision"] = precision.here("cstorch.configure")
         self.settings.update(given)
+
+    def _refuse_again(self, settings):
+        """A process has one run, whose settings are given once; they may be said again."""
+        known = {**self.settings, **self.folders}
+        if self.has_checkpoint_steps:
+            known["checkpoint_steps"] = self.checkpoint_steps
+        if self.level is not None:
+            known["precision_opt_level"] = self.level
+        for name, value in settings.items():
+            if value is None or name in self.HINTS or (name in known and known[name] == value):
+                continue
+            if self.is_open:
+                raise RuntimeError(
+                    "configure() was called after the first execution, or after a state_dict() "
+                    f"was read, with {name}={value!r}: a process has one session, whose settings "
+                    "stay; start another process, or call cstorch.finish() first"
+                )
+            if name in known:
+                raise RuntimeError(
+                    f"configure() was called again, with {name}={value!r}, which is "
+                    f"{known[name]!r} since the call before: give each setting once, for all runs "
+                    "of the process; or call cstorch.finish() first"
+                )
+
+    def _take_folders(self, given):
+        """python_paths come first among the folders that modules are imported from, here and in
+        input workers. What lies in mount_dirs is where it is."""
+        for name, folders in given.items():
+            missing = [f for f in folders if not os.path.isdir(f)]
+            if missing:
+                raise ValueError(
+                    f"configure(): {name}: there is no folder {os.fspath(missing[0])!r}; accepted: "
+                    "a list of folders that exist"
+                )
+        if "mount_dirs" in given:
+            warnings.warn(
+                "mount_dirs: nothing has to be mounted, since all processes of a run see this "
+                "machine's files; a data set opens its files by the paths that it is given",
+                stacklevel=5,
+            )
+        wanted = [os.path.abspath(f) for f in given.get("python_paths", ())]
+        sys.path[1:1] = [f for f in wanted if f not in sys.path]
+        self.folders.update(given)
 
     def trains(self):
         """Whether steps are run, and not compiled or checked alone."""
@@ -215,10 +260,17 @@ class Session:
                 self._declare(state)
         for model in self.models:
             model.declare()
-        for optimizer in self.declared:
-            optimizer._declare()
+        for one in sorted(self.declared, key=lambda d: hasattr(d, "optimizers")):
+            one._declare()  # sparsity last, which looks for its optimizers
         for metric in self.metrics:
             metric._open()
+
+    def begin(self):
+        """The same for an execution, from which on optimizers stay as they are."""
+        self.open()
+        for one in self.declared:
+            if isinstance(one, self.optimizer_type):
+                one._has_begun = True
 
     def _open(self):
         values = dict(self.settings)
@@ -251,6 +303,12 @@ class Session:
 
     def set_global_step(self, step):
         """Where training goes on, in its data and schedules."""
+        arguments.check("set_global_step()", {"step": arguments.whole(0, 2**62)}, {"step": step})
+        if self.execution is not None:
+            raise RuntimeError(
+                "set_global_step() was called in a loop over a data loader, whose steps are "
+                "numbered already: call it before the loop"
+            )
         self.open()
         check(lib.cse_set_global_step(step))
         self.has_place = True

@@ -7,6 +7,7 @@ import torch
 from csengine.library import check, lib
 from cstorch import arguments, near, traced, worker_parent
 from cstorch import session as session_module
+from cstorch.distributed import ClusterConfig
 from cstorch.session import Model
 
 
@@ -19,13 +20,12 @@ def configure(**settings):
     dictionary with the names of a configuration's section), or of it tiling_accum, preset,
     precision_opt_level, weight_grad_reduce and weight_update by themselves.
 
-    Before the first execution. checkpoint_steps is the default of the data loaders. Settings of
-    other hardware (mount_dirs, transfer_processes, ...) have no effect.
+    Before the first execution, each setting once. checkpoint_steps is the default of the data
+    loaders. Modules are imported from the folders of python_paths, too, here and in input workers;
+    those of mount_dirs must exist, and are seen as they are. Settings of other hardware
+    (transfer_processes, ...) have no effect.
     """
     session = session_module.current
-    given = settings.pop("checkpoint_steps", None)
-    arguments.check("configure()", session.RULES, {"checkpoint_steps": given})
-    session.checkpoint_steps = session.checkpoint_steps if given is None else int(given)
     session.configure(**settings)
     if session.trains():
         worker_parent.start()
@@ -65,6 +65,11 @@ class Backend(near.Named):
         self._artifact_dir = artifact_dir
         self.cluster = Cluster(self)
         cluster = settings.pop("cluster_config", None)
+        if cluster is not None and not isinstance(cluster, ClusterConfig):
+            raise TypeError(
+                f"backend(): cluster_config is {cluster!r}; accepted: "
+                "cstorch.distributed.ClusterConfig(...)"
+            )
         if cluster is not None:
             settings = {**cluster.settings(), **settings}
         configure(**settings)
@@ -77,8 +82,14 @@ class Backend(near.Named):
 
     @artifact_dir.setter
     def artifact_dir(self, path):
-        self._artifact_dir = path
+        arguments.check("backend", {"artifact_dir": arguments.PATH}, {"artifact_dir": path})
         session = session_module.current
+        if path is not None and session.is_open and path != self._artifact_dir:
+            raise RuntimeError(
+                "backend.artifact_dir was set after the first execution, whose files have their "
+                "place: set it before"
+            )
+        self._artifact_dir = path
         if path is not None and not session.is_open and "model_dir" not in session.settings:
             session.settings["model_dir"] = str(path)
 
@@ -104,7 +115,7 @@ def backend(backend_type="CSX", artifact_dir=None, *, model_dir=None, **settings
     """The backend by name; "CSX", "CPU" and "GPU" all mean this engine. `settings` as those of
     configure, or cluster_config=ClusterConfig(...)."""
     backend_type = getattr(backend_type, "name", backend_type)
-    if backend_type.upper() not in BACKENDS:
+    if not isinstance(backend_type, str) or backend_type.upper() not in BACKENDS:
         raise ValueError(f"no backend {backend_type!r}; accepted: CSX, CPU")
     where = model_dir or artifact_dir
     return Backend(

@@ -195,28 +195,13 @@ class Arguments(Case):
         self.refused("has hooks of its step", hooked)
 
     def test_classes_refuse_what_they_do_not_have(self):
-        self.configure()
         for kind, arguments, word in (
-            (cstorch.optim.Lion, {"maximize": True}, "maximize"),
-            (cstorch.optim.Adam, {"differentiable": True}, "differentiable"),
-            (cstorch.optim.SGD, {"lr": torch.ones(2)}, "lr is a tensor"),
+            (cstorch.optim.Lion, {"maximize": True}, "no argument 'maximize'; accepted: lr, betas"),
+            (cstorch.optim.Adam, {"differentiable": True}, "no argument 'differentiable'; accepted"),
+            (cstorch.optim.SGD, {"lr": torch.ones(2)}, "lr is tensor.*; accepted: a number"),
         ):
-            with self.subTest(kind=kind.__name__):
-                cstorch.finish()
-                self.configure()
-                model = torch.nn.Linear(5, 3)
-                cstorch.compile(model)
-                optimizer = kind(model.parameters(), **{"lr": 0.1, **arguments})
-
-                @cstorch.trace
-                def step(batch):
-                    loss = model(batch[0]).square().mean()
-                    loss.backward()
-                    optimizer.step()
-                    return loss
-
-                with self.assertRaisesRegex(Exception, word):
-                    self.run_step(step, loader(X, Y))
+            with self.subTest(kind=kind.__name__), self.assertRaisesRegex(TypeError, word):
+                kind(torch.nn.Linear(5, 3).parameters(), **{"lr": 0.1, **arguments})
 
     def test_a_learning_rate_that_no_schedule_is(self):
         with self.assertRaisesRegex(ValueError, "adjust_learning_rate"):

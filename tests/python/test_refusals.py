@@ -189,6 +189,9 @@ class Refusals(Case):
                         self.state[p]["momentum"] = torch.zeros(p.shape)
                         p.sub_(p.grad * 0.1)
 
+            def state_names_to_sparsify(self):
+                return []
+
         optimizer = Late(self.model.parameters(), {})
 
         def step(batch, model):
@@ -228,15 +231,8 @@ class Refusals(Case):
             cstorch.save({"a": object()}, self.folder + "/x.mdl")
 
     def test_engine_settings(self):
-        optimizer = cstorch.optim.SGD(self.model.parameters(), lr=0.1, momentun=0.9)
-
-        def step(batch, model):
-            loss = model(batch[0]).sum()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        self.refuse(step, r"momentun.*momentum")
+        with self.assertRaisesRegex(TypeError, r"SGD\(\) has no argument 'momentun'.*momentum"):
+            cstorch.optim.SGD(self.model.parameters(), lr=0.1, momentun=0.9)
 
     def test_saving_between_checkpoint_steps(self):
         cstorch.finish()

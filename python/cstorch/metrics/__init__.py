@@ -5,7 +5,7 @@ import json
 import torch
 
 from csengine.library import check, ffi, lib
-from cstorch import arguments, calls, messages, near
+from cstorch import arguments, calls, messages, near, required
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.metrics import given
@@ -34,6 +34,12 @@ _RULES = {
 }
 
 
+_REQUIRED = {
+    "update|__call__": "changes the states by the values of a step",
+    "compute|__call__": "gives the metric's value, a tensor made of the states",
+}
+
+
 class Metric(torch.nn.Module):
     """A metric that a program writes: states in init_state, tensor operations in update.
 
@@ -46,6 +52,7 @@ class Metric(torch.nn.Module):
 
     def __init__(self, name=None, compute_on_system=True):
         super().__init__()
+        required.check(self, Metric, _REQUIRED)
         arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
         self._num_updates = 0
         self.name = name or type(self).__name__
@@ -80,9 +87,11 @@ class Metric(torch.nn.Module):
         session_module.current.add_state(f"metrics.{self.name}.{name}", tensor)
 
     def update(self, *args, **kwargs):
+        """Changes the states by the values of a step."""
         raise NotImplementedError
 
     def compute(self):
+        """The value, a tensor made of the states."""
         raise NotImplementedError
 
     def __call__(self, *args, **kwargs):

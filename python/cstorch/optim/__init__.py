@@ -1,6 +1,6 @@
 """Optimizers: the engine's by their names, and a base class for those of a program."""
 
-from cstorch import near
+from cstorch import arguments, near
 from cstorch.optim import lr_scheduler, scheduler, weight_decay_scheduler
 from cstorch.optim.builtin import (
     ASGD,
@@ -52,10 +52,21 @@ __all__ = [
 ]
 
 
+_NONE = "None"
+_LEARNING_RATE = arguments.either(
+    arguments.number(0),
+    (lambda v: isinstance(v, dict) and v, "a dictionary with the key scheduler"),
+    (
+        lambda v: isinstance(v, (list, tuple)) and v and all(isinstance(one, dict) for one in v),
+        "a list of such dictionaries",
+    ),
+)
+
+
 def configure_optimizer(optimizer_type, params, **kwargs):
     """An optimizer by name, in any case, with its settings."""
     by_name = {name.lower(): kind for name, kind in _OPTIMIZERS.items()}
-    if optimizer_type.lower() not in by_name:
+    if not isinstance(optimizer_type, str) or optimizer_type.lower() not in by_name:
         raise ValueError(
             f"no optimizer {optimizer_type!r}; accepted: " + ", ".join(sorted(_OPTIMIZERS))
         )
@@ -75,6 +86,11 @@ def configure_lr_scheduler(optimizer, learning_rate, adjust_learning_rate=None):
             "factor (`adjust_learning_rate` of each), and the schedule {ScalePerParamLR: "
             "{scheduler: ...}}"
         )
+    arguments.check(
+        "configure_lr_scheduler()",
+        {"optimizer": arguments.OPTIMIZER, "learning_rate": _LEARNING_RATE},
+        {"optimizer": optimizer, "learning_rate": _NONE if learning_rate is None else learning_rate},
+    )
     return lr_scheduler.configured(optimizer, learning_rate)
 
 

@@ -8,7 +8,7 @@ import torch
 from csengine.library import ffi, lib
 from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch.optim import signatures, torch_rules
+from cstorch.optim import signatures, torch_rules, values
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
 
@@ -39,15 +39,37 @@ class EngineOptimizer(Optimizer):
     """
 
     engine_name = None
+    _required = {}  # rule and states are the engine's
 
     def __init__(self, params, **settings):
+        if self.engine_name is None:
+            raise TypeError(
+                f"{type(self).__name__} has no rule: take one of {', '.join(OPTIMIZERS)}, or "
+                "derive from cstorch.optim.Optimizer, whose step() is yours"
+            )
         self.handle = None
-        settings = {
-            k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS) and v is not None
-        }
+        settings = {k: v for k, v in settings.items() if v is not None}
+        self._check(settings)
+        settings = {k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS)}
         settings = {**torch_rules.defaults(self.engine_name), **settings}
         settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
+
+    def _check(self, settings):
+        given = {
+            k: v
+            for k, v in settings.items()
+            if k not in (*_IGNORED, *_OF_GROUPS, "params", "initial_lr")
+            and not (k == "differentiable" and not v)
+        }
+        names = ("lr", *SETTINGS[self.engine_name].split())
+        values.check(f"{type(self).__name__}()", values.OPTIMIZER_RULES, names, given)
+
+    def add_param_group(self, param_group):
+        """Adds a group, before the first step."""
+        if isinstance(param_group, dict):
+            self._check({k: v for k, v in param_group.items() if v is not None})
+        super().add_param_group(param_group)
 
     def _settings(self, group):
         return {
@@ -60,6 +82,8 @@ class EngineOptimizer(Optimizer):
 
     def _declare(self):
         if self.handle is not None:
+            configure_engine(self)  # of a schedule that was made after a state_dict() was read
+            session_module.current.check()
             return
         self._refuse_torch_schedule()
         session = session_module.current
@@ -191,7 +215,16 @@ class EngineOptimizer(Optimizer):
 
 
 def _optimizer(name, names):
-    def __init__(self, params, lr=None, **settings):
+    def __init__(self, params, lr=None, *positional, **settings):
+        if len(positional) > len(names):
+            raise TypeError(
+                f"{name}() takes at most {len(names) + 2} positional arguments: params, lr, "
+                + ", ".join(names)
+            )
+        for one, value in zip(names, positional):
+            if one in settings:
+                raise TypeError(f"{name}() was given {one} twice, by its place and by its name")
+            settings[one] = value
         EngineOptimizer.__init__(self, params, **{"lr": lr, **settings})
 
     signatures.give(
@@ -207,16 +240,16 @@ def _optimizer(name, names):
     )
 
 
-# Names of each one's settings; `csengine list optimizers NAME` says what they are.
+# Names of each one's settings, first torch's in the order of its arguments; `csengine list optimizers NAME` says what they are.
 SETTINGS = {
     "Adadelta": "rho eps weight_decay maximize",
     "Adafactor": "eps clip_threshold decay_rate beta1 weight_decay scale_parameter relative_step "
     "warmup_init",
     "Adagrad": "lr_decay weight_decay initial_accumulator_value eps maximize",
-    "Adam": "betas eps eps_added_to weight_decay amsgrad maximize decoupled_weight_decay "
+    "Adam": "betas eps weight_decay amsgrad maximize decoupled_weight_decay eps_added_to "
     "correct_bias",
     "Adamax": "betas eps weight_decay maximize",
-    "AdamW": "betas eps eps_added_to weight_decay amsgrad maximize correct_bias",
+    "AdamW": "betas eps weight_decay amsgrad maximize eps_added_to correct_bias",
     "ASGD": "lambd alpha t0 weight_decay maximize",
     "Lamb": "betas eps weight_decay adam",
     "Lion": "betas weight_decay",
@@ -224,7 +257,7 @@ SETTINGS = {
     "RAdam": "betas eps weight_decay decoupled_weight_decay maximize",
     "RMSprop": "alpha eps weight_decay momentum centered maximize",
     "Rprop": "etas step_sizes maximize",
-    "SGD": "momentum dampening dampen_first_step weight_decay nesterov maximize",
+    "SGD": "momentum dampening weight_decay nesterov maximize dampen_first_step",
     "SM3": "momentum beta eps",
 }
 OPTIMIZERS = {name: _optimizer(name, names.split()) for name, names in SETTINGS.items()}

@@ -1,18 +1,30 @@
 """The base of optimizers that a program writes: states in preinitialize, tensor operations in
 step."""
 
+import collections.abc
 import inspect
 
 import torch
 
 from csengine.library import lib
-from cstorch import calls, messages, near, part
+from cstorch import arguments, calls, messages, near, part, required
 from cstorch import session as session_module
 from cstorch import traced
 from cstorch.optim.scheduler import in_order, refuse_doubles
 
 # PyTorch's own method is inside of one that imports its compiler, which takes seconds.
 _add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+
+# What the document says that a subclass defines.
+REQUIRED = {
+    "preinitialize": "makes its states, self.state[p][NAME], or is empty where it has none",
+    "step": "updates the parameters, by tensor operations",
+    "state_names_to_sparsify": "gives the list of names of the states that sparsity masks",
+}
+_RULES = {
+    "defaults": (lambda v: isinstance(v, dict), "a dictionary of settings"),
+    "enable_global_step": arguments.FLAG,
+}
 
 
 class Optimizer(near.Named, torch.optim.Optimizer):
@@ -28,32 +40,49 @@ class Optimizer(near.Named, torch.optim.Optimizer):
         enable_global_step: keep a step counter in self.state[p]["step"] of each parameter.
     """
 
+    _required = REQUIRED
+
     def __init__(self, params, defaults, enable_global_step=False):
         if isinstance(params, torch.nn.Module):
             raise TypeError(
                 f"{type(self).__name__}() takes the parameters of a model, not the model: "
                 f"{type(self).__name__}(model.parameters(), ...)"
             )
+        required.check(self, Optimizer, self._required)
+        arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
         self.enable_global_step = enable_global_step
         self._schedules = []
-        self._declared = self._stepping = False
+        self._sparsity = self._finite = None
+        self._declared = self._stepping = self._initialized = False
+        self._is_scheduled = self._has_begun = False
         super().__init__(params, defaults)
+        self._initialize()
+        self._initialized = True
+        session_module.current.declared.append(self)
+
+    def _initialize(self):
+        """The states of all parameters; those that a parameter has already stay."""
+        kept = {parameter: dict(values) for parameter, values in self.state.items()}
         with torch.no_grad():
-            if enable_global_step:
+            if self.enable_global_step:
                 for group in self.param_groups:
                     for parameter in group["params"]:
                         self.state[parameter]["step"] = torch.zeros((), dtype=torch.float32)
             self.preinitialize()
-        session_module.current.declared.append(self)
+        for parameter, values in kept.items():
+            self.state[parameter].update(values)
 
     def add_param_group(self, param_group):
         """Adds a group, before the first step."""
         if self._declared:
             raise RuntimeError(
                 f"{type(self).__name__}.add_param_group: the optimizer has been in a run already, "
-                "in which its parameters are fixed: add groups before the first step"
+                "or its state_dict() was read, after which its parameters are fixed: add groups "
+                "before that, and before the first step"
             )
         _add_param_group(self, param_group)
+        if self._initialized:
+            self._initialize()
 
     def _refuse_torch_schedule(self):
         """A schedule of PyTorch counts in Python, where no step sees it."""
@@ -70,9 +99,32 @@ class Optimizer(near.Named, torch.optim.Optimizer):
         """Names of the states that sparsity masks with their parameter."""
         return []
 
+    def _sparse_states(self):
+        """The same, checked: each is a state of some parameter."""
+        names = self.state_names_to_sparsify()
+        known = sorted({key for values in self.state.values() for key in values})
+        is_list = isinstance(names, (list, tuple, set)) and all(isinstance(n, str) for n in names)
+        wrong = [n for n in names if n not in known] if is_list else [names]
+        if wrong:
+            raise messages.TraceError(
+                f"{type(self).__name__}.state_names_to_sparsify() gave {wrong[0]!r}; accepted: a "
+                f"list of names of its states, which are: {', '.join(known) or 'none'}"
+            )
+        return list(names)
+
     def increment_global_step(self, p):
-        self.state[p]["step"] += 1.0
-        return self.state[p]["step"]
+        """In a step: counts one for the parameter, and gives the count, a float32 scalar."""
+        if not self.enable_global_step:
+            raise RuntimeError(
+                f"{type(self).__name__}.increment_global_step: there is no counter; give "
+                "super().__init__() enable_global_step=True"
+            )
+        if p not in self.state:
+            raise ValueError(
+                f"{type(self).__name__}.increment_global_step: {messages.describe(p)} is no "
+                "parameter of the optimizer; accepted: those of self.param_groups"
+            )
+        return self.state[p]["step"].add_(1.0)
 
     # ---- states ----
 
@@ -89,9 +141,14 @@ class Optimizer(near.Named, torch.optim.Optimizer):
                 yield parameter, state.name
 
     def _declare(self):
-        if self._declared:
-            return
         self._refuse_torch_schedule()
+        if not self._declared:
+            self._declare_states()
+        refuse_doubles(self)
+        for schedule in self._schedules:
+            schedule._declare()
+
+    def _declare_states(self):
         self._declared = True
         session = session_module.current
         for parameter, name in list(self._names()):
@@ -102,20 +159,32 @@ class Optimizer(near.Named, torch.optim.Optimizer):
                     )
                     if state.handle is None:
                         session._declare(state)
-        refuse_doubles(self)
-        for schedule in self._schedules:
-            schedule._declare()
 
-    def _check_new_states(self):
+    def _check_new_states(self, before):
+        """A state that is changed in place stays the program's tensor, `state[p]["x"] += 1` too.
+
+        Args:
+            before: parameter -> its states by name when the step began.
+        """
         for parameter, name in self._names():
-            for key, value in self.state[parameter].items():
-                if (
-                    isinstance(value, torch.Tensor)
-                    and session_module.current.state_of(value) is None
-                ):
+            values = self.state[parameter]
+            for key, value in list(values.items()):
+                of = getattr(value, "state", None) if traced.is_traced(value) else None
+                if of is not None and of.tensor is before.get(parameter, {}).get(key):
+                    values[key] = of.tensor
+                    continue
+                if not isinstance(value, torch.Tensor):
+                    continue
+                if session_module.current.state_of(value) is None:
+                    was = key in before.get(parameter, {})
                     raise messages.TraceError(
-                        f"optimizer state {key!r} of {name.removeprefix('model.')} was created "
-                        "inside the step; create it in preinitialize()"
+                        f"optimizer state {key!r} of {name.removeprefix('model.')} was "
+                        + (
+                            "replaced in the step by another tensor, which is not kept; change it "
+                            "in place, with .copy_() or another operation of that form"
+                            if was
+                            else "created inside the step; create it in preinitialize()"
+                        )
                     )
 
     # ---- in a step ----
@@ -133,6 +202,7 @@ class Optimizer(near.Named, torch.optim.Optimizer):
         """The step, undone where a gradient is not finite."""
         tracer = traced.active
         finite = calls.wrap(lib.cse_grad_scaler_finite(scaler.handle), torch.bool)
+        self._finite = finite
         before = {}
         session = session_module.current
         for parameter, _ in self._names():
@@ -143,7 +213,10 @@ class Optimizer(near.Named, torch.optim.Optimizer):
             for tensor in tensors:
                 now = tracer.traced_state(session.state_of(tensor))
                 before[now.state.name] = (now, now.handle)
-        self.step()
+        try:
+            self.step()
+        finally:
+            self._finite = None
         for now, handle in before.values():
             if now.handle != handle:
                 now.handle = lib.cse_where(finite.handle, now.handle, handle)
@@ -167,13 +240,44 @@ class Optimizer(near.Named, torch.optim.Optimizer):
         return part.OwnPart(states)
 
     def load_state_dict(self, state_dict):
-        names = {name.removeprefix("model."): p for p, name in self._names()}
+        """Gives states and groups the saved values. All names must be those of this optimizer."""
+        what = f"{type(self).__name__}.load_state_dict()"
+        if not isinstance(state_dict, collections.abc.Mapping):
+            raise TypeError(f"{what} takes a state_dict(), not {type(state_dict).__name__}")
+        own = {
+            f"{name.removeprefix('model.')}.{key}": value
+            for parameter, name in self._names()
+            for key, value in self.state[parameter].items()
+            if isinstance(value, torch.Tensor)
+        }
+        given = {
+            name: value
+            for name, value in part.flat("optimizer", state_dict).items()
+            if isinstance(value, torch.Tensor)
+        }
+        part.refuse_other_names(what, own, given)
+        for name, value in given.items():
+            if value.shape != own[name].shape:
+                raise ValueError(
+                    f"{what}: {name} has shape {list(value.shape)}, not {list(own[name].shape)}"
+                )
+        self._load_groups(what, state_dict.get("param_groups"))
         with torch.no_grad():
-            for name, values in state_dict["state"].items():
-                for key, value in values.items():
-                    if isinstance(self.state[names[name]].get(key), torch.Tensor):
-                        self.state[names[name]][key].copy_(value)
+            for name, value in given.items():
+                own[name].copy_(value)
         part.go_on_after(state_dict)
+
+    def _load_groups(self, what, groups):
+        """The settings of each group, as torch's load_state_dict. A checkpoint of the engine's own
+        has none."""
+        if groups is None:
+            return
+        if len(groups) != len(self.param_groups):
+            raise ValueError(
+                f"{what}: {len(groups)} groups were saved, and there are {len(self.param_groups)}"
+            )
+        for group, saved in zip(self.param_groups, groups):
+            group.update({k: v for k, v in saved.items() if k != "params"})
 
     @classmethod
     def __init_subclass__(cls, **kwargs):
@@ -204,14 +308,21 @@ def _checked(step):
                     saved.append((group, name, group.get(name)))
                     group[name] = value
         self._stepping = True
+        before = {parameter: dict(values) for parameter, values in self.state.items()}
+        mask = None
         try:
             with tracer.again():
+                if self._sparsity is not None:
+                    mask = self._sparsity._begin_update(self)
+                    mask()
                 result = step(self, *args, **kwargs)
         finally:
             self._stepping = False
             for group, name, value in reversed(saved):
                 group[name] = value
-        self._check_new_states()
+        self._check_new_states(before)
+        if mask is not None:
+            mask()
         for schedule in self._schedules:
             schedule._move()
         return result

@@ -7,9 +7,13 @@ import typing
 import torch
 
 from csengine.library import ffi, lib
-from cstorch import calls, messages, near, part, traced
+from cstorch import arguments, calls, messages, near, part, required, traced
 from cstorch import session as session_module
-from cstorch.optim import signatures
+from cstorch.optim import signatures, values
+
+
+_ANY = (lambda v: True, "")
+_RULES = {"optimizer": arguments.OPTIMIZER, "total_iters": arguments.whole(1)}
 
 
 def _listed(words):
@@ -46,7 +50,10 @@ def refuse_doubles(optimizer):
 def configure_engine(optimizer):
     """Gives an optimizer of the engine its schedules, each of which is the engine's or has a
     counter of its own."""
+    if optimizer._is_scheduled or not schedules_of(optimizer):
+        return
     refuse_doubles(optimizer)
+    optimizer._is_scheduled = True
     parts = []
     for schedule in schedules_of(optimizer):
         if schedule._is_engines():
@@ -95,6 +102,11 @@ class Scheduler(near.Named):
     engine_settings = None  # of a schedule of the engine
 
     def __init__(self, optimizer, total_iters=None, last_epoch=-1, param_group_tags=None):
+        wanted = "|".join((*self._closed_forms, "_get_closed_form"))
+        required.check(
+            self, Scheduler, {wanted: "gives the value after self.last_epoch steps as a tensor"}
+        )
+        arguments.check(f"{type(self).__name__}()", _RULES, {**locals()})
         self.optimizer = optimizer
         self.total_iters = total_iters
         self.param_group_tags = param_group_tags
@@ -102,20 +114,28 @@ class Scheduler(near.Named):
         self._declared = False
         if optimizer is None:
             return
-        if getattr(optimizer, "_declared", False):
+        if getattr(optimizer, "_has_begun", False):
             raise RuntimeError(
                 f"{type(self).__name__}: the optimizer has been in a run already, in which its "
                 "schedules are fixed: make it before the first step"
+            )
+        if getattr(optimizer, "_is_scheduled", False):
+            raise RuntimeError(
+                f"{type(self).__name__}: the states of the optimizer's schedules exist already: "
+                "make all schedules before a state_dict() is read or loaded"
             )
         schedules_of(optimizer).append(self)
 
     # ---- what an optimizer asks ----
 
+    _closed_forms = ("_get_closed_form_lr",)
+
     def _get_closed_form_lr(self):
-        raise NotImplementedError(f"{type(self).__name__} has no _get_closed_form_lr")
+        raise NotImplementedError
 
     def _get_closed_form(self):
-        return self._get_closed_form_lr()
+        name = next(n for n in self._closed_forms if hasattr(self, n))
+        return getattr(self, name)()
 
     def _is_for(self, group):
         """Whether a group has one of the schedule's tags; None is that of groups without any."""
@@ -349,7 +369,16 @@ def engine_scheduler(name, positional, *bases, engine_name=None, words=None):
     def __init__(self, optimizer, *args, **settings):
         if len(args) > len(positional):
             raise TypeError(f"{name}() takes at most {len(positional) + 1} positional arguments")
+        twice = [n for n in positional[: len(args)] if n in settings]
+        if twice:
+            raise TypeError(f"{name}() was given {twice[0]} twice, by its place and by its name")
         settings.update(zip(positional, args))
+        values.check(
+            f"{name}()",
+            {own: values.SCHEDULE_RULES.get(words.get(own, own)) or _ANY for own in positional},
+            (*dict.fromkeys((*positional, "total_iters", "last_epoch", "param_group_tags")),),
+            settings,
+        )
         settings = {words.get(k, k): v for k, v in settings.items()}
         EngineScheduler.__init__(self, optimizer, **settings)
 

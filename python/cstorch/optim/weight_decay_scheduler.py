@@ -16,12 +16,7 @@ class WeightDecayScheduler(Scheduler):
 
     param_group_key = "weight_decay"
 
-    def _get_closed_form(self):
-        return (
-            self._get_closed_form_wd()
-            if hasattr(self, "_get_closed_form_wd")
-            else self._get_closed_form_lr()
-        )
+    _closed_forms = ("_get_closed_form_wd", "_get_closed_form_lr")
 
 
 # The reference's words for a schedule's values, and those of the learning rate's schedule.

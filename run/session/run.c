@@ -264,7 +264,7 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     for (int i = 0; i < graph->state_count && !captured; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
-        if (state->constant || (state->persistent && cse_session_stands(r->session, state)))
+        if (state->constant || cse_session_keeps(r->session, state, &graph->states[i]))
             continue; /* an evaluation did not change it */
         if (standing->last || (standing->ended && r->step->training)) {
             cse_state_borrow_values(state, values);

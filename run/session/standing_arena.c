@@ -52,6 +52,13 @@ bool cse_session_stands(const cse_session *session, const cse_state *state)
            cse_cluster_has_states(session->standing, state->values);
 }
 
+bool cse_session_keeps(const cse_session *session, const cse_state *state,
+                       const cse_state_entry *entry)
+{
+    const bool is_assigned = entry->next != NULL && entry->next != entry->read;
+    return state->persistent && !is_assigned && cse_session_stands(session, state);
+}
+
 void cse_session_clear_arenas(cse_session *session)
 {
     cse_cluster_destroy(&session->standing);

@@ -66,8 +66,7 @@ class Optimizer(torch.optim.Optimizer):
         return []
 
     def increment_global_step(self, p):
-        self.state[p]["step"] += 1.0
-        return self.state[p]["step"]
+        return self.state[p]["step"].add_(1.0)
 
     # ---- states ----
 
@@ -112,6 +111,16 @@ class Optimizer(torch.optim.Optimizer):
                         f"optimizer state {key!r} of {name.removeprefix('model.')} was created "
                         "inside the step; create it in preinitialize()"
                     )
+
+    def _state_tensors(self):
+        """(values of a parameter, key, tensor there) of all that are states of the run."""
+        session = session_module.current
+        return [
+            (values, key, value)
+            for values in (self.state[parameter] for parameter, _ in self._names())
+            for key, value in values.items()
+            if isinstance(value, torch.Tensor) and session.state_of(value) is not None
+        ]
 
     # ---- in a step ----
 
@@ -178,6 +187,21 @@ class Optimizer(torch.optim.Optimizer):
             cls.step = _checked(step)
 
 
+def _take_states(tracer, tensors):
+    """What the step put in the place of a state (`state["step"] += 1`) is the state's value."""
+    for values, key, tensor in tensors:
+        value = values.get(key)
+        if value is tensor or not traced.is_traced(value):
+            continue
+        state = tracer.traced_state(session_module.current.state_of(tensor))
+        if value.shape != tensor.shape:
+            raise messages.TraceError(
+                f"{state.label} is {messages.describe(tensor)}, and the step gives it "
+                f"{messages.describe(value)}: a state keeps its shape"
+            )
+        state.handle = calls.cast_handle(calls.operand(value), tensor.dtype)
+
+
 def _checked(step):
     """The step of a subclass, with the learning rate of its schedule, and a check of new states."""
 
@@ -198,14 +222,18 @@ def _checked(step):
                 for name, value in schedule._values(self, index).items():
                     saved.append((group, name, group.get(name)))
                     group[name] = value
+        tensors = self._state_tensors()
         self._stepping = True
         try:
             with tracer.again():
                 result = step(self, *args, **kwargs)
+            _take_states(tracer, tensors)
         finally:
             self._stepping = False
             for group, name, value in reversed(saved):
                 group[name] = value
+            for values, key, tensor in tensors:
+                values[key] = tensor
         self._check_new_states()
         for schedule in self._schedules:
             schedule._move()

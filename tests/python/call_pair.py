@@ -31,7 +31,7 @@ class Network(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.first = torch.nn.Linear(FEATURES, 4)
-        self.norm = torch.nn.BatchNorm1d(4)
+        self.norm = torch.nn.BatchNorm1d(4, eps=0.1)  # well conditioned, whatever the weights are
         self.last = torch.nn.Linear(4, 2)
         self.register_buffer("count", torch.zeros(2, dtype=torch.int64))
         self.register_buffer("factor", torch.tensor([1.0, 0.5]))
@@ -41,7 +41,7 @@ class Network(torch.nn.Module):
     def forward(self, x):
         if self.training:
             self.count.add_(1)
-        return self.last(torch.relu(self.norm(self.first(x)))) * self.factor
+        return self.last(torch.tanh(self.norm(self.first(x)))) * self.factor
 
 
 class OwnRule(cstorch.optim.Optimizer):
@@ -112,10 +112,10 @@ class DecoupledAdam(Kind):
     betas = (0.5, 0.75)
 
     def make(self, parameters):
-        return cstorch.optim.AdamW(parameters, lr=0.05, betas=self.betas, eps=1e-3)
+        return cstorch.optim.AdamW(parameters, lr=0.05, betas=self.betas, eps=1e-2)
 
     def torch_optimizer(self, parameter, lr):
-        return torch.optim.AdamW([parameter], lr=lr, betas=self.betas, eps=1e-3)
+        return torch.optim.AdamW([parameter], lr=lr, betas=self.betas, eps=1e-2)
 
     def to_torch(self, slots):
         steps = torch.log2(slots.pop("beta1_power")).round().neg() - 1

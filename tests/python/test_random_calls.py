@@ -369,6 +369,8 @@ class RandomCalls(Case):
         sequences = Sequences(table, lambda seed: Pair(self, seed))
         failures, seed = [], SEED
         while sequences.calls < CALLS:
+            if CALLS > 1000:  # where a crash would leave nothing else
+                print(f"sequence {seed}", flush=True)
             failure = sequences.random(seed, LENGTH)
             if failure is not None:
                 failures.append(failure)

@@ -228,7 +228,7 @@ static void on_arena(void *self, int descriptor)
         cse_log_line(CSE_LOG_WARNING,
                      "the memory of the run cannot be kept for another coordinator, which would go "
                      "on from the last checkpoint");
-    cse_cluster_destroy(&r->session->standing);
+    cse_session_leave_arena(r->session);
 }
 
 /* Everything of them is kept where all observers have it. */

@@ -121,6 +121,26 @@ class BetweenLoops(Case):
                 found, wanted = getattr(self.model[1], name), getattr(self.first[1], name)
                 torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
 
+    def test_states_that_a_later_training_has_not_keep_their_values(self):
+        """Those of a frozen parameter, and running means in the mode of evaluation."""
+        module = torch.nn.Sequential(
+            torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 2)
+        )
+        self.begin(lambda p: cstorch.optim.SGD(p, lr=0.1, momentum=0.5), module)
+        twin = torch.optim.SGD(self.first.parameters(), lr=0.1, momentum=0.5)
+        for trains, mode in ((True, True), (False, False), (False, False), (True, True)):
+            for model in (self.model, self.first):
+                model.train(mode)
+                model[0].requires_grad_(trains)
+            self.steps()
+            self.twin_step(twin)
+            self.same_weights()
+            for found, wanted in zip(self.model.buffers(), self.first.buffers()):
+                torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
+            slots = self.optimizer.state_dict()["state"]["0.weight"]["momentum_buffer"]
+            wanted = twin.state[self.first[0].weight]["momentum_buffer"]
+            torch.testing.assert_close(slots, wanted, rtol=1e-5, atol=1e-6)
+
 
 if __name__ == "__main__":
     import unittest

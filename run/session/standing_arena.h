@@ -23,8 +23,8 @@ bool cse_session_stands(const cse_session *session, const cse_state *state);
 bool cse_session_keeps(const cse_session *session, const cse_state *state,
                        const cse_state_entry *entry);
 
-/* Gives up the standing arena once another one is filled. States that the new step has not, as those
- * of parameters that are frozen now, lie there still, and get values of their own. */
+/* Gives up the standing arena once another one is filled. States that the new step has not, as
+ * those of parameters that are frozen now, lie there still, and get values of their own. */
 void cse_session_leave_arena(cse_session *session);
 
 /* No state may lie there any more. */

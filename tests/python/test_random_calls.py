@@ -5,7 +5,6 @@ sequence is printed as Python, as short as it could be made; `begin` and the cal
 """
 
 import copy
-import io
 import os
 import pickle
 import random
@@ -21,7 +20,7 @@ from nested_values import random_value, same
 from programs import Case
 from random_calls import Sequences, Table, one_of
 
-CALLS = int(os.environ.get("CSE_RANDOM_CALLS", "150"))
+CALLS = int(os.environ.get("CSE_RANDOM_CALLS", "60"))
 SEED = int(os.environ.get("CSE_RANDOM_SEED", "1"))
 LENGTH = 30  # calls of a sequence
 
@@ -127,9 +126,7 @@ def set_mode(pair, training):
         module.train(training)
 
 
-@table.call(
-    one_of(0.01, 0.1, 0.0), possible=lambda pair, _: pair.schedule is None, often=1
-)
+@table.call(one_of(0.01, 0.1, 0.0), possible=lambda pair, _: pair.schedule is None)
 def set_rate(pair, rate):
     pair.optimizer.param_groups[0]["lr"] = pair.twin.rate = rate
 
@@ -197,9 +194,7 @@ def load_schedule(pair, steps):
     pair.twin.counter = value.clone()
 
 
-@table.call(
-    one_of(2.0, 8.0), possible=lambda pair, _: pair.scaler is not None, refused=is_locked
-)
+@table.call(one_of(2.0, 8.0), possible=lambda pair, _: pair.scaler is not None, refused=is_locked)
 def load_scaler(pair, scale):
     state = copy.deepcopy(pair.scaler.state_dict())
     state["loss_scale"] = torch.tensor(scale)
@@ -253,8 +248,12 @@ def _saved(pair, form):
     return copy.deepcopy(content) if form == "copy" else content
 
 
-@table.call(file_name, one_of("engine", "engine", "copy", "torch"), often=4,
-            refused=lambda pair, _, form: None if form == "torch" else pair.refusal())
+@table.call(
+    file_name,
+    one_of("engine", "engine", "copy", "torch"),
+    often=4,
+    refused=lambda pair, _, form: None if form == "torch" else pair.refusal(),
+)
 def save(pair, name, form):
     """All states and a nested value; "copy": of tensors that are no states of the run."""
     (torch if form == "torch" else cstorch).save(_saved(pair, form), pair.path(name))
@@ -288,8 +287,13 @@ def _read(pair, name, how):
     return cstorch.load(pair.path(name), map_location="cpu" if how == "at_once" else None)
 
 
-@table.call(file_name, file_name, one_of("engine", "torch"), possible=is_saved,
-            refused=lambda pair, *given: None if given[-1] == "torch" else pair.refusal())
+@table.call(
+    file_name,
+    file_name,
+    one_of("engine", "torch"),
+    possible=is_saved,
+    refused=lambda pair, *given: None if given[-1] == "torch" else pair.refusal(),
+)
 def convert(pair, name, other, form):
     """A file is loaded and saved again."""
     if form == "torch":
@@ -305,15 +309,9 @@ def load_model(pair, name, how):
     pair.twin.module.load_state_dict(pair.files[name][1]["model"])
 
 
-def _go_on(pair, step):
-    """The states of an optimizer are loaded: training goes on behind them, unless the program has
-    a place already."""
-    if step and not pair.twin.has_place:
-        pair.twin.step, pair.twin.has_place = step, True
-
-
-@table.call(file_name, one_of("lazily", "at_once"), possible=is_saved, often=2,
-            refused=lambda pair, *_: is_locked(pair))
+@table.call(
+    file_name, one_of("lazily", "at_once"), possible=is_saved, often=2, refused=is_locked
+)
 def load_states(pair, name, how):
     """Everything but the model, and the global step."""
     found, wanted = _read(pair, name, how), copy.deepcopy(pair.files[name][1])
@@ -359,7 +357,7 @@ def train(pair, steps, checkpoint_steps):
     pair.train(steps, checkpoint_steps)
 
 
-@table.call(one_of(1, 2), often=1, refused=lambda pair, _: pair.refusal())
+@table.call(one_of(1, 2), refused=lambda pair, _: pair.refusal())
 def evaluate(pair, steps):
     pair.evaluate(steps)
 

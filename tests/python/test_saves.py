@@ -9,16 +9,14 @@ import struct
 import subprocess
 import sys
 
-import numpy
 import torch
 
 import cstorch
 from nested_values import random_value, same
 from programs import Case, loader
 
-# Numbers of random cases; the long tests have more.
+# Number of random cases; long tests have more.
 VALUES = int(os.environ.get("CSE_RANDOM_VALUES", "150"))
-CALLS = int(os.environ.get("CSE_RANDOM_CALLS", "400"))
 
 
 class Values(Case):
@@ -110,31 +108,9 @@ class Net(torch.nn.Module):
 X = torch.randn(64, 4, generator=torch.Generator().manual_seed(1))
 
 
-def by_numpy(tensor):
-    tensor.detach().numpy()[...] *= numpy.float32(0.5)
-
-
-def by_a_view(tensor):
-    tensor.detach().reshape(-1)[0] = 3.0
-
-
-def by_data_of_another(tensor):
-    tensor.data = tensor.detach() * 2
-
-
-CHANGES = (
-    lambda p: p.data.mul_(0.9),
-    lambda p: p.data.copy_(torch.ones_like(p)),
-    lambda p: torch.nn.init.constant_(p, 0.25),
-    lambda p: p.requires_grad_(True).detach().add_(1.0),
-    by_numpy,
-    by_a_view,
-    by_data_of_another,
-)
-
-
 class Moments(Case):
-    """Random sequences of changes, saves, loads and executions; a model of torch does the same."""
+    """Saves around executions and changes, beside a model of torch that does the same; random
+    sequences of them are in test_random_calls.py."""
 
     def begin(self):
         cstorch.finish()
@@ -185,48 +161,6 @@ class Moments(Case):
         self.assertEqual(set(found["state"]), {"last.weight", "last.bias"})
         for name, values in wanted["state"].items():
             self.assertTrue(same(dict(found["state"][name]), values), name)
-
-    def check(self, path):
-        saved = cstorch.load(path)["model"]
-        for name, value in self.twin.state_dict().items():
-            self.assertTrue(torch.equal(saved[name], value), name)
-
-    def do(self, chooser):
-        """One call of a sequence."""
-        kind = chooser.randrange(20)
-        path = f"{self.folder}/{chooser.randrange(3)}.mdl"
-        if kind < 9:
-            change, name = chooser.choice(CHANGES), chooser.choice(("last.weight", "last.bias"))
-            change(self.model.get_parameter(name))
-            change(self.twin.get_parameter(name))
-        elif kind < 10:
-            self.model.count.add_(1)
-            self.twin.count.add_(1)
-        elif kind < 15:
-            state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-            cstorch.save(state, path)
-            self.saved[path] = copy.deepcopy((self.twin.state_dict(), self.momentum))
-            self.check(path)
-        elif path in self.saved:
-            self.load(path)
-
-    def load(self, path):
-        state = cstorch.load(path)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        model, self.momentum = copy.deepcopy(self.saved[path])
-        self.twin.load_state_dict(model)
-
-    def test_saves_have_what_the_program_holds(self):
-        chooser = random.Random(7)
-        self.saved = {}
-        self.begin()
-        for number in range(CALLS):
-            if number % 100 == 50:
-                self.train()
-            if number % 200 == 150:
-                self.begin()
-            self.do(chooser)
 
     def test_a_change_after_an_execution_without_checkpoints_is_refused(self):
         self.begin()

@@ -135,13 +135,16 @@ class Run:
                     time.sleep(LOOK_SECONDS)
 
     def checkpoints(self):
-        """The checkpoints that are there, oldest first."""
-        return [
-            CheckpointFile(*row)
-            for row in self._query(
-                "SELECT step, path, bytes, digest FROM checkpoints WHERE deleted = 0 ORDER BY step"
-            )
-        ]
+        """The checkpoints that are there, oldest first. Those of a folder that was moved or copied
+        are the files in it, whatever place its store was written for."""
+        found = []
+        for step, path, size, digest in self._query(
+            "SELECT step, path, bytes, digest FROM checkpoints WHERE deleted = 0 ORDER BY step"
+        ):
+            here = self.model_dir / pathlib.Path(path).name
+            path = os.fspath(here) if here.exists() else path
+            found.append(CheckpointFile(step, path, size, digest))
+        return found
 
     def graph(self, kind="training"):
         """The step graph as nested dictionaries and lists."""

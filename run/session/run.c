@@ -228,7 +228,7 @@ static void on_arena(void *self, int descriptor)
         cse_log_line(CSE_LOG_WARNING,
                      "the memory of the run cannot be kept for another coordinator, which would go "
                      "on from the last checkpoint");
-    cse_cluster_destroy(&r->session->standing);
+    cse_session_leave_arena(r->session);
 }
 
 /* Everything of them is kept where all observers have it. */
@@ -264,7 +264,7 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     for (int i = 0; i < graph->state_count && !captured; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
-        if (state->constant || (state->persistent && cse_session_stands(r->session, state)))
+        if (state->constant || cse_session_keeps(r->session, state, &graph->states[i]))
             continue; /* an evaluation did not change it */
         if (standing->last || (standing->ended && r->step->training)) {
             cse_state_borrow_values(state, values);

@@ -2,6 +2,7 @@
  * then is the graph known that it has to fit. */
 #include "run/session/standing_arena.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "engine/base/log.h"
@@ -50,6 +51,25 @@ bool cse_session_stands(const cse_session *session, const cse_state *state)
 {
     return session->standing != NULL && state->borrowed &&
            cse_cluster_has_states(session->standing, state->values);
+}
+
+bool cse_session_keeps(const cse_session *session, const cse_state *state,
+                       const cse_state_entry *entry)
+{
+    const bool is_assigned = entry->next != NULL && entry->next != entry->read;
+    return state->persistent && !is_assigned && cse_session_stands(session, state);
+}
+
+void cse_session_leave_arena(cse_session *session)
+{
+    for (int i = 0; i < session->state_count; i++) {
+        cse_state *state = session->states[i];
+        if (!cse_session_stands(session, state))
+            continue;
+        const void *values = state->values;
+        memcpy(cse_state_own_values(state), values, cse_state_bytes(state));
+    }
+    cse_cluster_destroy(&session->standing);
 }
 
 void cse_session_clear_arenas(cse_session *session)

@@ -18,6 +18,15 @@ bool cse_session_take_arena(cse_session *session, bool found, cse_execution *exe
 /* Whether the state's values lie in the standing arena. */
 bool cse_session_stands(const cse_session *session, const cse_state *state);
 
+/* Whether a state keeps its values there during an evaluation and after it: one that a checkpoint
+ * holds and that the step does not assign, as it does running means in the mode of training. */
+bool cse_session_keeps(const cse_session *session, const cse_state *state,
+                       const cse_state_entry *entry);
+
+/* Gives up the standing arena once another one is filled. States that the new step has not, as
+ * those of parameters that are frozen now, lie there still, and get values of their own. */
+void cse_session_leave_arena(cse_session *session);
+
 /* No state may lie there any more. */
 void cse_session_clear_arenas(cse_session *session);
 

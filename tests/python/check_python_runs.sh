@@ -7,3 +7,4 @@ python=$(python_with 'cffi, numpy') || skip 'no Python has cffi and numpy'
 make_package "$python"
 "$python" "$tree/tests/python/test_runs.py"
 "$python" "$tree/tests/python/test_notebook.py"
+"$python" "$tree/tests/python/test_random_runs.py"

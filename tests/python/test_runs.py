@@ -78,6 +78,13 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(csengine.CsengineError, "none.mdl"):
             csengine.Checkpoint(self.folder + "/none.mdl")
 
+    def test_checkpoints_of_a_moved_folder_are_the_files_in_it(self):
+        moved = pathlib.Path(self.folder) / "moved"
+        shutil.copytree(self.folder + "/one", moved)
+        files = csengine.Run(moved).checkpoints()
+        self.assertEqual([pathlib.Path(f.path).parent for f in files], [moved, moved])
+        self.assertTrue(csengine.compare(files[-1].path, self.one.checkpoints()[-1].path)[0])
+
     def test_compare(self):
         one, two = self.one.checkpoints(), self.two.checkpoints()
         self.assertTrue(csengine.compare(one[1].path, two[1].path)[0])

@@ -1,7 +1,6 @@
 """What save() and load() give back, beside torch.save and torch.load; and that a save has the
 program's values at each moment, whatever the program did before."""
 
-import collections
 import copy
 import json
 import os
@@ -10,90 +9,14 @@ import struct
 import subprocess
 import sys
 
-import numpy
 import torch
 
 import cstorch
+from nested_values import random_value, same
 from programs import Case, loader
 
-# Numbers of random cases; the long tests have more.
+# Number of random cases; long tests have more.
 VALUES = int(os.environ.get("CSE_RANDOM_VALUES", "150"))
-CALLS = int(os.environ.get("CSE_RANDOM_CALLS", "400"))
-
-DTYPES = (
-    torch.float32,
-    torch.float64,
-    torch.float16,
-    torch.bfloat16,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-    torch.uint8,
-    torch.bool,
-    torch.complex64,
-    torch.complex128,
-    torch.float8_e4m3fn,
-)
-TEXTS = ("", "text", "a.b", "a/b", "\0", "\ud800", "\u4e2d", "x" * 5000, "~2", "\n", "1", "value")
-
-
-def same(found, wanted):
-    """Whether two nested values are the same to the bit, and of the same types."""
-    if isinstance(wanted, torch.Tensor):
-        return (
-            isinstance(found, torch.Tensor)
-            and found.dtype == wanted.dtype
-            and found.shape == wanted.shape
-            and found.clone().reshape(-1).view(torch.uint8).tolist()
-            == wanted.contiguous().reshape(-1).view(torch.uint8).tolist()
-        )
-    if type(found) is not type(wanted):
-        return False
-    if isinstance(wanted, dict):
-        return list(map(repr, found)) == list(map(repr, wanted)) and all(
-            same(f, w) for f, w in zip(found.values(), wanted.values())
-        )
-    if isinstance(wanted, (list, tuple)):
-        return len(found) == len(wanted) and all(map(same, found, wanted))
-    if isinstance(wanted, float):
-        return struct.pack("d", found) == struct.pack("d", wanted)
-    return repr(found) == repr(wanted)
-
-
-def random_tensor(chooser):
-    dtype = chooser.choice(DTYPES)
-    shape = [chooser.choice((0, 1, 2, 3, 5)) for _ in range(chooser.randrange(4))]
-    size = dtype.itemsize
-    count = int(numpy.prod(shape, dtype=int))
-    content = torch.tensor([chooser.randrange(256) for _ in range(count * size)], dtype=torch.uint8)
-    if dtype == torch.bool:
-        content &= 1
-    return content.view(dtype).reshape(shape) if count else torch.empty(shape, dtype=dtype)
-
-
-def random_value(chooser, depth=0):
-    kinds = ["tensor", "integer", "number", "text", "other"]
-    kind = chooser.choice(kinds + ["dict", "list"] * (2 if depth < 3 else 0))
-    if kind == "dict":
-        keys = [
-            chooser.choice((*TEXTS, 0, 1, -5, None, True, 2.5, ("a", 1), "a", "b", "model"))
-            for _ in range(chooser.randrange(5))
-        ]
-        made = chooser.choice((dict, collections.OrderedDict))
-        return made((k, random_value(chooser, depth + 1)) for k in keys)
-    if kind == "list":
-        made = chooser.choice((list, tuple))
-        return made(random_value(chooser, depth + 1) for _ in range(chooser.randrange(4)))
-    if kind == "tensor":
-        return random_tensor(chooser)
-    if kind == "integer":
-        return chooser.choice((0, -1, 2**31, 2**63 - 1, -(2**63), 2**63, 10**40, True, False))
-    if kind == "number":
-        return chooser.choice((0.0, -0.0, 1e-320, float("inf"), float("nan"), 0.1))
-    if kind == "text":
-        return chooser.choice(TEXTS)
-    return chooser.choice((None, 1.5 - 2j, b"", b"\0\xff", torch.bfloat16, torch.device("cpu")))
 
 
 class Values(Case):
@@ -185,31 +108,9 @@ class Net(torch.nn.Module):
 X = torch.randn(64, 4, generator=torch.Generator().manual_seed(1))
 
 
-def by_numpy(tensor):
-    tensor.detach().numpy()[...] *= numpy.float32(0.5)
-
-
-def by_a_view(tensor):
-    tensor.detach().reshape(-1)[0] = 3.0
-
-
-def by_data_of_another(tensor):
-    tensor.data = tensor.detach() * 2
-
-
-CHANGES = (
-    lambda p: p.data.mul_(0.9),
-    lambda p: p.data.copy_(torch.ones_like(p)),
-    lambda p: torch.nn.init.constant_(p, 0.25),
-    lambda p: p.requires_grad_(True).detach().add_(1.0),
-    by_numpy,
-    by_a_view,
-    by_data_of_another,
-)
-
-
 class Moments(Case):
-    """Random sequences of changes, saves, loads and executions; a model of torch does the same."""
+    """Saves around executions and changes, beside a model of torch that does the same; random
+    sequences of them are in test_random_calls.py."""
 
     def begin(self):
         cstorch.finish()
@@ -260,48 +161,6 @@ class Moments(Case):
         self.assertEqual(set(found["state"]), {"last.weight", "last.bias"})
         for name, values in wanted["state"].items():
             self.assertTrue(same(dict(found["state"][name]), values), name)
-
-    def check(self, path):
-        saved = cstorch.load(path)["model"]
-        for name, value in self.twin.state_dict().items():
-            self.assertTrue(torch.equal(saved[name], value), name)
-
-    def do(self, chooser):
-        """One call of a sequence."""
-        kind = chooser.randrange(20)
-        path = f"{self.folder}/{chooser.randrange(3)}.mdl"
-        if kind < 9:
-            change, name = chooser.choice(CHANGES), chooser.choice(("last.weight", "last.bias"))
-            change(self.model.get_parameter(name))
-            change(self.twin.get_parameter(name))
-        elif kind < 10:
-            self.model.count.add_(1)
-            self.twin.count.add_(1)
-        elif kind < 15:
-            state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-            cstorch.save(state, path)
-            self.saved[path] = copy.deepcopy((self.twin.state_dict(), self.momentum))
-            self.check(path)
-        elif path in self.saved:
-            self.load(path)
-
-    def load(self, path):
-        state = cstorch.load(path)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        model, self.momentum = copy.deepcopy(self.saved[path])
-        self.twin.load_state_dict(model)
-
-    def test_saves_have_what_the_program_holds(self):
-        chooser = random.Random(7)
-        self.saved = {}
-        self.begin()
-        for number in range(CALLS):
-            if number % 100 == 50:
-                self.train()
-            if number % 200 == 150:
-                self.begin()
-            self.do(chooser)
 
     def test_a_change_after_an_execution_without_checkpoints_is_refused(self):
         self.begin()

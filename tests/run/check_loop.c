@@ -32,6 +32,7 @@ typedef struct training {
     cse_optimizer *optimizer;
     cse_output *loss;
     cse_metric *accuracy;
+    cse_state *count; /* of counting_training_step */
     seen activations, checkpoints;
     double worst; /* a closure fails at this step */
     const cse_loop *loop;
@@ -393,6 +394,48 @@ START_TEST(states_between_executions_follow_the_rule)
 }
 END_TEST
 
+/* Counts its steps in a state of its own, which other steps do not have. */
+static cse_tensor *counting_training_step(cse_step *step, void *self)
+{
+    const training *t = self;
+    cse_assign(t->count, cse_add(cse_read(t->count), cse_constant(1)));
+    return training_step(step, self);
+}
+
+static cse_tensor *counting_evaluation_step(cse_step *step, void *self)
+{
+    const training *t = self;
+    cse_assign(t->count, cse_add(cse_read(t->count), cse_constant(1)));
+    return evaluation_step(step, self);
+}
+
+static float count_of(const training *t)
+{
+    float count = -1;
+    must(cse_state_get(t->count, &count, sizeof count));
+    return count;
+}
+
+/* The memory of the training that changed it last is given up meanwhile. */
+START_TEST(a_state_that_the_next_steps_have_not_keeps_its_value)
+{
+    training t = open_training(1);
+    t.count = cse_state_new("count", cse_scalar_shape, CSE_FLOAT32,
+                            (cse_initializer){ .kind = CSE_INIT_CONSTANT });
+    must(cse_run(executor_of(STEPS, STEPS), counting_training_step, &t));
+    must(cse_run(executor_of(STEPS, STEPS), training_step, &t));
+    must(cse_run(executor_of(STEPS, STEPS), training_step, &t));
+    ck_assert(count_of(&t) == STEPS);
+    must(cse_run(executor_of(STEPS, STEPS), counting_training_step, &t));
+    ck_assert(count_of(&t) == 2 * STEPS);
+    must(cse_run(executor_of(5, 0), counting_evaluation_step, &t));
+    ck_assert(count_of(&t) == 2 * STEPS + 5);
+    must(cse_run(executor_of(STEPS, STEPS), counting_training_step, &t));
+    ck_assert(count_of(&t) == 3 * STEPS + 5);
+    cse_finish();
+}
+END_TEST
+
 static void make_folder(void)
 {
     snprintf(folder, sizeof folder, "/tmp/cse_loop_XXXXXX");
@@ -417,6 +460,7 @@ int main(void)
     tcase_add_test(cases, failures_arrive_in_the_loop);
     tcase_add_test(cases, a_second_loop_and_a_missing_one_are_refused);
     tcase_add_test(cases, states_between_executions_follow_the_rule);
+    tcase_add_test(cases, a_state_that_the_next_steps_have_not_keeps_its_value);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

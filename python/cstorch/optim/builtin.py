@@ -48,6 +48,7 @@ class EngineOptimizer(Optimizer):
                 "derive from cstorch.optim.Optimizer, whose step() is yours"
             )
         self.handle = None
+        self._made = []  # settings of the groups when the engine made the optimizer
         settings = {k: v for k, v in settings.items() if v is not None}
         self._check(settings)
         settings = {k: v for k, v in settings.items() if k not in (*_IGNORED, *_OF_GROUPS)}
@@ -89,6 +90,7 @@ class EngineOptimizer(Optimizer):
         session = session_module.current
         names = dict(self._names())
         groups = [self._settings(group) for group in self.param_groups]
+        self._made = [dict(settings) for settings in groups]
         if any(s.param_group_key == "lr" and not s._is_engines() for s in self._schedules):
             for settings in groups:
                 settings.setdefault("lr", 0.0)  # the program's schedule gives it in each step
@@ -175,6 +177,7 @@ class EngineOptimizer(Optimizer):
                 "parameter has a gradient: call loss.backward() before it, and zero_grad() after",
                 [messages.place()],
             )
+        self._take_changed_settings()
         own = [s for s in in_order(self) if not s._is_engines()]
         for schedule in own:
             for group in range(lib.cse_optimizer_group_count(self.handle)):
@@ -190,8 +193,30 @@ class EngineOptimizer(Optimizer):
             schedule._move()
         tracer.traced_states = {n: s for n, s in tracer.traced_states.items() if s.is_changed()}
 
+    def _take_changed_settings(self):
+        """What the program has written into its groups since the engine made the optimizer, as
+        `group["lr"] = 0.01` between two loops, holds in this step; a schedule has its own value."""
+        for index, (group, made) in enumerate(zip(self.param_groups, self._made)):
+            now = self._settings(group)
+            for name in sorted({*now, *made}):
+                if now.get(name) == made.get(name) or self._is_scheduled(name, group):
+                    continue
+                if name not in ("lr", "weight_decay") or name not in now:
+                    raise messages.TraceError(
+                        f"{messages.place_text()}{type(self).__name__}.param_groups[{index}]"
+                        f"[{name!r}] is {now.get(name)!r}, and was {made.get(name)!r} in the first "
+                        "run; lr and weight_decay alone may change between runs: put it back, or "
+                        "make another optimizer after cstorch.finish()"
+                    )
+                factor = group.get("adjust_learning_rate") if name == "lr" else None
+                value = now[name] * (1.0 if factor is None else factor)
+                self._set_value(name, index, calls.operand(value, torch.float32))
+
+    def _is_scheduled(self, name, group):
+        return any(s.param_group_key == name and s._is_for(group) for s in in_order(self))
+
     def _set_value(self, name, group, value):
-        """What a schedule of the program gives in this step."""
+        """What a schedule of the program gives in this step, or the program itself."""
         set_value = {
             "lr": lib.cse_optimizer_set_rate,
             "weight_decay": lib.cse_optimizer_set_weight_decay,

@@ -160,32 +160,27 @@ class Optimizer(near.Named, torch.optim.Optimizer):
                     if state.handle is None:
                         session._declare(state)
 
-    def _check_new_states(self, before):
-        """A state that is changed in place stays the program's tensor, `state[p]["x"] += 1` too.
-
-        Args:
-            before: parameter -> its states by name when the step began.
-        """
+    def _check_new_states(self):
         for parameter, name in self._names():
-            values = self.state[parameter]
-            for key, value in list(values.items()):
-                of = getattr(value, "state", None) if traced.is_traced(value) else None
-                if of is not None and of.tensor is before.get(parameter, {}).get(key):
-                    values[key] = of.tensor
-                    continue
-                if not isinstance(value, torch.Tensor):
-                    continue
-                if session_module.current.state_of(value) is None:
-                    was = key in before.get(parameter, {})
+            for key, value in self.state[parameter].items():
+                if (
+                    isinstance(value, torch.Tensor)
+                    and session_module.current.state_of(value) is None
+                ):
                     raise messages.TraceError(
-                        f"optimizer state {key!r} of {name.removeprefix('model.')} was "
-                        + (
-                            "replaced in the step by another tensor, which is not kept; change it "
-                            "in place, with .copy_() or another operation of that form"
-                            if was
-                            else "created inside the step; create it in preinitialize()"
-                        )
+                        f"optimizer state {key!r} of {name.removeprefix('model.')} was created "
+                        "inside the step; create it in preinitialize()"
                     )
+
+    def _state_tensors(self):
+        """(values of a parameter, key, tensor there) of all that are states of the run."""
+        session = session_module.current
+        return [
+            (values, key, value)
+            for values in (self.state[parameter] for parameter, _ in self._names())
+            for key, value in values.items()
+            if isinstance(value, torch.Tensor) and session.state_of(value) is not None
+        ]
 
     # ---- in a step ----
 
@@ -287,6 +282,27 @@ class Optimizer(near.Named, torch.optim.Optimizer):
             cls.step = _checked(step)
 
 
+def _take_states(tracer, tensors):
+    """What the step put in the place of a state (`state["step"] += 1`) is the state's value."""
+    for values, key, tensor in tensors:
+        value = values.get(key)
+        if value is tensor:
+            continue
+        state = tracer.traced_state(session_module.current.state_of(tensor))
+        if not traced.is_traced(value):
+            raise messages.TraceError(
+                f"{state.label} was replaced in the step by {messages.describe(value)}, which the "
+                "step did not compute; change it in place, with .copy_() or another operation of "
+                "that form"
+            )
+        if value.shape != tensor.shape:
+            raise messages.TraceError(
+                f"{state.label} is {messages.describe(tensor)}, and the step gives it "
+                f"{messages.describe(value)}: a state keeps its shape"
+            )
+        state.handle = calls.cast_handle(calls.operand(value), tensor.dtype)
+
+
 def _checked(step):
     """The step of a subclass, with the learning rate of its schedule, and a check of new states."""
 
@@ -307,8 +323,8 @@ def _checked(step):
                 for name, value in schedule._values(self, index).items():
                     saved.append((group, name, group.get(name)))
                     group[name] = value
+        tensors = self._state_tensors()
         self._stepping = True
-        before = {parameter: dict(values) for parameter, values in self.state.items()}
         mask = None
         try:
             with tracer.again():
@@ -316,11 +332,14 @@ def _checked(step):
                     mask = self._sparsity._begin_update(self)
                     mask()
                 result = step(self, *args, **kwargs)
+            _take_states(tracer, tensors)
         finally:
             self._stepping = False
             for group, name, value in reversed(saved):
                 group[name] = value
-        self._check_new_states(before)
+            for values, key, tensor in tensors:
+                values[key] = tensor
+        self._check_new_states()
         if mask is not None:
             mask()
         for schedule in self._schedules:

@@ -60,6 +60,8 @@ def configure_engine(optimizer):
     before = set(part.states_of("schedulers"))
     if lib.cse_configure_schedule(optimizer.handle, settings.encode()) == ffi.NULL:
         session_module.current.check()
+    made = {n: s for n, s in part.states_of("schedulers").items() if n not in before}
+    optimizer._clock_state = next(iter(made.values()), None)
     counts = {int(s.last_epoch) for s in schedules_of(optimizer) if s._is_engines()}
     if len(counts) > 1:
         raise ValueError(
@@ -68,9 +70,8 @@ def configure_engine(optimizer):
         )
     if counts == {0}:
         return
-    for name, state in part.states_of("schedulers").items():
-        if name not in before:
-            part.set_value(f"schedulers.{name}", state, torch.tensor(counts.pop()))
+    for name, state in made.items():
+        part.set_value(f"schedulers.{name}", state, torch.tensor(counts.pop()))
 
 
 def _steps_done(last_epoch):
@@ -168,6 +169,9 @@ class Scheduler:
         return {name: settings}
 
     def _clock(self):
+        """The number of optimizer steps done, in a step. The engine counts those of its own."""
+        if self._is_engines() and self.optimizer._clock_state is not None:
+            return calls.wrap(lib.cse_read(self.optimizer._clock_state), torch.int32)
         return traced.active.map_in(self.last_epoch)
 
     def _declare(self):

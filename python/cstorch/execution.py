@@ -46,7 +46,10 @@ class Output:
         self.kept = None  # (sizes, type, bytes) of its value, the same in each step of a trace
 
     def value(self):
-        """A tensor with the value of the step that closures see, or the last one; None before."""
+        """A tensor with the value of the step that closures see, or the last one; None before, and
+        in the body of a loop whose step is not done."""
+        if self.execution.is_ahead():
+            return None
         view = lib.cse_output_view(self.handle, *self.form)
         if view == ffi.NULL:
             return self.execution.last_values.get(id(self))
@@ -87,6 +90,7 @@ class Execution:
         self.last_values = {}
         self.at_checkpoint = self.at_activation = False
         self.delivering = False
+        self.called = False  # whether this pass of the loop has called the step
         self.event = None
         self.step = 0
         self.keep = []
@@ -118,6 +122,13 @@ class Execution:
         finally:
             self.end(raising=finished)
 
+    def is_ahead(self):
+        """Whether the loop's body runs before the values of its step are there: those that the
+        engine holds are of another step."""
+        if self.loop is None or self.delivering:
+            return False
+        return self.called or self.event != self.step
+
     def _after_body(self):
         """The body of the loop is over: waits for its step, where there is something to see, and
         calls the closures. False: the execution is over."""
@@ -138,6 +149,7 @@ class Execution:
             self.at_activation = lib.cse_execution_at_activation(self.loop)
             self.at_checkpoint = lib.cse_execution_at_checkpoint(self.loop)
         self.step = step
+        self.called = False
         pending, self.pending = self.pending, []
         if self.event == step:
             self._deliver(self.traced_closures + pending)
@@ -394,6 +406,7 @@ def trace(function):
                 "data loader: `for batch in executor: " + function.__name__ + "(batch)`",
                 [messages.place()],
             )
+        execution.called = True
         if execution.loop is None:
             return execution.begin(function, args, kwargs)
         if execution.function is not function:

@@ -16,7 +16,7 @@ import unittest
 
 from pending import PENDING
 
-CSENGINE = os.environ["CSENGINE_EXECUTABLE"]
+CSENGINE = os.environ.get("CSENGINE_EXECUTABLE", "csengine")
 SYNTHETIC = pathlib.Path(__file__).parents[2] / "configs" / "synthetic.yaml"
 
 

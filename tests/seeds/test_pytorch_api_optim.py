@@ -91,7 +91,7 @@ class Training(Programs):
 
 
 class Optimizers(Training):
-    def test_replacements(self):
+    def test_replacements_of_optimizers(self):
         """004:183 Optimizers of PyTorch have replacements in cstorch.optim, which can take their
         place.
         """
@@ -260,7 +260,7 @@ class Schedules(Training):
             torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
             self.train(compiled, optimizer, steps=1)
 
-    def test_replacements(self):
+    def test_replacements_of_schedules(self):
         """004:252 There are replacements in cstorch.optim.lr_scheduler."""
         found = self.rates(4, lambda o: lr_scheduler.StepLR(o, 0.8, 2, 0.5))
         self.assert_rates(found, [0.8, 0.8, 0.4, 0.4])

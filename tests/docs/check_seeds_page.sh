@@ -10,12 +10,18 @@ diff "$source/docs/seeds.md" "$work/page.md" || {
     echo 'FAIL: docs/seeds.md is old: make seeds_page'
     exit 1
 }
-grep -q 'not yet' "$source/docs/seeds.md" || [ "$(grep -c '"test_' \
-    "$source/tests/seeds/pending.py")" -eq 0 ] || { echo 'FAIL: pending tests are not told'; exit 1; }
+names=$(grep -c '^    "test_' "$source/tests/seeds/pending.py") || :
+[ "$names" -eq 0 ] || grep -q 'not yet | ' "$source/docs/seeds.md" || {
+    echo 'FAIL: pending tests are not told'
+    exit 1
+}
 # A line without a place is found.
 cp -r "$source/tests/seeds" "$work/seeds"
 sed 's/^002:4,40-46 /002:4,41-46 /' "$source/tests/seeds/without_test.txt" \
     >"$work/seeds/without_test.txt"
 ! "${PYTHON:-python3}" -B "$source/scripts/write_seeds_page.py" "$work/seeds" \
-    >"$work/page.md" 2>"$work/err" || { echo 'FAIL: a line is missing, and nobody says so'; exit 1; }
+    >"$work/page.md" 2>"$work/err" || {
+    echo 'FAIL: a line is missing, and nobody says so'
+    exit 1
+}
 grep -qx 'lines without a place: 002:40' "$work/err" || { cat "$work/err"; exit 1; }

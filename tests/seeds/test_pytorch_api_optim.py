@@ -76,7 +76,7 @@ class Training(Programs):
         def training_step(batch):
             inputs, targets = batch
             loss = torch.nn.functional.cross_entropy(compiled(inputs), targets)
-            rate = self.made.get_last_lr()[0] + 0.0 * loss
+            rate = torch.as_tensor(self.made.get_last_lr()[0]) + 0.0 * loss
             cstorch.amp.optimizer_step(loss, optimizer)
             if self.made:
                 self.made.step()

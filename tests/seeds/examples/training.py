@@ -37,7 +37,7 @@ lr_scheduler: cstorch.optim.lr_scheduler.LRScheduler = cstorch.optim.configure_l
         "scheduler": "LinearLR",
         "initial_learning_rate": 0.1,
         "end_learning_rate": 0.02,
-        "total_iters": 1000,
+        "total_iters": 300,
     },
 )
 
@@ -77,7 +77,7 @@ if checkpoint_path is not None:
     global_step = state_dict.get("global_step", 0)
 
 dataloader = cstorch.utils.data.DataLoader(
-    dataloader_fn, "train", num_steps=1000 - global_step, batch_size=40
+    dataloader_fn, "train", num_steps=300 - global_step, batch_size=40
 )
 
 

@@ -87,6 +87,13 @@ def _of_traced(name, instead):
     return rule
 
 
+def _as_tensor(data, dtype=None, device=None):
+    """A tensor of the step is one already."""
+    if isinstance(data, Traced):
+        return data if dtype is None else data.to(dtype)
+    return _of_traced("as_tensor", "use torch.stack([a, b])")(data)
+
+
 # Random numbers that PyTorch draws for a tensor with values.
 _DRAWS = {
     "normal_",
@@ -130,7 +137,7 @@ def drawing(func, args, kwargs, has_traced):
 # Functions of torch that make tensors of nothing traced.
 CREATION = {
     torch.tensor: _of_traced("tensor", "use torch.stack([a, b])"),
-    torch.as_tensor: _of_traced("as_tensor", "use torch.stack([a, b])"),
+    torch.as_tensor: _as_tensor,
     torch.rand: _random("rand", lib.cse_random_uniform, "uniform", 0.0, 1.0),
     torch.randn: _random("randn", lib.cse_random_normal, "normal", 0.0, 1.0),
     torch.randint: _not_random(

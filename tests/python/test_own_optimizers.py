@@ -139,12 +139,14 @@ class Counters(Case):
         self.assertEqual(sorted(optimizer.state[model.bias]), ["mean", "step"])
         self.assertEqual(float(optimizer.state[model.weight]["mean"].max()), 2.0)
 
-    def test_a_state_that_is_replaced(self):
+    def step_with(self, change):
+        """The optimizer after one step, in which `change` gives the state its value."""
+
         class Replaces(Debiased):
             @torch.no_grad()
             def step(self, closure=None):
                 for p in self.param_groups[0]["params"]:
-                    self.state[p]["mean"] = self.state[p]["mean"] + p.grad
+                    self.state[p]["mean"] = change(self.state[p]["mean"], p.grad)
 
         self.configure(no_run_store=True)
         model = made()
@@ -156,8 +158,16 @@ class Counters(Case):
             model(batch[0]).sum().backward()
             optimizer.step()
 
-        with self.assertRaisesRegex(cstorch.TraceError, "'mean' of weight was replaced in the step"):
-            self.run_step(step, loader(X, Y))
+        self.run_step(step, loader(X, Y))
+        return optimizer.state[model.weight]["mean"]
+
+    def test_what_the_step_puts_in_a_states_place_is_its_value(self):
+        mean = self.step_with(lambda mean, gradient: mean + gradient)
+        self.assertGreater(float(mean.abs().max()), 0)
+
+    def test_a_state_that_is_replaced_by_what_was_not_computed(self):
+        with self.assertRaisesRegex(cstorch.TraceError, "mean was replaced in the step"):
+            self.step_with(lambda mean, gradient: torch.ones(3))
 
 
 def without(kind, *names):

@@ -85,6 +85,12 @@ def _name_of(learning_rate):
 def configured(optimizer, learning_rate):
     """What configure_lr_scheduler gives: an instance of the class that the configuration names. The
     engine reads the configuration as it does in a file."""
+    if isinstance(learning_rate, dict) and "scheduler" not in learning_rate:
+        if len(learning_rate) != 1 or not isinstance(next(iter(learning_rate.values())), dict):
+            raise ValueError(
+                "configure_lr_scheduler(): a dictionary has the key 'scheduler', the name of the "
+                f"schedule, beside its arguments; this one has {list(learning_rate)}"
+            )
     name = _name_of(learning_rate).lower()
     kinds = {kind.lower(): globals()[kind] for kind in POSITIONAL}
     kind = kinds.get(name) or kinds.get(f"{name}lr") or _Configured

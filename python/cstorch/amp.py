@@ -66,6 +66,8 @@ def mixed_precision():
 def enable_mixed_precision(enable=True):
     """Computes in the half type, bfloat16 where none is set; False: in float32, whatever is set."""
     arguments.check("enable_mixed_precision()", {"enable": arguments.FLAG}, {"enable": enable})
+    if session_module.current.is_open and enable == mixed_precision():
+        return
     precision.give("enabled", bool(enable), "cstorch.amp.enable_mixed_precision")
 
 

@@ -21,6 +21,9 @@ class Counting(cstorch.optim.Optimizer):
             for p in group["params"]:
                 self.state[p]["sum"] = torch.zeros_like(p)
 
+    def state_names_to_sparsify(self):
+        return []
+
     def step(self, closure=None):
         for group in self.param_groups:
             for p in group["params"]:

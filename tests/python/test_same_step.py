@@ -242,7 +242,8 @@ class SameStep(Case):
         first, expected = self.configured(
             f"{{name: gpt2, hidden_size: {WIDTH}, num_layers: {BLOCKS}, num_heads: {HEADS}, "
             f"vocab_size: {WORDS}, max_position_embeddings: {LENGTH}, dropout: 0.0}}",
-            "{AdamW: {lr: 0.001, betas: [0.9, 0.95], weight_decay: 0.1}}",
+            "{AdamW: {lr: 0.001, betas: [0.9, 0.95], eps: 1.0e-8, eps_added_to: corrected, "
+            "params: [{params: '*', weight_decay: 0.1}]}}",
             f"{{data_processor: text_bytes, path: {path}, sequence_length: {LENGTH}, "
             "batch_size: 4, shuffle: false}",
         )

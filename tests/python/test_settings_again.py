@@ -58,8 +58,8 @@ class Again(Case):
         for call, words in (
             (lambda: cstorch.configure(num_csx=2), "configure.. was called after the first exec"),
             (lambda: cstorch.configure(checkpoint_steps=2), "configure.. was called after the fir"),
-            (lambda: cstorch.amp.set_half_dtype("bfloat16"), "set_half_dtype.. was called after"),
-            (cstorch.amp.enable_mixed_precision, "enable_mixed_precision.. was called after"),
+            (lambda: cstorch.amp.set_half_dtype("bfloat16"), "set_half_dtype was called after"),
+            (cstorch.amp.enable_mixed_precision, "enable_mixed_precision was called after"),
             (lambda: setattr(backend, "artifact_dir", "/x"), "artifact_dir was set after the fir"),
         ):
             with self.subTest(words), self.assertRaisesRegex(RuntimeError, words):

@@ -37,6 +37,9 @@ class Own(cstorch.optim.Optimizer):
     def preinitialize(self):
         pass
 
+    def state_names_to_sparsify(self):
+        return []
+
     def rate(self, group):
         return group["lr"] * group.get("scale", 1.0)
 

@@ -199,7 +199,7 @@ class EngineOptimizer(Optimizer):
         for index, (group, made) in enumerate(zip(self.param_groups, self._made)):
             now = self._settings(group)
             for name in sorted({*now, *made}):
-                if now.get(name) == made.get(name) or self._is_scheduled(name, group):
+                if now.get(name) == made.get(name) or self._has_schedule(name, group):
                     continue
                 if name not in ("lr", "weight_decay") or name not in now:
                     raise messages.TraceError(
@@ -212,7 +212,7 @@ class EngineOptimizer(Optimizer):
                 value = now[name] * (1.0 if factor is None else factor)
                 self._set_value(name, index, calls.operand(value, torch.float32))
 
-    def _is_scheduled(self, name, group):
+    def _has_schedule(self, name, group):
         return any(s.param_group_key == name and s._is_for(group) for s in in_order(self))
 
     def _set_value(self, name, group, value):

@@ -29,15 +29,42 @@ def number(least=None, most=None):
     return is_good, text
 
 
+class _Words:
+    """A rule of a few values: another one of their kind is a wrong value, not a wrong type."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def __call__(self, value):
+        return value in self.words
+
+    def has_kind_of(self, value):
+        return any(type(value) is type(word) for word in self.words)
+
+
+class _Either:
+    def __init__(self, rules):
+        self.rules = rules
+
+    def __call__(self, value):
+        return any(is_good(value) for is_good, _ in self.rules)
+
+    def has_kind_of(self, value):
+        return any(_has_kind_of(is_good, value) for is_good, _ in self.rules)
+
+
+def _has_kind_of(is_good, value):
+    return isinstance(value, (int, float)) or (
+        hasattr(is_good, "has_kind_of") and is_good.has_kind_of(value)
+    )
+
+
 def one_of(*words):
-    return lambda v: v in words, " or ".join(map(repr, words))
+    return _Words(words), " or ".join(map(repr, words))
 
 
 def either(*rules):
-    return (
-        lambda v: any(is_good(v) for is_good, _ in rules),
-        ", or ".join(text for _, text in rules),
-    )
+    return _Either(rules), ", or ".join(text for _, text in rules)
 
 
 PATH = (lambda v: isinstance(v, (str, os.PathLike)) and str(v) != "", "a path")
@@ -66,5 +93,5 @@ def check(caller, rules, given):
             continue
         is_good, accepted = rules[name]
         if not is_good(value):
-            kind = ValueError if isinstance(value, (int, float)) else TypeError
+            kind = ValueError if _has_kind_of(is_good, value) else TypeError
             raise kind(f"{caller}: {name} is {value!r}; accepted: {accepted}")

@@ -154,7 +154,7 @@ class Tracing(Steps):
                 print(a)
             return a
 
-        self.refused(printing)
+        self.refused(printing, "not allowed to read a tensor's contents outside of a step closure")
 
 
 class Scalars(Steps):

@@ -23,6 +23,8 @@ class Momentum(cstorch.optim.Optimizer):
                 velocity = self.state[p]["velocity"]
                 velocity.mul_(group["momentum"]).add_(p.grad)
                 p.data.sub_(group["lr"] * velocity)
+                if self.enable_global_step:
+                    self.increment_global_step(p)
 
     def state_names_to_sparsify(self):
         return ["velocity"]

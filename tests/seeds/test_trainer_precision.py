@@ -18,11 +18,12 @@ class Precision(Programs):
     def fit(self, precision, steps=3):
         """Trains by a Trainer with this precision; its losses."""
         from cerebras.modelzoo import Trainer
+        from cerebras.modelzoo.trainer.callbacks import Callback, TrainingLoop
 
         torch.manual_seed(0)
         losses = []
 
-        class Losses:
+        class Losses(Callback):
             def on_train_batch_end(self, trainer, model, outputs, batch, batch_idx):
                 keep(outputs["loss"])
 
@@ -36,7 +37,7 @@ class Precision(Programs):
             model_dir=self.folder + "/model",
             precision=precision,
             callbacks=[Losses()],
-            loop={"num_steps": steps},
+            loop=TrainingLoop(num_steps=steps),
         )
         trainer.fit(data())
         return losses

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dataloader/data_cache.h"
+#include "dataloader/identity/data_cache.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"

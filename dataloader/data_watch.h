@@ -2,7 +2,7 @@
 #ifndef CSE_DATALOADER_DATA_WATCH_H
 #define CSE_DATALOADER_DATA_WATCH_H
 
-#include "dataloader/data_identity.h"
+#include "dataloader/identity/data_identity.h"
 #include "dataloader/input.h"
 
 typedef struct cse_data_watch {

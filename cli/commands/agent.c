@@ -1,8 +1,8 @@
 /* `csengine agent`: this host's part in a run that another host leads; started by it. */
 #include <stddef.h>
 
-#include "cli/command.h"
-#include "cli/follow_leader.h"
+#include "cli/arguments/command.h"
+#include "run/hosts/follow_leader.h"
 
 static int run(const cse_command_line *line)
 {

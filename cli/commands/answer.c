@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "dataloader/hdf5_table.h"
+#include "cli/arguments/command.h"
+#include "dataloader/formats/hdf5_table.h"
 #include "engine/checkpoint/shared_checkpoint.h"
 #include "engine/graph/pack.h"
 #include "engine/kernels/kernel_record.h"

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/job.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/table.h"
 #include "engine/base/arena.h"
 #include "run/measure/plan_report.h"
 #include "run/measure/step_bench.h"

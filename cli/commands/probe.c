@@ -1,8 +1,8 @@
 /* `csengine probe`: measures links for `csengine doctor --hosts`; started by it. */
 #include <stddef.h>
 
-#include "cli/command.h"
-#include "cli/probe_host.h"
+#include "cli/arguments/command.h"
+#include "run/hosts/probe_host.h"
 
 static int run(const cse_command_line *line)
 {

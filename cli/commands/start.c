@@ -1,14 +1,14 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
-#include "cli/batch_run.h"
-#include "cli/confine.h"
-#include "cli/dashboard_child.h"
-#include "cli/detach.h"
-#include "cli/job.h"
-#include "cli/report.h"
-#include "dashboard/server_address.h"
+#include "cli/arguments/confine.h"
+#include "cli/runs/dashboard_child.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/detach.h"
+#include "cli/terminal/report.h"
+#include "dashboard/http/server_address.h"
 #include "engine/base/confinement.h"
+#include "run/hosts/batch_run.h"
 
 typedef struct started {
     const cse_command_line *line;

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "csengine/input.h"
-#include "dataloader/file_list.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/whole_file.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
-#include "dataloader/whole_file.h"
 
 typedef struct content {
     unsigned char *bytes;

@@ -1,0 +1,16 @@
+/* A prober: the program that `csengine doctor --hosts` starts on each host. It says what its host
+ * is, and measures the link to another prober when it is told to.
+ *
+ * It gets its place (workers/group/agent_place.h) through standard input, then a line
+ * "measure HOST" for each measurement; it ends with its input. Each answer is one line of standard
+ * output: CSE_PROBE_MARK and a JSON object, so that what a shell's start-up files print is told
+ * apart. Links, handshake and keys are those of a run. */
+#ifndef CSE_RUN_HOSTS_PROBE_HOST_H
+#define CSE_RUN_HOSTS_PROBE_HOST_H
+
+#define CSE_PROBE_MARK "csengine-probe "
+
+/* Returns the exit code. */
+int cse_probe_host(void);
+
+#endif

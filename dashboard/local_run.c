@@ -1,6 +1,5 @@
 /* Makes the state of a server that does not listen: one run as its only job, and its readers. */
 #include "dashboard/local_run.h"
-#include "cli/terminal/json_values.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "dashboard/server.h"
 #include "engine/base/arena.h"
+#include "engine/base/json_value.h"
 
 struct cse_local_run {
     cse_server server;

@@ -75,8 +75,8 @@ content_type() { # file
     esac
 }
 
-# The C table of dashboard/pages/web_files.h. Octal escapes in string literals: every compiler takes them,
-# and quicker than numbers.
+# The C table of dashboard/pages/web_files.h. Octal escapes in string literals: every compiler
+# takes them, and quicker than numbers.
 table_of() { # directory files
     cd "$1"
     shift

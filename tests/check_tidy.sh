@@ -21,7 +21,7 @@ launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="config checkpoint weights dataloader store $control workers/group"
 job="$job run/callbacks run/session run/record"
-tools="run/job run/measure run/contracts run/infer"
+tools="run/job run/measure run/contracts run/infer run/control run/hosts"
 directions="
 base:
 types: base
@@ -65,10 +65,12 @@ run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job onnx run/job
+run/control: base store workers/batch workers/control
+run/hosts: base config store $links workers/host_launchers workers/control workers/batch \
+    workers/group run/record run/job run/control
 client: base graph kernels checkpoint weights dataloader workers/control run/session
 dashboard: base types config checkpoint dataloader store workers/control workers/messages \
-    workers/batch run/job \
-    run/measure
+    workers/batch run/job run/measure
 cli: $plan $plugins $job workers/batch workers/worker $tools run/loggers dashboard
 "
 

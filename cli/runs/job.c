@@ -19,10 +19,9 @@
 #include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
 #include "engine/codegen/codegen.h"
+#include "run/hosts/hosts_run.h"
 #include "run/hosts/lead_hosts.h"
-#include "run/hosts/led_elsewhere.h"
 #include "run/infer/run_samples.h"
-#include "run/job/host_change.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
 #include "run/job/run_target.h"
@@ -31,12 +30,6 @@
 #include "workers/control/contained.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
-
-/* The batch size, for the estimate of the remaining time. */
-static int64_t batch_size_of(const cse_config_plugin *loader)
-{
-    return loader != NULL ? cse_settings_integer(loader->settings, "batch_size") : 0;
-}
 
 cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_prepared_job *job)
 {
@@ -57,7 +50,6 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
                           ? CSE_LOG_ERROR
                           : cse_log_level_from_name(cse_settings_text(logging, "log_level")));
     CSE_TRY(cse_job_settings_read(job->config, mode, job->arena, &job->settings));
-    job->batch_size = batch_size_of(job->settings.train_dataloader);
     return CSE_OK;
 }
 
@@ -178,42 +170,6 @@ int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cs
     return cse_report_diagnostics(status, &job->diagnostics);
 }
 
-/* The failure of the job stays the thread's last. */
-static void end_hosts(cse_led_hosts **led, cse_status status, const cse_job_result *result)
-{
-    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
-    cse_led_hosts_close(led, status, result);
-    if (failure != NULL)
-        cse_fail_again(failure);
-    free(failure);
-}
-
-static cse_status open_hosts(cse_job_settings *settings, cse_led_hosts **led)
-{
-    return cse_leads_hosts(settings) ? cse_led_hosts_open(settings, NULL, led) : CSE_OK;
-}
-
-/* The job, by itself or with the hosts that its settings name. */
-static cse_status run_on_hosts(cse_job_settings *settings, cse_job_result *result)
-{
-    cse_led_hosts *led = NULL;
-    cse_status status = open_hosts(settings, &led);
-    if (status != CSE_OK && result->hands_on) {
-        cse_log_line(CSE_LOG_WARNING, "%s; the run goes on with the hosts that it had",
-                     cse_error_message());
-        cse_host_change_take_back(settings->host_change, settings);
-        status = open_hosts(settings, &led);
-    }
-    const cse_job_result before = *result;
-    if (status == CSE_OK)
-        status = cse_job_run(settings, result);
-    end_hosts(&led, status, result);
-    result->steps_run += before.steps_run;
-    result->samples_run += before.samples_run;
-    result->train_seconds += before.train_seconds;
-    return status;
-}
-
 static void answer_signals(void)
 {
     struct sigaction stop = { .sa_sigaction = count_stop, .sa_flags = SA_RESTART | SA_SIGINFO };
@@ -250,20 +206,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_run_samples *samples = cse_run_samples_new(&job->settings);
     job->settings.on_look = cse_run_samples_look;
     job->settings.look_self = samples;
-    if (job->settings.mode == CSE_JOB_TRAIN && job->settings.takeover != NULL)
-        job->settings.host_change = cse_host_change_new(&job->settings);
-    bool goes_on = true;
-    cse_status status = CSE_OK;
-    if (cse_takeover_count(job->settings.takeover) > 0 && cse_leads_hosts(&job->settings))
-        status = cse_led_elsewhere(&job->settings, job->batch_size, &result, &goes_on);
-    if (goes_on)
-        status = run_on_hosts(&job->settings, &result);
-    while (status == CSE_OK && result.hands_on) {
-        cse_host_change_take(job->settings.host_change, &job->settings);
-        cse_takeover_hand_on(job->settings.takeover);
-        status = run_on_hosts(&job->settings, &result);
-    }
-    cse_host_change_destroy(&job->settings.host_change);
+    cse_status status = cse_hosts_run(&job->settings, &result);
     cse_run_samples_destroy(&samples);
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)

@@ -83,7 +83,6 @@ typedef struct cse_prepared_job {
     cse_diagnostics diagnostics; /* the configuration's errors, if any */
     cse_job_settings settings;
     cse_arena *arena;
-    int64_t batch_size;                    /* of train_dataloader, 0 when it cannot be read there */
     struct cse_dashboard_child *dashboard; /* started once the run is accepted; NULL: none */
 } cse_prepared_job;
 

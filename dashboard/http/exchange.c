@@ -360,37 +360,17 @@ bool cse_exchange_check_body(cse_exchange *exchange)
     return check_text_body(exchange);
 }
 
-static bool has_key(const cse_exchange *keyed, const char *key)
+static bool changes_something(const cse_exchange *exchange)
 {
-    for (; keyed != NULL; keyed = keyed->next_keyed)
-        if (strcmp(cse_request_text(&keyed->request, "Idempotency-Key", ""), key) == 0)
-            return true;
-    return false;
+    return strcmp(exchange->request.method, "GET") != 0;
 }
 
-/* Waits until no other call with the same key is being carried out. */
-static void enter_keyed(cse_exchange *exchange)
+const char *cse_exchange_key_view(const cse_exchange *exchange)
 {
-    cse_exchange_context *context = exchange->context;
-    const char *key = cse_request_text(&exchange->request, "Idempotency-Key", "");
-    pthread_mutex_lock(&context->keyed_lock);
-    while (has_key(context->keyed, key))
-        pthread_cond_wait(&context->keyed_left, &context->keyed_lock);
-    exchange->next_keyed = context->keyed;
-    context->keyed = exchange;
-    pthread_mutex_unlock(&context->keyed_lock);
-}
-
-static void leave_keyed(cse_exchange *exchange)
-{
-    cse_exchange_context *context = exchange->context;
-    pthread_mutex_lock(&context->keyed_lock);
-    cse_exchange **at = &context->keyed;
-    while (*at != exchange)
-        at = &(*at)->next_keyed;
-    *at = exchange->next_keyed;
-    pthread_cond_broadcast(&context->keyed_left);
-    pthread_mutex_unlock(&context->keyed_lock);
+    const cse_request *request = &exchange->request;
+    return changes_something(exchange) && cse_request_has(request, "Idempotency-Key")
+               ? cse_request_text(request, "Idempotency-Key", "")
+               : NULL;
 }
 
 void cse_exchange_handle(cse_exchange *exchange)
@@ -398,12 +378,10 @@ void cse_exchange_handle(cse_exchange *exchange)
     const cse_call_hooks *hooks = exchange->context->hooks;
     const cse_request *request = &exchange->request;
     assert(exchange->match.operation != NULL && exchange->answer.status == 0);
-    bool changes = strcmp(request->method, "GET") != 0;
-    bool keyed = changes && cse_request_has(request, "Idempotency-Key");
+    const bool changes = changes_something(exchange);
+    const bool keyed = cse_exchange_key_view(exchange) != NULL;
     const bool admitted = !changes || hooks == NULL || hooks->admits == NULL ||
                           hooks->admits(hooks->jobs, request, &exchange->answer);
-    if (keyed)
-        enter_keyed(exchange);
     bool replayed = admitted && keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(hooks->self, request, &exchange->answer);
     if (!replayed && admitted)
@@ -413,6 +391,4 @@ void cse_exchange_handle(cse_exchange *exchange)
                            exchange->match.operation->id);
     if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(hooks->self, request, &exchange->answer);
-    if (keyed)
-        leave_keyed(exchange);
 }

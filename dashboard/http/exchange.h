@@ -20,11 +20,6 @@ typedef struct cse_exchange_context {
     cse_guard *guard;
     const cse_call_hooks *hooks; /* NULL: none */
     const char *web_dir;
-    /* Calls with an Idempotency-Key: those of one key one at a time, as a list of those that are
-     * being carried out. A slow call delays none with another key. */
-    pthread_mutex_t keyed_lock;
-    pthread_cond_t keyed_left;
-    struct cse_exchange *keyed;
     atomic_llong requests, errors, refused, bytes_sent;
 } cse_exchange_context;
 
@@ -39,8 +34,7 @@ typedef enum cse_exchange_state {
 typedef struct cse_exchange {
     cse_exchange_context *context;
     struct MHD_Connection *connection;
-    struct cse_exchange *next; /* in the queue of those that wait for a worker */
-    struct cse_exchange *next_keyed;
+    struct cse_exchange *next, *next_keyed; /* of call_queue.h */
     cse_exchange_state state;
     char *target_text; /* as on the request line */
     cse_target target;
@@ -65,7 +59,10 @@ void cse_exchange_destroy(cse_exchange **exchange);
 /* The checks before and after the body came. Each returns false after it filled the answer. */
 bool cse_exchange_check_head(cse_exchange *exchange, const char *method);
 bool cse_exchange_check_body(cse_exchange *exchange);
-/* Calls the route. The request has passed both checks. */
+/* The Idempotency-Key of a call that changes something; NULL: it has none. Borrowed. */
+const char *cse_exchange_key_view(const cse_exchange *exchange);
+/* Calls the route. The request has passed both checks, and no other call with its key is being
+ * carried out. */
 void cse_exchange_handle(cse_exchange *exchange);
 /* A header of the request, or NULL. `exchange` is a cse_exchange. */
 const char *cse_exchange_header(void *exchange, const char *name);

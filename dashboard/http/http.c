@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dashboard/access/peer.h"
+#include "dashboard/http/call_queue.h"
 #include "dashboard/http/send.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -38,11 +39,7 @@ struct cse_http {
     cse_entry entry;
     atomic_int under_way; /* requests whose answer is not sent */
 
-    /* The queue of the worker threads. */
-    pthread_mutex_t lock;
-    pthread_cond_t work;
-    cse_exchange *first, *last;
-    bool ending;
+    cse_call_queue queue; /* of the worker threads */
     pthread_t workers[WORKERS];
 };
 
@@ -135,46 +132,18 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
 
 /* ---- worker threads ---- */
 
-/* False when the workers have ended: the server is stopping. */
-static bool give_to_worker(cse_http *http, cse_exchange *exchange)
-{
-    pthread_mutex_lock(&http->lock);
-    bool given = !http->ending;
-    if (given) {
-        exchange->state = CSE_EXCHANGE_WAITS;
-        MHD_suspend_connection(exchange->connection);
-        if (http->last != NULL)
-            http->last->next = exchange;
-        else
-            http->first = exchange;
-        http->last = exchange;
-        pthread_cond_signal(&http->work);
-    }
-    pthread_mutex_unlock(&http->lock);
-    return given;
-}
-
 static void *work(void *self)
 {
     cse_http *http = self;
-    for (;;) {
-        pthread_mutex_lock(&http->lock);
-        while (http->first == NULL && !http->ending)
-            pthread_cond_wait(&http->work, &http->lock);
-        cse_exchange *exchange = http->first;
-        if (exchange != NULL) {
-            http->first = exchange->next;
-            if (http->first == NULL)
-                http->last = NULL;
-        }
-        pthread_mutex_unlock(&http->lock);
-        if (exchange == NULL)
-            return NULL;
+    cse_exchange *exchange;
+    while ((exchange = cse_call_queue_take(&http->queue)) != NULL) {
         cse_exchange_handle(exchange);
+        cse_call_queue_leave(&http->queue, exchange);
         cse_exchange_prepare(exchange);
         exchange->state = CSE_EXCHANGE_READY;
         MHD_resume_connection(exchange->connection);
     }
+    return NULL;
 }
 
 /* ---- the library's calls ---- */
@@ -195,9 +164,13 @@ static enum MHD_Result finish(cse_http *http, cse_exchange *exchange)
     cse_guard_expect(http->context.guard, guarded_of(exchange->connection), 0);
     if (!cse_exchange_check_body(exchange))
         return cse_exchange_send(exchange);
-    if (!exchange->match.operation->quick && give_to_worker(http, exchange))
+    const bool quick = exchange->match.operation->quick && cse_exchange_key_view(exchange) == NULL;
+    if (!quick && cse_call_queue_give(&http->queue, exchange))
         return MHD_YES;
+    /* Also where the server is stopping, and the workers are about to end. */
+    cse_call_queue_enter(&http->queue, exchange);
     cse_exchange_handle(exchange);
+    cse_call_queue_leave(&http->queue, exchange);
     return cse_exchange_send(exchange);
 }
 
@@ -314,10 +287,7 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     signal(SIGPIPE, SIG_IGN);
     json_object_seed(0); /* before there are threads */
     raise_descriptor_limit();
-    pthread_mutex_init(&h->lock, NULL);
-    pthread_mutex_init(&h->context.keyed_lock, NULL);
-    pthread_cond_init(&h->context.keyed_left, NULL);
-    pthread_cond_init(&h->work, NULL);
+    cse_call_queue_begin(&h->queue);
     h->context.guard = cse_guard_new(&(cse_guard_options){ .most_waiting = room_of(h) / 2,
                                                            .most_open = room_of(h),
                                                            .requests_per_second = rate,
@@ -340,10 +310,7 @@ void cse_http_stop(cse_http **http)
     for (int i = 0; i < 2; i++)
         if (h->daemons[i] != NULL)
             MHD_quiesce_daemon(h->daemons[i]);
-    pthread_mutex_lock(&h->lock);
-    h->ending = true;
-    pthread_cond_broadcast(&h->work);
-    pthread_mutex_unlock(&h->lock);
+    cse_call_queue_close(&h->queue);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(h->workers[i], NULL);
     /* Requests under way are answered, also the one that stops this server. */
@@ -357,10 +324,7 @@ void cse_http_stop(cse_http **http)
     cse_guard_destroy(&h->context.guard);
     cse_access_destroy(&h->context.access);
     cse_api_destroy(&h->context.api);
-    pthread_mutex_destroy(&h->lock);
-    pthread_mutex_destroy(&h->context.keyed_lock);
-    pthread_cond_destroy(&h->context.keyed_left);
-    pthread_cond_destroy(&h->work);
+    cse_call_queue_destroy(&h->queue);
     free(h);
     *http = NULL; /* routes may have used it until now */
 }

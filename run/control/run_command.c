@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/terminal/json_values.h"
+#include "engine/base/json_value.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
 #include "workers/batch/batch_control.h"

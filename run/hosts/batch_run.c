@@ -4,16 +4,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/arguments/option_values.h"
-#include "cli/terminal/report.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -29,7 +25,7 @@
 enum { RELAY_BYTES = 65536, ENDS = 3 };
 
 typedef struct batch {
-    const cse_command_line *line;
+    const cse_batch_run *run;
     char model_dir[PATH_MAX - 64], output[PATH_MAX], script[PATH_MAX], file[PATH_MAX];
     char number[CSE_SLURM_NUMBER_BYTES];
     off_t shown; /* bytes of the output that were */
@@ -39,24 +35,6 @@ typedef struct batch {
     int ends;    /* looks in a row that found it ended */
     int64_t changed_ns, looked_ns;
 } batch;
-
-cse_status cse_batch_run_wanted(const cse_command_line *line, bool *wanted)
-{
-    static const char *const launchers[] = { "local", "slurm", NULL };
-    static const char *const others[] = { "hosts", "data_hosts", "host_launcher", "listen" };
-    const char *launcher = launchers[0];
-    CSE_TRY(cse_option_word(line, "launcher", launchers, &launcher));
-    *wanted = strcmp(launcher, "slurm") == 0;
-    if (!*wanted && cse_option_value(line, "launcher_options") != NULL)
-        return cse_fail(CSE_USAGE, "--launcher_options are of --launcher slurm");
-    for (size_t i = 0; *wanted && i < sizeof others / sizeof *others; i++)
-        if (cse_option_value(line, others[i]) != NULL)
-            return cse_fail(CSE_USAGE,
-                            "--%s has no meaning with --launcher slurm, where Slurm chooses the "
-                            "hosts; see --nodes and --nodelist of sbatch",
-                            others[i]);
-    return CSE_OK;
-}
 
 /* ---- the job's number ---- */
 
@@ -72,43 +50,20 @@ static cse_status write_number(const batch *b)
 
 /* ---- submission ---- */
 
-/* The run's own words: those that this command reads itself are left out. */
-static void add_arguments(const cse_command_line *line, cse_arena *arena, const char **words)
-{
-    static const char *const own[] = { "launcher", "launcher_options", "model_dir", "detach",
-                                       "no_dashboard" };
-    int count = 0;
-    for (int i = 0; i < line->option_count; i++) {
-        const char *name = line->options[i].option->name;
-        bool mine = false;
-        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-            mine = mine || strcmp(own[k], name) == 0;
-        if (!mine)
-            words[count++] = cse_arena_printf(arena, "--%s=%s", name, line->options[i].value);
-    }
-    words[count] = NULL;
-}
-
 static cse_status submit(batch *b)
 {
     char config[PATH_MAX];
-    if (realpath(b->line->arguments[0], config) == NULL)
-        return cse_fail(CSE_NO_INPUT, "%s: %s", b->line->arguments[0], strerror(errno));
-    cse_arena *arena = cse_arena_new();
-    const char **words =
-        cse_arena_alloc(arena, ((size_t)b->line->option_count + 1) * sizeof *words);
-    add_arguments(b->line, arena, words);
+    if (realpath(b->run->configuration, config) == NULL)
+        return cse_fail(CSE_NO_INPUT, "%s: %s", b->run->configuration, strerror(errno));
     const cse_slurm_request request = { .config = config,
                                         .model_dir = b->model_dir,
                                         .output = b->output,
                                         .script = b->script,
-                                        .options = cse_option_value(b->line, "launcher_options"),
-                                        .arguments = words };
-    cse_status status = cse_slurm_submit(&request, b->number);
-    cse_arena_destroy(&arena);
-    CSE_TRY(status);
+                                        .options = b->run->launcher_options,
+                                        .arguments = b->run->arguments };
+    CSE_TRY(cse_slurm_submit(&request, b->number));
     cse_log_line(CSE_LOG_INFO, "Slurm job %s; its output is in %s", b->number, b->output);
-    status = write_number(b);
+    const cse_status status = write_number(b);
     if (status != CSE_OK)
         cse_slurm_end(b->number, true); /* nobody would find it again */
     return status;
@@ -161,10 +116,9 @@ static void relay(batch *b)
         return;
     if (fseeko(file, b->shown, SEEK_SET) == 0)
         while ((size = fread(buffer, 1, sizeof buffer, file)) > 0) {
-            fwrite(buffer, 1, size, stdout);
+            b->run->on_output(b->run->self, buffer, size);
             b->shown += (off_t)size;
         }
-    fflush(stdout);
     fclose(file);
 }
 
@@ -198,9 +152,9 @@ static cse_status look(batch *b)
     return CSE_OK;
 }
 
-static void take_signal(batch *b, int number)
+static void take_request(batch *b, int request)
 {
-    const bool at_once = number == SIGQUIT || b->asked > 0;
+    const bool at_once = request == 2 || b->asked > 0;
     if (b->asked++ > 1)
         return;
     cse_log_line(CSE_LOG_INFO,
@@ -211,9 +165,8 @@ static void take_signal(batch *b, int number)
         cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
 }
 
-static cse_status wait_for_end(batch *b, const sigset_t *signals)
+static cse_status wait_for_end(batch *b)
 {
-    const struct timespec pause = { .tv_sec = 1 };
     b->changed_ns = cse_clock_ns();
     b->looked_ns = 0;
     for (;;) {
@@ -221,42 +174,36 @@ static cse_status wait_for_end(batch *b, const sigset_t *signals)
         relay(b);
         if (b->ends >= ENDS || (b->ends > 0 && b->state.exit_code == 0))
             return CSE_OK;
-        const int number = sigtimedwait(signals, NULL, &pause);
-        if (number > 0)
-            take_signal(b, number);
+        const int request = b->run->wait(b->run->self);
+        if (request > 0)
+            take_request(b, request);
     }
 }
 
 /* The run has said itself why it failed; what Slurm did to it, it could not say. */
-static int end_of(const batch *b)
+static cse_status end_of(const batch *b, int *exit_code)
 {
+    *exit_code = b->state.exit_code;
     if (b->state.exit_code == 0 || strncmp(b->state.words, "FAILED", 6) == 0)
-        return b->state.exit_code;
-    cse_fail(CSE_TEMPORARY, "Slurm job %s ended: %s; its output is in %s", b->number,
-             b->state.words, b->output);
-    cse_report(CSE_TEMPORARY);
-    return b->state.exit_code;
+        return CSE_OK;
+    return cse_fail(CSE_TEMPORARY, "Slurm job %s ended: %s; its output is in %s", b->number,
+                    b->state.words, b->output);
 }
 
-int cse_batch_run(const cse_command_line *line, const char *model_dir)
+cse_status cse_batch_run_wait(const cse_batch_run *run, int *exit_code)
 {
-    sigset_t signals;
     batch *b = cse_calloc(1, sizeof *b);
-    b->line = line;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGQUIT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    cse_status status = prepare(b, model_dir);
+    b->run = run;
+    cse_status status = prepare(b, run->model_dir);
     if (status == CSE_OK)
         status = find_or_submit(b);
-    const bool waits = !cse_option_is_on(line, "detach");
-    if (status == CSE_OK && waits)
-        status = wait_for_end(b, &signals);
-    if (status == CSE_OK && waits)
-        unlink(b->file);
-    const int exit_code = status != CSE_OK ? cse_report(status) : waits ? end_of(b) : 0;
+    if (status == CSE_OK && !run->returns_at_once) {
+        status = wait_for_end(b);
+        if (status == CSE_OK) {
+            unlink(b->file);
+            status = end_of(b, exit_code);
+        }
+    }
     free(b);
-    return exit_code;
+    return status;
 }

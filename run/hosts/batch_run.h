@@ -1,25 +1,28 @@
-/* A run as a batch job of Slurm, for a command that waits for it as if it ran here. */
+/* A run as a batch job of Slurm: submitted once, and waited for as if it ran here. */
 #ifndef CSE_RUN_HOSTS_BATCH_RUN_H
 #define CSE_RUN_HOSTS_BATCH_RUN_H
 
-#include "cli/arguments/command_line.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-#define CSE_LAUNCHER_OPTIONS                                                                     \
-    { "launcher", "local|slurm", NULL,                                                           \
-      "local: the run begins at once, here; slurm: as a batch job, whose output is shown until " \
-      "it ends" },                                                                               \
-    {                                                                                            \
-        "launcher_options", "TEXT", NULL,                                                        \
-            "options of sbatch, as in '--nodes=4 --time=24:00:00 --partition=long'"              \
-    }
+#include "csengine/status.h"
 
-/* Whether the command line asks for a batch job; CSE_USAGE when it contradicts itself. */
-cse_status cse_batch_run_wanted(const cse_command_line *line, bool *wanted);
+typedef struct cse_batch_run {
+    const char *configuration, *model_dir;
+    const char *launcher_options; /* of sbatch; may be NULL */
+    const char *const *arguments; /* of `csengine start` in the job, NULL-terminated */
+    bool returns_at_once;         /* once Slurm has the job */
+    /* What the job has printed since the last call. */
+    void (*on_output)(void *self, const char *bytes, size_t size);
+    /* Waits for up to a second: 0, or 1: the job is to end with a checkpoint, 2: at once. */
+    int (*wait)(void *self);
+    void *self;
+} cse_batch_run;
 
-/* Submits the run of the command line, shows its output, and returns its exit code. A job of this
- * run that Slurm has already is not submitted again, but waited for. With --detach it returns once
- * Slurm has the job. Ctrl-C and SIGTERM once end the job with a checkpoint, twice, or SIGQUIT, at
- * once. */
-int cse_batch_run(const cse_command_line *line, const char *model_dir);
+/* Submits the run and waits for its end. A job of this run that Slurm has already is not submitted
+ * again, but waited for. A job that is asked to end a second time ends at once. `exit_code`: of the
+ * job, which is not 0 and comes with CSE_OK where the run has said itself why it failed; else
+ * unchanged where the job has not ended. */
+cse_status cse_batch_run_wait(const cse_batch_run *run, int *exit_code);
 
 #endif

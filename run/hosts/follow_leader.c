@@ -5,21 +5,16 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "cli/runs/job.h"
-#include "cli/terminal/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
-#include "run/hosts/host_log.h"
 #include "run/hosts/lead_hosts.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_settings.h"
@@ -31,6 +26,7 @@
 #include "workers/messages/run_directory.h"
 
 typedef struct follower {
+    const cse_follower *options;
     cse_arena *arena;
     cse_agent_place place;
     cse_confinement *confinement; /* NULL: none */
@@ -46,12 +42,9 @@ typedef struct follower {
     bool waits; /* for its turn to lead */
 } follower;
 
-static volatile sig_atomic_t told_to_end;
-
-static void on_signal(int number)
+static bool told_to_end(const follower *f)
 {
-    (void)number;
-    told_to_end = 1;
+    return f->options->stop_requested(f->options->self);
 }
 
 /* Takes the lead of a run that lacks its leader, once it is this host's turn. */
@@ -89,7 +82,7 @@ static bool takes_lead(void *self)
 static int stops(void *self)
 {
     follower *f = self;
-    if (told_to_end != 0)
+    if (told_to_end(f))
         return 2;
     try_to_lead(f);
     if (f->lock >= 0)
@@ -105,7 +98,7 @@ static int stops(void *self)
 static int stops_waiting(void *self)
 {
     follower *f = self;
-    if (told_to_end != 0)
+    if (told_to_end(f))
         return 2;
     try_to_lead(f);
     return f->lock >= 0 || f->gave_up;
@@ -115,11 +108,11 @@ static int stops_waiting(void *self)
 static void turn(void *self, cse_host_group *group)
 {
     follower *f = self;
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    struct pollfd input = { .fd = f->options->input, .events = POLLIN };
     char dropped[64];
     if (f->input_ended || poll(&input, 1, 0) <= 0)
         return;
-    if (read(STDIN_FILENO, dropped, sizeof dropped) > 0)
+    if (read(f->options->input, dropped, sizeof dropped) > 0)
         return;
     f->input_ended = true;
     cse_host_group_left_alone(group);
@@ -165,7 +158,8 @@ static const char *compile_directory(follower *f)
 static cse_status run_job(follower *f)
 {
     const cse_host_message *job = &f->given.message;
-    cse_prepared_job prepared = { .arena = f->arena };
+    cse_config *config = NULL;
+    cse_job_settings settings;
     cse_job_result result = { 0 };
     if (chdir(job->job.directory) != 0)
         cse_log_line(CSE_LOG_WARNING, "%s: %s; relative paths of the data are looked for in %s",
@@ -178,22 +172,21 @@ static cse_status run_job(follower *f)
                                    .overrides = &no_folders,
                                    .override_count = !cse_host_group_has_data(f->group),
                                    .kinds = cse_kinds };
-    CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
-    cse_status status =
-        cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
+    CSE_TRY(cse_config_check(&text, NULL, &config));
+    cse_status status = cse_job_settings_read(config, CSE_JOB_TRAIN, f->arena, &settings);
     f->hosts = (struct cse_job_hosts){
         .group = f->group, .given = &f->given, .tail = f->tail, .takes_lead = takes_lead, .self = f
     };
-    cse_job_follow(&prepared.settings, &f->hosts, f->directory.path);
-    if (prepared.settings.session.compile_dir == NULL)
-        prepared.settings.session.compile_dir = compile_directory(f);
-    prepared.settings.stop_requested = stops;
-    prepared.settings.self = f;
+    cse_job_follow(&settings, &f->hosts, f->directory.path);
+    if (settings.session.compile_dir == NULL)
+        settings.session.compile_dir = compile_directory(f);
+    settings.stop_requested = stops;
+    settings.self = f;
     if (status == CSE_OK)
-        status = cse_job_run(&prepared.settings, &result);
+        status = cse_job_run(&settings, &result);
     if (status == CSE_OK && !result.stopped)
         memcpy(f->weights_digest, result.weights_digest, sizeof f->weights_digest);
-    cse_config_destroy(&prepared.config);
+    cse_config_destroy(&config);
     return status;
 }
 
@@ -216,22 +209,27 @@ static cse_status wait_for_leave(follower *f)
     return CSE_OK;
 }
 
-/* The other hosts that are left, this one first. */
-static const char *hosts_left(follower *f)
+static void add_host(const follower *f, int host, cse_host_list *list)
 {
-    cse_text list = { 0 };
-    cse_text_add(&list, "[\"%s", f->place.names[f->place.host]);
+    cse_host_entry *entry = &list->hosts[list->count++];
+    *entry = (cse_host_entry){ .port = 0 };
+    snprintf(entry->name, sizeof entry->name, "%s", f->place.names[host]);
+}
+
+/* The other hosts that are left, this one first. */
+static const cse_host_list *hosts_left(follower *f)
+{
+    cse_host_list *list = cse_arena_alloc(f->arena, sizeof *list);
+    list->count = 0;
+    add_host(f, f->place.host, list);
     for (int h = 0; h < f->place.host_count; h++) {
         cse_host_view view;
         cse_host_group_look(f->group, h, &view);
         if (h != f->place.host && h != f->place.leader && view.state != CSE_MEMBER_LOST &&
             view.connected)
-            cse_text_add(&list, ",%s", view.name);
+            add_host(f, h, list);
     }
-    cse_text_add(&list, "\"]");
-    const char *kept = cse_arena_string(f->arena, list.data);
-    cse_text_clear(&list);
-    return kept;
+    return list;
 }
 
 /* What carries the bytes besides the movers may have ended with the leader, and its agents have to
@@ -243,8 +241,7 @@ static bool keeps_group(const follower *f)
 
 static int stops_leading(void *self)
 {
-    (void)self;
-    return told_to_end;
+    return told_to_end(self);
 }
 
 /* The job anew, from the checkpoint that this host has saved, with the hosts that are left. */
@@ -253,40 +250,41 @@ static cse_status lead(follower *f)
     /* The texts of the job end with the group. */
     const char *model_dir = cse_arena_string(f->arena, f->given.message.job.model_dir);
     const char *configuration = cse_arena_string(f->arena, f->given.message.job.configuration);
-    const cse_config_override overrides[] = {
-        { "backend.cluster_config.hosts", hosts_left(f), "hosts that are left", false },
-        { "model_dir", model_dir, "model_dir of the run", true },
-    };
-    cse_prepared_job prepared = { .arena = f->arena };
+    const cse_host_list *hosts = hosts_left(f);
+    const cse_config_override folder = { "model_dir", model_dir, "model_dir of the run", true };
+    cse_config *config = NULL;
+    cse_job_settings settings;
     cse_job_result result = { 0 };
     cse_led_hosts *led = NULL;
     const cse_config_text text = { .source = "configuration of the run",
                                    .yaml = configuration,
-                                   .overrides = overrides,
-                                   .override_count = 2,
+                                   .overrides = &folder,
+                                   .override_count = 1,
                                    .kinds = cse_kinds };
-    CSE_TRY(cse_config_check(&text, NULL, &prepared.config));
-    cse_status status =
-        cse_job_settings_read(prepared.config, CSE_JOB_TRAIN, f->arena, &prepared.settings);
-    prepared.settings.run_store = true;
-    prepared.settings.takes_lead = true;
-    prepared.settings.tail = f->tail;
-    prepared.settings.checkpoint_path = NULL;
-    prepared.settings.autoload_last_checkpoint = true;
-    prepared.settings.stop_requested = stops_leading;
+    CSE_TRY(cse_config_check(&text, NULL, &config));
+    cse_status status = cse_job_settings_read(config, CSE_JOB_TRAIN, f->arena, &settings);
+    settings.host_settings.hosts = hosts;
+    settings.host_settings.of_place = false;
+    settings.run_store = true;
+    settings.takes_lead = true;
+    settings.tail = f->tail;
+    settings.checkpoint_path = NULL;
+    settings.autoload_last_checkpoint = true;
+    settings.stop_requested = stops_leading;
+    settings.self = f;
     cse_lead_taken taken = { .lock = f->lock, .run = f->place.run };
     if (!keeps_group(f))
         cse_host_group_close(&f->group);
     taken.group = f->group;
     if (status == CSE_OK) {
         f->group = NULL; /* the led hosts close it */
-        status = cse_led_hosts_open(&prepared.settings, &taken, &led);
+        status = cse_led_hosts_open(&settings, &taken, &led);
     }
     if (status == CSE_OK)
-        status = cse_job_run(&prepared.settings, &result);
+        status = cse_job_run(&settings, &result);
     cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
     cse_led_hosts_close(&led, status, &result);
-    cse_config_destroy(&prepared.config);
+    cse_config_destroy(&config);
     if (failure != NULL)
         cse_fail_again(failure);
     free(failure);
@@ -308,7 +306,7 @@ static cse_status confine(follower *f)
 /* Whether a host that leads since has given it a job, with which it goes on. */
 static bool is_led_anew(follower *f, cse_status *status)
 {
-    if (f->lock >= 0 || told_to_end != 0 || !cse_host_group_has_other_job(f->group, &f->given))
+    if (f->lock >= 0 || told_to_end(f) || !cse_host_group_has_other_job(f->group, &f->given))
         return false;
     *status = cse_host_group_wait_job(f->group, f->directory.path, stops_waiting, f, &f->given);
     if (*status != CSE_OK)
@@ -340,7 +338,7 @@ static cse_status follow(follower *f)
                    : compare_weights(f, told.leave.weights_digest);
     if (cse_host_group_turn_to_lead(f->group) != CSE_TURN_FOLLOWS)
         return cse_fail(CSE_UNAVAILABLE, "the leading host is not heard of any more");
-    if (told_to_end != 0)
+    if (told_to_end(f))
         status = cse_fail(CSE_INTERRUPTED, "it was told to end by a signal");
     cse_error *failure = cse_error_copy(cse_error_last());
     cse_host_group_leave(f->group, status, failure->message);
@@ -349,23 +347,19 @@ static cse_status follow(follower *f)
     return status;
 }
 
-int cse_follow_leader(void)
+cse_status cse_follow_leader(const cse_follower *options)
 {
-    follower f = {
-        .arena = cse_arena_new(), .tail = cse_record_tail_new(), .directory.lock = -1, .lock = -1
-    };
-    const struct sigaction action = { .sa_handler = on_signal };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    cse_status status = cse_agent_place_read(STDIN_FILENO, f.arena, &f.place);
-    cse_host_log_begin();
+    follower f = { .options = options,
+                   .arena = cse_arena_new(),
+                   .tail = cse_record_tail_new(),
+                   .directory.lock = -1,
+                   .lock = -1 };
+    cse_status status = cse_agent_place_read(options->input, f.arena, &f.place);
     if (status == CSE_OK) {
         cse_log_set_level(cse_log_level_from_name(f.place.log_level));
         status = follow(&f);
     }
-    const int exit_code = cse_report(status);
+    cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
     cse_host_group_close(&f.group);
     cse_record_tail_destroy(&f.tail);
     cse_confine(NULL);
@@ -376,5 +370,8 @@ int cse_follow_leader(void)
         close(f.lock);
     memset(f.place.key, 0, sizeof f.place.key);
     cse_arena_destroy(&f.arena);
-    return exit_code;
+    if (failure != NULL)
+        cse_fail_again(failure);
+    free(failure);
+    return status;
 }

@@ -13,6 +13,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
+#include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "run/hosts/host_log.h"
 #include "run/hosts/led_carriers.h"
@@ -75,7 +76,7 @@ static bool has_one_host(const cse_job_settings *s)
 {
     cse_host_list list = { .count = 0 };
     const char *variable = NULL;
-    return strcmp(s->host_settings.hosts, "auto") == 0 &&
+    return s->host_settings.of_place &&
            cse_host_list_environment(getenv, &list, &variable) == CSE_OK && list.count == 1;
 }
 
@@ -83,7 +84,8 @@ bool cse_leads_hosts(const cse_job_settings *s)
 {
     if (cse_confinement_view() != NULL && has_one_host(s))
         return false;
-    return *s->host_settings.hosts != '\0' && s->mode == CSE_JOB_TRAIN &&
+    const cse_job_host_settings *hosts = &s->host_settings;
+    return (hosts->hosts != NULL || hosts->of_place) && s->mode == CSE_JOB_TRAIN &&
            !s->session.compile_only && !s->session.validate_only;
 }
 
@@ -96,16 +98,19 @@ static bool is_local(const led *l)
 
 static cse_status read_list(led *l, const cse_job_host_settings *s)
 {
-    const char *source = "backend.cluster_config.hosts", *variable = NULL;
-    if (strcmp(s->hosts, "auto") != 0)
-        return cse_host_list_parse(s->hosts, source, &l->list);
+    const char *variable = NULL;
+    if (!s->of_place) {
+        l->list = *s->hosts;
+        return CSE_OK;
+    }
     CSE_TRY(cse_host_list_environment(getenv, &l->list, &variable));
-    if (variable == NULL)
-        return cse_fail(CSE_CONFIG,
-                        "%s: auto: this process is in no job of Slurm, PBS, LSF or Open MPI; name "
-                        "the hosts: --hosts a,b",
-                        source);
-    return CSE_OK;
+    if (variable != NULL)
+        return CSE_OK;
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "backend.cluster_config.hosts: ",
+                                     .place = s->hosts_place },
+                       "auto: this process is in no job of Slurm, PBS, LSF or Open MPI; name the "
+                       "hosts: --hosts a,b");
 }
 
 /* With "local" all hosts are this machine, and the first of them leads. */
@@ -123,26 +128,27 @@ static cse_status find_hosts(led *l, const cse_job_host_settings *s)
 /* A run that goes on may have lost some of them. */
 static cse_status find_data_hosts(led *l, const cse_job_host_settings *s)
 {
-    static const char source[] = "backend.cluster_config.data_hosts";
-    cse_host_list data = { .count = 0 };
+    const cse_error refused = { .status = CSE_CONFIG,
+                                .context = "backend.cluster_config.data_hosts: ",
+                                .place = s->data_hosts_place };
     const bool goes_on = l->taken != NULL || s->may_lack;
-    if (*s->data_hosts == '\0')
+    if (s->data_hosts == NULL)
         return CSE_OK;
-    CSE_TRY(cse_host_list_parse(s->data_hosts, source, &data));
-    for (int i = 0; i < data.count; i++) {
-        const int h = cse_host_list_find(&l->list, data.hosts[i].name);
+    for (int i = 0; i < s->data_hosts->count; i++) {
+        const char *name = s->data_hosts->hosts[i].name;
+        const int h = cse_host_list_find(&l->list, name);
         if (h >= 0)
             cse_hosts_add(&l->place.data_hosts, h);
         else if (!goes_on)
-            return cse_fail(CSE_CONFIG,
-                            "%s: %s is none of the hosts of the run; accepted are those of "
-                            "backend.cluster_config.hosts",
-                            source, data.hosts[i].name);
+            return cse_fail_at(&refused,
+                               "%s is none of the hosts of the run; accepted are those of "
+                               "backend.cluster_config.hosts",
+                               name);
     }
     return cse_hosts_count(&l->place.data_hosts) > 0
                ? CSE_OK
-               : cse_fail(CSE_UNAVAILABLE, "%s: none of the hosts that have the data is left",
-                          source);
+               : cse_fail(CSE_UNAVAILABLE, "backend.cluster_config.data_hosts: none of the hosts "
+                                           "that have the data is left");
 }
 
 static const char *address_of(const led *l, int host, int port)
@@ -355,8 +361,7 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
                                     cse_arena_string(l->arena, program));
     }
     CSE_TRY(open_group(l, settings));
-    cse_host_change_set_hosts(settings->host_change, l->place.names, l->list.count,
-                              l->place.leader);
+    cse_host_change_set_hosts(settings->host_change, &l->list, l->place.leader);
     return start_agents(l, s);
 }
 

@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "run/control/run_command.h"
+#include "run/job/job_settings.h"
 #include "run/job/takeover.h"
 #include "store/reader.h"
 #include "workers/group/lead_lock.h"
@@ -169,12 +170,12 @@ static bool has_ended(watch *w, cse_job_result *result, cse_status *status)
     return true;
 }
 
-cse_status cse_led_elsewhere(const cse_job_settings *settings, int64_t batch_size,
-                             cse_job_result *result, bool *goes_on)
+cse_status cse_led_elsewhere(const cse_job_settings *settings, cse_job_result *result,
+                             bool *goes_on)
 {
     watch w = { .settings = settings,
                 .model_dir = settings->session.model_dir,
-                .batch_size = batch_size };
+                .batch_size = cse_job_batch_size(settings) };
     cse_status status = CSE_OK;
     bool ended = false, left_alone = false;
     (void)cse_takeover_target(settings->takeover, &w.first_step, &w.last_step);

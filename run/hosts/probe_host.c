@@ -5,14 +5,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/terminal/json_values.h"
-#include "cli/terminal/report.h"
 #include "config.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -48,6 +45,7 @@ typedef struct ping {
 } ping;
 
 typedef struct prober {
+    const cse_prober *options;
     cse_arena *arena;
     cse_agent_place place;
     const cse_host_link *link;
@@ -70,15 +68,15 @@ typedef struct clock_offset {
     int64_t offset_ns, error_ns, at_ns;
 } clock_offset;
 
-/* ---- standard input ---- */
+/* ---- input ---- */
 
 /* Reads what is there, up to the end of one command. */
 static void read_input(prober *p)
 {
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    struct pollfd input = { .fd = p->options->input, .events = POLLIN };
     char byte;
     while (!p->ended && !p->has_command && poll(&input, 1, 0) > 0) {
-        const ssize_t got = read(STDIN_FILENO, &byte, 1);
+        const ssize_t got = read(p->options->input, &byte, 1);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0 || p->command_bytes + 1 >= sizeof p->command)
@@ -244,11 +242,9 @@ static cse_status measure(prober *p, int host, json_t *result)
 
 /* ---- commands ---- */
 
-static void say(json_t *object)
+static void say(const prober *p, json_t *object)
 {
-    fputs(CSE_PROBE_MARK, stdout);
-    cse_json_print(object);
-    fflush(stdout);
+    p->options->say(object);
     json_decref(object);
 }
 
@@ -266,7 +262,7 @@ static void obey(prober *p)
     json_t *result = json_pack("{s:i}", "peer", host);
     if (measure(p, host, result) != CSE_OK)
         json_object_set_new(result, "error", json_string(cse_error_message()));
-    say(result);
+    say(p, result);
 }
 
 static void introduce(prober *p)
@@ -276,12 +272,12 @@ static void introduce(prober *p)
     gethostname(name, sizeof name - 1);
     cse_host_identity_new(p->arena, p->place.portable, &identity);
     const cse_machine machine = cse_machine_look();
-    say(json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:I, s:I}", "hostname", name, "version",
-                  PACKAGE_VERSION, "build", identity.build, "instruction_set",
-                  identity.instruction_set, "kernels", identity.kernels, "cores", machine.cores,
-                  "free_cores", machine.free_cores, "memory_bytes",
-                  (json_int_t)machine.memory_bytes, "memory_free_bytes",
-                  (json_int_t)machine.memory_free_bytes));
+    say(p, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:I, s:I}", "hostname", name, "version",
+                     PACKAGE_VERSION, "build", identity.build, "instruction_set",
+                     identity.instruction_set, "kernels", identity.kernels, "cores", machine.cores,
+                     "free_cores", machine.free_cores, "memory_bytes",
+                     (json_int_t)machine.memory_bytes, "memory_free_bytes",
+                     (json_int_t)machine.memory_free_bytes));
 }
 
 static cse_status open_link(prober *p)
@@ -293,7 +289,7 @@ static cse_status open_link(prober *p)
                                       .addresses = addresses,
                                       .plain = place->plain,
                                       .session = (uint64_t)place->epoch,
-                                      .wake = STDIN_FILENO };
+                                      .wake = p->options->input };
     for (int h = 0; h < place->host_count; h++)
         addresses[h] = place->addresses[h];
     /* A host's name may be that of another interface, or of 127.0.1.1, in its own hosts file. */
@@ -305,12 +301,10 @@ static cse_status open_link(prober *p)
     return p->link->open(&options, &p->state);
 }
 
-int cse_probe_host(void)
+cse_status cse_probe_host(const cse_prober *options)
 {
-    prober p = { .arena = cse_arena_new(), .begun_ns = cse_clock_ns() };
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    cse_status status = cse_agent_place_read(STDIN_FILENO, p.arena, &p.place);
+    prober p = { .options = options, .arena = cse_arena_new(), .begun_ns = cse_clock_ns() };
+    cse_status status = cse_agent_place_read(options->input, p.arena, &p.place);
     if (status == CSE_OK) {
         cse_log_set_level(cse_log_level_from_name(p.place.log_level));
         status = open_link(&p);
@@ -328,11 +322,10 @@ int cse_probe_host(void)
         if (!p.ended && p.has_command)
             obey(&p);
     }
-    const int code = cse_report(status);
     if (p.state != NULL)
         p.link->close(&p.state);
     free(p.data);
     memset(p.place.key, 0, sizeof p.place.key);
     cse_arena_destroy(&p.arena);
-    return code;
+    return status;
 }

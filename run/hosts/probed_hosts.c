@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cli/terminal/json_values.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/json_value.h"
 #include "run/hosts/probe_host.h"
 #include "workers/control/process.h"
 #include "workers/group/agent_place.h"

@@ -95,15 +95,3 @@ void cse_client_answer_clear(cse_client_answer *answer)
     json_decref(answer->json);
     *answer = (cse_client_answer){ 0 };
 }
-
-void cse_url_encode(cse_text *url, const char *word)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (; *word != '\0'; word++) {
-        if (strchr(plain, *word) != NULL)
-            cse_text_add_bytes(url, word, 1);
-        else
-            cse_text_add(url, "%%%02X", (unsigned)(unsigned char)*word);
-    }
-}

@@ -208,3 +208,15 @@ struct curl_slist *cse_client_prepare(cse_client *api, const char *path, struct 
     cse_text_clear(&url);
     return headers;
 }
+
+void cse_url_encode(cse_text *url, const char *word)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *word != '\0'; word++) {
+        if (strchr(plain, *word) != NULL)
+            cse_text_add_bytes(url, word, 1);
+        else
+            cse_text_add(url, "%%%02X", (unsigned)(unsigned char)*word);
+    }
+}

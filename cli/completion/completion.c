@@ -9,6 +9,7 @@
 #include "cli/arguments/help.h"
 #include "cli/arguments/list_tables.h"
 #include "cli/client/client_command.h"
+#include "cli/completion/completion_settings.h"
 #include "engine/base/arena.h"
 #include "engine/base/name.h"
 #include "engine/config/settings.h"
@@ -28,31 +29,6 @@ typedef struct given {
     const cse_option *open; /* an option that waits for its value; NULL: none */
     bool options_ended;
 } given;
-
-void cse_candidate(cse_candidates *c, const char *word, const char *doc)
-{
-    if (strncmp(word, c->begun, strlen(c->begun)) != 0)
-        return;
-    for (int i = 0; i < c->given_count; i++)
-        if (strcmp(c->given[i], word) == 0)
-            return;
-    CSE_GROW(c->given, c->given_count, c->given_capacity);
-    c->given[c->given_count++] = cse_strdup(word);
-    c->goes_on = c->goes_on || (*word != '\0' && word[strlen(word) - 1] == '=');
-    fprintf(c->out, "%s%s\t%s\n", c->lead, word, doc != NULL ? doc : "");
-}
-
-void cse_candidate_choices(cse_candidates *c, const char *prefix, const char *choices)
-{
-    while (*choices != '\0') {
-        const size_t length = strcspn(choices, "|");
-        cse_text word = { 0 };
-        cse_text_add(&word, "%s%.*s", prefix, (int)length, choices);
-        cse_candidate(c, word.data, NULL);
-        cse_text_clear(&word);
-        choices += length + (choices[length] == '|');
-    }
-}
 
 /* ---- lists ---- */
 

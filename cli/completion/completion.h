@@ -6,7 +6,6 @@
 #ifndef CSE_CLI_COMPLETION_COMPLETION_H
 #define CSE_CLI_COMPLETION_COMPLETION_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 /* Prints, for the words after "csengine", of which the last is the one to complete and may be "",
@@ -17,24 +16,5 @@
  * May ask a server for the names of jobs; the caller bounds the time. What is known before is
  * written and flushed first. */
 void cse_complete(int count, char **words, FILE *out);
-
-/* ---- for the files of the completion ---- */
-
-typedef struct cse_candidates {
-    FILE *out;
-    const char *lead;  /* stands before each candidate: "--set=" */
-    const char *begun; /* what each must begin with, without the lead */
-    bool goes_on;      /* one of them ends in "=" */
-    char **given;      /* to leave out repetitions */
-    int given_count, given_capacity;
-} cse_candidates;
-
-/* Prints `word`, if it begins as it must; `doc` may be NULL. */
-void cse_candidate(cse_candidates *candidates, const char *word, const char *doc);
-/* Each of "a|b|c" behind `prefix`. */
-void cse_candidate_choices(cse_candidates *candidates, const char *prefix, const char *choices);
-
-/* The value of --set: paths of settings, and behind "=" the accepted values. */
-void cse_complete_setting(cse_candidates *candidates);
 
 #endif

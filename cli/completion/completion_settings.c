@@ -1,9 +1,10 @@
 /* Walks the configuration's tables; where a plugin's settings stand, those of every plugin of the
  * kind are offered. */
+#include "cli/completion/completion_settings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/completion/completion.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/config/config_table.h"

@@ -18,8 +18,8 @@
 cse_status cse_batch_start_wanted(const cse_command_line *line, bool *wanted);
 
 /* Submits the run of the command line, shows its output, and returns its exit code. With --detach
- * it returns once Slurm has the job. Ctrl-C and SIGTERM once end the job with a checkpoint, twice, or
- * SIGQUIT, at once. */
+ * it returns once Slurm has the job. Ctrl-C and SIGTERM once end the job with a checkpoint, twice,
+ * or SIGQUIT, at once. */
 int cse_batch_start(const cse_command_line *line, const char *model_dir);
 
 #endif

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataloader/data_watch.h"
 #include "dataloader/files/file_list.h"
 #include "dataloader/files/packed_input.h"
+#include "dataloader/identity/data_watch.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/file_status.h"

@@ -1,4 +1,4 @@
-/* A small file that is read whole, into memory that is used again, or written whole. */
+/* A small file that is read whole, into memory that is used again. */
 #ifndef CSE_DATALOADER_FILES_WHOLE_FILE_H
 #define CSE_DATALOADER_FILES_WHOLE_FILE_H
 
@@ -16,9 +16,5 @@ typedef struct cse_whole_file {
 /* CSE_DATA beyond `most` bytes. */
 cse_status cse_whole_file_read(cse_whole_file *file, const char *path, int64_t most);
 void cse_whole_file_clear(cse_whole_file *file);
-
-/* Writes it beside `path` and puts it there: whoever reads finds the file before, or all of this
- * one. CSE_IO. */
-cse_status cse_whole_file_write(const char *path, const void *bytes, size_t size);
 
 #endif

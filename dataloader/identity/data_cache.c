@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "dataloader/files/whole_file.h"
 #include "dataloader/identity/data_identity.h"
 #include "engine/base/arena.h"
+#include "engine/base/file_replace.h"
 
 enum { MOST_CACHE_BYTES = 1 << 20 };
 #define SECOND_NS INT64_C(1000000000)
@@ -32,7 +32,7 @@ static void write_cache(const char *cache, const cse_data_identity *kept)
 {
     cse_text text = { 0 };
     cse_data_identity_print(kept, &text);
-    cse_whole_file_write(cache, text.data, text.size);
+    cse_file_replace(cache, text.data, text.size);
     cse_text_clear(&text);
 }
 

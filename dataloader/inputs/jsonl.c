@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/data_watch.h"
 #include "dataloader/files/line_index.h"
 #include "dataloader/formats/json_line.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/text_tokens.h"
 #include "dataloader/tables/missing_values.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/data_watch.h"
 #include "dataloader/formats/npy_array.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/tables/missing_values.h"

@@ -9,6 +9,7 @@
 
 #include "dataloader/files/whole_file.h"
 #include "engine/base/arena.h"
+#include "engine/base/file_replace.h"
 #include "engine/base/text.h"
 
 enum { MOST_BYTES = 1 << 26, MOST_NAME_BYTES = 1024 };
@@ -21,7 +22,7 @@ static cse_status write_names(const char *path, const char *const names[], int64
         cse_text_printable(names[i], line, sizeof line);
         cse_text_add(&text, "%s\n", line);
     }
-    const cse_status status = cse_whole_file_write(path, text.data, text.size);
+    const cse_status status = cse_file_replace(path, text.data, text.size);
     cse_text_clear(&text);
     return status;
 }

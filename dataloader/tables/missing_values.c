@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "dataloader/data_watch.h"
+#include "dataloader/identity/data_watch.h"
 #include "engine/base/arena.h"
 
 cse_missing_values cse_missing_values_read(const cse_settings *settings)

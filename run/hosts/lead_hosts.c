@@ -17,12 +17,12 @@
 #include "engine/base/log.h"
 #include "run/hosts/host_log.h"
 #include "run/hosts/led_carriers.h"
+#include "run/hosts/own_identity.h"
 #include "run/hosts/returning_hosts.h"
 #include "run/job/host_change.h"
 #include "run/job/job_hosts.h"
 #include "workers/control/process.h"
 #include "workers/group/agent_place.h"
-#include "workers/group/host_identity.h"
 #include "workers/group/lead_lock.h"
 #include "workers/host_launchers/host_process.h"
 #include "workers/hosts/host_list.h"
@@ -281,7 +281,7 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .self = l };
     unsigned random = 0;
     cse_status status = CSE_UNAVAILABLE;
-    cse_host_identity_new(l->arena, settings->session.portable, &options.identity);
+    CSE_TRY(cse_own_identity_find(l->arena, settings->session.portable, &options.identity));
     memcpy(options.key, l->place.key, sizeof options.key);
     for (int i = 0; i < ATTEMPTS && status == CSE_UNAVAILABLE; i++) {
         if (getrandom(&random, sizeof random, 0) != sizeof random)

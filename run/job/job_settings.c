@@ -45,39 +45,20 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     };
 }
 
-static int open_brackets(const char *text)
-{
-    int open = 0;
-    for (; *text != '\0'; text++)
-        open += (*text == '[') - (*text == ']');
-    return open;
-}
-
-/* The entries of a list are hosts; those of a flag were cut at each comma, also at those within
- * brackets. */
 static cse_status read_host_list(const cse_settings *cluster, const char *name, cse_arena *arena,
                                  const cse_host_list **list)
 {
     const int count = cse_settings_count(cluster, name);
-    cse_text text = { 0 };
-    cse_status status = CSE_OK;
     *list = NULL;
     if (count == 0)
         return CSE_OK;
     cse_host_list *made = cse_arena_alloc(arena, sizeof *made);
     made->count = 0;
-    for (int i = 0, first = 0; i < count && status == CSE_OK; i++) {
-        cse_text_add(&text, "%s%s", text.size > 0 ? "," : "",
-                     cse_settings_text_at(cluster, name, i));
-        if (i + 1 < count && open_brackets(text.data) > 0)
-            continue;
-        status = cse_host_list_add(text.data, cse_settings_place_at(cluster, name, first), made);
-        text.size = 0;
-        first = i + 1;
-    }
-    cse_text_clear(&text);
+    for (int i = 0; i < count; i++)
+        CSE_TRY(cse_host_list_add(cse_settings_text_at(cluster, name, i),
+                                  cse_settings_place_at(cluster, name, i), made));
     *list = made;
-    return status;
+    return CSE_OK;
 }
 
 static bool are_of_place(const cse_settings *cluster)

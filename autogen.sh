@@ -24,8 +24,8 @@ workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launche
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
 workers/host_launchers|host_launcher|cse_host_launcher||cse_host_launchers
 workers/links|host_link|cse_host_link|workers/links/link.h|cse_host_links
-cli/commands|command|cse_command|cli/command.h|cse_commands
-dashboard/routes|route|cse_route|dashboard/route.h|cse_routes
+cli/commands|command|cse_command|cli/arguments/command.h|cse_commands
+dashboard/routes|route|cse_route|dashboard/api/route.h|cse_routes
 '
 
 # Replaces a file only when its content changed, so that nothing is rebuilt without need.
@@ -122,12 +122,12 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
 # The program that reads Parquet.
 {
     echo "/* Written by autogen.sh: the text of python/csengine/parquet.py. */"
-    echo '#include "dataloader/parquet_file.h"'
+    echo '#include "dataloader/formats/parquet_file.h"'
     echo
     echo "const char cse_parquet_program[] ="
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' python/csengine/parquet.py
     echo "    ;"
-} | write_if_changed dataloader/parquet_program_text.c
+} | write_if_changed dataloader/formats/parquet_program_text.c
 
 # The batch script of a run.
 {
@@ -163,7 +163,7 @@ map_texts() { # ARRAY FILES...
 # The shipped configurations, as templates of new jobs.
 {
     echo "/* Written by autogen.sh: the files of configs. */"
-    echo '#include "dashboard/templates.h"'
+    echo '#include "dashboard/checks/templates.h"'
     echo
     echo "const cse_template cse_templates[] = {"
     for file in configs/*.yaml; do
@@ -173,13 +173,13 @@ map_texts() { # ARRAY FILES...
     done
     echo "    { NULL, NULL },"
     echo "};"
-} | write_if_changed dashboard/templates_text.c
+} | write_if_changed dashboard/checks/templates_text.c
 
 # What only the program and its library have: kernels of oneDNN, which brings OpenMP, and HDF5. In
 # their place the client library has the files of client/.
 computing_files='
 engine/checkpoint/hdf5_chunks.c
-dataloader/hdf5_table.c
+dataloader/formats/hdf5_table.c
 dataloader/prepare/text_pieces.c
 dataloader/prepare/token_writer.c
 dataloader/prepare/tokenize.c

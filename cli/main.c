@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/command_line.h"
-#include "cli/completion_scripts.h"
-#include "cli/help.h"
-#include "cli/manual.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/help.h"
+#include "cli/arguments/manual.h"
+#include "cli/completion/completion_scripts.h"
+#include "cli/terminal/report.h"
 #include "config.h"
 #include "engine/base/resource_limits.h"
 

@@ -1,6 +1,6 @@
 /* A run's own process wants the shapes of tables alone, which the program tells; rows are read by
  * input workers, which are processes of the program. */
-#include "dataloader/hdf5_table.h"
+#include "dataloader/formats/hdf5_table.h"
 
 #include <stdlib.h>
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/call_record.h"
-#include "dashboard/own_jobs.h"
-#include "dashboard/server_address.h"
+#include "dashboard/http/call_record.h"
+#include "dashboard/http/server_address.h"
+#include "dashboard/jobs/own_jobs.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 

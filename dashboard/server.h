@@ -9,10 +9,10 @@
 #ifndef CSE_DASHBOARD_SERVER_H
 #define CSE_DASHBOARD_SERVER_H
 
-#include "dashboard/event_stream.h"
-#include "dashboard/http.h"
-#include "dashboard/job_limits.h"
-#include "dashboard/jobs.h"
+#include "dashboard/checks/job_limits.h"
+#include "dashboard/data/event_stream.h"
+#include "dashboard/http/http.h"
+#include "dashboard/queue/jobs.h"
 
 typedef struct cse_server_options {
     const char *root, *run_dir; /* one of them */

@@ -2,9 +2,9 @@
  * own table. */
 #include <string.h>
 
-#include "dashboard/feed_types.h"
-#include "dashboard/jobs_commands.h"
-#include "dashboard/schema.h"
+#include "dashboard/api/schema.h"
+#include "dashboard/data/feed_types.h"
+#include "dashboard/queue/jobs_commands.h"
 #include "engine/base/log.h"
 
 static const char *run_state(int index)

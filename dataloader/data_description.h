@@ -8,7 +8,7 @@
 #ifndef CSE_DATALOADER_DATA_DESCRIPTION_H
 #define CSE_DATALOADER_DATA_DESCRIPTION_H
 
-#include "dataloader/data_identity.h"
+#include "dataloader/identity/data_identity.h"
 #include "dataloader/input.h"
 
 void cse_data_description_print(const cse_dataloader *loader, const cse_data_identity *identity,

@@ -1,7 +1,7 @@
 /* Division with remainder, and the permutation of a pass. */
 #include "dataloader/epoch_length.h"
 
-#include "dataloader/shuffle.h"
+#include "dataloader/positions/shuffle.h"
 #include "engine/config/settings.h"
 
 void cse_epoch_length_read(const cse_settings *settings, int64_t samples, cse_input *input,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/data_watch.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/position.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"

@@ -1,7 +1,7 @@
 /* Division with remainder, then the epoch's permutation. */
 #include "dataloader/position.h"
 
-#include "dataloader/shuffle.h"
+#include "dataloader/positions/shuffle.h"
 
 int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sample_count)
 {

@@ -75,13 +75,13 @@ content_type() { # file
     esac
 }
 
-# The C table of dashboard/web_files.h. Octal escapes in string literals: every compiler takes them,
-# and quicker than numbers.
+# The C table of dashboard/pages/web_files.h. Octal escapes in string literals: every compiler
+# takes them, and quicker than numbers.
 table_of() { # directory files
     cd "$1"
     shift
     printf '/* Written by scripts/build_web.sh: the pages of the dashboard. */\n'
-    printf '#include "dashboard/web_files.h"\n\n'
+    printf '#include "dashboard/pages/web_files.h"\n\n'
     number=0
     for file in "$@"; do
         printf 'static const char blob_%d[] =\n' $number

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dashboard/api.h"
+#include "dashboard/api/api.h"
 
 int main(void)
 {

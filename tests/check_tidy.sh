@@ -21,7 +21,7 @@ launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="config checkpoint weights dataloader store $control workers/group"
 job="$job run/callbacks run/session run/record"
-tools="run/job run/measure run/contracts run/infer"
+tools="run/job run/measure run/contracts run/infer run/control run/hosts"
 directions="
 base:
 types: base
@@ -65,12 +65,23 @@ run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $plugins $job run/job
 run/infer: $plan $plugins $job onnx run/job
+run/control: base store workers/batch workers/control
+run/hosts: base config store $links workers/host_launchers workers/control workers/batch \
+    workers/group run/record run/job run/control
 client: base graph kernels checkpoint weights dataloader workers/control run/session
 dashboard: base types config checkpoint dataloader store workers/control workers/messages \
-    workers/batch run/job \
-    run/measure
+    workers/batch run/job run/measure
 cli: $plan $plugins $job workers/batch workers/worker $tools run/loggers dashboard
 "
+
+# The parts of the upper rooms from the lowest to the highest: a part may include from those that
+# stand before it. "." is the room's own folder; a folder without a name here is refused.
+parts='
+dataloader: identity positions files formats . tables programs pictures tokens tokenizer prepare
+dataloader: inputs
+dashboard: access api checks data jobs queue pages http . routes
+cli: terminal arguments client runs completion data models commands .
+'
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
 fixed_signatures=' driver_read driver_write take_call note_header link_send h5z_decode '
@@ -150,14 +161,27 @@ is_c && /^\}/ && opened {
 END { finish_file() }
 ' fixed="$fixed_signatures" $c_files $script_files >>"$found"
 
-# Includes follow the table.
-directions=$directions awk '
+# Includes follow the tables.
+directions=$directions parts=$parts awk '
 function folder_of(path,    parts) {
     split(path, parts, "/")
     if (parts[1] == "engine") return parts[2]
     return parts[1] == "workers" || parts[1] == "run" ? parts[1] "/" parts[2] : parts[1]
 }
+# Where the part that a path is in stands in its room; 0: the room has no list of parts.
+function place_of(path,    pieces, depth) {
+    depth = split(path, pieces, "/")
+    if (!(pieces[1] in listed)) return 0
+    if (depth == 2) return place[pieces[1], "."]
+    return (pieces[1], pieces[2]) in place ? place[pieces[1], pieces[2]] : -1
+}
 BEGIN {
+    count = split(ENVIRON["parts"], rows, "\n")
+    for (i = 1; i <= count; i++) {
+        split(rows[i], row, ":")
+        fields = split(row[2], names, " ")
+        for (j = 1; j <= fields; j++) place[row[1], names[j]] = ++listed[row[1]]
+    }
     count = split(ENVIRON["directions"], rows, "\n")
     for (i = 1; i <= count; i++) {
         split(rows[i], row, ":")
@@ -174,6 +198,8 @@ BEGIN {
 FNR == 1 {
     from = folder_of(FILENAME)
     if (!(from in known)) print FILENAME ":1: its folder is not in the table of include directions"
+    own_place = place_of(FILENAME)
+    if (own_place < 0) print FILENAME ":1: its folder is not in the table of parts"
 }
 /^#[ \t]*include "/ {
     split($0, quoted, "\"")
@@ -183,6 +209,8 @@ FNR == 1 {
             print FILENAME ":" FNR ": \"" quoted[2] "\" is no path from the root of the tree"
     } else if (to != "csengine" && to != from && !((from, to) in allowed))
         print FILENAME ":" FNR ": " from " may not include from " to
+    else if (to == from && place_of(quoted[2]) > own_place && own_place > 0)
+        print FILENAME ":" FNR ": " quoted[2] " stands in a higher part of the room"
 }
 ' $(echo "$c_files" | grep -E '^(engine|dataloader|store|workers|run|cli|dashboard)/') >>"$found"
 

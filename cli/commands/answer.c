@@ -1,6 +1,6 @@
-/* `csengine answer VERSION WHAT ...`: does for a process that has loaded the client library what
- * only the program can (client/ask.h). The input is standard input, the answer standard output; a
- * failure is the last line of standard error: the status and the message. */
+/* `csengine answer VERSION WHAT ...`: does for a process that has loaded the library what only the
+ * program can (client/ask.h, run/hosts/own_identity.h). The input is standard input, the answer
+ * standard output; a failure is the last line of standard error: the status and the message. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "dataloader/hdf5_table.h"
+#include "cli/arguments/command.h"
+#include "dataloader/formats/hdf5_table.h"
 #include "engine/checkpoint/shared_checkpoint.h"
 #include "engine/graph/pack.h"
 #include "engine/kernels/kernel_record.h"
+#include "workers/group/host_identity.h"
 #include "workers/worker/work.h"
 
 #ifdef HAVE_CONFIG_H
@@ -51,6 +52,19 @@ static cse_status tell_choices(const question *q)
     if (status == CSE_OK)
         status = put(q, &choices);
     cse_text_clear(&choices);
+    return status;
+}
+
+static cse_status tell_identity(const question *q)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_host_identity identity;
+    cse_text text = { 0 };
+    cse_host_identity_new(arena, false, &identity);
+    cse_text_add(&text, "%s %s %s\n", identity.build, identity.instruction_set, identity.kernels);
+    cse_status status = put(q, &text);
+    cse_text_clear(&text);
+    cse_arena_destroy(&arena);
     return status;
 }
 
@@ -110,10 +124,8 @@ static const struct answer {
     const char *what;
     cse_status (*give)(const question *q);
 } answers[] = {
-    { "checkpoint", write_checkpoint },
-    { "choices", tell_choices },
-    { "kernels", tell_kernels },
-    { "table", tell_table },
+    { "checkpoint", write_checkpoint }, { "choices", tell_choices }, { "identity", tell_identity },
+    { "kernels", tell_kernels },        { "table", tell_table },
 };
 
 static cse_status answer(const cse_command_line *line, const question *q)

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bench_roofline.h"
-#include "cli/job.h"
-#include "cli/json_values.h"
-#include "cli/live_line.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/progress_line.h"
-#include "cli/report.h"
+#include "cli/arguments/option_values.h"
+#include "cli/models/bench_roofline.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/live_line.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/progress_line.h"
+#include "cli/terminal/report.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/graph/names.h"

@@ -1,7 +1,7 @@
 /* `csengine cancel`: ends a job after its current step, with a checkpoint. */
-#include "cli/client_command.h"
-#include "cli/option_values.h"
-#include "cli/report.h"
+#include "cli/arguments/option_values.h"
+#include "cli/client/client_command.h"
+#include "cli/terminal/report.h"
 
 static int run(const cse_command_line *line)
 {

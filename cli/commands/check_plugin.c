@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command_line.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "engine/base/directory.h"
 #include "engine/base/library.h"
 #include "engine/base/registry.h"

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/client_command.h"
-#include "cli/convert_checkpoint.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "dataloader/data_identity.h"
+#include "cli/client/client_command.h"
+#include "cli/models/convert_checkpoint.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "dataloader/identity/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/links.h"

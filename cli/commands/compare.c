@@ -1,10 +1,10 @@
 /* `csengine compare`: where two runs differ (run/measure/run_comparison.h). */
 #include <stdio.h>
 
-#include "cli/command_line.h"
-#include "cli/json_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "run/measure/identity_comparison.h"
 #include "run/measure/run_comparison.h"
 

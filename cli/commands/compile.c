@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/check_word.h"
-#include "cli/job.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/check_word.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "engine/base/text.h"
 #include "engine/passes/memory_plan.h"
 #include "engine/passes/pass.h"

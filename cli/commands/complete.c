@@ -6,8 +6,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/arguments/command.h"
+#include "cli/completion/completion.h"
 
 enum { LIMIT_US = 900000 };
 

@@ -2,13 +2,13 @@
  * own, cli/data_*.c. */
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/data_index.h"
-#include "cli/data_inspect.h"
-#include "cli/data_samples.h"
-#include "cli/data_split.h"
-#include "cli/data_tokenize.h"
-#include "cli/report.h"
+#include "cli/arguments/command.h"
+#include "cli/data/data_index.h"
+#include "cli/data/data_inspect.h"
+#include "cli/data/data_samples.h"
+#include "cli/data/data_split.h"
+#include "cli/data/data_tokenize.h"
+#include "cli/terminal/report.h"
 
 static const struct {
     const char *word;

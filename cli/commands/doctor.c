@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "cli/command_line.h"
-#include "cli/doctor_hosts.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/runs/doctor_hosts.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "engine/base/machine.h"
 #include "engine/base/memory_limit.h"
 #include "engine/base/resource_limits.h"

@@ -1,9 +1,9 @@
 /* `csengine eval`: loss and metrics over the validation data. */
 #include <stddef.h>
 
-#include "cli/command_line.h"
-#include "cli/evaluate_tasks.h"
-#include "cli/job.h"
+#include "cli/arguments/command_line.h"
+#include "cli/models/evaluate_tasks.h"
+#include "cli/runs/job.h"
 
 static int run(const cse_command_line *line)
 {

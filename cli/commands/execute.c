@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/confine.h"
-#include "cli/option_values.h"
-#include "cli/report.h"
+#include "cli/arguments/confine.h"
+#include "cli/arguments/option_values.h"
+#include "cli/terminal/report.h"
 #include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/process_number.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/job.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/report.h"
-#include "cli/stop_signal.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/stop_signal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "run/infer/generation.h"

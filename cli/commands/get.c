@@ -6,13 +6,13 @@
 #include <strings.h>
 #include <time.h>
 
-#include "cli/client_command.h"
-#include "cli/follow.h"
-#include "cli/json_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/run_source.h"
-#include "cli/table.h"
+#include "cli/client/client_command.h"
+#include "cli/client/follow.h"
+#include "cli/client/run_source.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/table.h"
 
 enum { PAGE = 200 };
 

@@ -1,5 +1,5 @@
 /* `csengine kill`: ends a job at once, without a checkpoint. */
-#include "cli/client_command.h"
+#include "cli/client/client_command.h"
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/client_command.h"
-#include "cli/printing.h"
+#include "cli/client/client_command.h"
+#include "cli/terminal/printing.h"
 
 enum { ATTEMPTS = 5 };
 

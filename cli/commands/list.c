@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/check_word.h"
-#include "cli/command_line.h"
-#include "cli/list_tables.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/check_word.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/list_tables.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "engine/base/library.h"
 #include "engine/base/plugin_kinds.h"
 #include "engine/base/text.h"

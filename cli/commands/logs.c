@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/client_command.h"
-#include "cli/follow.h"
-#include "cli/report.h"
-#include "cli/run_source.h"
+#include "cli/client/client_command.h"
+#include "cli/client/follow.h"
+#include "cli/client/run_source.h"
+#include "cli/terminal/report.h"
 
 enum { PAGE = 1000, FOLLOW_INTERVAL_US = 300000 };
 

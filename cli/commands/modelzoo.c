@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/command_line.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/training_files.h"
-#include "cli/validated_file.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/training_files.h"
+#include "cli/runs/validated_file.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "engine/base/directory.h"
 
 enum { CAUSE_BYTES = 160, MOST_SECONDS = 300 };

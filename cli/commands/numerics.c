@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command_line.h"
-#include "cli/json_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
 #include "store/cursor.h"
 
 typedef struct request {

@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/client_command.h"
-#include "cli/client_note.h"
-#include "cli/report.h"
-#include "cli/run_command.h"
+#include "cli/client/client_command.h"
+#include "cli/client/client_note.h"
+#include "cli/terminal/report.h"
+#include "run/control/run_command.h"
 
 extern char **environ;
 

@@ -1,5 +1,5 @@
 /* `csengine pause`: pauses a running job after its current step. */
-#include "cli/client_command.h"
+#include "cli/client/client_command.h"
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,

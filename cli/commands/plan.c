@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/job.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/table.h"
 #include "engine/base/arena.h"
+#include "run/job/job_settings.h"
 #include "run/measure/plan_report.h"
 #include "run/measure/step_bench.h"
 
@@ -67,11 +68,12 @@ static cse_status find_profile(const cse_command_line *line, const cse_prepared_
     else
         CSE_TRY(cse_host_profile_read(path, profile));
     const int64_t samples = profile->microbatches * profile->micro_batch_size;
-    if (job->batch_size > 0 && samples != job->batch_size)
+    const int64_t batch_size = cse_job_batch_size(&job->settings);
+    if (batch_size > 0 && samples != batch_size)
         return cse_fail(CSE_DATA,
                         "%s: the profile is of a step of %lld samples, but batch_size is %lld: "
                         "measure it again with --save_profile",
-                        path, (long long)samples, (long long)job->batch_size);
+                        path, (long long)samples, (long long)batch_size);
     profile->save_steps = job->settings.no_checkpoints ? 0 : job->settings.checkpoint_steps;
     return save_path != NULL ? cse_host_profile_write(profile, save_path) : CSE_OK;
 }

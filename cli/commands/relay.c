@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/report.h"
-#include "cli/run_relay.h"
+#include "cli/arguments/command.h"
+#include "cli/terminal/report.h"
+#include "run/control/run_relay.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/client_command.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/report_page.h"
-#include "cli/run_command.h"
-#include "cli/run_report.h"
-#include "cli/table.h"
+#include "cli/client/client_command.h"
+#include "cli/runs/report_page.h"
+#include "cli/runs/run_report.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/table.h"
+#include "run/control/run_command.h"
 
 /* Writes a file completely or not at all. */
 static cse_status write_file(const char *path, const cse_text *text)

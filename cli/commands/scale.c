@@ -1,8 +1,8 @@
 /* `csengine scale`: changes the number of replicas of a running job. */
-#include "cli/client_command.h"
-#include "cli/command_line.h"
-#include "cli/option_values.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/option_values.h"
+#include "cli/client/client_command.h"
+#include "cli/terminal/report.h"
 
 static int run(const cse_command_line *line)
 {

@@ -8,11 +8,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/command_line.h"
-#include "cli/followed.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/followed.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/report.h"
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 

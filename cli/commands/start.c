@@ -1,13 +1,13 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
-#include "cli/batch_run.h"
-#include "cli/confine.h"
-#include "cli/dashboard_child.h"
-#include "cli/detach.h"
-#include "cli/job.h"
-#include "cli/report.h"
-#include "dashboard/server_address.h"
+#include "cli/arguments/confine.h"
+#include "cli/runs/batch_start.h"
+#include "cli/runs/dashboard_child.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/detach.h"
+#include "cli/terminal/report.h"
+#include "dashboard/http/server_address.h"
 #include "engine/base/confinement.h"
 
 typedef struct started {
@@ -63,7 +63,7 @@ static int run(const cse_command_line *line)
     const char *listen = cse_option_value(line, "listen");
     cse_status status = listen != NULL ? cse_dashboard_child_check(listen) : CSE_OK;
     if (status == CSE_OK)
-        status = cse_batch_run_wanted(line, &batch);
+        status = cse_batch_start_wanted(line, &batch);
     if (status == CSE_OK)
         status = cse_confine_if_asked(line);
     if (status != CSE_OK)
@@ -74,7 +74,7 @@ static int run(const cse_command_line *line)
         job.settings.session.model_dir =
             cse_confinement_folder(cse_confinement_view(), CSE_PATH_OUTPUT, 0);
     int exit_code = status != CSE_OK ? cse_job_report(line, &job, status)
-                    : batch          ? cse_batch_run(line, job.settings.session.model_dir)
+                    : batch          ? cse_batch_start(line, job.settings.session.model_dir)
                                      : run_started(line, &job);
     cse_job_clear(&job);
     return exit_code;

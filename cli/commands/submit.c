@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/client_command.h"
-#include "cli/follow.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
+#include "cli/arguments/option_values.h"
+#include "cli/client/client_command.h"
+#include "cli/client/follow.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
 #include "engine/base/log.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 20 };

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/command_line.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/row_progress.h"
+#include "cli/arguments/command_line.h"
+#include "cli/arguments/option_values.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/row_progress.h"
 #include "run/measure/precision_sweep.h"
 
 typedef struct table {

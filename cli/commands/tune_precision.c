@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/job.h"
-#include "cli/json_values.h"
-#include "cli/option_values.h"
-#include "cli/printing.h"
-#include "cli/report.h"
-#include "cli/row_progress.h"
+#include "cli/arguments/option_values.h"
+#include "cli/runs/job.h"
+#include "cli/terminal/json_values.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "cli/terminal/row_progress.h"
 #include "run/measure/precision_tuning.h"
 
 /* CONFIG.tuned.yaml in the working directory. */

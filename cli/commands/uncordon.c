@@ -1,9 +1,9 @@
 /* `csengine uncordon`: lets a lost host take part again at once. */
 #include <stdio.h>
 
-#include "cli/client_command.h"
-#include "cli/command_line.h"
-#include "cli/report.h"
+#include "cli/arguments/command_line.h"
+#include "cli/client/client_command.h"
+#include "cli/terminal/report.h"
 #include "workers/hosts/host_list.h"
 
 static int run(const cse_command_line *line)

@@ -1,7 +1,7 @@
 /* `csengine validate`: loss and metrics of one checkpoint over the validation data. */
 #include <stddef.h>
 
-#include "cli/job.h"
+#include "cli/runs/job.h"
 
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,

@@ -1,7 +1,7 @@
 /* `csengine validate_all`: loss and metrics of several checkpoints over the validation data. */
 #include <stddef.h>
 
-#include "cli/job.h"
+#include "cli/runs/job.h"
 
 static int run(const cse_command_line *line)
 {

@@ -1,7 +1,7 @@
 /* `csengine worker`: a process of a running job; started by the coordinator. */
 #include <stddef.h>
 
-#include "cli/command.h"
+#include "cli/arguments/command.h"
 #include "workers/worker/worker_main.h"
 
 static int run(const cse_command_line *line)

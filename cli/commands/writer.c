@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "cli/command.h"
+#include "cli/arguments/command.h"
 #include "engine/checkpoint/shared_checkpoint.h"
 
 enum { NICENESS = 10, USAGE = 64 };

@@ -1,5 +1,5 @@
 /* The audit: every call that changed something, newest first. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 typedef struct listing {
     json_t *entries;

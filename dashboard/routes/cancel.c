@@ -1,5 +1,5 @@
 /* Ends the job after the step in flight, with a checkpoint by default. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static const char schemas[] =
     "CancelRequest\n"

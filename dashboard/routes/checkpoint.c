@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_origin.h"
-#include "dashboard/route_support.h"
-#include "dashboard/saved.h"
+#include "dashboard/jobs/jobs_origin.h"
+#include "dashboard/routes/route_support.h"
+#include "dashboard/routes/saved.h"
 
 static void get_checkpoint(const cse_request *request, cse_answer *answer)
 {

@@ -2,8 +2,8 @@
  *
  * A page ends after so many tensors, or so many bytes that were read for it, so that an answer
  * takes about a second at most unless a single tensor is larger. */
-#include "dashboard/route_support.h"
-#include "dashboard/saved.h"
+#include "dashboard/routes/route_support.h"
+#include "dashboard/routes/saved.h"
 #include "engine/checkpoint/compare.h"
 
 #define MOST_BYTES (INT64_C(512) << 20)

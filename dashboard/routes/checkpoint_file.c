@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/route_support.h"
-#include "dashboard/saved.h"
+#include "dashboard/routes/route_support.h"
+#include "dashboard/routes/saved.h"
 
 /* Lists the checkpoints that still have files. */
 static void answer_gone(const cse_server_run *run, const json_t *checkpoint, cse_answer *answer)

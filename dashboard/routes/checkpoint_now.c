@@ -1,5 +1,5 @@
 /* Writes a checkpoint after the step in flight and goes on. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 const cse_route cse_route_checkpoint_now = {
     .path = "/api/v1/jobs/{id}/checkpoint",

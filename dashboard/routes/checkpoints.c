@@ -1,6 +1,6 @@
 /* The checkpoints of a run. */
-#include "dashboard/route_support.h"
-#include "dashboard/saved.h"
+#include "dashboard/routes/route_support.h"
+#include "dashboard/routes/saved.h"
 
 static void list_checkpoints(const cse_request *request, cse_answer *answer)
 {

@@ -1,5 +1,5 @@
 /* Deliveries of step closures: their step, when it was committed, when the closure returned. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static void list_closures(const cse_request *request, cse_answer *answer)
 {

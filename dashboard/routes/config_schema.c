@@ -2,8 +2,8 @@
  * the plugins in the sections that name a plugin. */
 #include <string.h>
 
+#include "dashboard/api/settings_schema.h"
 #include "dashboard/server.h"
-#include "dashboard/settings_schema.h"
 #include "engine/config/config.h"
 #include "engine/config/dataloader_table.h"
 #include "run/job/kinds.h"

@@ -1,7 +1,7 @@
 /* Checks a configuration without starting or storing anything. */
 #include <string.h>
 
-#include "dashboard/job_check.h"
+#include "dashboard/queue/job_check.h"
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 

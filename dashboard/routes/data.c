@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "dataloader/step_samples.h"
 
 enum { MOST_NUMBERS = 4096, MOST_BAD_LINES = 20 };

@@ -1,4 +1,4 @@
-/* The events of a job as one stream; see dashboard/feed.h. */
+/* The events of a job as one stream; see dashboard/data/feed.h. */
 #include "dashboard/server.h"
 
 static void stream_events(const cse_request *request, cse_answer *answer)

@@ -1,7 +1,7 @@
 /* Where the time of a run went. */
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 /* The columns of the table before and after those of the bins. */
 enum { FIRST_BIN = 3 };

@@ -1,7 +1,7 @@
 /* The step graph as it was compiled. */
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static void get_graph(const cse_request *request, cse_answer *answer)
 {

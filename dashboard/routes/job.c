@@ -1,6 +1,6 @@
 /* One job: read, created under a chosen id, changed, removed. */
-#include "dashboard/create.h"
-#include "dashboard/route_support.h"
+#include "dashboard/routes/create.h"
+#include "dashboard/routes/route_support.h"
 
 static void get_job(const cse_request *request, cse_answer *answer)
 {

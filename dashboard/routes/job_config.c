@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "engine/base/arena.h"
 #include "engine/base/beneath.h"
 

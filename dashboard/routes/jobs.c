@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dashboard/create.h"
-#include "dashboard/route_support.h"
+#include "dashboard/routes/create.h"
+#include "dashboard/routes/route_support.h"
 
 typedef struct listing {
     const cse_request *request;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "engine/base/arena.h"
 
 enum { MOST_KERNELS = CSE_STORE_KEPT_KERNELS };

@@ -1,5 +1,5 @@
 /* Ends the processes at once; what was not saved is lost. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 const cse_route cse_route_kill = {
     .path = "/api/v1/jobs/{id}/kill",

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "engine/base/arena.h"
 
 static const char *const levels[] = { "debug", "info", "warning", "error", NULL };

@@ -1,8 +1,8 @@
 /* The metric series of a run at the requested resolution. */
 #include <stdlib.h>
 
-#include "dashboard/curves.h"
-#include "dashboard/route_support.h"
+#include "dashboard/data/curves.h"
+#include "dashboard/routes/route_support.h"
 #include "engine/base/json.h"
 
 enum { MOST_NAMES = 101 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "engine/base/arena.h"
 
 /* A page token holds the step to continue with and how many of its records were already given. */

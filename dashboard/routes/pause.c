@@ -1,5 +1,5 @@
 /* Pauses the run after the step in flight. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 const cse_route cse_route_pause = {
     .path = "/api/v1/jobs/{id}/pause",

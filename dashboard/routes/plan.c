@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 #include "run/measure/plan_report.h"
 
 enum { MOST_BYTES = 64 << 10, MOST_MICROBATCHES = 1024 };

@@ -1,5 +1,5 @@
 /* Which precision each part of the step has, and why. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static void get_precision(const cse_request *request, cse_answer *answer)
 {

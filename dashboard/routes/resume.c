@@ -1,5 +1,5 @@
 /* Resumes a paused run, or starts a new attempt of one that has ended. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 const cse_route cse_route_resume = {
     .path = "/api/v1/jobs/{id}/resume",

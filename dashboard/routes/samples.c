@@ -1,5 +1,5 @@
 /* What the model made of samples of the validation and of prompts, at each validation. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static void get_samples(const cse_request *request, cse_answer *answer)
 {

@@ -1,5 +1,5 @@
 /* Changes the number of replicas; the result does not change. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static const char schemas[] = "ScaleRequest\n"
                               "  num_csx? integer 1..1024  # replicas that share each step\n"

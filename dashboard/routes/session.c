@@ -1,6 +1,6 @@
 /* Exchanges the token for a session cookie: event streams of browsers cannot send headers. */
+#include "dashboard/http/sign_in.h"
 #include "dashboard/server.h"
-#include "dashboard/sign_in.h"
 
 static cse_access *access_of(const cse_request *request)
 {

@@ -1,5 +1,5 @@
 /* The shipped configurations, from which a new job can start. */
-#include "dashboard/templates.h"
+#include "dashboard/checks/templates.h"
 
 #include <string.h>
 

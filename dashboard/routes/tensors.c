@@ -1,5 +1,5 @@
 /* The tensors that have statistics: where in the model each stands, and its format. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 enum { MOST_TENSORS = 4096 };
 

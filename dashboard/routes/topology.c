@@ -1,5 +1,5 @@
 /* Sampled utilization of the processes and of the streams between them. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 /* The payload is an object, to which the time is added. */
 static void take_sample(void *self, const cse_row *row)

@@ -1,5 +1,5 @@
 /* Each change of state with its reason: the run's own and the server's. */
-#include "dashboard/route_support.h"
+#include "dashboard/routes/route_support.h"
 
 static void list_transitions(const cse_request *request, cse_answer *answer)
 {

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/arrow_file.h"
-#include "dataloader/arrow_folder.h"
 #include "dataloader/bad_records.h"
+#include "dataloader/files/part_of.h"
+#include "dataloader/formats/arrow_file.h"
+#include "dataloader/formats/arrow_folder.h"
+#include "dataloader/formats/parquet_file.h"
 #include "dataloader/inputs/arrow_samples.h"
 #include "dataloader/inputs/text_tokens.h"
-#include "dataloader/parquet_file.h"
-#include "dataloader/part_of.h"
 #include "engine/config/settings.h"
 #include "engine/types/shape.h"
 

@@ -13,11 +13,11 @@
 
 #include "csengine/modules.h"
 #include "dataloader/bad_records.h"
-#include "dataloader/choice.h"
+#include "dataloader/files/line_files.h"
 #include "dataloader/input.h"
-#include "dataloader/line_files.h"
-#include "dataloader/python_list.h"
-#include "dataloader/word_file.h"
+#include "dataloader/positions/choice.h"
+#include "dataloader/tables/python_list.h"
+#include "dataloader/tokens/word_file.h"
 #include "engine/base/random.h"
 
 enum { MOST_TIME = 1 << 16, MOST_EXCLUDED = 64, MOST_COLUMNS = 64 };

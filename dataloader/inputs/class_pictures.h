@@ -4,9 +4,9 @@
 #define CSE_DATALOADER_INPUTS_CLASS_PICTURES_H
 
 #include "dataloader/bad_records.h"
-#include "dataloader/images/class_folders.h"
-#include "dataloader/images/image_decode.h"
 #include "dataloader/input.h"
+#include "dataloader/pictures/class_folders.h"
+#include "dataloader/pictures/image_decode.h"
 
 /* Makes the values of a sample of a picture; `self` is the input function's. */
 typedef cse_status cse_picture_transform(void *self, const cse_image *image, int64_t epoch,

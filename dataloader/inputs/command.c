@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataloader/answer_tensors.h"
-#include "dataloader/answering_program.h"
 #include "dataloader/input.h"
+#include "dataloader/programs/answer_tensors.h"
+#include "dataloader/programs/answering_program.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/name.h"

@@ -8,10 +8,10 @@
 
 #include "csengine/modules.h"
 #include "dataloader/bad_records.h"
-#include "dataloader/file_list.h"
-#include "dataloader/line_index.h"
-#include "dataloader/part_of.h"
-#include "dataloader/unseen_length.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/line_index.h"
+#include "dataloader/files/part_of.h"
+#include "dataloader/tokens/unseen_length.h"
 #include "engine/base/arena.h"
 
 /* Keys that the ModelZoo accepts and ignores. */

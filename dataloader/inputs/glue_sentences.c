@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/line_files.h"
+#include "dataloader/files/line_files.h"
 
 enum { MOST_COLUMNS = 64, COLUMNS = 3 };
 

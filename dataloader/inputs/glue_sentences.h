@@ -4,7 +4,7 @@
 #define CSE_DATALOADER_INPUTS_GLUE_SENTENCES_H
 
 #include "dataloader/input.h"
-#include "dataloader/sentence_tokens.h"
+#include "dataloader/tokens/sentence_tokens.h"
 
 /* One task. */
 typedef struct cse_glue_task {

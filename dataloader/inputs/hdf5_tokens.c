@@ -9,9 +9,9 @@
 #include "dataloader/epoch_length.h"
 #include "dataloader/inputs/sink_tokens.h"
 #include "dataloader/inputs/token_streams.h"
-#include "dataloader/shuffle.h"
-#include "dataloader/token_sources.h"
-#include "dataloader/unseen_length.h"
+#include "dataloader/positions/shuffle.h"
+#include "dataloader/tokens/token_sources.h"
+#include "dataloader/tokens/unseen_length.h"
 #include "engine/base/arena.h"
 #include "engine/config/settings.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/idx_file.h"
+#include "dataloader/formats/idx_file.h"
 #include "dataloader/inputs/idx_pictures.h"
 #include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "dataloader/images/image_transform.h"
 #include "dataloader/inputs/class_pictures.h"
 #include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
+#include "dataloader/pictures/image_transform.h"
 #include "engine/base/arena.h"
 
 typedef struct image_folder {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "csengine/modules.h"
-#include "dataloader/images/image_steps.h"
 #include "dataloader/inputs/class_pictures.h"
 #include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
+#include "dataloader/pictures/image_steps.h"
 #include "engine/base/arena.h"
 
 typedef struct imagenet {

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/data_watch.h"
+#include "dataloader/files/line_index.h"
+#include "dataloader/formats/json_line.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/text_tokens.h"
-#include "dataloader/json_line.h"
-#include "dataloader/line_index.h"
-#include "dataloader/missing_values.h"
+#include "dataloader/tables/missing_values.h"
 #include "engine/base/arena.h"
 
 enum { MOST_FEATURES = 1 << 24, MOST_LOOKED_AT_BYTES = 1 << 25 };

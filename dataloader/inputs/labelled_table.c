@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/data_watch.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"

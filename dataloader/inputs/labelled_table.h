@@ -3,8 +3,8 @@
 #ifndef CSE_DATALOADER_INPUTS_LABELLED_TABLE_H
 #define CSE_DATALOADER_INPUTS_LABELLED_TABLE_H
 
-#include "dataloader/csv_table.h"
 #include "dataloader/inputs/labelled.h"
+#include "dataloader/tables/csv_table.h"
 
 /* Rows for an input function's table of settings, which also has `path`. */
 #define CSE_LABELLED_TABLE_SETTINGS                                                               \

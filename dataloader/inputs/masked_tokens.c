@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 #include "dataloader/epoch_length.h"
-#include "dataloader/file_list.h"
-#include "dataloader/file_pool.h"
-#include "dataloader/hdf5_table.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/file_pool.h"
+#include "dataloader/files/part_of.h"
+#include "dataloader/formats/hdf5_table.h"
 #include "dataloader/inputs/masked_tokens_samples.h"
-#include "dataloader/part_of.h"
-#include "dataloader/unseen_length.h"
+#include "dataloader/tokens/unseen_length.h"
 #include "engine/config/settings.h"
 
 enum { DATA, LABELS, TABLES };

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/data_watch.h"
+#include "dataloader/formats/npy_array.h"
+#include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/token_streams.h"
-#include "dataloader/missing_values.h"
-#include "dataloader/npy_array.h"
+#include "dataloader/tables/missing_values.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/types/shape.h"

@@ -2,7 +2,7 @@
  * lists are read by `arrow`, which takes files in Parquet, too. */
 #include "dataloader/inputs/arrow_samples.h"
 #include "dataloader/inputs/labelled_table.h"
-#include "dataloader/parquet_table.h"
+#include "dataloader/tables/parquet_table.h"
 
 static const cse_setting settings_table[] = {
     { .name = "path",

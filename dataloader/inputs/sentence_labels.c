@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/formats/json_line.h"
 #include "dataloader/inputs/token_streams.h"
-#include "dataloader/json_line.h"
 
 void cse_sentence_labels_describe(const cse_sentence_labels *self, cse_stream *stream)
 {

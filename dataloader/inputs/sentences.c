@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/bert_words.h"
-#include "dataloader/file_list.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/line_files.h"
+#include "dataloader/files/whole_file.h"
+#include "dataloader/formats/json_line.h"
 #include "dataloader/inputs/sentence_labels.h"
 #include "dataloader/inputs/token_streams.h"
-#include "dataloader/json_line.h"
-#include "dataloader/line_files.h"
-#include "dataloader/whole_file.h"
+#include "dataloader/tokens/bert_words.h"
 #include "engine/config/settings.h"
 
 enum { MOST_COLUMNS = 256, MOST_TEXT = 1 << 24 };

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "csengine/modules.h"
-#include "dataloader/choice.h"
+#include "dataloader/files/line_files.h"
+#include "dataloader/files/part_of.h"
 #include "dataloader/input.h"
-#include "dataloader/line_files.h"
-#include "dataloader/part_of.h"
-#include "dataloader/word_file.h"
+#include "dataloader/positions/choice.h"
+#include "dataloader/tokens/word_file.h"
 #include "engine/config/settings.h"
 
 enum { MOST_TIME = 1 << 16 };

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/file_list.h"
-#include "dataloader/images/image_transform.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/tar_index.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/inputs/tar_samples_samples.h"
-#include "dataloader/tar_index.h"
+#include "dataloader/pictures/image_transform.h"
 #include "engine/base/arena.h"
 
 enum { LABEL_MOST_BYTES = 32, KEY_BYTES = CSE_TAR_NAME_BYTES };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "dataloader/input.h"
-#include "dataloader/windows.h"
+#include "dataloader/positions/windows.h"
 #include "engine/base/arena.h"
 
 enum { INPUT_IDS_STREAM, LABELS_STREAM, STREAM_COUNT };

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "dataloader/file_list.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/files/part_of.h"
+#include "dataloader/formats/npy_file.h"
 #include "dataloader/inputs/token_streams.h"
-#include "dataloader/npy_file.h"
-#include "dataloader/part_of.h"
-#include "dataloader/windows.h"
+#include "dataloader/positions/windows.h"
 #include "engine/base/arena.h"
 
 typedef struct shard {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "csengine/input.h"
-#include "dataloader/file_list.h"
-#include "dataloader/json_line.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/formats/json_line.h"
 #include "engine/base/arena.h"
 
 enum { READ_BYTES = 1 << 20 };

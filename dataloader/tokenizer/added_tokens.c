@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/tokenizer/character_sets.h"
-#include "dataloader/tokenizer/characters.h"
+#include "dataloader/tokenizer/text/character_sets.h"
+#include "dataloader/tokenizer/text/characters.h"
 #include "engine/base/arena.h"
 
 void cse_added_tokens_clear(cse_added_tokens *added)

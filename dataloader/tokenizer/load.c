@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "csengine/input.h"
-#include "dataloader/file_list.h"
+#include "dataloader/files/file_list.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
-#include "dataloader/whole_file.h"
+#include "engine/base/file_replace.h"
 
 typedef struct content {
     unsigned char *bytes;
@@ -163,7 +163,7 @@ static cse_status copy_file(cse_arena *arena, const char *from, const char *fold
     content file;
     CSE_TRY(read_file(from, &file));
     cse_status status =
-        cse_whole_file_write(cse_arena_printf(arena, "%s/%s", folder, name), file.bytes, file.size);
+        cse_file_replace(cse_arena_printf(arena, "%s/%s", folder, name), file.bytes, file.size);
     free(file.bytes);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "dataloader/tokenizer/json_members.h"
+#include "dataloader/tokenizer/text/json_members.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
 #include "dataloader/tokenizer/word_models.h"
 

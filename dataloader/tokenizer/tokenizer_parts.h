@@ -3,10 +3,10 @@
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_PARTS_H
 
 #include "dataloader/tokenizer/added_tokens.h"
-#include "dataloader/tokenizer/decoders.h"
 #include "dataloader/tokenizer/merges.h"
-#include "dataloader/tokenizer/normalizers.h"
-#include "dataloader/tokenizer/pre_tokenizers.h"
+#include "dataloader/tokenizer/text/decoders.h"
+#include "dataloader/tokenizer/text/normalizers.h"
+#include "dataloader/tokenizer/text/pre_tokenizers.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "dataloader/tokenizer/vocabulary.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/tokenizer/byte_characters.h"
 #include "dataloader/tokenizer/pair_table.h"
+#include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/tokenizer_parts.h"
 #include "dataloader/tokenizer/word_hash.h"
 #include "engine/base/json.h"

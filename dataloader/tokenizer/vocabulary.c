@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/tokenizer/byte_characters.h"
+#include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/word_hash.h"
 
 void cse_vocabulary_clear(cse_vocabulary *vocabulary)

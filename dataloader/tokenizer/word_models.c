@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "dataloader/tokenizer/characters.h"
-#include "dataloader/tokenizer/json_members.h"
+#include "dataloader/tokenizer/text/characters.h"
+#include "dataloader/tokenizer/text/json_members.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
 
 enum { LONGEST_WORD = 1000 };

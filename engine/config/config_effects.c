@@ -168,26 +168,29 @@ static bool begins_schedule(const cse_config *config, cse_arena *arena, const ch
 
 /* ---- warnings ---- */
 
-bool cse_config_is_hint(const char *path)
-{
-    return hint_of(path) != NULL || strcmp(path, "trainer.init.backend.backend_type") == 0;
-}
-
 bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *unread,
-                               cse_error *warning)
+                               cse_config_effect *effect)
 {
     cse_arena *arena = cse_config_arena_view(config);
+    const cse_config_hint *hint = hint_of(unread->path);
+    const bool is_hint =
+        hint != NULL || strcmp(unread->path, "trainer.init.backend.backend_type") == 0;
     const char *reason = reason_of(config, unread->path);
     if (reason != NULL && begins_schedule(config, arena, unread->path))
         return false;
     if (fnmatch("trainer.init.precision.*", unread->path, 0) == 0 && is_switched_off(config))
         return false;
-    if (cse_config_is_hint(unread->path) && is_null(arena, config, unread->path))
+    if (is_hint && is_null(arena, config, unread->path))
         return false;
     const char *message =
         cse_arena_printf(arena, "%s is not used: %s", short_path(unread->path),
                          reason != NULL ? reason : "nothing in this run reads it");
-    *warning = (cse_error){ .status = CSE_CONFIG, .place = unread->place, .message = message };
+    *effect = (cse_config_effect){
+        .warning = { .status = CSE_CONFIG, .place = unread->place, .message = message },
+        .is_hint = is_hint,
+        .hint = hint,
+        .name = strrchr(hint != NULL ? hint->path : unread->path, '.') + 1,
+    };
     return true;
 }
 
@@ -196,11 +199,12 @@ int cse_config_without_effect(const cse_config *config, cse_error **warnings)
     cse_yaml_unread *given = NULL; /* whether it was read is not asked */
     cse_arena *arena = cse_config_arena_view(config);
     const int given_count = cse_yaml_list_values(arena, cse_config_root_view(config), &given);
+    cse_config_effect effect;
     int count = 0;
     *warnings = cse_arena_alloc(arena, ((size_t)given_count + 1) * sizeof **warnings);
     for (int i = 0; i < given_count; i++)
         if (reason_of(config, given[i].path) != NULL &&
-            cse_config_explain_unread(config, &given[i], &(*warnings)[count]))
-            count++;
+            cse_config_explain_unread(config, &given[i], &effect))
+            (*warnings)[count++] = effect.warning;
     return count;
 }

@@ -9,15 +9,18 @@
 
 #include "engine/config/config.h"
 
-/* Explains a value that nothing has read, as cse_config_unread lists it. False when it needs no
- * warning: it is what is used anyway, as a learning rate that a schedule begins with. `warning`
- * gets the place and the message, in the configuration's memory. */
-bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *unread,
-                               cse_error *warning);
+/* Why one given setting has no effect. */
+typedef struct cse_config_effect {
+    cse_error warning; /* place and message, in the configuration's memory */
+    bool is_hint;      /* it describes other hardware: a run tells all of them in one line */
+    const struct cse_config_hint *hint; /* which one; NULL: it is none of the table's */
+    const char *name;                   /* of the setting, as that line has it */
+} cse_config_effect;
 
-/* Whether the setting at a path describes other hardware: no value of it has an effect, so that a
- * run tells all of them in one line. */
-bool cse_config_is_hint(const char *path);
+/* Explains a value that nothing has read, as cse_config_unread lists it. False when it needs no
+ * warning: it is what is used anyway, as a learning rate that a schedule begins with. */
+bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *unread,
+                               cse_config_effect *effect);
 
 /* The settings of which the configuration alone shows that they have no effect, without a run;
  * returns their number. The list lives as long as the configuration. */

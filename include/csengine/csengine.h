@@ -61,6 +61,7 @@
 #include "csengine/op.h"
 #include "csengine/optimizer.h"
 #include "csengine/plugin.h"
+#include "csengine/run.h"
 #include "csengine/schedule.h"
 #include "csengine/sparsity.h"
 #include "csengine/status.h"

@@ -4,7 +4,7 @@
 
 #include "csengine/train.h"
 #include "dataloader/input.h"
-#include "dataloader/picture_files.h"
+#include "dataloader/pictures/picture_files.h"
 
 typedef struct cse_prediction_options {
     cse_model *model;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/class_names.h"
 #include "dataloader/position.h"
+#include "dataloader/tables/class_names.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"

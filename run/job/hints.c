@@ -1,26 +1,18 @@
 /* A configuration of another cluster has dozens of them: a line for each would hide the others. */
 #include "run/job/hints.h"
 
-#include <string.h>
-
 #include "engine/base/log.h"
-#include "engine/config/cluster_table.h"
-#include "engine/config/config_effects.h"
 
-bool cse_hints_take(cse_hints *hints, const char *path, const char *reason)
+bool cse_hints_take(cse_hints *hints, const cse_config_effect *effect)
 {
-    if (!cse_config_is_hint(path))
+    if (!effect->is_hint)
         return false;
-    static const char trainer[] = "trainer.";
-    const bool below = strncmp(path, trainer, sizeof trainer - 1) == 0;
-    const cse_config_hint *hint = below ? cse_config_hint_of(path + sizeof trainer - 1) : NULL;
-    const char *name = strrchr(hint != NULL ? hint->path : path, '.') + 1;
     if (hints->told)
         return true;
-    cse_log_line(CSE_LOG_DEBUG, "%s", reason);
-    if (hints->last != hint || hint == NULL) /* one of several values has several paths */
-        cse_text_add(&hints->names, "%s%s", hints->names.size > 0 ? ", " : "", name);
-    hints->last = hint;
+    cse_log_line(CSE_LOG_DEBUG, "%s", effect->warning.message);
+    if (hints->last != effect->hint || effect->hint == NULL) /* one may have several values */
+        cse_text_add(&hints->names, "%s%s", hints->names.size > 0 ? ", " : "", effect->name);
+    hints->last = effect->hint;
     return true;
 }
 

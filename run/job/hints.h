@@ -3,8 +3,8 @@
 #ifndef CSE_RUN_JOB_HINTS_H
 #define CSE_RUN_JOB_HINTS_H
 
-#include "csengine/status.h"
 #include "engine/base/text.h"
+#include "engine/config/config_effects.h"
 
 typedef struct cse_hints {
     cse_text names;
@@ -12,8 +12,8 @@ typedef struct cse_hints {
     bool told;
 } cse_hints;
 
-/* Takes the setting at a path, with the reason why it has no effect; false: it is no hint. */
-bool cse_hints_take(cse_hints *hints, const char *path, const char *reason);
+/* Takes a setting without effect; false: it is no hint. */
+bool cse_hints_take(cse_hints *hints, const cse_config_effect *effect);
 /* Tells those that were added, the first time that there are any. Forgets them. */
 void cse_hints_tell(cse_hints *hints);
 

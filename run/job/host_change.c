@@ -8,10 +8,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
-#include "engine/base/text.h"
 #include "workers/host_launchers/host_launcher.h"
 
-enum { LIST_BYTES = CSE_MAX_HOSTS * 300, MOST_DELAY_S = 600 };
+enum { MOST_DELAY_S = 600 };
 
 /* What is known of a host beyond its name. */
 typedef struct host_record {
@@ -27,7 +26,10 @@ struct cse_host_change {
     host_record records[CSE_MAX_HOSTS];
     char leader[CSE_HOST_NAME_BYTES];
     bool is_asked;
-    char taken[LIST_BYTES], before[LIST_BYTES]; /* of the settings, now and before that */
+    cse_host_list taken[2]; /* that the settings point to: now, and before that */
+    int newest;
+    const cse_host_list *before; /* the settings' list before the newest one */
+    bool before_of_place;
 };
 
 cse_host_change *cse_host_change_new(const cse_job_settings *settings)
@@ -64,18 +66,14 @@ static void add(cse_host_change *change, const cse_host_entry *host)
     change->hosts.hosts[change->hosts.count++] = *host;
 }
 
-void cse_host_change_set_hosts(cse_host_change *change, const char *const *names, int count,
-                               int leader)
+void cse_host_change_set_hosts(cse_host_change *change, const cse_host_list *hosts, int leader)
 {
     if (change == NULL)
         return;
     pthread_mutex_lock(&change->lock);
-    for (int h = 0; h < count; h++) {
-        cse_host_entry host = { .port = 0 };
-        snprintf(host.name, sizeof host.name, "%s", names[h]);
-        add(change, &host);
-    }
-    snprintf(change->leader, sizeof change->leader, "%s", names[leader]);
+    for (int h = 0; h < hosts->count; h++)
+        add(change, &hosts->hosts[h]);
+    snprintf(change->leader, sizeof change->leader, "%s", hosts->hosts[leader].name);
     pthread_mutex_unlock(&change->lock);
 }
 
@@ -240,41 +238,35 @@ bool cse_host_change_is_asked(cse_host_change *change)
     return is_asked;
 }
 
-static int print_present(const cse_host_change *change, cse_text *text)
+static void list_present(const cse_host_change *change, cse_host_list *list)
 {
-    int count = 0;
-    for (int h = 0; h < change->hosts.count; h++) {
-        const cse_host_entry *host = &change->hosts.hosts[h];
-        const bool has_port = host->port > 0,
-                   brackets = has_port && strchr(host->name, ':') != NULL;
-        if (change->records[h].is_lost)
-            continue;
-        cse_text_add(text, "%s%s%s%s", count++ > 0 ? "," : "", brackets ? "[" : "", host->name,
-                     brackets ? "]" : "");
-        if (has_port)
-            cse_text_add(text, ":%d", host->port);
-    }
-    return count;
+    list->count = 0;
+    for (int h = 0; h < change->hosts.count; h++)
+        if (!change->records[h].is_lost)
+            list->hosts[list->count++] = change->hosts.hosts[h];
 }
 
 /* One host needs no others: it runs alone. */
 void cse_host_change_take(cse_host_change *change, cse_job_settings *settings)
 {
-    cse_text text = { 0 };
+    cse_job_host_settings *s = &settings->host_settings;
+    change->newest = 1 - change->newest;
+    cse_host_list *taken = &change->taken[change->newest];
     pthread_mutex_lock(&change->lock);
-    const int count = print_present(change, &text);
+    list_present(change, taken);
     change->is_asked = false;
     pthread_mutex_unlock(&change->lock);
-    snprintf(change->before, sizeof change->before, "%s", settings->host_settings.hosts);
-    snprintf(change->taken, sizeof change->taken, "%s", count > 1 ? text.data : "");
-    cse_text_clear(&text);
-    settings->host_settings.hosts = change->taken;
-    settings->host_settings.may_lack = true;
+    change->before = s->hosts;
+    change->before_of_place = s->of_place;
+    s->hosts = taken->count > 1 ? taken : NULL;
+    s->of_place = false;
+    s->may_lack = true;
     settings->hosts = NULL;
 }
 
 void cse_host_change_take_back(cse_host_change *change, cse_job_settings *settings)
 {
-    memcpy(change->taken, change->before, sizeof change->taken);
-    settings->host_settings.hosts = change->taken;
+    settings->host_settings.hosts = change->before;
+    settings->host_settings.of_place = change->before_of_place;
+    change->newest = 1 - change->newest;
 }

@@ -24,8 +24,7 @@ void cse_host_change_destroy(cse_host_change **change);
 /* ---- of who has the hosts; `change` may be NULL ---- */
 
 /* The hosts of the group as it is opened; `leader`: which of them is this one. */
-void cse_host_change_set_hosts(cse_host_change *change, const char *const *names, int count,
-                               int leader);
+void cse_host_change_set_hosts(cse_host_change *change, const cse_host_list *hosts, int leader);
 /* The host is lost. Returns the seconds until it may come back; negative: never, or it is lost
  * already. */
 double cse_host_change_lose(cse_host_change *change, const char *name, int64_t now_ns);

@@ -14,6 +14,7 @@
 #include "engine/passes/pass.h"
 #include "run/job/job_event.h"
 #include "workers/control/execution_needs.h"
+#include "workers/hosts/host_list.h"
 
 typedef enum cse_job_mode {
     CSE_JOB_TRAIN,        /* fit: training, then validation if there is a val_dataloader */
@@ -25,8 +26,10 @@ typedef enum cse_job_mode {
 
 /* backend.cluster_config, as far as it is about hosts. */
 typedef struct cse_job_host_settings {
-    const char *hosts;      /* a list as host_list.h reads it, or "auto"; "": this host alone */
-    const char *data_hosts; /* those of them that have the data, a list; "": all */
+    const cse_host_list *hosts;      /* this one among them; NULL: this host alone, or of_place */
+    bool of_place;                   /* "auto": those of the batch job that this process is in */
+    const cse_host_list *data_hosts; /* those of them that have the data; NULL: all */
+    cse_place hosts_place, data_hosts_place;                       /* of the settings */
     const char *launcher, *launcher_options, *link, *link_options; /* may be NULL */
     bool plain;
     int port; /* 0: any */

@@ -12,7 +12,6 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/config/config_effects.h"
 #include "engine/config/settings.h"
 #include "engine/weights/open.h"
 #include "run/callbacks/callbacks.h"
@@ -215,7 +214,7 @@ static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
  * setting that has an effect was read. */
 static void tell_unread(job *j)
 {
-    cse_error warning;
+    cse_config_effect effect;
     cse_yaml_unread *unread = NULL;
     cse_job_result *result = j->result;
     const cse_config *config = j->settings->config;
@@ -229,13 +228,12 @@ static void tell_unread(job *j)
         bool known = is_of_another_job(j, &unread[i]);
         for (int k = 0; k < told && !known; k++)
             known = strcmp(result->unread[k].path, unread[i].path) == 0;
-        if (known || !cse_config_explain_unread(config, &unread[i], &warning))
+        if (known || !cse_config_explain_unread(config, &unread[i], &effect))
             continue;
-        if (!j->settings->session.validate_only &&
-            cse_hints_take(&j->hints, unread[i].path, warning.message))
+        if (!j->settings->session.validate_only && cse_hints_take(&j->hints, &effect))
             continue;
         result->unread[result->unread_count++] = unread[i];
-        cse_job_warn(j, &warning);
+        cse_job_warn(j, &effect.warning);
     }
     cse_hints_tell(&j->hints);
 }

@@ -45,21 +45,41 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     };
 }
 
-static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_settings *hosts)
+static cse_status read_host_list(const cse_settings *cluster, const char *name, cse_arena *arena,
+                                 const cse_host_list **list)
+{
+    const int count = cse_settings_count(cluster, name);
+    *list = NULL;
+    if (count == 0)
+        return CSE_OK;
+    cse_host_list *made = cse_arena_alloc(arena, sizeof *made);
+    made->count = 0;
+    for (int i = 0; i < count; i++)
+        CSE_TRY(cse_host_list_add(cse_settings_text_at(cluster, name, i),
+                                  cse_settings_place_at(cluster, name, i), made));
+    *list = made;
+    return CSE_OK;
+}
+
+static bool are_of_place(const cse_settings *cluster)
+{
+    return cse_settings_count(cluster, "hosts") == 1 &&
+           strcmp(cse_settings_text_at(cluster, "hosts", 0), "auto") == 0;
+}
+
+static cse_status read_hosts(const cse_settings *init, cse_arena *arena,
+                             cse_job_host_settings *hosts)
 {
     const cse_settings *cluster =
         cse_settings_nested(cse_settings_nested(init, "backend"), "cluster_config");
-    cse_text list = { 0 };
-    for (int i = 0; i < cse_settings_count(cluster, "hosts"); i++)
-        cse_text_add(&list, "%s%s", i > 0 ? "," : "", cse_settings_text_at(cluster, "hosts", i));
-    *hosts =
-        (cse_job_host_settings){ .hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "" };
-    list.size = 0;
-    for (int i = 0; i < cse_settings_count(cluster, "data_hosts"); i++)
-        cse_text_add(&list, "%s%s", i > 0 ? "," : "",
-                     cse_settings_text_at(cluster, "data_hosts", i));
-    hosts->data_hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "";
-    cse_text_clear(&list);
+    *hosts = (cse_job_host_settings){
+        .of_place = are_of_place(cluster),
+        .hosts_place = cse_settings_place(cluster, "hosts"),
+        .data_hosts_place = cse_settings_place(cluster, "data_hosts"),
+    };
+    if (!hosts->of_place)
+        CSE_TRY(read_host_list(cluster, "hosts", arena, &hosts->hosts));
+    CSE_TRY(read_host_list(cluster, "data_hosts", arena, &hosts->data_hosts));
     /* Without hosts, too: the run may get some while it goes on. */
     hosts->launcher = cse_settings_text(cluster, "host_launcher");
     hosts->launcher_options = cse_settings_text(cluster, "host_launcher_options");
@@ -71,6 +91,7 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
     hosts->return_seconds = cse_settings_number(cluster, "host_return_s");
     hosts->even_shares = strcmp(cse_settings_text(cluster, "host_shares"), "even") == 0;
     hosts->min_hosts = (int)cse_settings_integer(cluster, "min_hosts");
+    return CSE_OK;
 }
 
 static void read_precision(const cse_settings *init, cse_job_settings *settings)
@@ -238,11 +259,17 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
                                     .validates_all = all,
                                     .config = config };
     read_session(init, arena, &settings->session);
-    read_hosts(init, arena, &settings->host_settings);
+    CSE_TRY(read_hosts(init, arena, &settings->host_settings));
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
     read_validation(config, arena, settings);
     read_records(config, arena, settings);
     return check_mode(config, settings);
+}
+
+int64_t cse_job_batch_size(const cse_job_settings *settings)
+{
+    const cse_config_plugin *loader = settings->train_dataloader;
+    return loader != NULL ? cse_settings_integer(loader->settings, "batch_size") : 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "dataloader/data_identity.h"
+#include "dataloader/identity/data_identity.h"
 #include "engine/base/arena.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "store/reader.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/class_names.h"
 #include "dataloader/data_description.h"
+#include "dataloader/tables/class_names.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/log.h"
 #include "engine/config/settings.h"

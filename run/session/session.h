@@ -5,7 +5,7 @@
 #ifndef CSE_RUN_SESSION_SESSION_H
 #define CSE_RUN_SESSION_SESSION_H
 
-#include "dataloader/data_watch.h"
+#include "dataloader/data_open.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/links.h"
 #include "engine/config/config_plugins.h"

@@ -1,6 +1,6 @@
 /* Server-sent events, against the examples of the HTML standard (section 9.2.6), split at every
  * position. */
-#include "cli/event_stream.c"
+#include "cli/client/event_stream.c"
 
 #include <check.h>
 #include <stdio.h>

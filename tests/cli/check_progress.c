@@ -1,10 +1,10 @@
 /* Progress lines compared exactly: the reference Trainer's format, the smoothed rate, JSON. */
-#include "cli/json_values.c"
-#include "cli/live_line.c"
-#include "cli/printing.c"
-#include "cli/progress.c"
-#include "cli/progress_line.c"
-#include "cli/report.c"
+#include "cli/terminal/json_values.c"
+#include "cli/terminal/live_line.c"
+#include "cli/terminal/printing.c"
+#include "cli/terminal/progress.c"
+#include "cli/terminal/progress_line.c"
+#include "cli/terminal/report.c"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The progress line at every width, for many states of a run: never wider than the terminal, each
  * part whole, and none shown while a more important one is missing. */
-#include "cli/progress_line.c"
+#include "cli/terminal/progress_line.c"
 #include "tests/support/expect.h"
 
 #include <check.h>

@@ -1,8 +1,8 @@
 /* The time left of a table of trainings, and its line at every width. */
-#include "cli/live_line.c"
-#include "cli/progress_line.c"
-#include "cli/report.c"
-#include "cli/row_progress.c"
+#include "cli/terminal/live_line.c"
+#include "cli/terminal/progress_line.c"
+#include "cli/terminal/report.c"
+#include "cli/terminal/row_progress.c"
 
 #include <check.h>
 

@@ -1,8 +1,8 @@
 /* The page of a report: the data replace the placeholder once, read back unchanged, and nothing in
  * them can end the script element that holds them. */
-#include "cli/downsample.c"
-#include "cli/json_values.c"
-#include "cli/report_page.c"
+#include "cli/runs/downsample.c"
+#include "cli/runs/report_page.c"
+#include "cli/terminal/json_values.c"
 
 #include <check.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 /* Access control: tokens, cookies, host names, and the limit of the request rate. */
-#include "dashboard/access.h"
+#include "dashboard/access/access.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/guard.h"
-#include "dashboard/sign_in.h"
-#include "dashboard/token.h"
+#include "dashboard/access/guard.h"
+#include "dashboard/access/token.h"
+#include "dashboard/http/sign_in.h"
 #include "engine/base/clock.h"
 
 static char token[] = "0123456789abcdef";

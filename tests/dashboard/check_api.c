@@ -1,12 +1,12 @@
 /* Requests checked against the API's description: paths are found, parameters converted, values
  * checked by their schemas. The expected errors follow from the definition of JSON Schema. */
-#include "dashboard/api.h"
+#include "dashboard/api/api.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/schema.h"
+#include "dashboard/api/schema.h"
 
 static cse_api *api;
 

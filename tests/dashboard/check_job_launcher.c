@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "dashboard/job_launcher.h"
+#include "dashboard/jobs/job_launcher.h"
 
 static const struct {
     const char *spec;

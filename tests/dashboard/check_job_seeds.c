@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "dashboard/job_create.h"
-#include "dashboard/jobs.h"
-#include "dashboard/jobs_commands.h"
-#include "dashboard/jobs_launch.h"
-#include "dashboard/jobs_supervise.h"
+#include "dashboard/queue/job_create.h"
+#include "dashboard/queue/jobs.h"
+#include "dashboard/queue/jobs_commands.h"
+#include "dashboard/queue/jobs_launch.h"
+#include "dashboard/queue/jobs_supervise.h"
 #include "engine/base/log.h"
 #include "tests/support/simulation/disk_calls.h"
 #include "tests/support/simulation/job_host.h"

@@ -1,5 +1,5 @@
 /* peer: who holds the other end of a unix socket, by its descriptor and by its number alone. */
-#include "dashboard/peer.h"
+#include "dashboard/access/peer.h"
 
 #include <check.h>
 #include <linux/filter.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dashboard/peer_socket.h"
+#include "dashboard/access/peer_socket.h"
 
 typedef bool judgement(int socket);
 static judgement *const judgements[] = { cse_peer_is_owner, cse_peer_is_owner_by_number };

@@ -2,8 +2,8 @@
  * answers and silence are named; nothing runs on after the loader is closed. */
 #include <signal.h>
 
-#include "dataloader/answer_tensors.h"
-#include "dataloader/answering_program.h"
+#include "dataloader/programs/answer_tensors.h"
+#include "dataloader/programs/answering_program.h"
 #include "engine/base/clock.h"
 #include "tests/dataloader/fixture.h"
 

@@ -1,7 +1,7 @@
 /* Tables of numbers from text: what is accepted, and each refusal with its line and column. */
 #include <math.h>
 
-#include "dataloader/csv_table.h"
+#include "dataloader/tables/csv_table.h"
 #include "tests/dataloader/fixture.h"
 
 static void load_good(const char *text, char delimiter, bool header, cse_csv_table *table)

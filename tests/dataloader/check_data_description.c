@@ -1,7 +1,7 @@
 /* What a host without data is told of them: a loader that is made of it is laid out as the one that
  * was described, and a text that is none is refused. */
 #include "dataloader/data_description.h"
-#include "dataloader/data_watch.h"
+#include "dataloader/data_open.h"
 #include "engine/base/arena.h"
 #include "tests/dataloader/fixture.h"
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataloader/data_cache.h"
-#include "dataloader/data_watch.h"
+#include "dataloader/data_open.h"
+#include "dataloader/identity/data_cache.h"
 #include "engine/base/arena.h"
 #include "tests/dataloader/fixture.h"
 

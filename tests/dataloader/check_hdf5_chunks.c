@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "dataloader/hdf5_table.h"
+#include "dataloader/formats/hdf5_table.h"
 #include "tests/dataloader/fixture.h"
 
 enum { ROWS = 4, TIME = 6, CHUNK_ROWS = 2, CHUNK_BYTES = CHUNK_ROWS * TIME * 4 };

@@ -2,7 +2,7 @@
  * message with its position. */
 #include <sys/stat.h>
 
-#include "dataloader/idx_file.h"
+#include "dataloader/formats/idx_file.h"
 #include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
 

@@ -1,8 +1,8 @@
 /* Pictures: what chance decides is the same for the same seed, epoch and sample and differs
  * between epochs; bad ones are errors or replaced; hostile sizes take no memory. */
-#include "dataloader/images/image_decode.h"
 #include "dataloader/input.h"
 #include "dataloader/inputs/image_folder_samples.h"
+#include "dataloader/pictures/image_decode.h"
 #include "engine/base/directory.h"
 #include "tests/dataloader/fixture.h"
 #include "tests/support/open_loader.h"

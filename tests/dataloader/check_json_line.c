@@ -1,5 +1,5 @@
 /* Lines of JSON as people have them: members that are asked for, and whatever stands in others. */
-#include "dataloader/json_line.h"
+#include "dataloader/formats/json_line.h"
 #include "tests/dataloader/fixture.h"
 
 static const char *const names[] = { "x", "y", NULL };

@@ -1,6 +1,6 @@
 /* Which source a sample comes from: the shares of the weights, the passes over each source in the
  * order in which its samples are drawn, and nothing but seed and place. */
-#include "dataloader/mixture.h"
+#include "dataloader/positions/mixture.h"
 #include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
 

@@ -2,7 +2,7 @@
  * values, by hand, and refusals. */
 #include <zlib.h>
 
-#include "dataloader/npy_array.h"
+#include "dataloader/formats/npy_array.h"
 #include "tests/dataloader/fixture.h"
 
 static cse_file_pool *pool;

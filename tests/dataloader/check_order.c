@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "dataloader/position.h"
-#include "dataloader/shuffle.h"
+#include "dataloader/positions/shuffle.h"
 #include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
 

@@ -1,7 +1,7 @@
 /* The part that has a sample, against a look at each part. */
 #include <check.h>
 
-#include "dataloader/part_of.h"
+#include "dataloader/files/part_of.h"
 
 enum { PARTS = 40 };
 

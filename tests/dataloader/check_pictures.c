@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <zlib.h>
 
-#include "dataloader/file_list.h"
-#include "dataloader/images/image_decode.h"
+#include "dataloader/files/file_list.h"
+#include "dataloader/pictures/image_decode.h"
 #include "engine/base/directory.h"
 #include "tests/dataloader/fixture.h"
 #include "tests/reference/pictures.h"

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <jansson.h>
 
-#include "dataloader/file_list.h"
+#include "dataloader/files/file_list.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "tests/dataloader/fixture.h"
 #include "tests/reference/tokenizer_kinds.h"

@@ -16,12 +16,12 @@ number() { # name of an enumerator, file
 }
 
 # The server's times.
-headers=$(number HEADER_SECONDS dashboard/http.c)
-[ -n "$headers" ] || { echo 'FAIL: dashboard/http.c has no HEADER_SECONDS'; failed=1; }
+headers=$(number HEADER_SECONDS dashboard/http/http.c)
+[ -n "$headers" ] || { echo 'FAIL: dashboard/http/http.c has no HEADER_SECONDS'; failed=1; }
 expect docs/security.md "Time for headers (\`--client_seconds\`, $headers s by default)"
 expect cli/commands/serve.c "twice that for its body and the response; default $headers"
 expect man/csengine.1 "twice that for its body and the response; default $headers"
-rate=$(sed -n 's/.*requests_per_second; .*0: \([0-9]*\).*/\1/p' "$top/dashboard/http.h")
+rate=$(sed -n 's/.*requests_per_second; .*0: \([0-9]*\).*/\1/p' "$top/dashboard/http/http.h")
 expect docs/security.md "\`--requests_per_second\`, $rate by default"
 
 # A coordinator's successor goes on in the memory of the run.

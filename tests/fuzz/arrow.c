@@ -2,7 +2,7 @@
  * row of each column is read, or refused with one. */
 #include <stdlib.h>
 
-#include "dataloader/arrow_file.h"
+#include "dataloader/formats/arrow_file.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -47,30 +47,31 @@ flags="-g -O1 -std=gnu11 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,addre
     $(variable JPEG_CFLAGS) $(variable WEBP_CFLAGS) $(variable UTF8PROC_CFLAGS)"
 libraries="$(variable dependency_libs) $(variable dashboard_libs)"
 
+bytes='dataloader/files/byte_source.c dataloader/files/packed_input.c
+    dataloader/files/gzip_decoder.c dataloader/files/zstd_decoder.c'
 sources_of() { # harness
     echo "tests/fuzz/$1.c"
     (
         cd "$tree"
         case $1 in
-        request) ls dashboard/target.c dashboard/exchange.c dashboard/framing.c \
-            dashboard/api.c dashboard/describe.c \
-            dashboard/schema.c dashboard/validator.c dashboard/answer.c dashboard/access.c ;;
+        request) ls dashboard/http/target.c dashboard/http/exchange.c dashboard/http/framing.c \
+            dashboard/api/api.c dashboard/api/describe.c dashboard/api/schema.c \
+            dashboard/api/validator.c dashboard/api/answer.c dashboard/access/access.c ;;
         configuration) ls engine/config/*.c ;;
         graph) ls engine/graph/*.c ;;
         message) ls workers/messages/message.c workers/messages/message_codec.c ;;
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
         link) ls workers/links/*.c ;;
-        dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c \
-            dataloader/packed_input.c dataloader/gzip_decoder.c dataloader/zstd_decoder.c ;;
-        records) ls dataloader/npy_file.c dataloader/tar_index.c dataloader/line_index.c \
-            dataloader/answer_tensors.c dataloader/prepare/text_pieces.c dataloader/file_pool.c \
-            dataloader/byte_source.c dataloader/packed_input.c dataloader/gzip_decoder.c \
-            dataloader/zstd_decoder.c ;;
-        image) ls dataloader/images/*_decode.c dataloader/images/exif.c dataloader/images/image.c \
-            dataloader/images/image_resize.c ;;
-        hdf5) ls dataloader/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
-        arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
-        tokenizer) ls dataloader/tokenizer/*.c ;;
+        dataset) ls dataloader/tables/csv_table.c dataloader/formats/idx_file.c $bytes ;;
+        records) ls dataloader/formats/npy_file.c dataloader/files/tar_index.c \
+            dataloader/files/line_index.c dataloader/programs/answer_tensors.c \
+            dataloader/prepare/text_pieces.c dataloader/files/file_pool.c $bytes ;;
+        image) ls dataloader/pictures/*_decode.c dataloader/pictures/exif.c \
+            dataloader/pictures/image.c dataloader/pictures/image_resize.c ;;
+        hdf5) ls dataloader/formats/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
+        arrow) ls dataloader/formats/arrow_file.c dataloader/formats/flatbuffer.c \
+            dataloader/files/file_pool.c ;;
+        tokenizer) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
         manifest) ls engine/codegen/artefact.c ;;
         hdf5_weights) ls engine/weights/*.c engine/weights/weight_formats/*.c \
             engine/checkpoint/hdf5_chunks.c ;;

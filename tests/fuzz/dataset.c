@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "dataloader/csv_table.h"
-#include "dataloader/idx_file.h"
+#include "dataloader/formats/idx_file.h"
+#include "dataloader/tables/csv_table.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/hdf5_table.h"
+#include "dataloader/formats/hdf5_table.h"
 #include "engine/base/error.h"
 #include "tests/fuzz/memory_file.h"
 

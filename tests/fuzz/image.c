@@ -6,8 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "dataloader/images/image_decode.h"
-#include "dataloader/images/image_resize.h"
+#include "dataloader/pictures/image_decode.h"
+#include "dataloader/pictures/image_resize.h"
 #include "engine/base/error.h"
 
 #include <stdint.h>

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/answer_tensors.h"
-#include "dataloader/line_index.h"
-#include "dataloader/npy_file.h"
+#include "dataloader/files/line_index.h"
+#include "dataloader/files/tar_index.h"
+#include "dataloader/formats/npy_file.h"
 #include "dataloader/prepare/text_pieces.h"
-#include "dataloader/tar_index.h"
+#include "dataloader/programs/answer_tensors.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

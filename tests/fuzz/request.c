@@ -13,8 +13,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "dashboard/exchange.h"
-#include "dashboard/guard.h"
+#include "dashboard/access/guard.h"
+#include "dashboard/http/exchange.h"
 #include "engine/base/arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

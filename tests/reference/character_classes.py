@@ -1,8 +1,8 @@
-"""Writes dataloader/tokenizer/character_classes.c: what PCRE2 10.42 (Unicode 14) does not count yet to the
+"""Writes dataloader/tokenizer/text/character_classes.c: what PCRE2 10.42 (Unicode 14) does not count yet to the
 classes that split patterns name, and Hugging Face's tokenizers does (Unicode 16). Run with the package
 `tokenizers` and libpcre2-8.so.0 of version 10.42.
 
-Usage: character_classes.py >dataloader/tokenizer/character_classes.c"""
+Usage: character_classes.py >dataloader/tokenizer/text/character_classes.c"""
 import ctypes
 
 from tokenizers import Regex, pre_tokenizers
@@ -56,7 +56,7 @@ def text_of(name):
 
 print("/* Written by tests/reference/character_classes.py: each class as PCRE2 10.42 has it, and what\n"
       " * Unicode 15 and 16 added to it. A later PCRE2 has these characters, too. */\n"
-      '#include "dataloader/tokenizer/character_classes.h"\n\n#include <stddef.h>\n#include <string.h>\n\n'
+      '#include "dataloader/tokenizer/text/character_classes.h"\n\n#include <stddef.h>\n#include <string.h>\n\n'
       "static const struct {\n    const char *name, *members;\n} classes[] = {\n    /* clang-format off */")
 for name in CLASSES:
     print(f'    {{ "{name}",\n      {text_of(name)} }},')

@@ -1,8 +1,8 @@
-"""Writes dataloader/tokenizer/character_sets.c: the characters that the parts of Hugging Face's tokenizers count as
+"""Writes dataloader/tokenizer/text/character_sets.c: the characters that the parts of Hugging Face's tokenizers count as
 punctuation, digits, parts of words, marks and controls, asked of each character by itself, what it writes in lower
 case where utf8proc has another one, and the characters that its normalisation does not know yet.
 
-Usage: character_sets.py >dataloader/tokenizer/character_sets.c (package tokenizers; the shared library utf8proc)"""
+Usage: character_sets.py >dataloader/tokenizer/text/character_sets.c (package tokenizers; the shared library utf8proc)"""
 import ctypes
 
 from tokenizers import normalizers, pre_tokenizers
@@ -85,7 +85,7 @@ def table(rows):
 
 
 print("""/* Written by tests/reference/character_sets.py. Tables of ranges, searched by halving. */
-#include "dataloader/tokenizer/character_sets.h"
+#include "dataloader/tokenizer/text/character_sets.h"
 
 #include <stddef.h>
 #include <utf8proc.h>

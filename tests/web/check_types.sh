@@ -28,6 +28,7 @@ if ! cmp -s "$top_srcdir/web/package-lock.json" "$work/package-lock.json"; then
     }
 fi
 "$node" "$work/tools/client.mjs" "$top_builddir/dashboard/openapi.json" "$work/generated/client.ts"
+"$node" "$work/tools/pages.mjs" "$work/generated/pages.ts"
 operations=$(grep -c '"operationId"' "$top_builddir/dashboard/openapi.json")
 functions=$(grep -cE '^  [a-zA-Z]+: \(parameters' "$work/generated/client.ts")
 [ "$operations" = "$functions" ] || {

@@ -1,10 +1,9 @@
 /* Who leads after a leader, in simulated time: hosts of which up to all but one die within some
  * seconds, one after the other, in any order, or are cut off from the others. The hosts are the
- * state machine of members.h, with the decisions of cli/follow_leader.c around it, a lock that one
- * living host can have, and a model of a step: it ends on a host when every other one that counts
- * has begun it. One that is left must end the run, from the last step that it has done or a later
- * one, and whoever is cut off from the lock's holder must not lead.
- *
+ * state machine of members.h, with the decisions of run/hosts/follow_leader.c around it, a lock
+ * that one living host can have, and a model of a step: it ends on a host when every other one
+ * that counts has begun it. One that is left must end the run, from the last step that it has done
+ * or a later one, and whoever is cut off from the lock's holder must not lead.
  * CSE_SUCCESSION_SEEDS=FIRST:LAST runs others. */
 #include <check.h>
 #include <stdio.h>
@@ -197,7 +196,7 @@ static void lead(host *h)
     h->until_ns = w.now_ns + (int64_t)draw(300) * MS;
 }
 
-/* What a follower without its leader does: cli/follow_leader.c. */
+/* What a follower without its leader does: run/hosts/follow_leader.c. */
 static void look_for_leader(host *h)
 {
     if (h->leads || h->has_lock)

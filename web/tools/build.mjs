@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { writeClient } from "./client.mjs";
+import { writePages } from "./pages.mjs";
 
 /* Gzipped bytes: of what every page loads, and of what one page alone does, when it is opened. */
 const BUDGETS = {
@@ -122,6 +123,7 @@ function finish(files) {
 for (const old of ["assets", "index.html", "report.html"])
   rmSync(join(out, old), { recursive: true, force: true });
 writeClient(options.openapi, join(out, "generated/client.ts"));
+writePages(join(out, "generated/pages.ts"));
 const files = [...pageFiles(), reportFile()];
 const total = finish(files);
 for (const file of files)

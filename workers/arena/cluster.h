@@ -26,7 +26,7 @@ enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
 typedef struct cse_cluster_layout {
     const cse_graph *graph;          /* after the last pass */
     const char *artefact_digest;     /* of the compiled step's manifest; NULL: any */
-    const char *data_identity;       /* dataloader/data_identity.h; NULL: not known */
+    const char *data_identity;       /* dataloader/identity/data_identity.h; NULL: not known */
     const unsigned char *states;     /* initial CSE_SPACE_STATE; copied; NULL: zeros */
     int replica_count;               /* num_csx, 1 or more */
     int weight_server_count;         /* 0: the replicas take that role */

@@ -49,7 +49,7 @@ typedef struct cse_execution_hosts {
 typedef struct cse_execution {
     const char *artefact_directory; /* as cse_executable_open reads it */
     const char *artefact_digest;    /* of its manifest; workers load no other; NULL: any */
-    const char *data_identity;      /* dataloader/data_identity.h; NULL: not known */
+    const char *data_identity;      /* dataloader/identity/data_identity.h; NULL: not known */
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
     const cse_dataloader *loader;   /* the same, for reports; borrowed; NULL: they lack its file */

@@ -8,30 +8,34 @@
 #include <string.h>
 #include <strings.h>
 
-static cse_status wrong(const char *source, int line, const char *text, const char *what)
+static cse_status wrong(cse_place place, const char *text, const char *what)
 {
-    return cse_fail_at(
-        &(cse_error){ .status = CSE_CONFIG,
-                      .context = source != NULL ? "hosts: " : NULL,
-                      .place = { .source = source, .line = line, .column = line > 0 ? 1 : 0 } },
-        "\"%.80s\": %s", text, what);
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = place.source != NULL ? "hosts: " : NULL,
+                                     .place = place },
+                       "\"%.80s\": %s", text, what);
+}
+
+static cse_status check_name(const char *name, cse_place place)
+{
+    const size_t length = strnlen(name, CSE_HOST_NAME_BYTES);
+    if (length == 0)
+        return wrong(place, name, "a host has no name");
+    if (length == CSE_HOST_NAME_BYTES)
+        return wrong(place, name, "a name of a host has at most 253 letters");
+    if (name[0] == '-')
+        return wrong(place, name, "a name of a host does not begin with \"-\"");
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && strchr("._:-", name[i]) == NULL)
+            return wrong(place, name,
+                         "it is no name of a host: only letters, digits, \".\", \"_\", \"-\" and "
+                         "\":\" are accepted");
+    return CSE_OK;
 }
 
 cse_status cse_host_name_check(const char *name, const char *source)
 {
-    const size_t length = strnlen(name, CSE_HOST_NAME_BYTES);
-    if (length == 0)
-        return wrong(source, 0, name, "a host has no name");
-    if (length == CSE_HOST_NAME_BYTES)
-        return wrong(source, 0, name, "a name of a host has at most 253 letters");
-    if (name[0] == '-')
-        return wrong(source, 0, name, "a name of a host does not begin with \"-\"");
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && strchr("._:-", name[i]) == NULL)
-            return wrong(source, 0, name,
-                         "it is no name of a host: only letters, digits, \".\", \"_\", \"-\" and "
-                         "\":\" are accepted");
-    return CSE_OK;
+    return check_name(name, (cse_place){ .source = source });
 }
 
 int cse_host_list_find(const cse_host_list *list, const char *name)
@@ -45,8 +49,7 @@ int cse_host_list_find(const cse_host_list *list, const char *name)
 /* What a text is parsed into. */
 typedef struct building {
     cse_host_list *list;
-    const char *source;
-    int line;
+    cse_place place;
     int port, slots;     /* of the host that is added */
     bool repeated_slots; /* see cse_host_list_parse_file */
 } building;
@@ -55,16 +58,16 @@ static cse_status add_host(void *self, const char *name)
 {
     building *b = self;
     cse_host_list *list = b->list;
-    CSE_TRY(cse_host_name_check(name, b->source));
+    CSE_TRY(check_name(name, b->place));
     const int earlier = cse_host_list_find(list, name);
     if (earlier >= 0 && b->repeated_slots) {
         list->hosts[earlier].slots += b->slots > 0 ? b->slots : 1;
         return CSE_OK;
     }
     if (earlier >= 0)
-        return wrong(b->source, b->line, name, "the host is in the list twice");
+        return wrong(b->place, name, "the host is in the list twice");
     if (list->count == CSE_MAX_HOSTS)
-        return wrong(b->source, b->line, name, "the list has more than 256 hosts");
+        return wrong(b->place, name, "the list has more than 256 hosts");
     cse_host_entry *entry = &list->hosts[list->count++];
     *entry = (cse_host_entry){ .port = b->port, .slots = b->slots };
     if (b->repeated_slots && entry->slots == 0)
@@ -91,7 +94,7 @@ static cse_status take_port(building *b, char **item)
     if (bracketed) { /* an address: Slurm's brackets never hold a colon */
         char *close = strchr(*item, ']');
         if (close == NULL || (close[1] != 0 && close[1] != ':'))
-            return wrong(b->source, b->line, *item, "an address in brackets is [ADDRESS]:PORT");
+            return wrong(b->place, *item, "an address in brackets is [ADDRESS]:PORT");
         colon = close[1] == ':' ? close + 1 : NULL;
         *close = 0;
         ++*item;
@@ -102,16 +105,16 @@ static cse_status take_port(building *b, char **item)
     *colon = 0;
     b->port = whole_number(colon + 1, 65535);
     if (b->port == 0)
-        return wrong(b->source, b->line, colon + 1, "it is no number of a port, 1 to 65535");
+        return wrong(b->place, colon + 1, "it is no number of a port, 1 to 65535");
     return CSE_OK;
 }
 
 /* A copy that may be cut into pieces. */
-static cse_status copy_text(const char *text, const char *source, char **copy)
+static cse_status copy_text(const char *text, cse_place place, char **copy)
 {
     const size_t length = strnlen(text, CSE_HOST_LIST_BYTES);
     if (length == CSE_HOST_LIST_BYTES)
-        return wrong(source, 0, text, "the list is longer than 1 MiB");
+        return wrong(place, text, "the list is longer than 1 MiB");
     *copy = strndup(text, length);
     return *copy != NULL ? CSE_OK : cse_fail(CSE_TEMPORARY, "no memory for a list of hosts");
 }
@@ -133,12 +136,11 @@ static char *next_item(char **rest)
     }
 }
 
-cse_status cse_host_list_parse(const char *text, const char *source, cse_host_list *list)
+cse_status cse_host_list_add(const char *text, cse_place place, cse_host_list *list)
 {
-    *list = (cse_host_list){ 0 };
-    building b = { .list = list, .source = source };
+    building b = { .list = list, .place = place };
     char *copy;
-    CSE_TRY(copy_text(text, source, &copy));
+    CSE_TRY(copy_text(text, b.place, &copy));
     cse_status status = CSE_OK;
     char *rest = copy;
     for (char *item; status == CSE_OK && (item = next_item(&rest)) != NULL;) {
@@ -146,14 +148,20 @@ cse_status cse_host_list_parse(const char *text, const char *source, cse_host_li
         for (size_t end = strlen(item); end > 0 && strchr(" \t\n", item[end - 1]) != NULL; end--)
             item[end - 1] = 0;
         if (*item == 0)
-            status = wrong(source, 0, text, "a host has no name between two commas");
+            status = wrong(place, text, "a host has no name between two commas");
         else
             status = take_port(&b, &item);
         if (status == CSE_OK)
-            status = cse_host_names_expand(item, source, add_host, &b);
+            status = cse_host_names_expand(item, place.source, add_host, &b);
     }
     free(copy);
     return status;
+}
+
+cse_status cse_host_list_parse(const char *text, const char *source, cse_host_list *list)
+{
+    *list = (cse_host_list){ 0 };
+    return cse_host_list_add(text, (cse_place){ .source = source }, list);
 }
 
 /* One word behind a host of a file. */
@@ -163,12 +171,11 @@ static cse_status take_file_word(building *b, const char *word)
     for (int i = 0; i < 4; i++)
         if (strncasecmp(word, slots[i], strlen(slots[i])) == 0) {
             b->slots = whole_number(word + strlen(slots[i]), 1 << 20);
-            return b->slots > 0 ? CSE_OK
-                                : wrong(b->source, b->line, word, "it is no number of slots");
+            return b->slots > 0 ? CSE_OK : wrong(b->place, word, "it is no number of slots");
         }
     if (strncasecmp(word, "max_slots=", 10) == 0 || strncasecmp(word, "max-slots=", 10) == 0)
         return CSE_OK;
-    return wrong(b->source, b->line, word, "a line is a host's name and slots=N");
+    return wrong(b->place, word, "a line is a host's name and slots=N");
 }
 
 static cse_status parse_line(building *b, char *line)
@@ -183,7 +190,7 @@ static cse_status parse_line(building *b, char *line)
         *colon = 0;
         b->slots = whole_number(colon + 1, 1 << 20);
         if (b->slots == 0)
-            return wrong(b->source, b->line, colon + 1, "it is no number of slots");
+            return wrong(b->place, colon + 1, "it is no number of slots");
     }
     for (char *word; (word = strtok_r(NULL, " \t\r", &rest)) != NULL;)
         CSE_TRY(take_file_word(b, word));
@@ -194,15 +201,16 @@ cse_status cse_host_list_parse_file(const char *text, const char *source, bool r
                                     cse_host_list *list)
 {
     *list = (cse_host_list){ 0 };
-    building b = { .list = list, .source = source, .repeated_slots = repeated_slots };
+    building b = { .list = list, .place.source = source, .repeated_slots = repeated_slots };
     char *copy;
-    CSE_TRY(copy_text(text, source, &copy));
+    CSE_TRY(copy_text(text, b.place, &copy));
     cse_status status = CSE_OK;
     for (char *line = copy, *next; status == CSE_OK && line != NULL; line = next) {
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = 0;
-        b.line++;
+        b.place.line++;
+        b.place.column = 1;
         status = parse_line(&b, line);
     }
     free(copy);
@@ -215,16 +223,16 @@ cse_status cse_host_list_parse_file(const char *text, const char *source, bool r
 cse_status cse_host_list_parse_pairs(const char *text, const char *source, cse_host_list *list)
 {
     *list = (cse_host_list){ 0 };
-    building b = { .list = list, .source = source };
+    building b = { .list = list, .place.source = source };
     char *copy;
-    CSE_TRY(copy_text(text, source, &copy));
+    CSE_TRY(copy_text(text, b.place, &copy));
     cse_status status = CSE_OK;
     char *rest = NULL, *name = strtok_r(copy, " \t\n", &rest);
     for (; status == CSE_OK && name != NULL; name = strtok_r(NULL, " \t\n", &rest)) {
         const char *number = strtok_r(NULL, " \t\n", &rest);
         b.slots = number != NULL ? whole_number(number, 1 << 20) : 0;
         status = b.slots > 0 ? add_host(&b, name)
-                             : wrong(source, 0, name, "no number of slots follows the host");
+                             : wrong(b.place, name, "no number of slots follows the host");
     }
     free(copy);
     return status;

@@ -32,6 +32,8 @@ cse_status cse_host_name_check(const char *name, const char *source);
 /* "a,b:7000,[fd00::1]:7000,n[1-3,7]": names or addresses, with a port where one is given, and
  * Slurm's brackets. An address with several colons and no brackets has no port. */
 cse_status cse_host_list_parse(const char *text, const char *source, cse_host_list *list);
+/* The same, behind those that the list has, of a text that stands at `place`. */
+cse_status cse_host_list_add(const char *text, cse_place place, cse_host_list *list);
 
 /* The content of a host file: one host a line, with "slots=N" or ":N" (a number of slots) behind
  * it, as mpirun and hydra read them; "#" begins a comment. `repeated_slots`: a host in several

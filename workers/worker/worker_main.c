@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "dataloader/data_watch.h"
+#include "dataloader/data_open.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"

@@ -12,6 +12,7 @@ import { removeCheckpoints } from "@/job/manage";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { TensorDiff } from "@/pages/TensorDiff";
+import type { PageEntry } from "@/frame/page";
 
 declare const IS_REPORT: boolean;
 
@@ -354,3 +355,13 @@ export function Checkpoints() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "checkpoints",
+  order: 140,
+  title: "Checkpoints",
+  icon: "checkpoints",
+  key: "k",
+  view: Checkpoints,
+  ofJob: true,
+};

@@ -9,6 +9,7 @@ import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { factsOf, payloadText, placeText } from "@/job/payload";
+import type { PageEntry } from "@/frame/page";
 
 const ROW = 30;
 /* On a narrow page the values stand below the rest. */
@@ -218,3 +219,14 @@ export function Closures() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "closures",
+  order: 130,
+  title: "Closures",
+  icon: "closures",
+  key: "l",
+  view: Closures,
+  ofJob: true,
+  fill: true,
+};

@@ -6,6 +6,7 @@ import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Badge, Failure, Meter, PageHeader, StateBadge, Tile, Waiting } from "@/components/parts";
+import type { PageEntry } from "@/frame/page";
 
 const EVERY_MS = 3000;
 
@@ -244,3 +245,13 @@ export function Cluster() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "cluster",
+  order: 30,
+  title: "Cluster",
+  icon: "cluster",
+  key: "u",
+  view: Cluster,
+  live: true,
+};

@@ -8,6 +8,7 @@ import { Icon } from "@/components/Icon";
 import { Choice, Empty, Filter, PageHeader, Waiting } from "@/components/parts";
 import { current, type JobModel } from "@/job/model";
 import { isRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 declare const IS_REPORT: boolean;
 
@@ -217,3 +218,14 @@ export function Config() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "config",
+  order: 160,
+  title: "Config",
+  icon: "config",
+  key: "f",
+  view: Config,
+  ofJob: true,
+  fill: true,
+};

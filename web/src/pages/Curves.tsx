@@ -12,6 +12,7 @@ import { useRecorded } from "@/job/recorded";
 import type { XAxis } from "@/job/series";
 import { filterJobs } from "@/job/filter";
 import { number } from "@/base/format";
+import type { PageEntry } from "@/frame/page";
 
 const MAX_POINTS = 1000;
 const RELOAD_MS = 10_000;
@@ -272,3 +273,13 @@ export function Curves() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "curves",
+  order: 50,
+  title: "Curves",
+  icon: "curves",
+  key: "c",
+  view: Curves,
+  ofJob: true,
+};

@@ -8,6 +8,7 @@ import { SampleBody, labelOf } from "@/components/Sample";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { ROLE } from "@/job/topology";
+import type { PageEntry } from "@/frame/page";
 
 const EVERY_MS = 5000;
 
@@ -226,3 +227,13 @@ export function Data() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "data",
+  order: 100,
+  title: "Data",
+  icon: "data",
+  key: "d",
+  view: Data,
+  ofJob: true,
+};

@@ -24,6 +24,7 @@ import { isRemovable } from "@/job/manage";
 import { filterJobs } from "@/job/filter";
 import { isFinal } from "@/job/model";
 import { isRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 declare const IS_REPORT: boolean;
 
@@ -499,3 +500,12 @@ export function Jobs() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "jobs",
+  order: 10,
+  title: "Jobs",
+  icon: "jobs",
+  key: "j",
+  view: Jobs,
+};

@@ -12,6 +12,7 @@ import { Empty, Filter, PageHeader, Pick, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 const ROW = 22;
 const TAIL = 10_000;
@@ -319,3 +320,14 @@ export function Logs() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "logs",
+  order: 150,
+  title: "Logs",
+  icon: "logs",
+  key: "o",
+  view: Logs,
+  ofJob: true,
+  fill: true,
+};

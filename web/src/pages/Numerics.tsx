@@ -23,6 +23,7 @@ import {
 } from "@/job/numerics";
 import { useRecorded } from "@/job/recorded";
 import { useRun } from "@/pages/Pulse";
+import type { PageEntry } from "@/frame/page";
 
 /* Exponents that a format can hold: normal from, largest; below `normal` down to `tiny`:
  * subnormal. */
@@ -412,3 +413,13 @@ export function Numerics() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "numerics",
+  order: 110,
+  title: "Numerics",
+  icon: "numerics",
+  key: "n",
+  view: Numerics,
+  ofJob: true,
+};

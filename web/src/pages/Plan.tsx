@@ -7,6 +7,7 @@ import { integer, number, percent } from "@/base/format";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 const SIZE = { width: 420, height: 180, left: 62, bottom: 26, top: 10, right: 14 };
 const LINKS = ["100M", "1G", "10G", "25G", "100G"];
@@ -184,3 +185,14 @@ export function Plan() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "plan",
+  order: 120,
+  title: "Plan",
+  icon: "cluster",
+  key: "h",
+  view: Plan,
+  ofJob: true,
+  live: true,
+};

@@ -24,6 +24,7 @@ import { current, type JobModel } from "@/job/model";
 import type { Said } from "@/job/state";
 import { useRecorded } from "@/job/recorded";
 import { payloadText, placeText } from "@/job/payload";
+import type { PageEntry } from "@/frame/page";
 
 const SIDE_NAMES = ["samples_per_second", "loss_scale", "gradient_norm", "grad_norm", "lr/0"];
 
@@ -437,3 +438,13 @@ export function Pulse() {
     </div>
   );
 }
+
+export const page: PageEntry = {
+  name: "pulse",
+  order: 40,
+  title: "Pulse",
+  icon: "pulse",
+  key: "p",
+  view: Pulse,
+  ofJob: true,
+};

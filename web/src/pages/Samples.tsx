@@ -6,6 +6,7 @@ import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { SampleBody, labelOf } from "@/components/Sample";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 const EVERY_MS = 5000;
 
@@ -138,3 +139,13 @@ export function Samples() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "samples",
+  order: 90,
+  title: "Samples",
+  icon: "samples",
+  key: "e",
+  view: Samples,
+  ofJob: true,
+};

@@ -20,6 +20,7 @@ import {
 } from "@/job/kernels";
 import { current, type JobModel } from "@/job/model";
 import { isRecorded, useRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 interface ReportedOp {
   op: string;
@@ -399,3 +400,14 @@ export function StepGraph() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "graph",
+  order: 70,
+  title: "Step graph",
+  icon: "graph",
+  key: "g",
+  view: StepGraph,
+  ofJob: true,
+  fill: true,
+};

@@ -15,6 +15,7 @@ import { Icon } from "@/components/Icon";
 import { Editor, showPlace } from "@/components/Editor";
 import { Empty, PageHeader, Pick } from "@/components/parts";
 import { tell } from "@/job/actions";
+import type { PageEntry } from "@/frame/page";
 
 const CHECK_MS = 350;
 const RETRY_MS = 2000;
@@ -348,3 +349,14 @@ export function Submit() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "submit",
+  order: 20,
+  title: "Submit",
+  icon: "submit",
+  key: "s",
+  view: Submit,
+  fill: true,
+  live: true,
+};

@@ -10,6 +10,7 @@ import { Icon } from "@/components/Icon";
 import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
+import type { PageEntry } from "@/frame/page";
 
 interface Span {
   kind: string;
@@ -460,3 +461,13 @@ export function Timeline() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "timeline",
+  order: 80,
+  title: "Timeline",
+  icon: "timeline",
+  key: "m",
+  view: Timeline,
+  ofJob: true,
+};

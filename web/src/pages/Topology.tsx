@@ -13,6 +13,7 @@ import { useRecorded } from "@/job/recorded";
 import { averagesOf, bottlenecksOf, fateOf, joinSamples, type Averages } from "@/job/topology";
 import { Hosts } from "@/topology/Hosts";
 import { Flow, Patterns, SHARES, payloadText } from "@/topology/Flow";
+import type { PageEntry } from "@/frame/page";
 
 const SHOWN = 60;
 
@@ -188,3 +189,13 @@ export function Topology() {
     </>
   );
 }
+
+export const page: PageEntry = {
+  name: "topology",
+  order: 60,
+  title: "Topology",
+  icon: "topology",
+  key: "t",
+  view: Topology,
+  ofJob: true,
+};

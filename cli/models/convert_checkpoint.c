@@ -1,0 +1,334 @@
+/* What is read may be written by anybody, and files of HDF5 are parsed by its library, which is not
+ * made for hostile ones: this process first gives up all but the folders that it needs. */
+#include "cli/models/convert_checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+#include "engine/base/sandbox.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/earlier_file.h"
+#include "engine/checkpoint/seal.h"
+#include "engine/config/yaml.h"
+#include "engine/weights/folder.h"
+#include "engine/weights/map.h"
+#include "engine/weights/open.h"
+#include "engine/weights/save.h"
+#include "engine/weights/side_files.h"
+#include "run/infer/forward_pass.h"
+#include "run/job/job_settings.h"
+#include "run/job/kinds.h"
+
+typedef struct conversion {
+    const cse_command_line *line;
+    cse_arena *arena;
+    char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX], side_files[PATH_MAX];
+    cse_weights_options read;
+    cse_weights_save_options write;
+    cse_confinement *confinement;
+    cse_forward_pass forward;
+    bool has_forward;
+} conversion;
+
+/* ---- paths ---- */
+
+/* The real path of a file's folder, and the file's name behind it. */
+static cse_status resolve(const char *path, char resolved[PATH_MAX], size_t *folder)
+{
+    char copy[PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length >= sizeof copy)
+        return cse_fail(CSE_USAGE, "checkpoint convert: the path of '%.200s' is too long", path);
+    char *trimmed = strndup(path, length);
+    const char *slash = strrchr(trimmed, '/'), *name = slash != NULL ? slash + 1 : trimmed;
+    snprintf(copy, sizeof copy, "%.*s", slash != NULL ? (int)(slash + 1 - trimmed) : 1,
+             slash != NULL ? trimmed : ".");
+    cse_status status = CSE_OK;
+    if (*name == '\0')
+        status = cse_fail(CSE_USAGE, "checkpoint convert: '%s' is not the name of a file", path);
+    else if (realpath(copy, resolved) == NULL)
+        status = cse_fail(CSE_NO_INPUT, "%s: %s", copy, strerror(errno));
+    if (status == CSE_OK) {
+        *folder = strlen(resolved);
+        if (*folder + strlen(name) + 2 > PATH_MAX)
+            status = cse_fail(CSE_USAGE, "checkpoint convert: the path of '%s' is too long", path);
+        else
+            snprintf(resolved + *folder, PATH_MAX - *folder, "/%s", name);
+    }
+    free(trimmed);
+    return status;
+}
+
+static cse_status allow(cse_confinement *confinement, cse_path_use use, char *path, size_t folder)
+{
+    path[folder] = '\0';
+    cse_status status = cse_confinement_allow(confinement, use, folder > 0 ? path : "/");
+    path[folder] = '/';
+    return status;
+}
+
+static cse_status set_paths(conversion *c)
+{
+    size_t from_folder = 0, to_folder = 0, map_folder = 0;
+    const char *from = c->line->arguments[1], *to = c->line->arguments[2];
+    CSE_TRY(resolve(from, c->from, &from_folder));
+    CSE_TRY(resolve(to, c->to, &to_folder));
+    if (access(c->to, F_OK) == 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: is there already; give a name that is new", to);
+    if (cse_weights_is_folder(c->from))
+        CSE_TRY(cse_confinement_allow(c->confinement, CSE_PATH_INPUT, c->from));
+    else
+        CSE_TRY(allow(c->confinement, CSE_PATH_INPUT, c->from, from_folder));
+    CSE_TRY(allow(c->confinement, CSE_PATH_OUTPUT, c->to, to_folder));
+    if (c->read.map == NULL || strchr(c->read.map, '.') == NULL)
+        return CSE_OK; /* the name of a map that csengine brings */
+    CSE_TRY(resolve(c->read.map, c->map, &map_folder));
+    c->read.map = c->write.map = c->map;
+    return allow(c->confinement, CSE_PATH_INPUT, c->map, map_folder);
+}
+
+/* Where the side files of the weights are: the folder that is named, the weights' own, or that
+ * which their run keeps beside its checkpoints. */
+static cse_status find_side_files(conversion *c)
+{
+    const char *named = cse_option_value(c->line, "side_files");
+    const char *slash = strrchr(c->from, '/');
+    char path[PATH_MAX];
+    if (named != NULL)
+        snprintf(path, sizeof path, "%s", named);
+    else if (cse_weights_is_folder(c->from))
+        snprintf(path, sizeof path, "%s", c->from);
+    else if (snprintf(path, sizeof path, "%.*s/" CSE_SIDE_FILES_FOLDER, (int)(slash - c->from),
+                      c->from) >= (int)sizeof path)
+        return CSE_OK;
+    const bool is_there =
+        realpath(path, c->side_files) != NULL && cse_weights_is_folder(c->side_files);
+    if (named != NULL && !is_there)
+        return cse_fail(CSE_NO_INPUT, "--side_files %s: is no folder", named);
+    if (!is_there)
+        return CSE_OK;
+    c->write.side_files = c->side_files;
+    return cse_confinement_allow(c->confinement, CSE_PATH_INPUT, c->side_files);
+}
+
+/* ---- options ---- */
+
+static cse_status read_bytes(const char *text, uint64_t *bytes)
+{
+    static const struct {
+        const char *unit;
+        uint64_t bytes;
+    } units[] = { { "", 1 },          { "KB", 1000 },     { "MB", 1000000 }, { "GB", 1000000000 },
+                  { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
+    char *end = NULL;
+    *bytes = 0;
+    if (text == NULL)
+        return CSE_OK;
+    const unsigned long long number = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (end != text && *text != '-' && number > 0 && number < UINT64_C(1) << 30 &&
+            strcmp(end, units[i].unit) == 0)
+            *bytes = number * units[i].bytes;
+    return *bytes > 0 ? CSE_OK
+                      : cse_fail(CSE_USAGE,
+                                 "--shard_size %s: accepted: a number and KB, MB, GB, KiB, MiB or "
+                                 "GiB, as in 5GB",
+                                 text);
+}
+
+/* Read before the process gives up its rights: it is a file of the caller's own. */
+static cse_status read_configuration(conversion *c, const char *path)
+{
+    cse_yaml_node *root = NULL;
+    cse_text text = { 0 };
+    if (path == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_yaml_parse_file(c->arena, path, &root));
+    cse_yaml_print(root, &text);
+    c->write.config = cse_arena_string(c->arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+static cse_status read_options(conversion *c)
+{
+    const cse_command_line *line = c->line;
+    const char *type = cse_option_value(line, "dtype");
+    c->read = (cse_weights_options){ .format = cse_option_value(line, "from"),
+                                     .map = cse_option_value(line, "map"),
+                                     .all = cse_option_is_on(line, "all") };
+    c->write = (cse_weights_save_options){ .format = cse_option_value(line, "to"),
+                                           .map = c->read.map,
+                                           .element = CSE_ELEMENT_COUNT,
+                                           .all = c->read.all };
+    if (type != NULL)
+        c->write.element = cse_element_from_name(type);
+    if (type != NULL && c->write.element > CSE_ELEMENT_F16)
+        return cse_fail(CSE_USAGE, "--dtype %s: accepted: float32, bfloat16, float16", type);
+    CSE_TRY(read_bytes(cse_option_value(line, "shard_size"), &c->write.file_bytes));
+    return read_configuration(c, cse_option_value(line, "config"));
+}
+
+/* ---- the forward pass ---- */
+
+/* Of the caller's own configuration, whose data loader is opened for the inputs, or of what the
+ * weights say of their model: then neither data nor code that it names is touched. */
+static cse_status trace_forward(conversion *c, const cse_config_text *text, bool is_own)
+{
+    cse_config *config = NULL;
+    cse_job_settings settings;
+    CSE_TRY(cse_config_check(text, NULL, &config));
+    cse_status status = cse_job_settings_read(config, CSE_JOB_INFER, c->arena, &settings);
+    if (!is_own)
+        settings.val_dataloader = settings.train_dataloader = NULL;
+    if (status == CSE_OK && settings.model == NULL)
+        status = cse_fail(CSE_CONFIG, "configuration: %s: there is no section model", text->source);
+    if (status == CSE_OK && !is_own && cse_config_has_library(config))
+        status =
+            cse_fail(CSE_USAGE, "%s: its model is that of a library: give --config CONFIG.yaml",
+                     text->source);
+    if (status == CSE_OK)
+        status = cse_forward_pass_trace(&settings, c->arena, &c->forward);
+    cse_config_destroy(&config);
+    if (status == CSE_OK) {
+        c->has_forward = true;
+        c->write.forward = &c->forward;
+    }
+    return status;
+}
+
+static cse_status trace_own_forward(conversion *c)
+{
+    const char *path = cse_option_value(c->line, "config");
+    if (path == NULL || !cse_weights_save_wants_forward(c->line->arguments[2], &c->write))
+        return CSE_OK;
+    return trace_forward(c, &(cse_config_text){ .source = path, .kinds = cse_kinds }, true);
+}
+
+static cse_status trace_their_forward(conversion *c, const cse_weights *weights)
+{
+    if (c->has_forward || !cse_weights_save_wants_forward(c->line->arguments[2], &c->write))
+        return CSE_OK;
+    if (weights->config == NULL)
+        return cse_fail(CSE_DATA,
+                        "%s: does not say what model it belongs to; give --config CONFIG.yaml",
+                        weights->path);
+    const cse_config_text text = { .source = weights->path,
+                                   .yaml = weights->config,
+                                   .kinds = cse_kinds };
+    return trace_forward(c, &text, false);
+}
+
+/* ---- converting ---- */
+
+/* A checkpoint of ours that is to be another one, as a whole: one of an earlier csengine. */
+static bool is_checkpoint(const conversion *c)
+{
+    struct stat status;
+    const size_t length = strlen(c->to);
+    const bool to_ours = c->write.format != NULL
+                             ? strcmp(c->write.format, "mdl") == 0
+                             : length > 4 && strcmp(c->to + length - 4, ".mdl") == 0;
+    if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.all)
+        return false;
+    const int descriptor = open(c->from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
+                         S_ISREG(status.st_mode) &&
+                         cse_seal_is_at_end(descriptor, (uint64_t)status.st_size);
+    if (descriptor >= 0)
+        close(descriptor);
+    return is_ours;
+}
+
+static cse_status convert_checkpoint(const conversion *c)
+{
+    cse_checkpoint *checkpoint = NULL;
+    CSE_TRY(cse_checkpoint_load_earlier(c->from, &checkpoint));
+    cse_status status = cse_checkpoint_save(checkpoint, c->to);
+    cse_checkpoint_destroy(&checkpoint);
+    return status;
+}
+
+/* As lines that can stand below "init:" of a configuration. */
+static cse_status print_model(const conversion *c, const cse_weights *weights)
+{
+    const char *model = NULL;
+    cse_yaml_node *settings = NULL;
+    cse_text text = { 0 };
+    if (weights->config == NULL)
+        return cse_fail(CSE_DATA, "%s: does not say what model it belongs to", weights->path);
+    CSE_TRY(cse_map_model_section(c->arena, weights->config, &model, &settings));
+    const cse_yaml_node *root = cse_map_configuration(c->arena, model, settings);
+    cse_yaml_print_block(root, &text);
+    fputs(text.data, stdout);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+/* Says which files beside the weights have no place in a file. */
+static void tell_left_out(const conversion *c)
+{
+    cse_text names = { 0 };
+    if (c->write.side_files == NULL || cse_weights_is_folder(c->to))
+        return;
+    cse_side_files_list(c->write.side_files, &names);
+    if (names.size > 0)
+        fprintf(stderr,
+                "%s holds weights alone; left out: %s, of %s; --side_files copies them where a "
+                "folder is made again\n",
+                c->line->arguments[2], names.data, c->write.side_files);
+    cse_text_clear(&names);
+}
+
+static cse_status convert_weights(conversion *c)
+{
+    cse_weights *weights = NULL;
+    const bool prints = cse_option_is_on(c->line, "print_model");
+    CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
+    cse_status status = prints ? print_model(c, weights) : CSE_OK;
+    if (status == CSE_OK)
+        status = trace_their_forward(c, weights);
+    const int count = c->has_forward ? c->forward.weight_count : weights->count;
+    if (status == CSE_OK)
+        status = cse_weights_save(&weights, c->to, &c->write);
+    cse_weights_close(&weights);
+    if (status == CSE_OK && !prints)
+        cse_print("%s: written, %d weights\n", c->line->arguments[2], count);
+    if (status == CSE_OK)
+        tell_left_out(c);
+    return status;
+}
+
+static cse_status convert(conversion *c)
+{
+    CSE_TRY(read_options(c));
+    CSE_TRY(set_paths(c));
+    CSE_TRY(find_side_files(c));
+    CSE_TRY(trace_own_forward(c));
+    CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, c->confinement, NULL));
+    if (!is_checkpoint(c))
+        return convert_weights(c);
+    CSE_TRY(convert_checkpoint(c));
+    cse_print("%s: written\n", c->line->arguments[2]);
+    return CSE_OK;
+}
+
+int cse_convert_checkpoint(const cse_command_line *line)
+{
+    conversion c = { .line = line, .arena = cse_arena_new(), .confinement = cse_confinement_new() };
+    cse_status status = convert(&c);
+    cse_text_clear(&c.forward.graph);
+    cse_confinement_destroy(&c.confinement);
+    cse_arena_destroy(&c.arena);
+    return status != CSE_OK ? cse_report(status) : 0;
+}

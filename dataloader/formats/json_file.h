@@ -1,0 +1,15 @@
+/* A small file of JSON beside data or a vocabulary, which a stranger may have written. */
+#ifndef CSE_DATALOADER_FORMATS_JSON_FILE_H
+#define CSE_DATALOADER_FORMATS_JSON_FILE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "csengine/status.h"
+
+/* Reads an object; the caller releases it with json_decref. `flags`: of json_loadb. CSE_DATA: the
+ * file has more than `most` bytes, or is no object of JSON of a reasonable depth; CSE_NO_INPUT as
+ * cse_input_open_file. */
+cse_status cse_json_file_read(const char *path, int64_t most, size_t flags, json_t **object);
+
+#endif

@@ -1,0 +1,57 @@
+/* Members of a tokenizer.json: a text, a switch, and a refusal by the name of the member. */
+#ifndef CSE_DATALOADER_TOKENIZER_TEXT_JSON_MEMBERS_H
+#define CSE_DATALOADER_TOKENIZER_TEXT_JSON_MEMBERS_H
+
+#include <jansson.h>
+#include <string.h>
+
+#include "csengine/status.h"
+
+/* "" for a missing member or one that is no text. */
+static inline const char *cse_json_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+static inline bool cse_json_is_on(const json_t *object, const char *name, bool otherwise)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+/* Null, missing or "". */
+static inline bool cse_json_is_empty(const json_t *value)
+{
+    return value == NULL || json_is_null(value) ||
+           (json_is_string(value) && *json_string_value(value) == '\0');
+}
+
+/* {"Regex": ...} or {"String": ...}: NULL where it is neither. */
+static inline const char *cse_json_pattern(const json_t *entry, bool *is_literal)
+{
+    const json_t *pattern = json_object_get(entry, "pattern");
+    const char *regex = json_string_value(json_object_get(pattern, "Regex"));
+    *is_literal = regex == NULL;
+    return regex != NULL ? regex : json_string_value(json_object_get(pattern, "String"));
+}
+
+/* A table of kinds, by the type of an entry. */
+#define CSE_JSON_KIND(table, entry)                                     \
+    cse_json_kind_index(cse_json_text(entry, "type"), &(table)[0].name, \
+                        sizeof(table) / sizeof((table)[0]), sizeof((table)[0]))
+
+/* The row whose first member is this name, -1 for none. */
+static inline int cse_json_kind_index(const char *type, const char *const *names, size_t count,
+                                      size_t row_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *const *name =
+            (const char *const *)(const void *)((const char *)(const void *)names + i * row_bytes);
+        if (strcmp(*name, type) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+#endif

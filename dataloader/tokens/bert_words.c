@@ -1,0 +1,97 @@
+/* Where the words are, and whether they are in lower case. */
+#include "dataloader/tokens/bert_words.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dataloader/files/file_list.h"
+#include "dataloader/formats/json_file.h"
+
+enum { MOST_BYTES = 1 << 27 };
+
+/* The words by their numbers, which are all from 0 on. */
+static cse_status take_words(cse_sentence_tokens *tokens, const char *path,
+                             const json_t *vocabulary)
+{
+    const char *word;
+    const json_t *number;
+    const int count = (int)json_object_size(vocabulary);
+    const char **words = cse_calloc((size_t)count + 1, sizeof *words);
+    cse_status status = CSE_OK;
+    json_object_foreach((json_t *)(uintptr_t)vocabulary, word, number)
+    {
+        const json_int_t n = json_integer_value(number);
+        if (!json_is_integer(number) || n < 0 || n >= count || words[n] != NULL) {
+            status = cse_fail(CSE_DATA, "%s: the numbers of its words are not 0 to %d, each once",
+                              path, count - 1);
+            break;
+        }
+        words[n] = word;
+    }
+    if (status == CSE_OK)
+        status = cse_word_file_take(&tokens->words, path, words, count);
+    free(words);
+    return status;
+}
+
+static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, int lowers)
+{
+    json_t *object = NULL;
+    CSE_TRY(cse_json_file_read(path, MOST_BYTES, 0, &object));
+    const json_t *model = json_object_get(object, "model");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    const json_t *vocabulary = json_object_get(model, "vocab");
+    const json_t *lowercase = json_object_get(json_object_get(object, "normalizer"), "lowercase");
+    cse_status status = CSE_OK;
+    tokens->lowers = lowers >= 0 ? lowers == 1 : !json_is_false(lowercase);
+    if (type == NULL || strcmp(type, "WordPiece") != 0 || !json_is_object(vocabulary) ||
+        json_object_size(vocabulary) == 0 || json_object_size(vocabulary) > INT_MAX / 2)
+        status = cse_fail(CSE_DATA,
+                          "%s: its model is no WordPiece with a vocabulary, as BERT has it", path);
+    else
+        status = take_words(tokens, path, vocabulary);
+    json_decref(object);
+    return status;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static cse_status read_folder(cse_sentence_tokens *tokens, const char *folder, int lowers)
+{
+    char list[PATH_MAX], tokenizer[PATH_MAX], facts[PATH_MAX];
+    json_t *object = NULL;
+    if (snprintf(list, sizeof list, "%s/vocab.txt", folder) >= (int)sizeof list ||
+        snprintf(tokenizer, sizeof tokenizer, "%s/tokenizer.json", folder) >=
+            (int)sizeof tokenizer ||
+        snprintf(facts, sizeof facts, "%s/tokenizer_config.json", folder) >= (int)sizeof facts)
+        return cse_fail(CSE_NO_INPUT, "%s: the name is too long", folder);
+    if (!is_there(list) && is_there(tokenizer))
+        return read_tokenizer(tokens, tokenizer, lowers);
+    if (!is_there(list))
+        return cse_fail(CSE_NO_INPUT, "%s: it has neither vocab.txt nor tokenizer.json", folder);
+    if (lowers < 0 && is_there(facts)) /* may have whole numbers that no int64 holds */
+        CSE_TRY(cse_json_file_read(facts, MOST_BYTES, JSON_DECODE_INT_AS_REAL, &object));
+    tokens->lowers =
+        lowers >= 0 ? lowers == 1 : !json_is_false(json_object_get(object, "do_lower_case"));
+    json_decref(object);
+    return cse_word_file_read(&tokens->words, list, false);
+}
+
+cse_status cse_bert_words_read(cse_sentence_tokens *tokens, const char *path, int lowers)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return read_folder(tokens, path, lowers);
+    if (cse_name_ends(path, ".json"))
+        return read_tokenizer(tokens, path, lowers);
+    tokens->lowers = lowers != 0;
+    return cse_word_file_read(&tokens->words, path, false);
+}

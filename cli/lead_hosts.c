@@ -96,15 +96,16 @@ static bool is_local(const led *l)
 
 static cse_status read_list(led *l, const cse_job_host_settings *s)
 {
-    const char *source = "backend.cluster_config.hosts", *variable = NULL;
+    const char *variable = NULL;
     if (strcmp(s->hosts, "auto") != 0)
-        return cse_host_list_parse(s->hosts, source, &l->list);
+        return cse_host_list_parse(s->hosts, s->hosts_origin, &l->list);
     CSE_TRY(cse_host_list_environment(getenv, &l->list, &variable));
     if (variable == NULL)
-        return cse_fail(CSE_CONFIG,
-                        "%s: auto: this process is in no job of Slurm, PBS, LSF or Open MPI; name "
-                        "the hosts: --hosts a,b",
-                        source);
+        return cse_fail(
+            CSE_CONFIG,
+            "hosts (%s): auto: this process is in no job of Slurm, PBS, LSF or Open MPI; "
+            "name the hosts: --hosts a,b",
+            s->hosts_origin);
     return CSE_OK;
 }
 
@@ -123,26 +124,26 @@ static cse_status find_hosts(led *l, const cse_job_host_settings *s)
 /* A run that goes on may have lost some of them. */
 static cse_status find_data_hosts(led *l, const cse_job_host_settings *s)
 {
-    static const char source[] = "backend.cluster_config.data_hosts";
+    const char *const origin = s->data_hosts_origin;
     cse_host_list data = { .count = 0 };
     const bool goes_on = l->taken != NULL || s->may_lack;
     if (*s->data_hosts == '\0')
         return CSE_OK;
-    CSE_TRY(cse_host_list_parse(s->data_hosts, source, &data));
+    CSE_TRY(cse_host_list_parse(s->data_hosts, origin, &data));
     for (int i = 0; i < data.count; i++) {
         const int h = cse_host_list_find(&l->list, data.hosts[i].name);
         if (h >= 0)
             cse_hosts_add(&l->place.data_hosts, h);
         else if (!goes_on)
             return cse_fail(CSE_CONFIG,
-                            "%s: %s is none of the hosts of the run; accepted are those of "
-                            "backend.cluster_config.hosts",
-                            source, data.hosts[i].name);
+                            "data_hosts (%s): %s is none of the hosts of the run; accepted are "
+                            "those of backend.cluster_config.hosts",
+                            origin, data.hosts[i].name);
     }
     return cse_hosts_count(&l->place.data_hosts) > 0
                ? CSE_OK
-               : cse_fail(CSE_UNAVAILABLE, "%s: none of the hosts that have the data is left",
-                          source);
+               : cse_fail(CSE_UNAVAILABLE,
+                          "data_hosts (%s): none of the hosts that have the data is left", origin);
 }
 
 static const char *address_of(const led *l, int host, int port)

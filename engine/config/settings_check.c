@@ -524,8 +524,14 @@ static cse_status check_names(const check *c, const cse_yaml_node *node, cse_set
     return CSE_OK;
 }
 
+/* A value of the command line has no line; it replaces one of the file under any of its names. */
+static bool replaces(const cse_yaml_node *node, const cse_yaml_node *other)
+{
+    return node->place.line == 0 && other->place.line != 0;
+}
+
 /* Finds the value of `setting` under its own name or under an alias of it, which becomes the name
- * that messages have; two names of one setting in a mapping are an error, since which of them was
+ * that messages have; two names of one setting in one place are an error, since which of them was
  * meant is unknown. */
 static cse_status find_given(const check *c, const cse_settings *checked, cse_setting *setting,
                              cse_yaml_node **given)
@@ -536,9 +542,9 @@ static cse_status find_given(const check *c, const cse_settings *checked, cse_se
         if (alias->type != CSE_SETTING_ALIAS || strcmp(alias->choices, own) != 0)
             continue;
         cse_yaml_node *other = cse_yaml_find(checked->node, alias->name);
-        if (other == NULL)
+        if (other == NULL || (*given != NULL && replaces(*given, other)))
             continue;
-        if (*given != NULL)
+        if (*given != NULL && !replaces(other, *given))
             return fail(c, (cse_error){ .hint = "keep one of them" }, other->place,
                         cse_arena_printf(c->arena, "%s%s and %s are names of the same setting",
                                          c->prefix, alias->name, setting->name));

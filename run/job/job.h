@@ -27,6 +27,7 @@ typedef enum cse_job_mode {
 typedef struct cse_job_host_settings {
     const char *hosts;      /* a list as host_list.h reads it, or "auto"; "": this host alone */
     const char *data_hosts; /* those of them that have the data, a list; "": all */
+    const char *hosts_origin, *data_hosts_origin; /* where both were given, for messages */
     const char *launcher, *launcher_options, *link, *link_options; /* may be NULL */
     bool plain;
     int port; /* 0: any */

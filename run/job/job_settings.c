@@ -60,6 +60,8 @@ static void read_hosts(const cse_settings *init, cse_arena *arena, cse_job_host_
                      cse_settings_text_at(cluster, "data_hosts", i));
     hosts->data_hosts = list.size > 0 ? cse_arena_string(arena, list.data) : "";
     cse_text_clear(&list);
+    hosts->hosts_origin = cse_settings_origin(cluster, "hosts");
+    hosts->data_hosts_origin = cse_settings_origin(cluster, "data_hosts");
     /* Without hosts, too: the run may get some while it goes on. */
     hosts->launcher = cse_settings_text(cluster, "host_launcher");
     hosts->launcher_options = cse_settings_text(cluster, "host_launcher_options");

@@ -51,10 +51,6 @@ tests_of() { # file: lines "RANK TEST"
     scripts/*) grep -rlF --include='check_*.sh' "$(basename "$1")" "$top/tests" |
         sed "s|^$top/|2 |" ;;
     esac
-    case $1 in
-    *.h) grep -rlE "[/ ]$1( |:|$)" --include='check_*.Po' tests 2>/dev/null |
-        sed 's|/\.deps/|/|; s|\.Po$||; s|^|3 |' ;;
-    esac
     mirror=$(mirror_of "$1")
     [ -n "$mirror" ] || return 0
     stem=$(basename "$1" | sed 's/\..*//')
@@ -62,15 +58,23 @@ tests_of() { # file: lines "RANK TEST"
         { name = $0; sub(/.*\//, "", name); rank = index(name, stem) == 1 ? 2 : 4
           if (own !~ /check_/) print rank, $0 }'
 }
-last_seconds() { # test: of its last log; 5 for one that never ran
-    log=${1%.sh}.log
-    sed -n 's/^timed: .*, \([0-9]*\) s$/\1/p' "$log" 2>/dev/null | tail -n 1 | grep . || echo 5
+# Check programs that include a changed header, by the lists that the compiler writes.
+including() {
+    sed -n 's|.*\.h$|/&|p' "$work/changed" >"$work/headers"
+    [ -s "$work/headers" ] || return 0
+    grep -rlF -f "$work/headers" --include='check_*.Po' tests 2>/dev/null |
+        sed 's|/\.deps/|/|; s|\.Po$||; s|^|3 |'
 }
 
-while read -r file; do tests_of "$file"; done <"$work/changed" |
-    sort -k2,2 -k1,1n | awk '!seen[$2]++' | while read -r rank test; do
-    echo "$rank $(last_seconds "$test") $test"
-done | sort -k1,1n -k2,2n >"$work/chosen"
+# How long each test took when it last ran; 5 s for one that never did.
+find tests -name 'check_*.log' -exec grep -H '^timed: ' {} + 2>/dev/null |
+    sed -E 's/^(.*)\.log:.*, ([0-9]+) s$/\1 \2/' >"$work/lengths"
+{ while read -r file; do tests_of "$file"; done <"$work/changed" && including; } |
+    sort -k2,2 -k1,1n | awk -v lengths="$work/lengths" '
+        BEGIN { while ((getline line <lengths) > 0) { split(line, f, " "); took[f[1]] = f[2] } }
+        !seen[$2]++ { name = $2; sub(/\.sh$/, "", name)
+                      print $1, name in took ? took[name] : 5, $2 }' |
+    sort -k1,1n -k2,2n >"$work/chosen"
 echo "check-quick: $(wc -l <"$work/changed") files differ from $base," \
     "$(wc -l <"$work/chosen") tests touch them"
 

@@ -185,6 +185,9 @@ START_TEST(an_override_replaces_all_names_of_a_setting)
     const cse_settings *model = cse_config_plugin_view(config, "model", 0)->settings;
     ck_assert_str_eq(cse_settings_text(model, "nonlinearity"), "gelu");
     ck_assert_double_eq(cse_settings_number(model, "dropout_rate"), 0.25);
+    ck_assert_str_eq(line_of(cse_config_plugin_view(config, "model", 0)->tree),
+                     "{activation: gelu, dropout_rate: 0.25}");
+    ck_assert_ptr_null(strstr(cse_config_canonical(config), "nonlinearity"));
     cse_config_destroy(&config);
     text.override_count = 3;
     ck_assert_int_eq(cse_config_check(&text, NULL, &config), CSE_CONFIG);

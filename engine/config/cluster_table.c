@@ -37,7 +37,7 @@
     X("disable_version_check", BOOL, "all processes of a run are the same program")            \
     X("workflow_id", TEXT, "no cores are kept free for later jobs")                            \
     X("notifications", ANY,                                                                    \
-      "the end of a job is an exit code, and an event at GET /api/v1/events")                  \
+      "the end of a job is an exit code, and an event at GET /api/v1/jobs/ID/events")          \
     X("transfer_processes", INTEGER, ONE_MEMORY)                                               \
     X("debug_args", ANY, "log_level: DEBUG and the section numerics say what happens in a run")
 

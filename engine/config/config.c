@@ -68,6 +68,7 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
     CSE_TRY(cse_config_check_csx(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
     CSE_TRY(cse_config_read_plugins(loading, config->sections));
+    cse_yaml_drop_replaced(loading->root);
     CSE_TRY(cse_config_look_in_mounts(loading, cse_settings_section(config->settings, "trainer"),
                                       config->sections, text->confinement));
     CSE_TRY(

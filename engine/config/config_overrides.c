@@ -64,8 +64,8 @@ static cse_status parse_override(cse_arena *arena, const cse_config_override *ov
         cse_yaml_parse(arena, override->origin, override->value, strlen(override->value), value);
     if (status != CSE_OK)
         return cse_fail_within(status, "configuration: ");
-    if ((*value)->kind == CSE_YAML_SCALAR)
-        (*value)->place.line = 0;
+    /* The flag is the place; what is in a list or mapping has its own in the text. */
+    (*value)->place.line = 0;
     return CSE_OK;
 }
 

@@ -524,8 +524,22 @@ static cse_status check_names(const check *c, const cse_yaml_node *node, cse_set
     return CSE_OK;
 }
 
+/* A value of the command line has no line; it replaces one of the file under any of its names,
+ * which then is none of the configuration. */
+static bool replaces(const cse_yaml_node *node, const cse_yaml_node *other)
+{
+    return node->place.line == 0 && other->place.line != 0;
+}
+
+/* The mark is for the configuration's own tree, of which this mapping may be a copy. */
+static void take_out(const cse_settings *checked, const char *name, cse_yaml_node *node)
+{
+    node->replaced = true;
+    cse_yaml_remove(checked->node, name);
+}
+
 /* Finds the value of `setting` under its own name or under an alias of it, which becomes the name
- * that messages have; two names of one setting in a mapping are an error, since which of them was
+ * that messages have; two names of one setting in one place are an error, since which of them was
  * meant is unknown. */
 static cse_status find_given(const check *c, const cse_settings *checked, cse_setting *setting,
                              cse_yaml_node **given)
@@ -538,7 +552,13 @@ static cse_status find_given(const check *c, const cse_settings *checked, cse_se
         cse_yaml_node *other = cse_yaml_find(checked->node, alias->name);
         if (other == NULL)
             continue;
-        if (*given != NULL)
+        if (*given != NULL && replaces(*given, other)) {
+            take_out(checked, alias->name, other);
+            continue;
+        }
+        if (*given != NULL && replaces(other, *given))
+            take_out(checked, setting->name, *given);
+        else if (*given != NULL)
             return fail(c, (cse_error){ .hint = "keep one of them" }, other->place,
                         cse_arena_printf(c->arena, "%s%s and %s are names of the same setting",
                                          c->prefix, alias->name, setting->name));

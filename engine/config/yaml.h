@@ -25,6 +25,7 @@ typedef struct cse_yaml_node {
     const char *text; /* of a scalar */
     bool quoted;      /* a scalar that is text even if it looks like a number */
     bool read;        /* its value was read; see cse_yaml_unread */
+    bool replaced;    /* by a value under another name; see cse_yaml_drop_replaced */
     struct cse_yaml_node **children;
     struct cse_yaml_key *keys; /* of a mapping: one for each child */
     int count, capacity;
@@ -59,6 +60,8 @@ void cse_yaml_put(cse_arena *arena, cse_yaml_node *mapping, cse_yaml_key key, cs
 void cse_yaml_append(cse_arena *arena, cse_yaml_node *sequence, cse_yaml_node *child);
 /* Takes a key out of a mapping, if it is there. */
 void cse_yaml_remove(cse_yaml_node *mapping, const char *key);
+/* Takes what is marked as replaced out of all mappings below `node`. */
+void cse_yaml_drop_replaced(cse_yaml_node *node);
 /* A new mapping with the children of `mapping` but those named (a NULL-terminated list). */
 cse_yaml_node *cse_yaml_without(cse_arena *arena, const cse_yaml_node *mapping,
                                 const char *const *keys);

@@ -93,6 +93,15 @@ void cse_yaml_remove(cse_yaml_node *mapping, const char *key)
     }
 }
 
+void cse_yaml_drop_replaced(cse_yaml_node *node)
+{
+    for (int i = node->count - 1; i >= 0; i--)
+        if (node->kind == CSE_YAML_MAPPING && node->children[i]->replaced)
+            cse_yaml_remove(node, node->keys[i].text);
+        else
+            cse_yaml_drop_replaced(node->children[i]);
+}
+
 void cse_yaml_append(cse_arena *arena, cse_yaml_node *sequence, cse_yaml_node *child)
 {
     add_child(arena, sequence, (cse_yaml_key){ NULL, child->place }, child);

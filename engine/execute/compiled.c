@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
@@ -286,13 +287,24 @@ static cse_status follow_instructions(const cse_graph *graph, const char *direct
     return CSE_OK;
 }
 
+/* The name of the verified bytes for dlopen. A debugger reads it, too: by the process's number it
+ * finds this descriptor, where "self" would be one of its own. A confined process may see another
+ * process under its number. */
+static void name_object(const compiled *self, char path[PATH_BYTES])
+{
+    if (cse_confinement_view() != NULL)
+        snprintf(path, PATH_BYTES, "/proc/self/fd/%d", self->descriptor);
+    else
+        snprintf(path, PATH_BYTES, "/proc/%d/fd/%d", (int)getpid(), self->descriptor);
+}
+
 /* The bytes that were verified are loaded from memory: the file beside the plan may change, or be
  * cut off, without this process noticing. */
 static cse_status load(compiled *self, const cse_artefact *artefact, const char *directory)
 {
     char path[PATH_BYTES];
     CSE_TRY(cse_artefact_object_new(artefact, &self->descriptor));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", self->descriptor);
+    name_object(self, path);
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     snprintf(path, sizeof path, "%s/step.so", directory);
     if (self->object == NULL)

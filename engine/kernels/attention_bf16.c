@@ -35,7 +35,7 @@ ROWS_INLINE __m256i narrow_lanes(lanes x)
         __VA_ARGS__(void) at;                                                      \
     }
 
-/* As the tiles of matmul_tiles.c, with pairs for elements. */
+/* As the tiles of matmul_tiles_in_lanes.h, with pairs for elements. */
 #define DEFINE_TILE(ROWS, VECTORS)                                                     \
     CSE_AVX512_BF16 static void tile_##VECTORS##_##ROWS(const cse_tile *t)             \
     {                                                                                  \

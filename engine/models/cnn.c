@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
+#include "csengine/modules.h"
 #include "engine/models/models.h"
 
 enum { KERNEL = 3, CONVOLUTIONS = 2 };
@@ -59,12 +60,13 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 1 << 20,
       .doc = "outputs" },
-    { .name = "dropout",
+    { .name = "dropout_rate",
       .type = CSE_SETTING_NUMBER,
       .default_value = "0.0",
       .min = 0,
       .max = 0.999,
       .doc = "probability that a hidden unit is dropped while training" },
+    CSE_ALIAS_SETTING("dropout", "dropout_rate"),
     { .name = NULL },
 };
 
@@ -129,7 +131,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
 {
     static const char *const scopes[CONVOLUTIONS] = { "conv_layers.0", "conv_layers.1" };
     const cnn *self = cse_model_self(model);
-    double dropout = cse_settings_number(cse_model_settings_view(model), "dropout");
+    double dropout = cse_settings_number(cse_model_settings_view(model), "dropout_rate");
     cse_shape shape = cse_tensor_shape(input);
     cse_tensor *x =
         cse_reshape(input, cse_shape_of(shape.dims[0], self->channels, self->size, self->size));

@@ -39,12 +39,12 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 1 << 20,
       .doc = "outputs" },
-    { .name = "activation",
+    { .name = "nonlinearity",
       .type = CSE_SETTING_CHOICE,
       .default_value = "relu",
       .choices = "relu|gelu|silu|sigmoid|tanh",
       .doc = "after each hidden layer" },
-    { .name = "dropout",
+    { .name = "dropout_rate",
       .type = CSE_SETTING_NUMBER,
       .default_value = "0.0",
       .min = 0,
@@ -62,7 +62,9 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 1 << 20,
       .doc = "units of each of them" },
-    CSE_ALIAS_SETTING("activation_fn", "activation"),
+    CSE_ALIAS_SETTING("activation", "nonlinearity"),
+    CSE_ALIAS_SETTING("activation_fn", "nonlinearity"),
+    CSE_ALIAS_SETTING("dropout", "dropout_rate"),
     CSE_UNSUPPORTED_SETTING("to_float16", "false", "precision.fp16_type says what is rounded"),
     { .name = "use_bias", .type = CSE_SETTING_BOOL, .default_value = "true", .doc = "biases" },
     { .name = NULL },
@@ -108,13 +110,13 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     char name[64];
     const fc_mnist *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
-    double dropout = cse_is_training(model) ? cse_settings_number(s, "dropout") : 0;
+    double dropout = cse_is_training(model) ? cse_settings_number(s, "dropout_rate") : 0;
     cse_tensor *x = cse_flatten(input, 1);
     for (int i = 0; i < self->layer_count; i++) {
         snprintf(name, sizeof name, "fc_layers.%d", i);
         CSE_SCOPE(NULL, name)
         {
-            x = cse_activate(cse_settings_text(s, "activation"),
+            x = cse_activate(cse_settings_text(s, "nonlinearity"),
                              cse_apply_linear(self->layers[i], x));
             x = dropout > 0 ? cse_dropout(x, dropout, name) : x;
         }

@@ -25,7 +25,7 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 1 << 20,
       .doc = "outputs" },
-    { .name = "activation",
+    { .name = "nonlinearity",
       .type = CSE_SETTING_CHOICE,
       .default_value = "relu",
       .choices = CSE_ACTIVATION_NAMES,
@@ -35,6 +35,7 @@ static const cse_setting settings[] = {
       .default_value = "max",
       .choices = "max|average",
       .doc = "of 2 x 2 pixels; average is near the paper's" },
+    CSE_ALIAS_SETTING("activation", "nonlinearity"),
     { .name = NULL },
 };
 
@@ -77,7 +78,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
 {
     const lenet *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
-    const char *activation = cse_settings_text(s, "activation");
+    const char *activation = cse_settings_text(s, "nonlinearity");
     const bool max = cse_settings_text(s, "pooling")[0] == 'm';
     const cse_pool2d_options halve = { .kernel = { 2, 2 } };
     cse_tensor *x = cse_images_of(input, self->size);

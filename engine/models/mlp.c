@@ -35,7 +35,7 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 1 << 20,
       .doc = "outputs" },
-    { .name = "activation",
+    { .name = "nonlinearity",
       .type = CSE_SETTING_CHOICE,
       .default_value = "relu",
       .choices = CSE_ACTIVATION_NAMES,
@@ -46,6 +46,7 @@ static const cse_setting settings[] = {
       .min = 0,
       .max = 0.999,
       .doc = "probability, while training, that a hidden unit is dropped" },
+    CSE_ALIAS_SETTING("activation", "nonlinearity"),
     CSE_ALIAS_SETTING("dropout", "dropout_rate"),
     { .name = "use_bias", .type = CSE_SETTING_BOOL, .default_value = "true", .doc = "biases" },
     { .name = NULL },
@@ -81,7 +82,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
                    last ? CSE_MODULE_HEAD : CSE_MODULE_PLAIN)
         {
             x = cse_apply_linear(self->layers[i], x);
-            x = last ? x : cse_activate(cse_settings_text(s, "activation"), x);
+            x = last ? x : cse_activate(cse_settings_text(s, "nonlinearity"), x);
             if (!last)
                 x = cse_apply_dropout(model, cse_settings_number(s, "dropout_rate"), x, "output");
         }

@@ -1,8 +1,8 @@
 /* Decoding: a model's forward pass over tokens that follow others, which it saw in passes before.
  *
  * A causal model needs two things of the tokens before: how many there are, for positions, and the
- * keys and values of each attention. Who traces such a pass (run/infer/decoding.h) puts both in the
- * graph; models and ops ask for them here, so that one forward function serves training and
+ * keys and values of each attention. Who traces such a pass (run/infer/token_decoder.h) puts both
+ * in the graph; models and ops ask for them here, so that one forward function serves training and
  * decoding alike. */
 #ifndef CSE_TRACE_DECODING_H
 #define CSE_TRACE_DECODING_H

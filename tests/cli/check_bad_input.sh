@@ -158,6 +158,12 @@ expect 'NaN loss' 1 'the loss is' \
     "$csengine" start "$work/diverges.yaml" --model_dir "$work/d" --num_steps 40
 
 # The command line and the configuration.
+sed 's/cluster_config: {num_csx: 1,/cluster_config: {num_csx: 1, hosts: [a, "b c"],/' \
+    "$config" >"$work/hosts.yaml"
+expect 'a wrong name of a host' 78 'hosts.yaml:5:[0-9]*: "b c": it is no name of a host' \
+    "$csengine" start "$work/hosts.yaml"
+expect 'a host given twice' 78 'hosts: --hosts: "a": the host is in the list twice' \
+    start --hosts a,a
 expect 'an unknown command' 64 'start' "$csengine" strat
 expect 'an unknown flag' 64 'num_csx' start --num_csz 2
 expect 'an unknown key' 78 'did you mean "seed"' start --set trainer.init.sed=1

@@ -1,8 +1,8 @@
 /* What an arena knows of the other hosts of its run.
  *
  * Every host has an arena of its own with the whole state of the run: it computes the partial sums
- * of its own microbatches, gets those of the other hosts from their movers (workers/worker/
- * work_move.c), and then does the rest of the step itself, with the same bits. So the death of a
+ * of its own microbatches, gets those of the other hosts by its mover (workers/worker/mover.h),
+ * and then does the rest of the step itself, with the same bits. So the death of a
  * host loses no state, and a host is at most one step ahead of another one: it cannot end step s
  * without the others' sums of step s, and begins no step s + 1 before all others have its own sums
  * of step s.

@@ -161,6 +161,40 @@ static const struct {
     { "model", "null", "trainer.init.model: \"null\" is no value" },
 };
 
+START_TEST(an_override_replaces_all_names_of_a_setting)
+{
+    static const char yaml[] = "trainer:\n"
+                               "  init:\n"
+                               "    model: {name: fc_mnist, nonlinearity: relu, dropout: 0.5}\n"
+                               "    optimizer: {SGD: {lr: 0.1}}\n"
+                               "    loop: {num_steps: 10}\n"
+                               "  fit:\n"
+                               "    train_dataloader: {data_processor: synthetic, batch_size: 8}\n";
+    static const cse_config_override overrides[] = {
+        { "model.activation", "gelu", "--set model.activation", false },
+        { "model.dropout_rate", "0.25", "--set model.dropout_rate", false },
+        { "model.dropout", "0.75", "--set model.dropout", false },
+    };
+    cse_config_text text = { .source = "a.yaml",
+                             .yaml = yaml,
+                             .overrides = overrides,
+                             .override_count = 2,
+                             .kinds = cse_kinds };
+    cse_config *config = NULL;
+    ck_assert_msg(cse_config_check(&text, NULL, &config) == CSE_OK, "%s", cse_error_message());
+    const cse_settings *model = cse_config_plugin_view(config, "model", 0)->settings;
+    ck_assert_str_eq(cse_settings_text(model, "nonlinearity"), "gelu");
+    ck_assert_double_eq(cse_settings_number(model, "dropout_rate"), 0.25);
+    ck_assert_str_eq(line_of(cse_config_plugin_view(config, "model", 0)->tree),
+                     "{activation: gelu, dropout_rate: 0.25}");
+    ck_assert_ptr_null(strstr(cse_config_canonical(config), "nonlinearity"));
+    cse_config_destroy(&config);
+    text.override_count = 3;
+    ck_assert_int_eq(cse_config_check(&text, NULL, &config), CSE_CONFIG);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "names of the same setting"));
+}
+END_TEST
+
 START_TEST(bad_overrides_are_explained)
 {
     cse_config_override override = { bad_overrides[_i].path, bad_overrides[_i].value, "--set",
@@ -409,7 +443,7 @@ START_TEST(what_was_not_read_is_known)
     ck_assert_str_eq(unread[5].place.source, "--seed");
     const cse_settings *model = cse_config_plugin_view(config, "model", 0)->settings;
     ck_assert_int_eq(cse_settings_count(model, "hidden_sizes"), 2);
-    ck_assert_double_eq(cse_settings_number(model, "dropout"), 0.5);
+    ck_assert_double_eq(cse_settings_number(model, "dropout_rate"), 0.5);
     ck_assert(cse_settings_has(loop, "num_steps")); /* that it is there is not its value */
     ck_assert_int_eq(cse_config_unread(config, &unread), 4);
     ck_assert_str_eq(unread[0].path, "trainer.init.loop.num_steps");
@@ -470,6 +504,7 @@ int main(void)
     tcase_add_test(cases, sections_are_read);
     tcase_add_test(cases, a_plugins_error_has_the_files_place);
     tcase_add_test(cases, later_overrides_win);
+    tcase_add_test(cases, an_override_replaces_all_names_of_a_setting);
     tcase_add_loop_test(cases, bad_overrides_are_explained, 0,
                         sizeof bad_overrides / sizeof bad_overrides[0]);
     tcase_add_loop_test(cases, bad_files_are_explained, 0, sizeof bad / sizeof bad[0]);

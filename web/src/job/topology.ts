@@ -134,7 +134,7 @@ export interface Range {
   end: number;
 }
 
-/** The share of a replica (workers/arena/reduction_tree.c). */
+/** The share of a replica (workers/hosts/reduction_tree.c). */
 export function replicaShare(microbatches: number, replicas: number, replica: number): Range {
   return {
     first: Math.floor((replica * microbatches) / replicas),

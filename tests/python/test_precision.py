@@ -156,7 +156,7 @@ class Rule(Precise):
         with self.assertRaisesRegex(ValueError, "precision is a text, and tiling_accum was given"):
             self.train()
         cstorch.finish()
-        with self.assertRaisesRegex(TypeError, "tiling_accum is 'fp61'; accepted: 'fp32' or 'bf16'"):
+        with self.assertRaisesRegex(ValueError, "tiling_accum is 'fp61'; accepted: 'fp32' or 'bf16'"):
             self.configure(tiling_accum="fp61")
 
 

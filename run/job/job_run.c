@@ -14,6 +14,12 @@
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
 #include "engine/config/settings.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugin_find.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/parameter_groups.h"
+#include "engine/nn/update/selective_gradients.h"
+#include "engine/nn/update/sparsity.h"
 #include "engine/weights/open.h"
 #include "run/callbacks/callbacks.h"
 #include "run/job/found_checkpoints.h"
@@ -23,11 +29,6 @@
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
-#include "run/session/configured.h"
-#include "run/session/parameter_groups.h"
-#include "run/session/plugins.h"
-#include "run/session/selective_gradients.h"
-#include "run/session/sparsity.h"
 #include "store/damage.h"
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
@@ -277,7 +278,7 @@ static void on_planned(void *self)
 
 static cse_status make_model(job *j)
 {
-    j->model = cse_compile(cse_session_model_new(j->settings->model));
+    j->model = cse_compile(cse_configured_model(j->settings->model));
     return cse_session_status();
 }
 
@@ -303,7 +304,7 @@ static cse_status select_gradients(const job *j)
     const cse_job_settings *s = j->settings;
     for (int i = 0; i < s->callback_count; i++)
         if (s->callbacks[i].descriptor == &cse_callback_selective_grad)
-            CSE_TRY(cse_session_select_gradients(
+            CSE_TRY(cse_configured_selection(
                 j->optimizer, cse_settings_node(s->callbacks[i].settings, "selective_grads")));
     return CSE_OK;
 }
@@ -311,16 +312,16 @@ static cse_status select_gradients(const job *j)
 static cse_status make_training(job *j)
 {
     const cse_job_settings *s = j->settings;
-    j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
+    j->optimizer = cse_configured_optimizer(s->optimizer, j->model);
     if (j->optimizer != NULL)
         CSE_TRY(select_gradients(j));
     if (s->schedulers != NULL)
-        cse_session_schedule_new(j->optimizer, s->schedulers);
+        cse_configured_schedule(j->optimizer, s->schedulers);
     if (s->sparsity != NULL && j->optimizer != NULL)
-        cse_session_sparsity_new(j->optimizer, s->sparsity);
+        cse_configured_sparsity(j->optimizer, s->sparsity);
     if (j->optimizer != NULL)
         record_rates(j);
-    return cse_session_settle_precision(j->session);
+    return cse_network_settle_precision(&j->session->network);
 }
 
 static void warn_of_divergence(const job *j, const char *path)
@@ -524,7 +525,7 @@ static cse_status keep_last_step(job *j, cse_status status)
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
         cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints || j->cannot_save ||
-        j->session->states_lost || step == j->saved_step || cse_job_doubts_states(j))
+        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j))
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
@@ -700,7 +701,7 @@ static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     const bool trains = s->mode != CSE_JOB_EVALUATE, executes = cse_job_executes(j);
-    j->session->fetches_metrics = true;
+    j->session->network.fetches_metrics = true;
     CSE_TRY(make_callbacks(j));
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
@@ -757,7 +758,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
-    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,

@@ -15,8 +15,8 @@
 #include "engine/config/recompute_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "engine/nn/owner.h"
 #include "run/session/background_save.h"
-#include "run/session/owner.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
 
@@ -24,29 +24,12 @@ static cse_session *the_session;
 
 cse_session *cse_session_open_view(const char *caller)
 {
-    if (cse_session_check_owner(caller) != CSE_OK)
-        return NULL;
-    if (the_session == NULL)
-        cse_fail(CSE_USAGE, "%s: no session is open; call cse_configure first", caller);
-    return the_session;
-}
-
-cse_status cse_session_fail(cse_status status)
-{
-    if (the_session != NULL && the_session->error == CSE_OK) {
-        the_session->error = status;
-        the_session->failure = cse_error_copy(cse_error_last());
-        the_session->failure->status = status;
-    }
-    return status;
+    return cse_network_open_view(caller) != NULL ? the_session : NULL;
 }
 
 cse_status cse_session_status(void)
 {
-    const cse_session *session = cse_session_open_view("cse_session_status");
-    if (session == NULL)
-        return CSE_USAGE;
-    return session->error == CSE_OK ? CSE_OK : cse_fail_again(session->failure);
+    return cse_network_status("cse_session_status");
 }
 
 int64_t cse_global_step(void)
@@ -121,7 +104,7 @@ static cse_status set_weight_update(cse_session *session)
     const char *given = session->configuration.weight_update;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (given == NULL || strcmp(rows[i].name, given) == 0) {
-            session->weight_update = rows[i].value;
+            session->network.weight_update = rows[i].value;
             return CSE_OK;
         }
     return cse_fail(CSE_CONFIG,
@@ -167,7 +150,7 @@ static cse_status set_directories(cse_session *session)
 /* A session whose cse_configure failed gives way to the next; any other must be finished first. */
 static cse_status check_free(void)
 {
-    CSE_TRY(cse_session_check_owner("cse_configure"));
+    CSE_TRY(cse_network_check_owner("cse_configure"));
     if (the_session != NULL && !the_session->refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
@@ -186,8 +169,10 @@ static void open_session(const cse_configuration *configuration)
     c->job_labels = copy_labels(session->arena, c->job_labels);
     c->job_priority = cse_arena_string(session->arena, c->job_priority);
     session->started_ns = cse_clock_ns();
+    session->network.arena = session->arena;
+    session->network.seed = c->seed;
     the_session = session;
-    cse_session_take();
+    cse_network_open(&session->network);
 }
 
 /* Fills in and checks the configuration. */
@@ -210,7 +195,7 @@ static cse_status end_configuring(cse_status status)
     if (status == CSE_OK)
         return CSE_OK;
     the_session->refused = true;
-    return cse_session_fail(status);
+    return cse_network_fail(status);
 }
 
 static cse_status parse_section(const cse_setting *table, const char *subject, const char *yaml,
@@ -219,8 +204,8 @@ static cse_status parse_section(const cse_setting *table, const char *subject, c
     cse_yaml_node *tree = NULL;
     if (yaml == NULL)
         return CSE_OK;
-    CSE_TRY(cse_session_parse(subject, yaml, &tree));
-    return cse_session_check(table, subject, tree, settings);
+    CSE_TRY(cse_network_parse(subject, yaml, &tree));
+    return cse_network_check(table, subject, tree, settings);
 }
 
 cse_status cse_session_configure_texts(const cse_configuration *configuration)
@@ -250,36 +235,21 @@ cse_status cse_session_configure(const cse_configuration *configuration,
 void cse_finish(void)
 {
     cse_session *session = the_session;
-    if (session == NULL || cse_session_check_owner("cse_finish") != CSE_OK)
+    if (session == NULL || cse_network_check_owner("cse_finish") != CSE_OK)
         return;
     cse_session_abandon_loop(session);
     if (session->recording.end != NULL)
         session->recording.end(session->recording.self, session);
     the_session = NULL;
-    cse_session_let_go();
-    for (int i = 0; i < session->state_count; i++)
-        cse_state_release_values(session->states[i]);
+    cse_network_close();
+    cse_network_clear(&session->network);
     cse_session_end_capture(session);
     cse_session_clear_arenas(session);
-    for (int i = 0; i < session->model_count; i++) {
-        free(session->models[i]->parameters);
-        free(session->models[i]->frozen);
-    }
-    for (int i = 0; i < session->optimizer_count; i++) {
-        free(session->optimizers[i]->optimized);
-        free(session->optimizers[i]->groups);
-    }
     cse_control_endpoint_close(&session->endpoint);
-    cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
-    free(session->states);
     free(session->links_text);
     cse_session_clear_data(session);
-    cse_name_index_clear(&session->state_names);
     cse_name_index_clear(&session->scalar_names);
-    free(session->models);
-    free(session->optimizers);
-    free(session->failure);
     free(session->outcome);
     if (session->artefact != NULL)
         cse_kept_artefact_clear(session->artefact);
@@ -296,34 +266,4 @@ void cse_session_begin_record(cse_session *session)
         return;
     session->recording.begun = true;
     session->recording.begin(session->recording.self, session);
-}
-
-cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)
-{
-    size_t size = yaml != NULL ? strlen(yaml) : 0;
-    cse_status status = cse_yaml_parse(the_session->arena, "", yaml, size, tree);
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
-}
-
-cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml)
-{
-    cse_yaml_node *tree = NULL;
-    if (cse_session_open_view(caller) == NULL)
-        return NULL;
-    cse_status status = cse_session_parse(subject, yaml, &tree);
-    if (status != CSE_OK)
-        cse_session_fail(status);
-    return status == CSE_OK ? tree : NULL;
-}
-
-cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,
-                             const cse_settings **settings)
-{
-    cse_arena *arena = the_session->arena;
-    const cse_settings_expected expected = { .table = table,
-                                             .subject = cse_arena_string(arena, subject) };
-    cse_settings *checked = NULL;
-    CSE_TRY(cse_settings_check(arena, &expected, tree, &checked));
-    *settings = checked;
-    return CSE_OK;
 }

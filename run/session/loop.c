@@ -12,8 +12,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/nn/owner.h"
 #include "engine/types/shape.h"
-#include "run/session/owner.h"
 #include "run/session/runner.h"
 
 struct cse_loop {
@@ -165,7 +165,7 @@ cse_loop *cse_execution_begin(cse_executor *executor, cse_step_function *functio
 
 cse_next cse_execution_next(cse_loop *loop, int timeout_ms)
 {
-    if (loop == NULL || cse_session_check_owner("cse_execution_next") != CSE_OK)
+    if (loop == NULL || cse_network_check_owner("cse_execution_next") != CSE_OK)
         return CSE_NEXT_FAILED;
     if (loop->busy) {
         cse_fail(CSE_USAGE, "cse_execution_next: not from a closure of the same execution");
@@ -218,7 +218,7 @@ cse_status cse_execution_end(cse_loop **loop)
 {
     if (loop == NULL || *loop == NULL)
         return cse_fail(CSE_USAGE, "cse_execution_end: there is no loop");
-    CSE_TRY(cse_session_check_owner("cse_execution_end"));
+    CSE_TRY(cse_network_check_owner("cse_execution_end"));
     if ((*loop)->busy)
         return cse_fail(CSE_USAGE, "cse_execution_end: not from a closure of the same execution");
     return end_loop(loop, CSE_STOP_CHECKPOINT);

@@ -7,7 +7,7 @@
  * update rule sees zeros in place of all other elements (weight, gradient and states), as in
  * cerebras.pytorch, whose norms over a parameter are the same therefore; what it makes of them is
  * dropped, and the weight stays as it is, bit by bit. */
-#include "run/session/selective_gradients.h"
+#include "engine/nn/update/selective_gradients.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -18,8 +18,8 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/config/settings.h"
+#include "engine/nn/update/gradients.h"
 #include "engine/trace/trace.h"
-#include "run/session/gradients.h"
 
 /* How a mask is made of a parameter's values. */
 typedef struct cse_selection {
@@ -73,9 +73,12 @@ static void fill_outliers(const cse_selection *selection, const float *values, i
     free(sums);
 }
 
-void cse_selection_fill(cse_session *session, const cse_selection *selection, int32_t mask[])
+/* Computes the values of a mask from those of its parameter. */
+static void fill(cse_network *network, cse_state *state)
 {
-    const float *values = cse_state_values(session, selection->parameter);
+    const cse_selection *selection = state->selection;
+    int32_t *mask = cse_state_own_values(state);
+    const float *values = cse_state_values(network, selection->parameter);
     const int64_t elements = cse_shape_elements(selection->parameter->shape);
     if (selection->function == NULL) {
         fill_outliers(selection, values, mask);
@@ -91,11 +94,13 @@ void cse_selection_fill(cse_session *session, const cse_selection *selection, in
     free(selected);
 }
 
-void cse_session_settle_selections(cse_session *session)
+static const cse_state_rule mask_rule = { .fill = fill };
+
+void cse_network_settle_selections(cse_network *network)
 {
-    for (int i = 0; i < session->state_count; i++)
-        if (session->states[i]->selection != NULL)
-            cse_state_values(session, session->states[i]);
+    for (int i = 0; i < network->state_count; i++)
+        if (network->states[i]->selection != NULL)
+            cse_state_values(network, network->states[i]);
 }
 
 /* ---- which parameters have one ---- */
@@ -119,19 +124,20 @@ static bool is_chosen_by_default(const cse_state *parameter)
     return !found && parameter->shape.rank > 1;
 }
 
-static cse_status add_mask(cse_session *session, cse_optimized *one, const cse_selection *how)
+static cse_status add_mask(cse_network *network, cse_optimized *one, const cse_selection *how)
 {
     if (one->mask != NULL)
         return CSE_OK; /* the first that chooses a parameter stands */
-    cse_selection *selection = cse_arena_alloc(session->arena, sizeof *selection);
+    cse_selection *selection = cse_arena_alloc(network->arena, sizeof *selection);
     *selection = *how;
     selection->parameter = one->parameter;
-    one->mask = cse_session_state(
+    one->mask = cse_network_state(
         &(cse_state_options){ .shape = one->parameter->shape, .dtype = CSE_INT32 },
         "optimizer.%s.requires_grad", cse_short_name(one->parameter->name));
     if (one->mask == NULL)
-        return session->error;
+        return network->error;
     one->mask->selection = selection;
+    one->mask->rule = &mask_rule;
     return CSE_OK;
 }
 
@@ -139,7 +145,7 @@ static cse_status add_mask(cse_session *session, cse_optimized *one, const cse_s
 static cse_status add_masks(cse_optimizer *optimizer, const cse_yaml_node *pattern,
                             const cse_selection *how)
 {
-    cse_session *session = cse_session_open_view("cse_select_gradients");
+    cse_network *network = cse_network_open_view("cse_select_gradients");
     bool any = false;
     for (int i = 0; i < optimizer->count; i++) {
         cse_optimized *one = &optimizer->optimized[i];
@@ -147,7 +153,7 @@ static cse_status add_masks(cse_optimizer *optimizer, const cse_yaml_node *patte
                             : !is_chosen_by_default(one->parameter))
             continue;
         any = true;
-        CSE_TRY(add_mask(session, one, how));
+        CSE_TRY(add_mask(network, one, how));
     }
     if (any)
         return CSE_OK;
@@ -169,7 +175,7 @@ static cse_status add_masks(cse_optimizer *optimizer, const cse_yaml_node *patte
 
 static cse_status check_one(const char *subject, cse_yaml_node *node, const cse_settings **settings)
 {
-    CSE_TRY(cse_session_check(selection_table, subject, node, settings));
+    CSE_TRY(cse_network_check(selection_table, subject, node, settings));
     const cse_yaml_node *filter = cse_settings_node(*settings, "param_filter");
     bool sound =
         filter->kind != CSE_YAML_MAPPING && (filter->kind == CSE_YAML_SCALAR || filter->count > 0);
@@ -218,21 +224,21 @@ static cse_status walk(const char *subject, cse_yaml_node *tree, cse_optimizer *
     return CSE_OK;
 }
 
-cse_status cse_session_select_gradients(cse_optimizer *optimizer, cse_yaml_node *tree)
+cse_status cse_configured_selection(cse_optimizer *optimizer, cse_yaml_node *tree)
 {
     return walk("selective gradients", tree, optimizer);
 }
 
 /* ---- the public calls ---- */
 
-static cse_session *begin_call(const char *caller, const cse_optimizer *optimizer)
+static cse_network *begin_call(const char *caller, const cse_optimizer *optimizer)
 {
-    cse_session *session = cse_session_open_view(caller);
-    if (session == NULL || optimizer == NULL)
+    cse_network *network = cse_network_open_view(caller);
+    if (network == NULL || optimizer == NULL)
         return NULL;
-    if (session->traced == NULL && !session->executing)
-        return session;
-    cse_session_fail(cse_fail(CSE_USAGE,
+    if (network->traced == NULL && !network->executing)
+        return network;
+    cse_network_fail(cse_fail(CSE_USAGE,
                               "%s: masks are states, which are made before the first step and "
                               "outside of executions",
                               caller));
@@ -244,19 +250,19 @@ void cse_select_gradients(cse_optimizer *optimizer, const char *settings)
     const char *caller = "cse_select_gradients";
     if (begin_call(caller, optimizer) == NULL)
         return;
-    cse_yaml_node *tree = cse_session_text(caller, caller, settings != NULL ? settings : "{}");
+    cse_yaml_node *tree = cse_network_text(caller, caller, settings != NULL ? settings : "{}");
     if (tree == NULL)
         return;
     cse_status status = walk(caller, tree, optimizer);
     if (status != CSE_OK)
-        cse_session_fail(status);
+        cse_network_fail(status);
 }
 
 void cse_select_gradients_by(cse_optimizer *optimizer, const char *param_filter,
                              cse_mask_function *function, void *self)
 {
-    cse_session *session = begin_call("cse_select_gradients_by", optimizer);
-    if (session == NULL)
+    cse_network *network = begin_call("cse_select_gradients_by", optimizer);
+    if (network == NULL)
         return;
     const cse_selection how = { .function = function, .self = self };
     const cse_place nowhere = { NULL, 0, 0 };
@@ -265,11 +271,11 @@ void cse_select_gradients_by(cse_optimizer *optimizer, const char *param_filter,
             ? cse_fail(CSE_USAGE, "cse_select_gradients_by: there is no function that makes masks")
             : add_masks(optimizer,
                         param_filter != NULL
-                            ? cse_yaml_scalar_new(session->arena, nowhere, param_filter)
+                            ? cse_yaml_scalar_new(network->arena, nowhere, param_filter)
                             : NULL,
                         &how);
     if (status != CSE_OK)
-        cse_session_fail(status);
+        cse_network_fail(status);
 }
 
 /* ---- in a step ---- */

@@ -1,7 +1,7 @@
 /* Gradients as tensors of step level: each is a `gradient` node, which autodiff replaces, and its
  * mean over the microbatches. Updates by an optimizer and those that a program writes by itself are
  * made of the same nodes. */
-#include "run/session/gradients.h"
+#include "engine/nn/update/gradients.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,13 +113,13 @@ cse_tensor *cse_gradient_of(cse_tensor *loss, cse_state *state)
 
 const char *cse_gradient_name_view(const cse_tensor *gradient)
 {
-    const cse_session *session = cse_session_open_view("cse_gradients");
+    const cse_network *network = cse_network_open_view("cse_gradients");
     if (!cse_trace_is_poison(gradient) && gradient->op == &cse_op_where)
         gradient = gradient->inputs[1]; /* of the elements that are selected */
-    for (int i = 0; session != NULL && i < session->state_count; i++)
-        for (const taken_gradient *t = session->states[i]->gradients; t != NULL; t = t->next)
+    for (int i = 0; network != NULL && i < network->state_count; i++)
+        for (const taken_gradient *t = network->states[i]->gradients; t != NULL; t = t->next)
             if (t->value == gradient)
-                return session->states[i]->name;
+                return network->states[i]->name;
     return NULL;
 }
 
@@ -166,12 +166,12 @@ static bool has_gradient(const cse_state *state)
 
 void cse_gradients(cse_tensor *loss, cse_state *const states[], int count, cse_tensor *gradients[])
 {
-    const cse_session *session = cse_session_tracing_view("cse_gradients");
+    const cse_network *network = cse_network_tracing_view("cse_gradients");
     for (int i = 0; i < count; i++)
-        gradients[i] = session != NULL ? session->traced->graph->poison : NULL;
-    if (session == NULL || !cse_loss_is_differentiable("cse_gradients", loss))
+        gradients[i] = network != NULL ? network->traced->graph->poison : NULL;
+    if (network == NULL || !cse_loss_is_differentiable("cse_gradients", loss))
         return;
-    const cse_graph *graph = session->traced->graph;
+    const cse_graph *graph = network->traced->graph;
     bool *before = nodes_before(graph, loss);
     for (int i = 0; i < count && has_gradient(states[i]); i++)
         gradients[i] =
@@ -181,10 +181,10 @@ void cse_gradients(cse_tensor *loss, cse_state *const states[], int count, cse_t
 
 void cse_step_train(cse_step *step)
 {
-    const cse_session *session = cse_session_tracing_view("cse_step_train");
+    const cse_network *network = cse_network_tracing_view("cse_step_train");
     (void)step; /* as in the other calls, NULL is the step that is traced */
-    if (session != NULL)
-        session->traced->training = true;
+    if (network != NULL)
+        network->traced->training = true;
 }
 
 bool cse_clip_is_valid(const char *caller, const cse_clip *clip)
@@ -214,11 +214,11 @@ cse_tensor *cse_clip_gradients(cse_tensor *gradients[], int count, const cse_cli
 {
     static const cse_clip none = { 0, 0 };
     const char *caller = "cse_clip_gradients";
-    const cse_session *session = cse_session_tracing_view(caller);
+    const cse_network *network = cse_network_tracing_view(caller);
     clip = clip != NULL ? clip : &none;
-    if (session == NULL || !cse_clip_is_valid(caller, clip))
+    if (network == NULL || !cse_clip_is_valid(caller, clip))
         return cse_trace_graph() ? cse_trace_graph()->poison : NULL;
-    session->traced->clipped |= clip->max_norm > 0 || clip->max_value > 0;
+    network->traced->clipped |= clip->max_norm > 0 || clip->max_value > 0;
     cse_tensor *squares = sum_of_squares(gradients, count);
     cse_tensor *factor = clip->max_norm > 0 ? cse_clip_factor(squares, clip->max_norm) : NULL;
     for (int i = 0; i < count; i++) {
@@ -274,11 +274,11 @@ static void *copied(cse_arena *arena, const void *array, int count)
 
 void cse_custom_gradient(const cse_custom_function *function)
 {
-    const cse_session *session = cse_session_tracing_view("cse_custom_gradient");
+    const cse_network *network = cse_network_tracing_view("cse_custom_gradient");
     cse_tensor *inputs[CSE_MAX_INPUTS];
-    if (session == NULL || !may_have_custom(function))
+    if (network == NULL || !may_have_custom(function))
         return;
-    cse_graph *graph = session->traced->graph;
+    cse_graph *graph = network->traced->graph;
     CSE_GROW(graph->customs, graph->custom_count, graph->custom_capacity);
     cse_custom_entry *entry = &graph->customs[graph->custom_count];
     *entry = (cse_custom_entry){

@@ -7,9 +7,9 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/nn/network.h"
 #include "engine/trace/trace.h"
 #include "engine/types/dtype.h"
-#include "run/session/session.h"
 
 /* How a type is kept: states are float32 or int32, which hold the others exactly. */
 static cse_dtype kept_type(cse_dtype dtype)
@@ -34,21 +34,21 @@ static void widen(cse_dtype dtype, const void *bytes, int64_t elements, void *va
             floats[i] = cse_float_from_format(dtype, bits[i]);
 }
 
-static cse_state *find(const cse_session *session, const char *name)
+static cse_state *find(const cse_network *network, const char *name)
 {
-    const int index = cse_name_index_find(&session->state_names, name);
-    return index >= 0 ? session->states[index] : NULL;
+    const int index = cse_name_index_find(&network->state_names, name);
+    return index >= 0 ? network->states[index] : NULL;
 }
 
-static cse_state *table_of(cse_session *session, const cse_checkpoint_tensor *table)
+static cse_state *table_of(cse_network *network, const cse_checkpoint_tensor *table)
 {
     char digits[CSE_DIGEST_DIGITS + 1], name[64];
     cse_checkpoint_tensor_digest(table, digits);
     snprintf(name, sizeof name, "constants.%.32s", digits);
-    cse_state *state = find(session, name);
+    cse_state *state = find(network, name);
     if (state != NULL)
         return state;
-    state = cse_session_add_state(session, name,
+    state = cse_network_add_state(network, name,
                                   &(cse_state_options){ .shape = table->shape,
                                                         .dtype = kept_type(table->dtype),
                                                         .transient = true });
@@ -60,9 +60,9 @@ static cse_state *table_of(cse_session *session, const cse_checkpoint_tensor *ta
 cse_tensor *cse_constant_data(cse_step *step, cse_shape shape, cse_dtype dtype, const void *bytes)
 {
     char text[128];
-    cse_session *session = cse_session_tracing_view("cse_constant_data");
+    cse_network *network = cse_network_tracing_view("cse_constant_data");
     (void)step; /* as in the other calls, NULL is the step that is traced */
-    if (session == NULL)
+    if (network == NULL)
         return NULL;
     bool sound =
         bytes != NULL && dtype < CSE_DTYPE_COUNT && shape.rank >= 0 && shape.rank <= CSE_MAX_RANK;
@@ -81,6 +81,6 @@ cse_tensor *cse_constant_data(cse_step *step, cse_shape shape, cse_dtype dtype, 
     const cse_checkpoint_tensor table = {
         .name = "constant", .dtype = dtype, .shape = shape, .data = (void *)(uintptr_t)bytes
     };
-    cse_tensor *value = cse_read(table_of(session, &table));
+    cse_tensor *value = cse_read(table_of(network, &table));
     return cse_tensor_dtype(value) == dtype ? value : cse_cast(value, dtype);
 }

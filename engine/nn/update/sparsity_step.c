@@ -16,11 +16,11 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/nn/step.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/sparsity.h"
 #include "engine/ops/ranking.h"
 #include "engine/trace/trace.h"
-#include "run/session/grad_scaler.h"
-#include "run/session/sparsity.h"
-#include "run/session/traced_step.h"
 
 /* ---- numbers ---- */
 
@@ -128,10 +128,10 @@ void cse_sparsity_clock_move(const cse_optimizer *optimizer, const cse_sparsity_
 /* Starts what is known of the parameter in the step that is traced. */
 static void begin_trace(cse_sparse *sparse)
 {
-    const cse_session *session = cse_session_tracing_view("cse_configure_sparsity");
-    if (session == NULL || sparse->trace == session->trace_count)
+    const cse_network *network = cse_network_tracing_view("cse_configure_sparsity");
+    if (network == NULL || sparse->trace == network->trace_count)
         return;
-    sparse->trace = session->trace_count;
+    sparse->trace = network->trace_count;
     sparse->dense = sparse->target = NULL;
 }
 
@@ -233,9 +233,9 @@ cse_tensor *cse_sparsity_next_mask(const cse_sparsity_clock *clock, const cse_op
 
 cse_tensor *cse_sparsity_target(const cse_state *parameter)
 {
-    const cse_session *session = cse_session_tracing_view("cse_sparsity_target");
+    const cse_network *network = cse_network_tracing_view("cse_sparsity_target");
     const cse_sparse *sparse = parameter != NULL ? parameter->sparse : NULL;
-    return session != NULL && sparse != NULL && sparse->trace == session->trace_count
+    return network != NULL && sparse != NULL && sparse->trace == network->trace_count
                ? sparse->target
                : NULL;
 }

@@ -2,7 +2,7 @@
  * of the parent; its sockets and its lock on the folder of the run would be two processes'. A
  * second thread would meet a session that changes under it, and workers end with the thread that
  * started them. */
-#include "run/session/owner.h"
+#include "engine/nn/owner.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, note_fork);
 }
 
-void cse_session_take(void)
+void cse_network_take(void)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     pthread_once(&watched, watch_forks);
@@ -28,16 +28,16 @@ void cse_session_take(void)
     owned = true;
 }
 
-void cse_session_let_go(void)
+void cse_network_let_go(void)
 {
     owned = false;
 }
 
-cse_status cse_session_check_owner(const char *caller)
+cse_status cse_network_check_owner(const char *caller)
 {
     if (forked)
         return cse_fail(CSE_USAGE,
-                        "%s: this process was forked from one with an open session, and has "
+                        "%s: this process was forked from one with an open network, and has "
                         "neither its threads nor its workers: use the session there, and start a "
                         "process that needs one of its own anew (in Python: "
                         "multiprocessing.get_context(\"spawn\"), or subprocess)",

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "csengine/modules.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugin_find.h"
 #include "engine/trace/trace.h"
-#include "run/session/configured.h"
-#include "run/session/plugins.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 {
@@ -25,37 +25,37 @@ static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 }
 
 /* `settings` are checked; when NULL, `tree` is checked here against the model's table. */
-static cse_status build(cse_session *session, cse_model *model, const cse_settings *settings,
+static cse_status build(cse_network *network, cse_model *model, const cse_settings *settings,
                         cse_yaml_node *tree)
 {
     char subject[256];
     CSE_TRY(check_descriptor(model->descriptor));
     snprintf(subject, sizeof subject, "model %s", model->descriptor->name);
     if (settings == NULL)
-        CSE_TRY(cse_session_check(model->descriptor->settings, subject, tree, &settings));
+        CSE_TRY(cse_network_check(model->descriptor->settings, subject, tree, &settings));
     model->settings = settings;
-    model->self = cse_arena_alloc(session->arena, model->descriptor->self_bytes);
+    model->self = cse_arena_alloc(network->arena, model->descriptor->self_bytes);
     model->building = true;
     cse_status status = model->descriptor->build(model, model->settings);
     model->building = false;
     if (status == CSE_OK)
-        status = session->error;
+        status = network->error;
     if (status != CSE_OK)
         return cse_fail_within(status, "%s: ", subject);
     return CSE_OK;
 }
 
-static cse_model *make_model(cse_session *session, const cse_model_descriptor *descriptor,
+static cse_model *make_model(cse_network *network, const cse_model_descriptor *descriptor,
                              const cse_settings *settings, cse_yaml_node *tree)
 {
-    cse_model *model = cse_arena_alloc(session->arena, sizeof *model);
+    cse_model *model = cse_arena_alloc(network->arena, sizeof *model);
     model->descriptor = descriptor;
-    CSE_GROW(session->models, session->model_count, session->model_capacity);
-    session->models[session->model_count++] = model;
-    cse_status status = build(session, model, settings, tree);
+    CSE_GROW(network->models, network->model_count, network->model_capacity);
+    network->models[network->model_count++] = model;
+    cse_status status = build(network, model, settings, tree);
     if (status == CSE_OK)
         return model;
-    cse_session_fail(status);
+    cse_network_fail(status);
     return NULL;
 }
 
@@ -63,9 +63,9 @@ cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *
 {
     char subject[256];
     snprintf(subject, sizeof subject, "model %s", descriptor->name);
-    cse_yaml_node *tree = cse_session_text("cse_model_define", subject, settings);
+    cse_yaml_node *tree = cse_network_text("cse_model_define", subject, settings);
     return tree != NULL
-               ? make_model(cse_session_open_view("cse_model_define"), descriptor, NULL, tree)
+               ? make_model(cse_network_open_view("cse_model_define"), descriptor, NULL, tree)
                : NULL;
 }
 
@@ -73,12 +73,12 @@ cse_model *cse_model_new(const char *name, const char *settings)
 {
     const void *descriptor = NULL;
     const cse_plugin_wanted wanted = { .kind = "model", .name = name, .table = cse_models };
-    if (cse_session_open_view("cse_model_new") == NULL)
+    if (cse_network_open_view("cse_model_new") == NULL)
         return NULL;
-    cse_status status = cse_session_plugin_find(&wanted, &descriptor, NULL);
+    cse_status status = cse_network_plugin_find(&wanted, &descriptor, NULL);
     if (status == CSE_OK)
         return cse_model_define(descriptor, settings);
-    cse_session_fail(status);
+    cse_network_fail(status);
     return NULL;
 }
 
@@ -86,40 +86,40 @@ cse_model *cse_model_load(const char *library, const char *name, const char *set
 {
     const void *descriptor = NULL;
     const cse_plugin_wanted wanted = { .kind = "model", .library = library, .name = name };
-    cse_session *session = cse_session_open_view("cse_model_load");
-    if (session == NULL)
+    cse_network *network = cse_network_open_view("cse_model_load");
+    if (network == NULL)
         return NULL;
-    cse_status status = cse_session_plugin_find(&wanted, &descriptor, NULL);
+    cse_status status = cse_network_plugin_find(&wanted, &descriptor, NULL);
     if (status == CSE_OK)
         return cse_model_define(descriptor, settings);
-    cse_session_fail(status);
+    cse_network_fail(status);
     return NULL;
 }
 
-cse_model *cse_session_model_new(const cse_config_plugin *plugin)
+cse_model *cse_configured_model(const cse_config_plugin *plugin)
 {
-    cse_session *session = cse_session_open_view("cse_session_model_new");
-    return session != NULL ? make_model(session, plugin->descriptor, plugin->settings, plugin->tree)
+    cse_network *network = cse_network_open_view("cse_configured_model");
+    return network != NULL ? make_model(network, plugin->descriptor, plugin->settings, plugin->tree)
                            : NULL;
 }
 
 /* Its states are there already, and their computation is the program's own. */
 cse_model *cse_model_from_states(const char *name, cse_state *const states[], int count)
 {
-    cse_session *session = cse_session_open_view("cse_model_from_states");
-    if (session == NULL)
+    cse_network *network = cse_network_open_view("cse_model_from_states");
+    if (network == NULL)
         return NULL;
-    cse_model_descriptor *descriptor = cse_arena_alloc(session->arena, sizeof *descriptor);
-    cse_model *model = cse_arena_alloc(session->arena, sizeof *model);
-    *descriptor = (cse_model_descriptor){ .name = cse_arena_string(session->arena, name),
+    cse_model_descriptor *descriptor = cse_arena_alloc(network->arena, sizeof *descriptor);
+    cse_model *model = cse_arena_alloc(network->arena, sizeof *model);
+    *descriptor = (cse_model_descriptor){ .name = cse_arena_string(network->arena, name),
                                           .summary = "states of a program",
                                           .abi = CSE_MODEL_ABI };
     model->descriptor = descriptor;
-    CSE_GROW(session->models, session->model_count, session->model_capacity);
-    session->models[session->model_count++] = model;
+    CSE_GROW(network->models, network->model_count, network->model_capacity);
+    network->models[network->model_count++] = model;
     for (int i = 0; i < count; i++) {
         if (states[i] == NULL || states[i]->dtype != CSE_FLOAT32) {
-            cse_session_fail(cse_fail(CSE_SHAPE,
+            cse_network_fail(cse_fail(CSE_SHAPE,
                                       "model %s: state %d (%s) is no float32 state; parameters are",
                                       name, i, states[i] != NULL ? states[i]->name : "NULL"));
             return NULL;
@@ -171,12 +171,12 @@ const char *cse_model_text(cse_model *model, const char *format, ...)
 {
     va_list arguments;
     char text[512];
-    const cse_session *session = cse_session_open_view("cse_model_text");
+    const cse_network *network = cse_network_open_view("cse_model_text");
     (void)model; /* models live as long as the session */
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return session != NULL ? cse_arena_string(session->arena, text) : "";
+    return network != NULL ? cse_arena_string(network->arena, text) : "";
 }
 
 /* ---- parameters ---- */
@@ -184,14 +184,14 @@ const char *cse_model_text(cse_model *model, const char *format, ...)
 static cse_state *declare(cse_model *model, const char *name, const cse_state_options *options)
 {
     if (!model->building) {
-        cse_session_fail(
+        cse_network_fail(
             cse_fail(CSE_USAGE,
                      "model %s: '%s' is declared outside of the model's build function; "
                      "a model has all its parameters when it is made",
                      model->descriptor->name, name));
         return NULL;
     }
-    cse_state *state = cse_session_state(options, "model.%s", name);
+    cse_state *state = cse_network_state(options, "model.%s", name);
     if (state != NULL) {
         CSE_GROW(model->parameters, model->parameter_count, model->parameter_capacity);
         model->parameters[model->parameter_count++] = state;

@@ -1,20 +1,16 @@
 /* Selective gradients: of some parameters only chosen elements are trained. */
-#ifndef CSE_RUN_SESSION_SELECTIVE_GRADIENTS_H
-#define CSE_RUN_SESSION_SELECTIVE_GRADIENTS_H
+#ifndef CSE_ENGINE_NN_UPDATE_SELECTIVE_GRADIENTS_H
+#define CSE_ENGINE_NN_UPDATE_SELECTIVE_GRADIENTS_H
 
-#include "run/session/session.h"
+#include "engine/nn/network.h"
 
 /* Gives the parameters of the optimizer that the tree chooses their masks: one mapping or a list of
  * them ({param_filter: ..., init_method: outlier}); null is none. */
-cse_status cse_session_select_gradients(cse_optimizer *optimizer, cse_yaml_node *tree);
-
-/* Computes the values of a mask from those of its parameter. */
-void cse_selection_fill(cse_session *session, const struct cse_selection *selection,
-                        int32_t mask[]);
+cse_status cse_configured_selection(cse_optimizer *optimizer, cse_yaml_node *tree);
 
 /* Gives each mask that has no values the ones that its parameter's values make, before steps change
  * these. */
-void cse_session_settle_selections(cse_session *session);
+void cse_network_settle_selections(cse_network *network);
 
 /* In a step. Where the parameter has no mask both give `x` and `chosen`. A tensor of another shape
  * than the parameter's stays as it is. */

@@ -17,9 +17,9 @@
 #include "engine/config/decay_schedules.h"
 #include "engine/config/schedule_tags.h"
 #include "engine/config/settings.h"
+#include "engine/nn/plugin_find.h"
+#include "engine/nn/update/parameter_groups.h"
 #include "engine/trace/trace.h"
-#include "run/session/parameter_groups.h"
-#include "run/session/plugins.h"
 
 enum { MAX_NESTING = 4 };
 
@@ -37,7 +37,7 @@ typedef struct part_place {
     const cse_parameter_group *group;
 } part_place;
 
-static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
+static cse_status read_part(cse_network *network, cse_yaml_node *node, part_place at,
                             cse_schedule_part **part);
 
 static cse_yaml_node *mapping_of_one(cse_arena *arena, const char *key, cse_yaml_node *child)
@@ -147,19 +147,19 @@ static cse_status read_milestones(cse_schedule_part *part)
 }
 
 /* The one child of a schedule that changes another. */
-static cse_status read_child(cse_session *session, cse_schedule_part *part, part_place at)
+static cse_status read_child(cse_network *network, cse_schedule_part *part, part_place at)
 {
     if (at.depth++ == MAX_NESTING)
         return cse_fail(CSE_CONFIG, "schedule %s: schedules are nested more than %d deep",
                         part->descriptor->name, MAX_NESTING);
-    part->children = cse_arena_alloc(session->arena, sizeof *part->children);
+    part->children = cse_arena_alloc(network->arena, sizeof *part->children);
     CSE_TRY(
-        read_part(session, cse_settings_node(part->settings, "scheduler"), at, &part->children[0]));
+        read_part(network, cse_settings_node(part->settings, "scheduler"), at, &part->children[0]));
     part->child_count = 1;
     return CSE_OK;
 }
 
-static cse_status read_children(cse_session *session, cse_schedule_part *part, part_place at)
+static cse_status read_children(cse_network *network, cse_schedule_part *part, part_place at)
 {
     cse_yaml_node *list = cse_settings_node(part->settings, "schedulers");
     if (list->kind != CSE_YAML_SEQUENCE || list->count == 0)
@@ -169,10 +169,10 @@ static cse_status read_children(cse_session *session, cse_schedule_part *part, p
         return cse_fail(CSE_CONFIG, "schedule %s: schedules are nested more than %d deep",
                         part->descriptor->name, MAX_NESTING);
     size_t count = (size_t)list->count;
-    part->children = cse_arena_alloc(session->arena, count * sizeof *part->children);
-    part->milestones = cse_arena_alloc(session->arena, count * sizeof *part->milestones);
+    part->children = cse_arena_alloc(network->arena, count * sizeof *part->children);
+    part->milestones = cse_arena_alloc(network->arena, count * sizeof *part->milestones);
     for (int i = 0; i < list->count; i++) {
-        CSE_TRY(read_part(session, list->children[i], at, &part->children[i]));
+        CSE_TRY(read_part(network, list->children[i], at, &part->children[i]));
         part->child_count = i + 1;
     }
     bool in_turn = cse_setting_table_has(part->descriptor->settings, "milestones");
@@ -186,7 +186,7 @@ static const char *const replaced[CSE_SCHEDULED_COUNT] = { "lr", "weight_decay",
 
 /* A part of another value than the learning rate is named so, unless it is a number, a list or
  * inside one that is. */
-static cse_status settle_name(cse_session *session, written_part *written, part_place at)
+static cse_status settle_name(cse_network *network, written_part *written, part_place at)
 {
     const cse_scheduled what = cse_scheduled_by(written->name);
     if (what != CSE_SCHEDULED_RATE && what != at.what)
@@ -194,13 +194,13 @@ static cse_status settle_name(cse_session *session, written_part *written, part_
                         "schedule %s (%s): a schedule of %s cannot be a part of one of %s: write "
                         "it beside that, in the list of schedulers",
                         written->name,
-                        cse_yaml_place_text(session->arena, written->settings->place), titles[what],
+                        cse_yaml_place_text(network->arena, written->settings->place), titles[what],
                         titles[at.what]);
-    cse_decay_schedule_rename(session->arena, &written->name, &written->settings);
+    cse_decay_schedule_rename(network->arena, &written->name, &written->settings);
     return CSE_OK;
 }
 
-static cse_status find_schedule(cse_session *session, const written_part *written,
+static cse_status find_schedule(cse_network *network, const written_part *written,
                                 const cse_yaml_node *node, const void **descriptor)
 {
     const cse_plugin_wanted wanted = { .kind = "schedule",
@@ -208,14 +208,14 @@ static cse_status find_schedule(cse_session *session, const written_part *writte
                                        .name = written->name,
                                        .table = cse_schedules,
                                        .any_case = true };
-    cse_status status = cse_session_plugin_find(&wanted, descriptor, NULL);
+    cse_status status = cse_network_plugin_find(&wanted, descriptor, NULL);
     if (status == CSE_OK || node->place.source == NULL || *node->place.source == '\0')
         return status;
     return cse_fail_within(status,
-                           "schedulers: %s: ", cse_yaml_place_text(session->arena, node->place));
+                           "schedulers: %s: ", cse_yaml_place_text(network->arena, node->place));
 }
 
-static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
+static cse_status read_part(cse_network *network, cse_yaml_node *node, part_place at,
                             cse_schedule_part **result)
 {
     char subject[128];
@@ -223,20 +223,20 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, part_plac
     const void *descriptor = NULL;
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];
-    CSE_TRY(read_form(session->arena, node, &written));
-    CSE_TRY(settle_name(session, &written, at));
-    CSE_TRY(find_schedule(session, &written, node, &descriptor));
-    cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
+    CSE_TRY(read_form(network->arena, node, &written));
+    CSE_TRY(settle_name(network, &written, at));
+    CSE_TRY(find_schedule(network, &written, node, &descriptor));
+    cse_schedule_part *part = cse_arena_alloc(network->arena, sizeof *part);
     *result = part;
     part->descriptor = descriptor;
     part->adjust_learning_rate = at.group->adjust_learning_rate;
     snprintf(subject, sizeof subject, "schedule %s", part->descriptor->name);
     CSE_TRY(
-        cse_session_check(part->descriptor->settings, subject, written.settings, &part->settings));
+        cse_network_check(part->descriptor->settings, subject, written.settings, &part->settings));
     if (cse_setting_table_has(part->descriptor->settings, "schedulers"))
-        CSE_TRY(read_children(session, part, at));
+        CSE_TRY(read_children(network, part, at));
     if (cse_setting_table_has(part->descriptor->settings, "scheduler"))
-        CSE_TRY(read_child(session, part, at));
+        CSE_TRY(read_child(network, part, at));
     return part->descriptor->check ? part->descriptor->check(part) : CSE_OK;
 }
 
@@ -265,7 +265,7 @@ static bool is_tagged(const cse_parameter_group *group, const cse_yaml_node *tag
 }
 
 /* Each tag that a schedule names must be one of a group's. */
-static cse_status check_tags(cse_session *session, const cse_optimizer *optimizer,
+static cse_status check_tags(cse_network *network, const cse_optimizer *optimizer,
                              const cse_yaml_node *tags)
 {
     const bool is_list = tags->kind == CSE_YAML_SEQUENCE;
@@ -280,7 +280,7 @@ static cse_status check_tags(cse_session *session, const cse_optimizer *optimize
             return cse_fail(CSE_CONFIG,
                             "schedule: param_group_tags (%s): no parameter group of the optimizer "
                             "has the tag '%s'; groups get tags by the optimizer's setting params",
-                            cse_yaml_place_text(session->arena, tags->place),
+                            cse_yaml_place_text(network->arena, tags->place),
                             tag->kind == CSE_YAML_SCALAR ? tag->text : "[...]");
     }
     return CSE_OK;
@@ -296,11 +296,11 @@ static cse_yaml_node *settled(const chosen_parts *chosen)
     return chosen->tagged->count > 0 ? chosen->tagged : chosen->untagged;
 }
 
-static cse_status choose_parts(cse_session *session, const cse_optimizer *optimizer,
+static cse_status choose_parts(cse_network *network, const cse_optimizer *optimizer,
                                const cse_parameter_group *group, cse_yaml_node *tree,
                                cse_yaml_node *lists[CSE_SCHEDULED_COUNT])
 {
-    cse_arena *arena = session->arena;
+    cse_arena *arena = network->arena;
     chosen_parts chosen[CSE_SCHEDULED_COUNT];
     const bool is_list = tree->kind == CSE_YAML_SEQUENCE;
     for (int k = 0; k < CSE_SCHEDULED_COUNT; k++)
@@ -315,7 +315,7 @@ static cse_status choose_parts(cse_session *session, const cse_optimizer *optimi
             cse_yaml_append(arena, of_kind->untagged, part);
             continue;
         }
-        CSE_TRY(check_tags(session, optimizer, tags));
+        CSE_TRY(check_tags(network, optimizer, tags));
         if (is_tagged(group, tags))
             cse_yaml_append(arena, of_kind->tagged, part);
     }
@@ -326,32 +326,32 @@ static cse_status choose_parts(cse_session *session, const cse_optimizer *optimi
 
 /* The schedule of weight decay or momentum, beside that of the learning rate. An update rule
  * without momentum keeps no buffer for it. */
-static cse_status read_other(cse_session *session, const cse_optimizer *optimizer,
+static cse_status read_other(cse_network *network, const cse_optimizer *optimizer,
                              cse_yaml_node *list, part_place at, cse_schedule_part **part)
 {
     const char *setting = replaced[at.what];
     if (!cse_setting_table_has(optimizer->descriptor->settings, setting))
         return cse_fail(CSE_CONFIG, "schedulers (%s): the optimizer %s has no %s",
-                        cse_yaml_place_text(session->arena, list->place),
+                        cse_yaml_place_text(network->arena, list->place),
                         optimizer->descriptor->name, setting);
     if (at.what == CSE_SCHEDULED_MOMENTUM &&
         cse_settings_number(at.group->settings, "momentum") == 0)
         return cse_fail(CSE_CONFIG,
                         "schedulers (%s): the momentum has a schedule, and the optimizer %s is "
                         "without: give it a momentum above 0, whose place the schedule takes",
-                        cse_yaml_place_text(session->arena, list->place),
+                        cse_yaml_place_text(network->arena, list->place),
                         optimizer->descriptor->name);
-    return read_part(session, list, at, part);
+    return read_part(network, list, at, part);
 }
 
 /* All schedules of a group, from a list with the parts of each or from one part. */
-static cse_status read_all(cse_session *session, const cse_optimizer *optimizer,
+static cse_status read_all(cse_network *network, const cse_optimizer *optimizer,
                            cse_yaml_node *tree, cse_parameter_group *group)
 {
     double rate;
     cse_yaml_node *lists[CSE_SCHEDULED_COUNT];
     cse_schedule_part **parts[] = { &group->rate, &group->weight_decay, &group->momentum };
-    CSE_TRY(choose_parts(session, optimizer, group, tree, lists));
+    CSE_TRY(choose_parts(network, optimizer, group, tree, lists));
     const cse_yaml_node *rates = lists[CSE_SCHEDULED_RATE];
     for (int what = CSE_SCHEDULED_RATE + 1; what < CSE_SCHEDULED_COUNT; what++) {
         if (lists[what]->count == 0)
@@ -361,40 +361,40 @@ static cse_status read_all(cse_session *session, const cse_optimizer *optimizer,
                             "schedulers (%s): the %s has a schedule, so the learning rate must "
                             "have one: add {ConstantLR: {learning_rate: ...}} to the list, or give "
                             "the optimizer lr",
-                            cse_yaml_place_text(session->arena, tree->place), titles[what]);
-        CSE_TRY(read_other(session, optimizer, lists[what],
+                            cse_yaml_place_text(network->arena, tree->place), titles[what]);
+        CSE_TRY(read_other(network, optimizer, lists[what],
                            (part_place){ 0, (cse_scheduled)what, group }, parts[what]));
     }
     /* An empty list is told as the mistake that it is, unless all parts are for other groups. */
     if (rates->count == 0 && (tree->kind != CSE_YAML_SEQUENCE || tree->count > 0))
         return CSE_OK;
-    return read_part(session, rates->count > 0 ? lists[CSE_SCHEDULED_RATE] : tree,
+    return read_part(network, rates->count > 0 ? lists[CSE_SCHEDULED_RATE] : tree,
                      (part_place){ 0, CSE_SCHEDULED_RATE, group }, &group->rate);
 }
 
-cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree)
+cse_schedule *cse_configured_schedule(cse_optimizer *optimizer, cse_yaml_node *tree)
 {
-    cse_session *session = cse_session_open_view("cse_configure_schedule");
-    if (session == NULL || optimizer == NULL)
+    cse_network *network = cse_network_open_view("cse_configure_schedule");
+    if (network == NULL || optimizer == NULL)
         return NULL;
-    cse_schedule *schedule = cse_arena_alloc(session->arena, sizeof *schedule);
+    cse_schedule *schedule = cse_arena_alloc(network->arena, sizeof *schedule);
     cse_status status = CSE_OK;
     if (optimizer->schedule != NULL)
         status = cse_fail(CSE_USAGE, "cse_configure_schedule: the optimizer %s has a schedule",
                           optimizer->descriptor->name);
     for (int g = 0; status == CSE_OK && g < optimizer->group_count; g++)
-        status = read_all(session, optimizer, tree, &optimizer->groups[g]);
+        status = read_all(network, optimizer, tree, &optimizer->groups[g]);
     if (status != CSE_OK) {
-        cse_session_fail(status);
+        cse_network_fail(status);
         return NULL;
     }
     schedule->part = optimizer->groups[0].rate;
     schedule->last_epoch =
-        cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
-                          "schedulers.%d.last_epoch", session->schedule_count);
+        cse_network_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
+                          "schedulers.%d.last_epoch", network->schedule_count);
     if (schedule->last_epoch == NULL)
         return NULL;
-    session->schedule_count++;
+    network->schedule_count++;
     return optimizer->schedule = schedule;
 }
 
@@ -402,8 +402,8 @@ cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse_tensor 
 {
     static const cse_parameter_group alone = { .adjust_learning_rate = 1 };
     cse_schedule_part *part = NULL;
-    cse_session *session = step->session;
-    cse_yaml_node *tree = cse_session_text("cse_schedule_value", "schedule", settings);
+    cse_network *network = step->network;
+    cse_yaml_node *tree = cse_network_text("cse_schedule_value", "schedule", settings);
     if (tree == NULL)
         return cse_trace_fail(cse_error_last()->status, "%s", cse_error_message());
     if (cse_tensor_dtype(t) != CSE_INT32 || cse_tensor_shape(t).rank != 0 || cse_tensor_is_batch(t))
@@ -411,7 +411,7 @@ cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse_tensor 
                               "cse_schedule_value: the step must be an int32 scalar that "
                               "does not depend on the batch");
     const cse_status status =
-        read_part(session, tree, (part_place){ 0, CSE_SCHEDULED_RATE, &alone }, &part);
+        read_part(network, tree, (part_place){ 0, CSE_SCHEDULED_RATE, &alone }, &part);
     if (status != CSE_OK)
         return cse_trace_fail(status, "%s", cse_error_message());
     return cse_schedule_part_rate(part, t);
@@ -419,6 +419,6 @@ cse_tensor *cse_schedule_value(cse_step *step, const char *settings, cse_tensor 
 
 cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings)
 {
-    cse_yaml_node *tree = cse_session_text("cse_configure_schedule", "schedule", settings);
-    return tree != NULL ? cse_session_schedule_new(optimizer, tree) : NULL;
+    cse_yaml_node *tree = cse_network_text("cse_configure_schedule", "schedule", settings);
+    return tree != NULL ? cse_configured_schedule(optimizer, tree) : NULL;
 }

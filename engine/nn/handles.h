@@ -1,16 +1,27 @@
 /* The structs behind the handles of the public API, and the states that they declare.
  *
- * A state's values live in the session, not in a graph: each execution traces its own graph and
+ * A state's values live in the network, not in a graph: each execution traces its own graph and
  * binds the states that its step uses to it. Values are copied in before and out after it; while
  * steps train, those of the arena are the only ones. */
-#ifndef CSE_RUN_SESSION_HANDLES_H
-#define CSE_RUN_SESSION_HANDLES_H
+#ifndef CSE_ENGINE_NN_HANDLES_H
+#define CSE_ENGINE_NN_HANDLES_H
 
 #include "engine/metrics/metric.h"
 #include "engine/models/models.h"
 #include "engine/optimizers/optimizer.h"
 #include "engine/schedules/schedule.h"
 #include "engine/types/weight_update.h"
+
+typedef struct cse_network cse_network;
+
+/* How a state's values depend on those of others: those of a mask on its parameter's, those of a
+ * sparse parameter on its mask's. */
+typedef struct cse_state_rule {
+    /* Makes the first values; NULL: `initializer` does. */
+    void (*fill)(cse_network *network, cse_state *state);
+    void (*settle)(cse_network *network, cse_state *state); /* before values are read; or NULL */
+    void (*unsettle)(cse_state *state); /* before values come from outside; or NULL */
+} cse_state_rule;
 
 struct cse_state {
     const char *name;
@@ -22,14 +33,14 @@ struct cse_state {
     void *values;    /* NULL until they are needed or set, and while an execution has them */
     bool borrowed;   /* `values` lie in an arena: of the execution under way, or the standing one */
     int index;       /* in the graph that is traced; -1: not in it */
-    bool constant;   /* of cse_constant_data: the session keeps `values` always */
+    bool constant;   /* of cse_constant_data: the network keeps `values` always */
     /* In the step that is traced: the gradients that were taken with respect to it, and whether an
      * optimizer updates it. */
     struct cse_taken_gradient *gradients;
     bool updated;
-    bool bfloat16; /* stored as float32, but always rounded to bfloat16 */
-    /* Of a mask: how its values are made (selective_gradients.h); NULL: by `initializer`. */
-    const struct cse_selection *selection;
+    bool bfloat16;                         /* stored as float32, but always rounded to bfloat16 */
+    const cse_state_rule *rule;            /* NULL: its values depend on no other state's */
+    const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
     double rate_factor;        /* of the learning rate; 0: 1 */
     bool of_norm;
@@ -94,30 +105,10 @@ struct cse_metric {
     cse_state *value, *updates;
 };
 
-struct cse_executor {
-    cse_executor_options options;
-    const cse_settings *input; /* the data loader's */
-};
-
 typedef struct cse_state_options {
     cse_shape shape;
     cse_dtype dtype;
     cse_initializer initializer;
     bool trainable, transient;
 } cse_state_options;
-/* Declares a state. Returns NULL after a failure, which becomes the session's. */
-cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
-    CSE_PRINTF(2, 3);
-/* The same without checks, for values that the session itself makes; `name` is copied. */
-struct cse_session;
-cse_state *cse_session_add_state(struct cse_session *session, const char *name,
-                                 const cse_state_options *options);
-size_t cse_state_bytes(const cse_state *state);
-/* Rounds the state's values to bfloat16, now and whenever they are set. */
-void cse_state_hold_bfloat16(cse_state *state);
-/* Rounds values that were just set, if the state holds bfloat16. */
-void cse_state_round_held(cse_state *state);
-/* Index of the state in the graph that is traced; declared there at the first call. */
-int cse_state_bind(cse_graph *graph, cse_state *state);
-
 #endif

@@ -1,8 +1,8 @@
 /* Gradients of a step that is traced, for the optimizers and the scaler of the session. */
-#ifndef CSE_RUN_SESSION_GRADIENTS_H
-#define CSE_RUN_SESSION_GRADIENTS_H
+#ifndef CSE_ENGINE_NN_UPDATE_GRADIENTS_H
+#define CSE_ENGINE_NN_UPDATE_GRADIENTS_H
 
-#include "run/session/session.h"
+#include "engine/nn/network.h"
 
 /* The gradient of `loss` with respect to a state, as cse_gradients gives it; zeros where no values
  * lead from the state to the loss. The same loss and state give the same tensor. */

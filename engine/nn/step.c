@@ -1,36 +1,16 @@
-/* Traces one step: its inputs, the values for its closures, its scopes. */
+/* What a step function says of its step: its inputs, the values for its closures, its scopes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "csengine/modules.h"
-#include "dataloader/input.h"
 #include "engine/base/name.h"
+#include "engine/nn/network.h"
 #include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
-#include "run/session/session.h"
 
 /* ---- inputs ---- */
-
-cse_tensor *cse_graph_add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)
-{
-    cse_shape shape = { .rank = stream->shape.rank + 1, .dims = { graph->micro_batch_size } };
-    for (int i = 0; i < stream->shape.rank; i++)
-        shape.dims[i + 1] = stream->shape.dims[i];
-    cse_attributes attributes = { .integer_count = 1,
-                                  .integers = { graph->input_count },
-                                  .text = stream->name };
-    CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
-    graph->inputs[graph->input_count] = (cse_input_entry){
-        .name = cse_arena_string(graph->arena, stream->name),
-        .shape = shape,
-        .dtype = stream->dtype,
-        .node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, stream->dtype),
-        .offset_bytes = offset_bytes,
-    };
-    return graph->inputs[graph->input_count++].node;
-}
 
 cse_tensor *cse_step_input(cse_step *step, const char *name)
 {
@@ -178,20 +158,12 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
 
 void cse_loss_of_tokens(cse_step *step, cse_tensor *sum, cse_tensor *weights)
 {
-    const cse_session *session = cse_session_tracing_view("cse_loss_of_tokens");
+    const cse_network *network = cse_network_tracing_view("cse_loss_of_tokens");
     (void)step; /* as in other calls, NULL is the step that is traced */
-    if (session == NULL)
+    if (network == NULL)
         return;
-    session->traced->token_losses = sum;
-    session->traced->token_weights = weights;
-}
-
-bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
-{
-    const char *explaining = "gradient_squares.";
-    return strcmp(fetch->name, "closure") != 0 &&
-           strncmp(fetch->name, explaining, strlen(explaining)) != 0 &&
-           fetch->value->dtype == CSE_FLOAT32 && cse_shape_elements(fetch->value->shape) == 1;
+    network->traced->token_losses = sum;
+    network->traced->token_weights = weights;
 }
 
 void cse_closure_add(cse_step *step, const cse_closure_request *request)
@@ -239,15 +211,6 @@ static void add_listed(cse_step *step, cse_closure_request request, va_list list
     cse_closure_add(step, &request);
 }
 
-/* What a step returns is its loss, whatever op it comes from. */
-static void name_loss(cse_step *step, const cse_tensor *loss)
-{
-    for (int c = 0; c < step->closure_count; c++)
-        for (int i = 0; i < step->closures[c].count; i++)
-            if (step->closures[c].tensors[i] == loss)
-                step->closures[c].value_names[i] = "loss";
-}
-
 void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...)
 {
     va_list tensors;
@@ -292,85 +255,6 @@ void cse_scope_leave(cse_step *step, const char *name)
     (void)step;
     (void)name;
     cse_trace_leave();
-}
-
-/* ---- the trace ---- */
-
-static cse_graph *new_graph(const cse_dataloader *loader)
-{
-    const cse_batching *batching = cse_dataloader_batching_view(loader);
-    const cse_input *input = cse_dataloader_input_view(loader);
-    cse_graph *graph =
-        cse_graph_new((int)cse_batching_microbatches(batching), batching->micro_batch_size);
-    graph->uneven = cse_dataloader_is_uneven(loader);
-    for (int s = 0; s < input->stream_count; s++)
-        cse_graph_add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
-    graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);
-    return graph;
-}
-
-/* Maps the graph's states to the session's, and unbinds the latter for the next graph. */
-static void collect_bound_states(cse_session *session, cse_step *step)
-{
-    step->bound =
-        cse_arena_alloc(step->graph->arena, (size_t)step->graph->state_count * sizeof *step->bound);
-    for (int i = 0; i < session->state_count; i++) {
-        cse_state *state = session->states[i];
-        if (state->index >= 0)
-            step->bound[state->index] = state;
-        state->index = -1;
-        state->gradients = NULL;
-        state->updated = false;
-    }
-}
-
-/* What a graph gets before its passes. Callbacks of custom gradients are called here, as they
- * belong to the step that is traced and to what it is found by again. */
-static cse_status settle(cse_session *session, cse_step *step)
-{
-    cse_graph *graph = step->graph;
-    CSE_TRY(cse_trace_status(graph));
-    CSE_TRY(cse_session_status());
-    graph->precision = session->precision;
-    graph->portable = session->configuration.portable;
-    graph->recompute = step->training ? session->recompute : NULL;
-    if (session->numerics != NULL && step->training)
-        graph->numerics = &session->numerics->request;
-    /* An evaluation step lacks the scopes of the backward pass, so patterns may match nothing. */
-    if (session->precision != NULL)
-        CSE_TRY(cse_precision_apply_patterns(session->precision, graph, step->training));
-    if (graph->custom_count == 0)
-        return CSE_OK;
-    CSE_TRY(cse_pass_autodiff(graph, true));
-    return cse_session_status();
-}
-
-cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
-                          cse_step_function *function, void *self, cse_step **result)
-{
-    return cse_step_trace_graph(session, new_graph(loader), function, self, result);
-}
-
-cse_status cse_step_trace_graph(cse_session *session, cse_graph *graph, cse_step_function *function,
-                                void *self, cse_step **result)
-{
-    cse_step *step = cse_calloc(1, sizeof *step);
-    *step =
-        (cse_step){ .session = session, .graph = graph, .loss_fetch = -1, .exhausted_fetch = -1 };
-    *result = step;
-    session->trace_count++;
-    cse_trace_begin(step->graph);
-    session->traced = step;
-    cse_tensor *loss = function(step, self);
-    if (loss != NULL) {
-        step->loss_fetch = cse_step_fetch(step, "loss", loss);
-        name_loss(step, loss);
-    }
-    cse_trace_end();
-    cse_status status = settle(session, step);
-    session->traced = NULL;
-    collect_bound_states(session, step);
-    return status;
 }
 
 void cse_step_destroy(cse_step **step)

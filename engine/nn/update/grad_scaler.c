@@ -3,13 +3,14 @@
  * Within one step the calls have an order: the loss is scaled, all gradients are unscaled, their
  * squares say whether all are finite, optimizers step under that condition, the scale is updated.
  * What was traced so far is kept with the number of the trace, since a scaler outlives a step. */
-#include "run/session/grad_scaler.h"
+#include "engine/nn/update/grad_scaler.h"
 
 #include "csengine/generated/ops.h"
+#include "engine/base/log.h"
+#include "engine/nn/update/gradients.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
-#include "run/session/gradients.h"
 
 /* A gradient that was unscaled in this step. */
 typedef struct unscaled {
@@ -33,7 +34,7 @@ struct cse_grad_scaler {
 
 static cse_state *scaler_state(const char *name, cse_dtype dtype, double initial)
 {
-    return cse_session_state(
+    return cse_network_state(
         &(cse_state_options){ .shape = cse_scalar_shape,
                               .dtype = dtype,
                               .initializer = { CSE_INIT_CONSTANT, initial, 0 } },
@@ -46,25 +47,25 @@ static bool scales(const cse_grad_scaler *scaler)
     return scaler->settings.dynamic || scaler->settings.loss_scale > 0;
 }
 
-cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
+cse_grad_scaler *cse_configured_grad_scaler(cse_yaml_node *tree)
 {
     const cse_settings *settings = NULL;
-    cse_session *session = cse_session_open_view("cse_grad_scaler_new");
-    if (session == NULL)
+    cse_network *network = cse_network_open_view("cse_grad_scaler_new");
+    if (network == NULL)
         return NULL;
-    if (session->scaler_tree != NULL && session->scaler_tree != tree) {
-        cse_session_fail(cse_fail(CSE_CONFIG, "grad_scaler: the session's precision has a "
+    if (network->scaler_tree != NULL && network->scaler_tree != tree) {
+        cse_network_fail(cse_fail(CSE_CONFIG, "grad_scaler: the session's precision has a "
                                               "loss_scaling_factor already; keep one of them"));
         return NULL;
     }
-    cse_grad_scaler *scaler = cse_arena_alloc(session->arena, sizeof *scaler);
-    cse_status status = cse_session_check(cse_scaler_setting_table, "grad_scaler", tree, &settings);
+    cse_grad_scaler *scaler = cse_arena_alloc(network->arena, sizeof *scaler);
+    cse_status status = cse_network_check(cse_scaler_setting_table, "grad_scaler", tree, &settings);
     if (status == CSE_OK)
         status = cse_scaler_settings_read(
-            settings, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
+            settings, network->precision != NULL ? network->precision->low : CSE_FLOAT32,
             &scaler->settings);
     if (status != CSE_OK) {
-        cse_session_fail(status);
+        cse_network_fail(status);
         return NULL;
     }
     if (!scales(scaler))
@@ -73,21 +74,21 @@ cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
     scaler->steps_since_rescale = scaler_state("steps_since_rescale", CSE_INT32, 0);
     scaler->overflows_since_rescale = scaler_state("overflows_since_rescale", CSE_INT32, 0);
     scaler->num_skipped_steps = scaler_state("num_skipped_steps", CSE_INT32, 0);
-    return session->error == CSE_OK ? scaler : NULL;
+    return network->error == CSE_OK ? scaler : NULL;
 }
 
 cse_grad_scaler *cse_grad_scaler_new(const char *settings)
 {
-    cse_yaml_node *tree = cse_session_text("cse_grad_scaler_new", "grad_scaler", settings);
-    return tree != NULL ? cse_session_grad_scaler_new(tree) : NULL;
+    cse_yaml_node *tree = cse_network_text("cse_grad_scaler_new", "grad_scaler", settings);
+    return tree != NULL ? cse_configured_grad_scaler(tree) : NULL;
 }
 
 /* ---- what it is ---- */
 
-cse_grad_scaler *cse_grad_scaler_meant(const cse_session *session, cse_grad_scaler *scaler)
+cse_grad_scaler *cse_grad_scaler_meant(const cse_network *network, cse_grad_scaler *scaler)
 {
     if (scaler == NULL)
-        scaler = session->scaler;
+        scaler = network->scaler;
     return scaler != NULL && scales(scaler) ? scaler : NULL;
 }
 
@@ -114,15 +115,15 @@ static cse_tensor *scale_of(const cse_grad_scaler *scaler)
  * the scaler's part of the step is over. */
 static bool begin_call(const char *caller, cse_grad_scaler **scaler)
 {
-    const cse_session *session = cse_session_tracing_view(caller);
-    if (session == NULL)
+    const cse_network *network = cse_network_tracing_view(caller);
+    if (network == NULL)
         return false;
-    *scaler = cse_grad_scaler_meant(session, *scaler);
+    *scaler = cse_grad_scaler_meant(network, *scaler);
     cse_grad_scaler *s = *scaler;
     if (s == NULL)
         return true;
-    if (s->trace != session->trace_count) {
-        s->trace = session->trace_count;
+    if (s->trace != network->trace_count) {
+        s->trace = network->trace_count;
         s->first = NULL;
         s->last = &s->first;
         s->count = 0;
@@ -196,11 +197,11 @@ cse_tensor *const *cse_grad_scaler_clip(cse_grad_scaler *scaler, const cse_optim
                                         cse_tensor *const gradients[])
 {
     const double norm = cse_grad_scaler_norm(scaler);
-    const cse_session *session = cse_session_tracing_view("cse_grad_scaler_step");
-    if (norm == 0 || optimizer == NULL || session->traced->clipped ||
-        scaler->trace != session->trace_count || scaler->count == 0)
+    const cse_network *network = cse_network_tracing_view("cse_grad_scaler_step");
+    if (norm == 0 || optimizer == NULL || network->traced->clipped ||
+        scaler->trace != network->trace_count || scaler->count == 0)
         return gradients;
-    cse_tensor **clipped = cse_arena_alloc(session->traced->graph->arena,
+    cse_tensor **clipped = cse_arena_alloc(network->traced->graph->arena,
                                            ((size_t)optimizer->count + 1) * sizeof(cse_tensor *));
     cse_tensor *factor = cse_clip_factor(scaler->squares, norm);
     for (int i = 0; i < optimizer->count; i++)
@@ -246,7 +247,7 @@ void cse_grad_scaler_update(cse_grad_scaler *scaler)
     cse_tensor *exhausted = NULL;
     if (!begin_call(caller, &scaler) || scaler == NULL)
         return;
-    cse_step *step = cse_session_tracing_view(caller)->traced;
+    cse_step *step = cse_network_tracing_view(caller)->traced;
     if (scaler->count == 0) {
         cse_trace_fail(CSE_USAGE,
                        "%s: no gradient was unscaled in this step (cse_grad_scaler_unscale), so "
@@ -261,8 +262,8 @@ void cse_grad_scaler_update(cse_grad_scaler *scaler)
                              cse_read(scaler->overflows_since_rescale),
                              cse_read(scaler->num_skipped_steps) },
         finite, &exhausted);
-    const cse_loss_scale_log log = step->session->loss_scale_log;
-    if (step->session->fetches_metrics &&
+    const cse_loss_scale_log log = step->network->loss_scale_log;
+    if (step->network->fetches_metrics &&
         (log == CSE_LOG_ALWAYS || (log == CSE_LOG_WHERE_DYNAMIC && scaler->settings.dynamic)))
         cse_step_fetch(step, "loss_scale", scale_of(scaler));
     cse_assign(scaler->loss_scale, next.loss_scale);
@@ -273,4 +274,27 @@ void cse_grad_scaler_update(cse_grad_scaler *scaler)
     step->training = true;
     if (exhausted != NULL)
         watch(step, scaler, exhausted);
+}
+
+/* A scaler is part of training: a network without an optimizer has none. */
+cse_status cse_network_settle_precision(cse_network *network)
+{
+    if (network->scaler_tree != NULL && network->scaler == NULL && network->has_optimizer)
+        network->scaler = cse_configured_grad_scaler(network->scaler_tree);
+    return network->error == CSE_OK ? CSE_OK : cse_network_status("cse_session_status");
+}
+
+/* The least value of cbfloat16 is 2^-39; gradients of a mean loss lie far below it, and no fixed
+ * scale fits a whole run. */
+void cse_network_warn_of_precision(cse_network *network, bool dynamic)
+{
+    const cse_precision *precision = network->precision;
+    if (network->warned_of_precision || dynamic || precision == NULL ||
+        precision->low != CSE_CBFLOAT16 || precision->preset == 0)
+        return;
+    network->warned_of_precision = true;
+    cse_log_line(CSE_LOG_WARNING,
+                 "precision.fp16_type: cbfloat16 without loss_scaling_factor: dynamic; gradients "
+                 "below the format's least value, 2^-39, become 0, and no fixed scale keeps all "
+                 "above it");
 }

@@ -3,7 +3,7 @@
  * First masks are made on the host: of the parameter's first values, whether drawn or loaded, so
  * that `topk` and `from_zeros` see those that training begins with. Values that are set later are
  * masked as they are. Random masks are a pure function of (seed, the mask's name, element). */
-#include "run/session/sparsity.h"
+#include "engine/nn/update/sparsity.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 
 #include "engine/base/random.h"
 #include "engine/config/settings.h"
+#include "engine/nn/update/gradients.h"
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
-#include "run/session/gradients.h"
 
 /* ---- first masks ---- */
 
@@ -80,12 +80,11 @@ static void mask_evenly(cse_shape shape, double sparsity, float *mask)
     }
 }
 
-static void make_scores(const cse_session *session, const cse_sparse *sparse, const float *values,
+static void make_scores(const cse_network *network, const cse_sparse *sparse, const float *values,
                         uint32_t *scores)
 {
     const int64_t elements = cse_shape_elements(sparse->parameter->shape);
-    const uint64_t key =
-        session->configuration.seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(sparse->mask->name);
+    const uint64_t key = network->seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(sparse->mask->name);
     for (int64_t i = 0; i < elements; i++)
         if (sparse->group->init == CSE_SPARSITY_TOPK) {
             memcpy(&scores[i], &values[i], sizeof scores[i]);
@@ -98,7 +97,7 @@ static void make_scores(const cse_session *session, const cse_sparse *sparse, co
         }
 }
 
-static void make_mask(const cse_session *session, const cse_sparse *sparse, const float *values,
+static void make_mask(const cse_network *network, const cse_sparse *sparse, const float *values,
                       float *mask)
 {
     const cse_sparsity_group *group = sparse->group;
@@ -116,7 +115,7 @@ static void make_mask(const cse_session *session, const cse_sparse *sparse, cons
         mask_evenly(shape, sparsity, mask);
     } else {
         uint32_t *scores = cse_calloc((size_t)elements, sizeof *scores);
-        make_scores(session, sparse, values, scores);
+        make_scores(network, sparse, values, scores);
         mask_highest(scores, elements, count_for(sparsity, elements), mask);
         free(scores);
     }
@@ -144,14 +143,17 @@ static void clear_outside(cse_state *parameter, const float *mask)
             values[i] = 0;
 }
 
-void cse_sparse_settle(cse_session *session, cse_sparse *sparse)
+/* Sees to it that mask and parameter have values, and that the parameter is zero where its mask is.
+ */
+static void settle(cse_network *network, cse_state *state)
 {
+    cse_sparse *sparse = state->sparse;
     if (sparse->settled || sparse->settling)
         return;
     sparse->settling = true;
-    const float *values = cse_state_values(session, sparse->parameter);
+    const float *values = cse_state_values(network, sparse->parameter);
     if (sparse->mask->values == NULL || sparse->derived) {
-        make_mask(session, sparse, values, cse_state_own_values(sparse->mask));
+        make_mask(network, sparse, values, cse_state_own_values(sparse->mask));
         sparse->derived = true;
     }
     clear_outside(sparse->parameter, sparse->mask->values);
@@ -159,14 +161,19 @@ void cse_sparse_settle(cse_session *session, cse_sparse *sparse)
     sparse->settling = false;
 }
 
-void cse_sparse_unsettle(cse_sparse *sparse, const cse_state *state)
+/* Notes that the state gets values from outside. */
+static void unsettle(cse_state *state)
 {
+    cse_sparse *sparse = state->sparse;
     if (sparse->settling)
         return;
     sparse->settled = false;
     if (state == sparse->mask)
         sparse->derived = false;
 }
+
+static const cse_state_rule parameter_rule = { .settle = settle, .unsettle = unsettle };
+static const cse_state_rule mask_rule = { .fill = settle, .settle = settle, .unsettle = unsettle };
 
 /* ---- which parameters ---- */
 
@@ -198,23 +205,25 @@ static bool is_chosen(const cse_sparsity_group *group, const cse_state *paramete
     return chosen;
 }
 
-static cse_status add(cse_session *session, const cse_optimizer *optimizer,
+static cse_status add(cse_network *network, const cse_optimizer *optimizer,
                       const cse_sparsity_group *group, cse_state *parameter)
 {
-    cse_sparse *sparse = cse_arena_alloc(session->arena, sizeof *sparse);
+    cse_sparse *sparse = cse_arena_alloc(network->arena, sizeof *sparse);
     *sparse =
         (cse_sparse){ .parameter = parameter, .group = group, .optimizer = optimizer, .trace = 0 };
     if (parameter->sparse != NULL)
         return cse_fail(CSE_USAGE, "cse_configure_sparsity: '%s' is sparse already",
                         parameter->name);
     sparse->mask =
-        cse_session_state(&(cse_state_options){ .shape = parameter->shape,
+        cse_network_state(&(cse_state_options){ .shape = parameter->shape,
                                                 .dtype = CSE_FLOAT32,
                                                 .initializer = { CSE_INIT_CONSTANT, 1, 0 } },
                           "sparsity.%s.mask", cse_short_name(parameter->name));
     if (sparse->mask == NULL)
-        return session->error;
+        return network->error;
     parameter->sparse = sparse->mask->sparse = sparse;
+    parameter->rule = &parameter_rule;
+    sparse->mask->rule = &mask_rule;
     return CSE_OK;
 }
 
@@ -234,7 +243,7 @@ static void list_names(const cse_optimizer *optimizer, char *text, size_t size)
 }
 
 /* Each parameter belongs to the first group that chooses it. */
-static cse_status choose(cse_session *session, const cse_optimizer *optimizer,
+static cse_status choose(cse_network *network, const cse_optimizer *optimizer,
                          const cse_sparsity_groups *groups, int g, int group_of[])
 {
     const cse_sparsity_group *group = &groups->groups[g];
@@ -246,7 +255,7 @@ static cse_status choose(cse_session *session, const cse_optimizer *optimizer,
             continue;
         group_of[i] = g;
         chosen++;
-        CSE_TRY(add(session, optimizer, group, parameter));
+        CSE_TRY(add(network, optimizer, group, parameter));
     }
     if (chosen > 0)
         return CSE_OK;
@@ -260,13 +269,13 @@ static cse_status choose(cse_session *session, const cse_optimizer *optimizer,
                        g > 0 ? " that the groups before it left" : "", names);
 }
 
-static cse_status configure(cse_session *session, cse_optimizer *optimizer, cse_yaml_node *tree)
+static cse_status configure(cse_network *network, cse_optimizer *optimizer, cse_yaml_node *tree)
 {
     cse_sparsity_groups groups;
     int before = 0;
-    if (session->traced != NULL)
+    if (network->traced != NULL)
         return cse_fail(CSE_USAGE, "cse_configure_sparsity: comes before the first step");
-    CSE_TRY(cse_sparsity_settings_read(session->arena, tree, &groups));
+    CSE_TRY(cse_sparsity_settings_read(network->arena, tree, &groups));
     if (groups.count == 0)
         return CSE_OK;
     if (optimizer->sparsity_clock != NULL)
@@ -274,36 +283,36 @@ static cse_status configure(cse_session *session, cse_optimizer *optimizer, cse_
                         "cse_configure_sparsity: the optimizer %s has a sparsity; give several as "
                         "one list",
                         optimizer->descriptor->name);
-    int *group_of = cse_arena_alloc(session->arena, ((size_t)optimizer->count + 1) * sizeof(int));
+    int *group_of = cse_arena_alloc(network->arena, ((size_t)optimizer->count + 1) * sizeof(int));
     for (int i = 0; i < optimizer->count; i++)
         group_of[i] = -1;
     for (int g = 0; g < groups.count; g++)
-        CSE_TRY(choose(session, optimizer, &groups, g, group_of));
-    for (int o = 0; o < session->optimizer_count; o++)
-        before += session->optimizers[o]->sparsity_clock != NULL;
+        CSE_TRY(choose(network, optimizer, &groups, g, group_of));
+    for (int o = 0; o < network->optimizer_count; o++)
+        before += network->optimizers[o]->sparsity_clock != NULL;
     optimizer->sparsity_clock =
-        cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
+        cse_network_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
                           before > 0 ? "sparsity.%d.step" : "sparsity.step", before);
-    return session->error;
+    return network->error;
 }
 
-void cse_session_sparsity_new(cse_optimizer *optimizer, cse_yaml_node *tree)
+void cse_configured_sparsity(cse_optimizer *optimizer, cse_yaml_node *tree)
 {
-    cse_session *session = cse_session_open_view("cse_configure_sparsity");
-    if (session == NULL || optimizer == NULL)
+    cse_network *network = cse_network_open_view("cse_configure_sparsity");
+    if (network == NULL || optimizer == NULL)
         return;
-    cse_status status = configure(session, optimizer, tree);
+    cse_status status = configure(network, optimizer, tree);
     if (status != CSE_OK)
-        cse_session_fail(status);
+        cse_network_fail(status);
 }
 
 /* ---- the public calls ---- */
 
 void cse_configure_sparsity(cse_optimizer *optimizer, const char *settings)
 {
-    cse_yaml_node *tree = cse_session_text("cse_configure_sparsity", "sparsity", settings);
+    cse_yaml_node *tree = cse_network_text("cse_configure_sparsity", "sparsity", settings);
     if (tree != NULL)
-        cse_session_sparsity_new(optimizer, tree);
+        cse_configured_sparsity(optimizer, tree);
 }
 
 cse_state *cse_sparsity_mask(const cse_state *parameter)

@@ -1,7 +1,7 @@
 /* Parameter groups: a group's settings are the optimizer's own with those of the group put over
  * them, checked against the optimizer's table like any others. So every setting of every optimizer
  * can differ from group to group, and an optimizer's update rule sees one set of settings. */
-#include "run/session/parameter_groups.h"
+#include "engine/nn/update/parameter_groups.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
+#include "engine/nn/update/gradients.h"
 #include "engine/trace/trace.h"
-#include "run/session/gradients.h"
 
 static const cse_setting group_table[] = {
     { .name = "params",
@@ -66,7 +66,7 @@ static cse_yaml_node *merged(cse_arena *arena, const cse_yaml_node *base,
 
 /* The settings of a group's parameters that have no weight decay, where the group itself does not
  * say what it is. */
-static cse_status add_spared(cse_session *session, const cse_optimizer *optimizer,
+static cse_status add_spared(cse_network *network, const cse_optimizer *optimizer,
                              const cse_yaml_node *node, cse_parameter_group *group)
 {
     const cse_setting *const table = optimizer->descriptor->settings;
@@ -75,13 +75,13 @@ static cse_status add_spared(cse_session *session, const cse_optimizer *optimize
         cse_settings_number(group->settings, "weight_decay") == 0)
         return CSE_OK;
     const cse_place place = optimizer->tree->place;
-    cse_yaml_node *none = cse_yaml_mapping_new(session->arena, place);
+    cse_yaml_node *none = cse_yaml_mapping_new(network->arena, place);
     if (node != NULL)
-        none = cse_yaml_without(session->arena, node, (const char *const[]){ NULL });
-    cse_yaml_put(session->arena, none, (cse_yaml_key){ "weight_decay", place },
-                 cse_yaml_scalar_new(session->arena, place, "0"));
-    return cse_session_check(table, optimizer->descriptor->name,
-                             merged(session->arena, optimizer->tree, none), &group->spared);
+        none = cse_yaml_without(network->arena, node, (const char *const[]){ NULL });
+    cse_yaml_put(network->arena, none, (cse_yaml_key){ "weight_decay", place },
+                 cse_yaml_scalar_new(network->arena, place, "0"));
+    return cse_network_check(table, optimizer->descriptor->name,
+                             merged(network->arena, optimizer->tree, none), &group->spared);
 }
 
 static cse_status check_settings(const cse_optimizer *optimizer, const cse_settings *settings)
@@ -95,7 +95,7 @@ static cse_status check_settings(const cse_optimizer *optimizer, const cse_setti
 }
 
 /* Adds a group; `node` NULL: with the optimizer's own settings. */
-static cse_status add_group(cse_session *session, cse_optimizer *optimizer, cse_yaml_node *node,
+static cse_status add_group(cse_network *network, cse_optimizer *optimizer, cse_yaml_node *node,
                             const cse_settings **described)
 {
     char subject[128];
@@ -107,27 +107,27 @@ static cse_status add_group(cse_session *session, cse_optimizer *optimizer, cse_
                                "%s: a parameter group is a mapping: {params: [PATTERN, ...], "
                                "SETTING: VALUE, ...}",
                                subject);
-        cse_yaml_node *own = cse_yaml_mapping_new(session->arena, node->place);
+        cse_yaml_node *own = cse_yaml_mapping_new(network->arena, node->place);
         for (int i = 0; i < node->count; i++)
             for (int w = 0; group_words[w] != NULL; w++)
                 if (strcmp(node->keys[i].text, group_words[w]) == 0)
-                    cse_yaml_put(session->arena, own, node->keys[i], node->children[i]);
-        list_of_one(session->arena, own, "params");
+                    cse_yaml_put(network->arena, own, node->keys[i], node->children[i]);
+        list_of_one(network->arena, own, "params");
         if (cse_yaml_find(node, "params") != NULL)
             cse_yaml_find(node, "params")->read = true; /* by the patterns that are matched */
-        list_of_one(session->arena, own, "tags");
-        CSE_TRY(cse_session_check(group_table, subject, own, described));
-        CSE_TRY(cse_session_check(optimizer->descriptor->settings, subject,
-                                  merged(session->arena, optimizer->tree, node), &group.settings));
+        list_of_one(network->arena, own, "tags");
+        CSE_TRY(cse_network_check(group_table, subject, own, described));
+        CSE_TRY(cse_network_check(optimizer->descriptor->settings, subject,
+                                  merged(network->arena, optimizer->tree, node), &group.settings));
         group.name = cse_settings_text(*described, "name");
         group.tags = cse_settings_node(*described, "tags");
         group.adjust_learning_rate = cse_settings_number(*described, "adjust_learning_rate");
     }
     CSE_TRY(check_settings(optimizer, group.settings));
-    CSE_TRY(add_spared(session, optimizer, node, &group));
+    CSE_TRY(add_spared(network, optimizer, node, &group));
     if (group.name == NULL)
-        group.name = cse_arena_printf(session->arena, "%d", session->group_count);
-    session->group_count++;
+        group.name = cse_arena_printf(network->arena, "%d", network->group_count);
+    network->group_count++;
     CSE_GROW(optimizer->groups, optimizer->group_count, optimizer->group_capacity);
     optimizer->groups[optimizer->group_count++] = group;
     return CSE_OK;
@@ -169,14 +169,14 @@ static cse_shape shape_of(const cse_declared_state *declared, cse_shape paramete
 static cse_state *declare(const cse_state *parameter, const char *name, cse_shape shape,
                           double initial)
 {
-    return cse_session_state(
+    return cse_network_state(
         &(cse_state_options){ .shape = shape,
                               .dtype = CSE_FLOAT32,
                               .initializer = { CSE_INIT_CONSTANT, initial, 0 } },
         "optimizer.%s.%s", cse_short_name(parameter->name), name);
 }
 
-static cse_status check_parameter(const cse_session *session, const cse_optimizer *optimizer,
+static cse_status check_parameter(const cse_network *network, const cse_optimizer *optimizer,
                                   const cse_state *parameter)
 {
     const char *name = optimizer->descriptor->name;
@@ -190,42 +190,42 @@ static cse_status check_parameter(const cse_session *session, const cse_optimize
         if (optimizer->optimized[i].parameter == parameter)
             return cse_fail(CSE_USAGE, "optimizer %s: state '%s' is one of its parameters twice",
                             name, parameter->name);
-    for (int o = 0; o < session->optimizer_count; o++)
-        for (int i = 0; i < session->optimizers[o]->count; i++) {
-            const cse_optimized *other = &session->optimizers[o]->optimized[i];
+    for (int o = 0; o < network->optimizer_count; o++)
+        for (int i = 0; i < network->optimizers[o]->count; i++) {
+            const cse_optimized *other = &network->optimizers[o]->optimized[i];
             if (other->parameter == parameter && other->state_count > 0)
                 return cse_fail(CSE_USAGE,
                                 "optimizer %s: state '%s' is a parameter of optimizer %s, which "
                                 "keeps values for it; divide the parameters between the two "
                                 "(cse_optimizer_new)",
-                                name, parameter->name, session->optimizers[o]->descriptor->name);
+                                name, parameter->name, network->optimizers[o]->descriptor->name);
         }
     return CSE_OK;
 }
 
 /* With weights in bfloat16 a parameter is marked, and for bf16_kahan has a compensation state,
  * which is declared after the states of all parameters. */
-static void declare_weights(const cse_session *session, cse_optimizer *optimizer, int first)
+static void declare_weights(const cse_network *network, cse_optimizer *optimizer, int first)
 {
     for (int i = first; i < optimizer->count; i++) {
         cse_optimized *one = &optimizer->optimized[i];
-        if (session->weight_update != CSE_WEIGHT_FP32)
+        if (network->weight_update != CSE_WEIGHT_FP32)
             cse_state_hold_bfloat16(one->parameter);
-        if (session->weight_update == CSE_WEIGHT_BF16_KAHAN)
+        if (network->weight_update == CSE_WEIGHT_BF16_KAHAN)
             one->compensation = declare(one->parameter, "compensation", one->parameter->shape, 0);
     }
 }
 
-static cse_status add_parameter(cse_session *session, cse_optimizer *optimizer,
+static cse_status add_parameter(cse_network *network, cse_optimizer *optimizer,
                                 cse_state *parameter, int group)
 {
     cse_declared_state declared[CSE_MAX_DECLARED_STATES];
-    CSE_TRY(check_parameter(session, optimizer, parameter));
+    CSE_TRY(check_parameter(network, optimizer, parameter));
     cse_optimized one = { .parameter = parameter, .group = group };
     one.state_count = optimizer->descriptor->states(optimizer->groups[group].settings,
                                                     parameter->shape, declared);
     one.states =
-        cse_arena_alloc(session->arena, ((size_t)one.state_count + 1) * sizeof(cse_state *));
+        cse_arena_alloc(network->arena, ((size_t)one.state_count + 1) * sizeof(cse_state *));
     for (int s = 0; s < one.state_count; s++) {
         const cse_shape shape = shape_of(&declared[s], parameter->shape);
         one.states[s] = declare(parameter, declared[s].name, shape, declared[s].initial);
@@ -235,7 +235,7 @@ static cse_status add_parameter(cse_session *session, cse_optimizer *optimizer,
     parameter->trainable = true;
     CSE_GROW(optimizer->optimized, optimizer->count, optimizer->capacity);
     optimizer->optimized[optimizer->count++] = one;
-    return session->error;
+    return network->error;
 }
 
 /* ---- which parameter belongs to which group ---- */
@@ -254,11 +254,11 @@ static bool matches(const cse_settings *described, const cse_state *parameter, b
 }
 
 /* Marks the parameters of a described group; a pattern that matches none is a mistake. */
-static cse_status choose(cse_session *session, const cse_settings *described, int group,
+static cse_status choose(cse_network *network, const cse_settings *described, int group,
                          cse_state_list parameters, int group_of[])
 {
     const int patterns = cse_settings_count(described, "params");
-    bool *matched = cse_arena_alloc(session->arena, (size_t)patterns + 1);
+    bool *matched = cse_arena_alloc(network->arena, (size_t)patterns + 1);
     if (patterns == 0)
         return cse_fail(CSE_CONFIG,
                         "optimizer: a parameter group (%s) has no params: give the "
@@ -279,7 +279,7 @@ static cse_status choose(cse_session *session, const cse_settings *described, in
     return CSE_OK;
 }
 
-static cse_status describe_groups(cse_session *session, cse_optimizer *optimizer,
+static cse_status describe_groups(cse_network *network, cse_optimizer *optimizer,
                                   cse_state_list parameters, int group_of[])
 {
     cse_yaml_node *list = cse_settings_node(optimizer->settings, "params");
@@ -290,61 +290,61 @@ static cse_status describe_groups(cse_session *session, cse_optimizer *optimizer
                            optimizer->descriptor->name);
     for (int g = 0; g < list->count; g++) {
         const cse_settings *described = NULL;
-        CSE_TRY(add_group(session, optimizer, list->children[g], &described));
+        CSE_TRY(add_group(network, optimizer, list->children[g], &described));
         if (described == NULL)
             return cse_fail_at(CSE_ERROR_AT("", list->children[g]->place),
                                "optimizer %s: a parameter group is empty",
                                optimizer->descriptor->name);
-        CSE_TRY(choose(session, described, g, parameters, group_of));
+        CSE_TRY(choose(network, described, g, parameters, group_of));
     }
     return CSE_OK;
 }
 
-cse_status cse_optimizer_divide(cse_session *session, cse_optimizer *optimizer,
+cse_status cse_optimizer_divide(cse_network *network, cse_optimizer *optimizer,
                                 cse_state_list parameters)
 {
     int *group_of =
-        cse_arena_alloc(session->arena, ((size_t)parameters.count + 1) * sizeof *group_of);
+        cse_arena_alloc(network->arena, ((size_t)parameters.count + 1) * sizeof *group_of);
     bool others = false;
     for (int i = 0; i < parameters.count; i++)
         group_of[i] = -1;
     /* A library's own table may lack it. */
     if (cse_setting_table_has(optimizer->descriptor->settings, "params") &&
         cse_settings_has(optimizer->settings, "params"))
-        CSE_TRY(describe_groups(session, optimizer, parameters, group_of));
+        CSE_TRY(describe_groups(network, optimizer, parameters, group_of));
     for (int i = 0; i < parameters.count; i++)
         others = others || group_of[i] < 0;
     if (others || optimizer->group_count == 0)
-        CSE_TRY(add_group(session, optimizer, NULL, NULL));
+        CSE_TRY(add_group(network, optimizer, NULL, NULL));
     for (int i = 0; i < parameters.count; i++)
-        CSE_TRY(add_parameter(session, optimizer, parameters.states[i],
+        CSE_TRY(add_parameter(network, optimizer, parameters.states[i],
                               group_of[i] >= 0 ? group_of[i] : optimizer->group_count - 1));
-    declare_weights(session, optimizer, 0);
-    return session->error;
+    declare_weights(network, optimizer, 0);
+    return network->error;
 }
 
 void cse_optimizer_add_group(cse_optimizer *optimizer, cse_state *const states[], int count,
                              const char *settings)
 {
     const char *caller = "cse_optimizer_add_group";
-    cse_yaml_node *tree = cse_session_text(caller, caller, settings);
+    cse_yaml_node *tree = cse_network_text(caller, caller, settings);
     const cse_settings *described = NULL;
-    cse_session *session = cse_session_open_view(caller);
+    cse_network *network = cse_network_open_view(caller);
     if (tree == NULL || optimizer == NULL)
         return;
     cse_status status = CSE_OK;
-    if (session->traced != NULL || optimizer->schedule != NULL)
+    if (network->traced != NULL || optimizer->schedule != NULL)
         status = cse_fail(CSE_USAGE,
                           "%s: parameters are added before the optimizer has a schedule, and "
                           "outside of steps",
                           caller);
     if (status == CSE_OK)
-        status = add_group(session, optimizer, tree, &described);
+        status = add_group(network, optimizer, tree, &described);
     const int first = optimizer->count;
     for (int i = 0; status == CSE_OK && i < count; i++)
-        status = add_parameter(session, optimizer, states[i], optimizer->group_count - 1);
+        status = add_parameter(network, optimizer, states[i], optimizer->group_count - 1);
     if (status == CSE_OK)
-        declare_weights(session, optimizer, first);
+        declare_weights(network, optimizer, first);
     else
-        cse_session_fail(status);
+        cse_network_fail(status);
 }

@@ -6,56 +6,56 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/config/settings.h"
+#include "engine/nn/plugin_find.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/gradients.h"
+#include "engine/nn/update/parameter_groups.h"
+#include "engine/nn/update/selective_gradients.h"
+#include "engine/nn/update/sparsity.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
-#include "run/session/grad_scaler.h"
-#include "run/session/gradients.h"
-#include "run/session/parameter_groups.h"
-#include "run/session/plugins.h"
-#include "run/session/selective_gradients.h"
-#include "run/session/sparsity.h"
 
 /* ---- construction ---- */
 
 static cse_optimizer *make_optimizer(const cse_config_plugin *plugin, cse_model *model,
                                      cse_state_list parameters, bool spares)
 {
-    cse_session *session = cse_session_open_view("cse_configure_optimizer");
-    if (session == NULL)
+    cse_network *network = cse_network_open_view("cse_configure_optimizer");
+    if (network == NULL)
         return NULL;
-    cse_optimizer *optimizer = cse_arena_alloc(session->arena, sizeof *optimizer);
+    cse_optimizer *optimizer = cse_arena_alloc(network->arena, sizeof *optimizer);
     optimizer->model = model;
     optimizer->descriptor = plugin->descriptor;
     optimizer->settings = plugin->settings;
     optimizer->tree = plugin->tree;
     optimizer->spares = spares;
-    CSE_GROW(session->optimizers, session->optimizer_count, session->optimizer_capacity);
-    session->optimizers[session->optimizer_count] = optimizer;
-    cse_status status = cse_optimizer_divide(session, optimizer, parameters);
-    session->optimizer_count++; /* it is released in any case */
+    CSE_GROW(network->optimizers, network->optimizer_count, network->optimizer_capacity);
+    network->optimizers[network->optimizer_count] = optimizer;
+    cse_status status = cse_optimizer_divide(network, optimizer, parameters);
+    network->optimizer_count++; /* it is released in any case */
     if (status != CSE_OK) {
-        cse_session_fail(status);
+        cse_network_fail(status);
         return NULL;
     }
-    session->has_optimizer = true;
-    session->optimizer_name = optimizer->descriptor->name;
+    network->has_optimizer = true;
+    network->optimizer_name = optimizer->descriptor->name;
     return optimizer;
 }
 
 static cse_optimizer *optimizer_of_model(const cse_config_plugin *plugin, cse_model *model,
                                          bool spares)
 {
-    const cse_session *session = cse_session_open_view("cse_configure_optimizer");
-    if (session == NULL || model == NULL)
+    const cse_network *network = cse_network_open_view("cse_configure_optimizer");
+    if (network == NULL || model == NULL)
         return NULL;
     const int count = cse_parameter_tensors(model);
-    cse_state **states = cse_arena_alloc(session->arena, ((size_t)count + 1) * sizeof *states);
+    cse_state **states = cse_arena_alloc(network->arena, ((size_t)count + 1) * sizeof *states);
     for (int i = 0; i < count; i++)
         states[i] = cse_parameter_at(model, i);
     return make_optimizer(plugin, model, (cse_state_list){ states, count }, spares);
 }
 
-cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
+cse_optimizer *cse_configured_optimizer(const cse_config_plugin *plugin, cse_model *model)
 {
     return optimizer_of_model(plugin, model, true);
 }
@@ -67,22 +67,22 @@ static cse_status parse_optimizer(const char *name, const char *yaml, cse_config
         .kind = "optimizer", .name = name, .table = cse_optimizers, .any_case = true
     };
     snprintf(subject, sizeof subject, "optimizer %s", name);
-    CSE_TRY(cse_session_parse(subject, yaml, &plugin->tree));
-    CSE_TRY(cse_session_take_library(plugin->tree, &wanted.library));
-    CSE_TRY(cse_session_plugin_find(&wanted, &plugin->descriptor, NULL));
-    return cse_session_check(((const cse_optimizer_descriptor *)plugin->descriptor)->settings,
+    CSE_TRY(cse_network_parse(subject, yaml, &plugin->tree));
+    CSE_TRY(cse_network_take_library(plugin->tree, &wanted.library));
+    CSE_TRY(cse_network_plugin_find(&wanted, &plugin->descriptor, NULL));
+    return cse_network_check(((const cse_optimizer_descriptor *)plugin->descriptor)->settings,
                              subject, plugin->tree, &plugin->settings);
 }
 
 cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const char *settings)
 {
     cse_config_plugin plugin = { .name = name };
-    if (cse_session_open_view("cse_configure_optimizer") == NULL || model == NULL)
+    if (cse_network_open_view("cse_configure_optimizer") == NULL || model == NULL)
         return NULL;
     cse_status status = parse_optimizer(name, settings, &plugin);
     if (status == CSE_OK)
         return optimizer_of_model(&plugin, model, false);
-    cse_session_fail(status);
+    cse_network_fail(status);
     return NULL;
 }
 
@@ -90,12 +90,12 @@ cse_optimizer *cse_optimizer_new(const char *name, cse_state *const states[], in
                                  const char *settings)
 {
     cse_config_plugin plugin = { .name = name };
-    if (cse_session_open_view("cse_optimizer_new") == NULL)
+    if (cse_network_open_view("cse_optimizer_new") == NULL)
         return NULL;
     cse_status status = parse_optimizer(name, settings, &plugin);
     if (status == CSE_OK)
         return make_optimizer(&plugin, NULL, (cse_state_list){ states, count }, false);
-    cse_session_fail(status);
+    cse_network_fail(status);
     return NULL;
 }
 
@@ -313,7 +313,7 @@ static bool may_update(const char *caller, const cse_optimizer *optimizer,
 static void trace_update(update *u, cse_tensor *const gradients[])
 {
     const cse_optimizer *optimizer = u->optimizer;
-    u->stochastic = u->step->session->weight_update == CSE_WEIGHT_BF16SR;
+    u->stochastic = u->step->network->weight_update == CSE_WEIGHT_BF16SR;
     u->clock = cse_sparsity_clock_read(optimizer, u->finite);
     trace_rates(u);
     for (int i = 0; i < optimizer->count; i++) {
@@ -331,7 +331,7 @@ static void trace_update(update *u, cse_tensor *const gradients[])
         cse_state *clock = optimizer->schedule->last_epoch;
         cse_assign_if(u->finite, clock, cse_add(cse_read(clock), cse_constant_int(1)));
     }
-    if (u->step->session->fetches_metrics)
+    if (u->step->network->fetches_metrics)
         fetch_rates(u);
     u->step->training = true;
 }
@@ -346,8 +346,8 @@ int cse_optimizer_group_count(const cse_optimizer *optimizer)
 static void set_value(const char *name, cse_optimizer *optimizer, int group, bool is_decay,
                       cse_tensor *value)
 {
-    const cse_session *session = cse_session_tracing_view(name);
-    if (session == NULL || cse_trace_is_poison(value))
+    const cse_network *network = cse_network_tracing_view(name);
+    if (network == NULL || cse_trace_is_poison(value))
         return;
     if (optimizer == NULL || group < 0 || group >= optimizer->group_count)
         cse_trace_fail(CSE_USAGE, "%s: the optimizer has no group %d", name, group);
@@ -358,7 +358,7 @@ static void set_value(const char *name, cse_optimizer *optimizer, int group, boo
         cse_trace_fail(CSE_SHAPE, "%s: a %s is a float32 scalar that does not depend on the batch",
                        name, is_decay ? "weight decay" : "learning rate");
     else {
-        cse_step *step = session->traced;
+        cse_step *step = network->traced;
         cse_set_rate *set = cse_arena_alloc(step->graph->arena, sizeof *set);
         *set = (cse_set_rate){ step->set_rates, &optimizer->groups[group], is_decay, value };
         step->set_rates = set;
@@ -377,11 +377,11 @@ void cse_optimizer_set_weight_decay(cse_optimizer *optimizer, int group, cse_ten
 
 static cse_step *begin_call(const char *caller, const cse_optimizer *optimizer)
 {
-    const cse_session *session = cse_session_tracing_view(caller);
-    if (session == NULL)
+    const cse_network *network = cse_network_tracing_view(caller);
+    if (network == NULL)
         return NULL;
     if (optimizer != NULL)
-        return session->traced;
+        return network->traced;
     cse_trace_fail(CSE_USAGE, "%s: there is no optimizer", caller);
     return NULL;
 }
@@ -425,11 +425,11 @@ void cse_grad_scaler_step(cse_grad_scaler *scaler, cse_optimizer *optimizer,
                           cse_tensor *const gradients[])
 {
     const char *caller = "cse_grad_scaler_step";
-    const cse_session *session = cse_session_tracing_view(caller);
-    if (session == NULL)
+    const cse_network *network = cse_network_tracing_view(caller);
+    if (network == NULL)
         return;
-    cse_grad_scaler *meant = cse_grad_scaler_meant(session, scaler);
-    cse_session_warn_of_precision(session->traced->session, cse_grad_scaler_is_dynamic(meant));
+    cse_grad_scaler *meant = cse_grad_scaler_meant(network, scaler);
+    cse_network_warn_of_precision(network->traced->network, cse_grad_scaler_is_dynamic(meant));
     if (meant != NULL)
         gradients = cse_grad_scaler_clip(meant, optimizer, gradients);
     apply(caller, optimizer, gradients, meant != NULL ? cse_grad_scaler_finite(meant) : NULL);
@@ -451,7 +451,7 @@ static void fetch_norm(cse_step *step, const cse_optimizer *optimizer, cse_tenso
 {
     char name[64] = "grad_norm";
     int number = 0;
-    while (step->session->optimizers[number] != optimizer)
+    while (step->network->optimizers[number] != optimizer)
         number++;
     if (number > 0)
         snprintf(name, sizeof name, "grad_norm/%d", number);
@@ -476,11 +476,11 @@ static void keep_gradients(const update *u, cse_tensor *const *gradients)
 void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
-    const cse_session *session = step->session;
-    cse_clip limit = clip != NULL ? *clip : session->clip;
+    const cse_network *network = step->network;
+    cse_clip limit = clip != NULL ? *clip : network->clip;
     update u = { .step = step, .optimizer = optimizer };
-    scaler = cse_grad_scaler_meant(session, scaler);
-    cse_session_warn_of_precision(step->session, cse_grad_scaler_is_dynamic(scaler));
+    scaler = cse_grad_scaler_meant(network, scaler);
+    cse_network_warn_of_precision(step->network, cse_grad_scaler_is_dynamic(scaler));
     if (limit.max_norm == 0 && limit.max_value == 0)
         limit.max_norm = cse_grad_scaler_norm(scaler);
     if (!may_step(loss, optimizer, &limit))
@@ -505,11 +505,11 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     if (scaler != NULL)
         u.finite = cse_grad_scaler_finite(scaler);
     trace_update(&u, gradients);
-    if (session->fetches_metrics && measured)
+    if (network->fetches_metrics && measured)
         fetch_norm(step, optimizer, norm);
     if (scaler != NULL)
         cse_grad_scaler_update(scaler);
-    else if (session->fetches_metrics && session->loss_scale_log == CSE_LOG_ALWAYS)
+    else if (network->fetches_metrics && network->loss_scale_log == CSE_LOG_ALWAYS)
         cse_step_fetch(step, "loss_scale", cse_constant(1));
     cse_scope_leave(step, "optimizer");
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "csengine/generated/ops.h"
-#include "run/session/session.h"
+#include "engine/nn/network.h"
 
 cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const char *name, int64_t channels)
 {

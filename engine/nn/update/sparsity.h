@@ -4,11 +4,11 @@
  * parameter has its first values, and changed by the updates of the optimizer that it was
  * configured for. A step that is traced takes the following from here, in this order: gradients as
  * the masks leave them, the masks after the step, and what they leave of values. */
-#ifndef CSE_RUN_SESSION_SPARSITY_H
-#define CSE_RUN_SESSION_SPARSITY_H
+#ifndef CSE_ENGINE_NN_UPDATE_SPARSITY_H
+#define CSE_ENGINE_NN_UPDATE_SPARSITY_H
 
 #include "engine/config/sparsity_settings.h"
-#include "run/session/configured.h"
+#include "engine/nn/configured.h"
 
 /* Of one parameter. */
 typedef struct cse_sparse {
@@ -19,20 +19,14 @@ typedef struct cse_sparse {
     /* `derived`: the mask was made of the parameter's values; `settled`: they are zero where it is;
      * `settling`: that is being seen to. */
     bool derived, settled, settling;
-    /* Of the step that is traced: its number among those of the session, the sums of the gradients
+    /* Of the step that is traced: its number among those of the network, the sums of the gradients
      * over the batch before they are masked (NULL: none was taken), and the sparsity aimed at. */
     uint64_t trace;
     cse_tensor *dense, *target;
 } cse_sparse;
 
-/* Sees to it that mask and parameter have values, and that the parameter is zero where its mask is.
- */
-void cse_sparse_settle(cse_session *session, cse_sparse *sparse);
-/* Notes that the state gets values from outside. */
-void cse_sparse_unsettle(cse_sparse *sparse, const cse_state *state);
-
 /* cse_configure_sparsity; `tree` is the section of a configuration. */
-void cse_session_sparsity_new(cse_optimizer *optimizer, cse_yaml_node *tree);
+void cse_configured_sparsity(cse_optimizer *optimizer, cse_yaml_node *tree);
 
 /* Masks the gradients of an optimizer's parameters, in their order, with the masks before the step;
  * NULL entries stay. Keeps what RigL ranks. */

@@ -1,4 +1,4 @@
-/* States: declared once in the session and bound to each graph that uses them. The session holds
+/* States: declared once in the network and bound to each graph that uses them. The network holds
  * their values between executions. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,24 +8,23 @@
 #include "engine/base/name.h"
 #include "engine/base/pages.h"
 #include "engine/execute/execute.h"
+#include "engine/nn/network.h"
 #include "engine/trace/trace.h"
 #include "engine/types/narrow.h"
 #include "engine/types/shape.h"
-#include "run/session/selective_gradients.h"
-#include "run/session/sparsity.h"
 
 size_t cse_state_bytes(const cse_state *state)
 {
     return (size_t)cse_shape_elements(state->shape) * cse_dtype_size(state->dtype);
 }
 
-static cse_status check_new_state(const cse_session *session, const cse_state_options *options,
+static cse_status check_new_state(const cse_network *network, const cse_state_options *options,
                                   const char *name)
 {
     char shape[128];
     CSE_TRY(options->transient ? cse_name_check_series("state", name)
                                : cse_name_check_path("state", name));
-    if (session->traced != NULL)
+    if (network->traced != NULL)
         return cse_fail(CSE_USAGE,
                         "state '%s' is made inside a step, which is traced once: it would be new "
                         "and lose its value in every step; make it before cse_run",
@@ -37,52 +36,52 @@ static cse_status check_new_state(const cse_session *session, const cse_state_op
         if (options->shape.dims[i] < 1)
             return cse_fail(CSE_SHAPE, "state '%s' has shape %s; sizes must be at least 1", name,
                             cse_shape_text(options->shape, shape, sizeof shape));
-    if (cse_name_index_find(&session->state_names, name) >= 0)
+    if (cse_name_index_find(&network->state_names, name) >= 0)
         return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
     return CSE_OK;
 }
 
-cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
+cse_state *cse_network_state(const cse_state_options *options, const char *name_format, ...)
 {
     char name[512];
     va_list arguments;
     va_start(arguments, name_format);
     vsnprintf(name, sizeof name, name_format, arguments);
     va_end(arguments);
-    cse_session *session = cse_session_open_view(name);
-    if (session == NULL)
+    cse_network *network = cse_network_open_view(name);
+    if (network == NULL)
         return NULL;
-    cse_status status = check_new_state(session, options, name);
+    cse_status status = check_new_state(network, options, name);
     if (status != CSE_OK) {
-        if (session->traced != NULL)
+        if (network->traced != NULL)
             cse_trace_fail(status, "%s", cse_error_message());
         else
-            cse_session_fail(status);
+            cse_network_fail(status);
         return NULL;
     }
-    return cse_session_add_state(session, name, options);
+    return cse_network_add_state(network, name, options);
 }
 
-cse_state *cse_session_add_state(cse_session *session, const char *name,
+cse_state *cse_network_add_state(cse_network *network, const char *name,
                                  const cse_state_options *options)
 {
-    cse_state *state = cse_arena_alloc(session->arena, sizeof *state);
-    *state = (cse_state){ .name = cse_arena_string(session->arena, name),
+    cse_state *state = cse_arena_alloc(network->arena, sizeof *state);
+    *state = (cse_state){ .name = cse_arena_string(network->arena, name),
                           .shape = options->shape,
                           .dtype = options->dtype,
                           .initializer = options->initializer,
                           .trainable = options->trainable,
                           .persistent = !options->transient,
                           .index = -1 };
-    cse_name_index_add(&session->state_names, state->name, session->state_count);
-    CSE_GROW(session->states, session->state_count, session->state_capacity);
-    return session->states[session->state_count++] = state;
+    cse_name_index_add(&network->state_names, state->name, network->state_count);
+    CSE_GROW(network->states, network->state_count, network->state_capacity);
+    return network->states[network->state_count++] = state;
 }
 
 cse_state *cse_state_new(const char *name, cse_shape shape, cse_dtype dtype,
                          cse_initializer initializer)
 {
-    return cse_session_state(
+    return cse_network_state(
         &(cse_state_options){ .shape = shape, .dtype = dtype, .initializer = initializer }, "%s",
         name);
 }
@@ -104,12 +103,17 @@ cse_dtype cse_state_dtype(const cse_state *state)
 
 /* ---- values ---- */
 
+static void unsettle(cse_state *state)
+{
+    if (state->rule != NULL && state->rule->unsettle != NULL)
+        state->rule->unsettle(state);
+}
+
 void *cse_state_own_values(cse_state *state)
 {
     if (state->borrowed)
         cse_state_release_values(state);
-    if (state->sparse != NULL)
-        cse_sparse_unsettle(state->sparse, state);
+    unsettle(state);
     if (state->values == NULL)
         state->values = cse_pages_new(cse_state_bytes(state));
     return state->values;
@@ -118,8 +122,7 @@ void *cse_state_own_values(cse_state *state)
 void cse_state_borrow_values(cse_state *state, const void *values)
 {
     cse_state_release_values(state);
-    if (state->sparse != NULL)
-        cse_sparse_unsettle(state->sparse, state);
+    unsettle(state);
     state->values = (void *)(uintptr_t)values;
     state->borrowed = true;
 }
@@ -133,10 +136,10 @@ void cse_state_release_values(cse_state *state)
 }
 
 /* Initial values are computed by a graph that holds only this state. */
-static void initialize(cse_session *session, cse_state *state)
+static void initialize(cse_network *network, cse_state *state)
 {
-    if (state->selection != NULL) {
-        cse_selection_fill(session, state->selection, cse_state_own_values(state));
+    if (state->rule != NULL && state->rule->fill != NULL) {
+        state->rule->fill(network, state);
         return;
     }
     cse_graph *graph = cse_graph_new(1, 1);
@@ -144,7 +147,7 @@ static void initialize(cse_session *session, cse_state *state)
     state->index = -1;
     const size_t bytes = (size_t)graph->space_bytes[CSE_SPACE_STATE];
     unsigned char *space = cse_pages_new(bytes);
-    cse_states_initialize(graph, session->configuration.seed, space);
+    cse_states_initialize(graph, network->seed, space);
     memcpy(cse_state_own_values(state), space + graph->states[index].offset_bytes,
            cse_state_bytes(state));
     cse_pages_release(space, bytes);
@@ -152,13 +155,12 @@ static void initialize(cse_session *session, cse_state *state)
     cse_state_round_held(state);
 }
 
-void *cse_state_values(cse_session *session, cse_state *state)
+void *cse_state_values(cse_network *network, cse_state *state)
 {
-    const bool is_mask = state->sparse != NULL && state->sparse->mask == state;
-    if (state->values == NULL && !is_mask)
-        initialize(session, state);
-    if (state->sparse != NULL)
-        cse_sparse_settle(session, state->sparse);
+    if (state->values == NULL)
+        initialize(network, state);
+    if (state->rule != NULL && state->rule->settle != NULL)
+        state->rule->settle(network, state);
     return state->values;
 }
 
@@ -184,9 +186,9 @@ static cse_status check_size(const cse_state *state, size_t bytes, const char *c
     return CSE_OK;
 }
 
-cse_status cse_session_may_read(const cse_session *session, const char *caller)
+cse_status cse_network_may_read(const cse_network *network, const char *caller)
 {
-    if (session->states_lost)
+    if (network->states_lost)
         return cse_fail(CSE_USAGE,
                         "%s: the last execution failed, and its states with it: load a checkpoint "
                         "first",
@@ -194,14 +196,14 @@ cse_status cse_session_may_read(const cse_session *session, const char *caller)
     return CSE_OK;
 }
 
-cse_status cse_session_may_change(const cse_session *session, const char *caller)
+cse_status cse_network_may_change(const cse_network *network, const char *caller)
 {
-    if (session->traced != NULL)
+    if (network->traced != NULL)
         return cse_fail(CSE_USAGE,
                         "%s: states have no value while a step is traced; use cse_assign", caller);
-    if (session->executing)
+    if (network->executing)
         return cse_fail(CSE_USAGE, "%s: states cannot be changed while an execution runs", caller);
-    if (session->locked && !session->states_lost)
+    if (network->locked && !network->states_lost)
         return cse_fail(CSE_USAGE,
                         "%s: states may be changed between executions only if the last one took a "
                         "checkpoint on its last step; give that executor checkpoint_steps",
@@ -209,46 +211,46 @@ cse_status cse_session_may_change(const cse_session *session, const char *caller
     return CSE_OK;
 }
 
-static cse_status check_readable(const cse_session *session, const cse_state *state,
+static cse_status check_readable(const cse_network *network, const cse_state *state,
                                  const char *caller)
 {
     if (state == NULL)
         return cse_fail(CSE_USAGE, "%s: there is no state", caller);
-    if (session->traced != NULL || (session->executing && !session->states_standing))
+    if (network->traced != NULL || (network->executing && !network->states_standing))
         return cse_fail(CSE_USAGE,
                         "%s: state '%s' cannot be read now: inside a step use cse_read, during an "
                         "execution a checkpoint closure or a checkpoint step of the loop",
                         caller, state->name);
-    return cse_session_may_read(session, caller);
+    return cse_network_may_read(network, caller);
 }
 
 cse_status cse_state_get(cse_state *state, void *values, size_t bytes)
 {
-    cse_session *session = cse_session_open_view("cse_state_get");
-    if (session == NULL)
+    cse_network *network = cse_network_open_view("cse_state_get");
+    if (network == NULL)
         return CSE_USAGE;
-    CSE_TRY(check_readable(session, state, "cse_state_get"));
+    CSE_TRY(check_readable(network, state, "cse_state_get"));
     CSE_TRY(check_size(state, bytes, "cse_state_get"));
-    memcpy(values, cse_state_values(session, state), bytes);
+    memcpy(values, cse_state_values(network, state), bytes);
     return CSE_OK;
 }
 
 const void *cse_state_view(cse_state *state)
 {
-    cse_session *session = cse_session_open_view("cse_state_view");
-    if (session == NULL || check_readable(session, state, "cse_state_view") != CSE_OK)
+    cse_network *network = cse_network_open_view("cse_state_view");
+    if (network == NULL || check_readable(network, state, "cse_state_view") != CSE_OK)
         return NULL;
-    return cse_state_values(session, state);
+    return cse_state_values(network, state);
 }
 
 cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)
 {
-    cse_session *session = cse_session_open_view("cse_state_set");
-    if (session == NULL || state == NULL)
-        return session == NULL ? CSE_USAGE
+    cse_network *network = cse_network_open_view("cse_state_set");
+    if (network == NULL || state == NULL)
+        return network == NULL ? CSE_USAGE
                                : cse_fail(CSE_USAGE, "cse_state_set: there is no state");
-    CSE_TRY(cse_session_may_read(session, "cse_state_set"));
-    CSE_TRY(cse_session_may_change(session, "cse_state_set"));
+    CSE_TRY(cse_network_may_read(network, "cse_state_set"));
+    CSE_TRY(cse_network_may_change(network, "cse_state_set"));
     CSE_TRY(check_size(state, bytes, "cse_state_set"));
     memcpy(cse_state_own_values(state), values, bytes);
     cse_state_round_held(state);
@@ -273,30 +275,17 @@ int cse_state_bind(cse_graph *graph, cse_state *state)
     return state->index;
 }
 
-cse_session *cse_session_tracing_view(const char *caller)
-{
-    cse_session *session = cse_session_open_view(caller);
-    if (session == NULL || session->traced != NULL)
-        return session;
-    cse_session_fail(cse_fail(CSE_USAGE,
-                              "%s: no step is being traced; this call belongs in a step function, "
-                              "which cse_run calls (outside of steps states have cse_state_get and "
-                              "cse_state_set)",
-                              caller));
-    return NULL;
-}
-
 /* The graph being traced, or NULL with an error. */
 static cse_graph *traced_graph(const char *caller, const cse_state *state)
 {
-    const cse_session *session = cse_session_tracing_view(caller);
-    if (session == NULL)
+    const cse_network *network = cse_network_tracing_view(caller);
+    if (network == NULL)
         return NULL;
     if (state == NULL) {
         cse_trace_fail(CSE_USAGE, "%s: there is no state", caller);
         return NULL;
     }
-    return session->traced->graph;
+    return network->traced->graph;
 }
 
 cse_tensor *cse_read(cse_state *state)

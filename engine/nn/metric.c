@@ -1,18 +1,18 @@
-/* Metrics: states that a step updates, and the value after the last step. */
+/* Metrics: states that a step updates. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/base/name.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/network.h"
+#include "engine/nn/plugin_find.h"
 #include "engine/trace/trace.h"
-#include "run/session/configured.h"
-#include "run/session/plugins.h"
-#include "run/session/session.h"
 
 static cse_state *metric_state(const char *label, const char *name, cse_shape shape,
                                cse_dtype dtype, double initial)
 {
-    return cse_session_state(&(cse_state_options){ .shape = shape,
+    return cse_network_state(&(cse_state_options){ .shape = shape,
                                                    .dtype = dtype,
                                                    .initializer = { CSE_INIT_CONSTANT, initial, 0 },
                                                    .transient = true },
@@ -24,10 +24,10 @@ static cse_status read_settings(const char *name, const char *text, cse_config_p
     char subject[128];
     cse_plugin_wanted wanted = { .kind = "metric", .name = name, .table = cse_metrics };
     snprintf(subject, sizeof subject, "metric %s", name);
-    CSE_TRY(cse_session_parse(subject, text, &plugin->tree));
-    CSE_TRY(cse_session_take_library(plugin->tree, &wanted.library));
-    CSE_TRY(cse_session_plugin_find(&wanted, &plugin->descriptor, NULL));
-    return cse_session_check(((const cse_metric_descriptor *)plugin->descriptor)->settings, subject,
+    CSE_TRY(cse_network_parse(subject, text, &plugin->tree));
+    CSE_TRY(cse_network_take_library(plugin->tree, &wanted.library));
+    CSE_TRY(cse_network_plugin_find(&wanted, &plugin->descriptor, NULL));
+    return cse_network_check(((const cse_metric_descriptor *)plugin->descriptor)->settings, subject,
                              plugin->tree, &plugin->settings);
 }
 
@@ -47,23 +47,23 @@ static void declare_states(cse_metric *metric)
     metric->updates = metric_state(metric->label, "updates", cse_scalar_shape, CSE_INT32, 0);
 }
 
-cse_metric *cse_session_metric_new(const cse_config_plugin *plugin, const char *label)
+cse_metric *cse_configured_metric(const cse_config_plugin *plugin, const char *label)
 {
-    cse_session *session = cse_session_open_view("cse_configure_metric");
+    cse_network *network = cse_network_open_view("cse_configure_metric");
     const cse_metric_descriptor *descriptor = plugin->descriptor;
-    if (session == NULL)
+    if (network == NULL)
         return NULL;
     cse_status status = cse_name_check_series("metric", label);
     if (status == CSE_OK && descriptor->check != NULL)
         status = descriptor->check(plugin->settings);
     if (status != CSE_OK) {
-        cse_session_fail(status);
+        cse_network_fail(status);
         return NULL;
     }
-    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
+    cse_metric *metric = cse_arena_alloc(network->arena, sizeof *metric);
     *metric = (cse_metric){ .descriptor = descriptor,
                             .settings = plugin->settings,
-                            .label = cse_arena_string(session->arena, label) };
+                            .label = cse_arena_string(network->arena, label) };
     declare_states(metric);
     return metric->updates != NULL ? metric : NULL;
 }
@@ -71,12 +71,12 @@ cse_metric *cse_session_metric_new(const cse_config_plugin *plugin, const char *
 cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings)
 {
     cse_config_plugin plugin = { .name = name };
-    if (cse_session_open_view("cse_configure_metric") == NULL)
+    if (cse_network_open_view("cse_configure_metric") == NULL)
         return NULL;
     cse_status status = read_settings(name, settings, &plugin);
     if (status == CSE_OK)
-        return cse_session_metric_new(&plugin, label);
-    cse_session_fail(status);
+        return cse_configured_metric(&plugin, label);
+    cse_network_fail(status);
     return NULL;
 }
 
@@ -134,43 +134,24 @@ cse_tensor *cse_metric_update_list(cse_metric *metric, ...)
     return cse_metric_update_array(metric, tensors, count);
 }
 
-cse_status cse_metric_value(cse_metric *metric, double *value)
-{
-    float last = 0;
-    int32_t updates = 0;
-    *value = 0;
-    if (metric == NULL)
-        return cse_fail(CSE_USAGE, "cse_metric_value: there is no metric");
-    CSE_TRY(cse_state_get(metric->updates, &updates, sizeof updates));
-    if (updates == 0)
-        return cse_fail(CSE_USAGE,
-                        "metric %s has no value: it was not updated since it was made or reset; "
-                        "call cse_metric_update in the step and run it",
-                        metric->label);
-    CSE_TRY(cse_state_get(metric->value, &last, sizeof last));
-    *value = (double)last;
-    cse_session_report_scalar(cse_session_open_view("cse_metric_value"), metric->label, *value);
-    return CSE_OK;
-}
-
 /* Resetting needs no checkpoint, since checkpoints do not hold a metric's states. */
 cse_status cse_metric_reset(cse_metric *metric)
 {
-    cse_session *session = cse_session_open_view("cse_metric_reset");
-    if (session == NULL || metric == NULL)
-        return session == NULL ? CSE_USAGE
+    cse_network *network = cse_network_open_view("cse_metric_reset");
+    if (network == NULL || metric == NULL)
+        return network == NULL ? CSE_USAGE
                                : cse_fail(CSE_USAGE, "cse_metric_reset: there is no metric");
-    if (session->traced != NULL || session->executing)
+    if (network->traced != NULL || network->executing)
         return cse_fail(CSE_USAGE,
                         "cse_metric_reset: metric %s cannot be reset inside a step or "
                         "while an execution runs",
                         metric->label);
     for (int s = 0; s < metric->descriptor->state_count; s++) {
-        float *values = cse_state_values(session, metric->states[s]);
+        float *values = cse_state_values(network, metric->states[s]);
         for (int64_t i = 0; i < cse_shape_elements(metric->states[s]->shape); i++)
             values[i] = (float)metric->descriptor->states[s].initial;
     }
-    memset(cse_state_values(session, metric->value), 0, sizeof(float));
-    memset(cse_state_values(session, metric->updates), 0, sizeof(int32_t));
+    memset(cse_state_values(network, metric->value), 0, sizeof(float));
+    memset(cse_state_values(network, metric->updates), 0, sizeof(int32_t));
     return CSE_OK;
 }

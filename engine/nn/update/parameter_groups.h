@@ -1,8 +1,8 @@
 /* The parameters of an optimizer, in groups of equal settings. */
-#ifndef CSE_RUN_SESSION_PARAMETER_GROUPS_H
-#define CSE_RUN_SESSION_PARAMETER_GROUPS_H
+#ifndef CSE_ENGINE_NN_UPDATE_PARAMETER_GROUPS_H
+#define CSE_ENGINE_NN_UPDATE_PARAMETER_GROUPS_H
 
-#include "run/session/configured.h"
+#include "engine/nn/configured.h"
 
 typedef struct cse_state_list {
     cse_state *const *states;
@@ -11,7 +11,7 @@ typedef struct cse_state_list {
 
 /* Divides the parameters into the groups that the optimizer's setting `params` describes, and the
  * last one for all others. Declares the states of each. */
-cse_status cse_optimizer_divide(cse_session *session, cse_optimizer *optimizer,
+cse_status cse_optimizer_divide(cse_network *network, cse_optimizer *optimizer,
                                 cse_state_list parameters);
 
 /* Whether the group's learning rate is the same in every step; then `rate` receives it. */

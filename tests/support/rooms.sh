@@ -1,0 +1,89 @@
+# The rooms from the lowest to the highest, and which rooms each may include from, besides itself
+# and csengine/: only rooms that stand above it in this list. A room is a folder (engine/ is left
+# out of its name) with all that is below it, but for rooms of their own. ARCHITECTURE.md draws this
+# table. tests/check_tidy.sh holds includes against it, tests/check_calls.sh the names that objects
+# use, and both read it by these functions of awk.
+traced='base types graph trace'
+plan="$traced ops passes precision kernels codegen execute"
+nn='optimizers schedules metrics modules models nn'
+links='workers/arena workers/messages workers/transports workers/links workers/hosts'
+launching='workers/launchers workers/host_launchers'
+control="$links $launching workers/control"
+job="config checkpoint weights dataloader store $control workers/group"
+job="$job run/callbacks run/session run/record"
+tools="run/job run/measure run/contracts run/infer"
+directions="
+base:
+types: base
+config: base types
+graph: base types
+trace: base types graph
+kernels: $traced
+precision: $traced config
+ops: $traced kernels precision
+passes: $traced ops kernels precision
+codegen: $traced ops passes kernels
+execute: $traced ops passes kernels codegen
+checkpoint: base types
+weights: base types config checkpoint
+onnx: $traced weights
+optimizers: $traced
+schedules: $traced
+metrics: $traced
+modules: $traced
+models: $traced modules config
+nn: $plan config checkpoint optimizers schedules metrics modules models
+dataloader: base types config checkpoint weights
+store: base types
+workers/links: base
+workers/hosts: base workers/links
+workers/carrier: base workers/links
+mpi: base workers/carrier workers/links
+workers/arena: $traced passes execute dataloader workers/links workers/hosts
+workers/transports: base
+workers/launchers: base
+workers/host_launchers: base workers/hosts workers/launchers
+workers/messages: base workers/transports
+workers/worker: $traced passes execute dataloader $links
+workers/control: $traced execute dataloader $links $launching
+workers/batch: base workers/host_launchers workers/control
+workers/group: base graph kernels $links workers/control
+run/loggers: base
+run/callbacks: base types
+run/session: $plan $nn config checkpoint weights dataloader $control
+run/record: $plan config checkpoint store run/loggers run/session workers/control
+run/job: $plan $nn $job
+run/measure: $plan $job workers/worker run/job
+run/contracts: $plan $nn $job run/job
+run/infer: $plan $nn $job onnx run/job
+client: base graph kernels checkpoint weights dataloader workers/control run/session
+dashboard: base types config checkpoint dataloader store workers/control workers/messages \
+    workers/batch run/job \
+    run/measure
+bench: $plan config checkpoint weights store dataloader $links workers/carrier workers/control \
+    run/session run/job run/measure
+cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
+"
+room_functions='
+function read_rooms(    count, rows, i, row, fields, names, j) {
+    count = split(ENVIRON["directions"], rows, "\n")
+    for (i = 1; i <= count; i++) {
+        split(rows[i], row, ":")
+        fields = split(row[2], names, " ")
+        for (j = 1; j <= fields; j++) {
+            allowed[row[1], names[j]] = 1
+            if (!(names[j] in rooms))
+                print "tests/support/rooms.sh:1: " row[1] " names " names[j] \
+                    ", which does not stand above it"
+        }
+        rooms[row[1]] = i
+    }
+}
+function room_of(path) {
+    sub(/^engine\//, "", path)
+    while (sub(/\/[^\/]*$/, "", path))
+        if (path in rooms)
+            return path
+    return ""
+}
+'

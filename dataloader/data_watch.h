@@ -24,6 +24,9 @@ void cse_data_tell(const char *format, ...) CSE_PRINTF(1, 2);
  * open them later need not. */
 bool cse_data_is_first_look(void);
 
+/* What the files that this thread opens are compared with; NULL: nothing. */
+void cse_data_watch_set(const cse_data_watch *wanted);
+
 /* Called with each regular file that is opened to be read; does nothing outside cse_data_open. */
 cse_status cse_data_note_open(int descriptor, const char *path);
 /* The same of the library that holds the input function. */

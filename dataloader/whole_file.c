@@ -52,20 +52,3 @@ void cse_whole_file_clear(cse_whole_file *file)
     free(file->bytes);
     *file = (cse_whole_file){ 0 };
 }
-
-cse_status cse_whole_file_write(const char *path, const void *bytes, size_t size)
-{
-    char *draft = cse_malloc(strlen(path) + 32);
-    snprintf(draft, strlen(path) + 32, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(draft, "wbxe");
-    bool good = file != NULL && fwrite(bytes, 1, size, file) == size;
-    good = file != NULL && fclose(file) == 0 && good;
-    cse_status status = CSE_OK;
-    if (!good || rename(draft, path) != 0) {
-        status = cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
-        if (file != NULL)
-            unlink(draft);
-    }
-    free(draft);
-    return status;
-}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What the includes cannot show: which file uses a name that which other one defines, as the objects
 # of the build have it. A file uses those of its own room and of the rooms below it, in the order of
-# tests/support/rooms.sh, whether by a header of theirs or by a public one; no files use each other in
-# a circle.
+# tests/support/rooms.sh, whether by a header of theirs or by a public one; no files use each other
+# in a circle.
 #
 # Registries name the plugins of their folder, and are named by what stands above it: they do not
 # count. Nor do the calls of an op that is public from the room of ops: a gradient is made of ops,

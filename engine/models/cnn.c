@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/models/models.h"
+#include "csengine/model.h"
 
 enum { KERNEL = 3, CONVOLUTIONS = 2 };
 

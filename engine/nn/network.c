@@ -91,23 +91,3 @@ cse_status cse_network_check(const cse_setting *table, const char *subject, cse_
     *settings = checked;
     return CSE_OK;
 }
-
-void cse_network_clear(cse_network *network)
-{
-    for (int i = 0; i < network->state_count; i++)
-        cse_state_release_values(network->states[i]);
-    for (int i = 0; i < network->model_count; i++) {
-        free(network->models[i]->parameters);
-        free(network->models[i]->frozen);
-    }
-    for (int i = 0; i < network->optimizer_count; i++) {
-        free(network->optimizers[i]->optimized);
-        free(network->optimizers[i]->groups);
-    }
-    cse_precision_destroy(&network->precision);
-    cse_name_index_clear(&network->state_names);
-    free(network->states);
-    free(network->models);
-    free(network->optimizers);
-    free(network->failure);
-}

@@ -9,7 +9,6 @@
 #include "engine/base/registry.h"
 #include "engine/config/yaml.h"
 #include "engine/nn/handles.h"
-#include "engine/nn/step.h"
 #include "engine/precision/graphamp.h"
 
 /* Whether steps deliver their loss scale. */
@@ -103,5 +102,18 @@ void cse_state_release_values(cse_state *state);
 cse_status cse_network_may_read(const cse_network *network, const char *caller);
 /* Fails with CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_network_may_change(const cse_network *network, const char *caller);
+
+/* Fetches `value` after each step; returns its index in graph->fetches, or -1 after a failure,
+ * which the graph stores. */
+int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
+
+/* As cse_batch_mean; `name` selects the random stream of stochastic rounding. */
+cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
+
+/* Frees the step with its graph. */
+void cse_step_destroy(cse_step **step);
+
+/* Whether the model can be called in a step; else fails it, with a message that `caller` begins. */
+bool cse_model_may_trace(const cse_model *model, const char *caller);
 
 #endif

@@ -322,3 +322,23 @@ void cse_assign(cse_state *state, cse_tensor *value)
     const int index = cse_state_bind(graph, state); /* may move the table of states */
     graph->states[index].next = value;
 }
+
+void cse_network_clear(cse_network *network)
+{
+    for (int i = 0; i < network->state_count; i++)
+        cse_state_release_values(network->states[i]);
+    for (int i = 0; i < network->model_count; i++) {
+        free(network->models[i]->parameters);
+        free(network->models[i]->frozen);
+    }
+    for (int i = 0; i < network->optimizer_count; i++) {
+        free(network->optimizers[i]->optimized);
+        free(network->optimizers[i]->groups);
+    }
+    cse_precision_destroy(&network->precision);
+    cse_name_index_clear(&network->state_names);
+    free(network->states);
+    free(network->models);
+    free(network->optimizers);
+    free(network->failure);
+}

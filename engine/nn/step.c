@@ -7,7 +7,7 @@
 #include "csengine/modules.h"
 #include "engine/base/name.h"
 #include "engine/nn/network.h"
-#include "engine/trace/loss_quotient.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/trace/trace.h"
 
 /* ---- inputs ---- */

@@ -11,9 +11,9 @@
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
 #include "engine/config/settings.h"
-#include "engine/metrics/metric.h"
 #include "engine/nn/configured.h"
-#include "engine/trace/loss_quotient.h"
+#include "engine/nn/plugins.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
 

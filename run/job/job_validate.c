@@ -11,7 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 #include "run/job/job_hosts.h"
 
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */

@@ -1,5 +1,5 @@
-/* Opening and closing the session, and its first failure. */
-#include "run/session/session.h"
+/* Opening and closing the session. */
+#include "run/session/open_session.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,24 +19,6 @@
 #include "run/session/background_save.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
-
-static cse_session *the_session;
-
-cse_session *cse_session_open_view(const char *caller)
-{
-    return cse_network_open_view(caller) != NULL ? the_session : NULL;
-}
-
-cse_status cse_session_status(void)
-{
-    return cse_network_status("cse_session_status");
-}
-
-int64_t cse_global_step(void)
-{
-    cse_session *session = cse_session_open_view("cse_global_step");
-    return session != NULL ? session->global_step : 0;
-}
 
 static cse_status check_count(const char *name, int *value, int least, int default_value)
 {
@@ -151,7 +133,7 @@ static cse_status set_directories(cse_session *session)
 static cse_status check_free(void)
 {
     CSE_TRY(cse_network_check_owner("cse_configure"));
-    if (the_session != NULL && !the_session->refused)
+    if (cse_session_held() != NULL && !cse_session_held()->refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
     cse_finish();
@@ -171,14 +153,14 @@ static void open_session(const cse_configuration *configuration)
     session->started_ns = cse_clock_ns();
     session->network.arena = session->arena;
     session->network.seed = c->seed;
-    the_session = session;
+    cse_session_set_open(session);
     cse_network_open(&session->network);
 }
 
 /* Fills in and checks the configuration. */
 static cse_status complete_session(const cse_session_sections *sections)
 {
-    cse_session *session = the_session;
+    cse_session *session = cse_session_held();
     CSE_TRY(set_directories(session));
     if (sections->precision != NULL)
         CSE_TRY(cse_session_take_precision(session, sections->precision));
@@ -194,7 +176,7 @@ static cse_status end_configuring(cse_status status)
 {
     if (status == CSE_OK)
         return CSE_OK;
-    the_session->refused = true;
+    cse_session_held()->refused = true;
     return cse_network_fail(status);
 }
 
@@ -234,13 +216,13 @@ cse_status cse_session_configure(const cse_configuration *configuration,
 
 void cse_finish(void)
 {
-    cse_session *session = the_session;
+    cse_session *session = cse_session_held();
     if (session == NULL || cse_network_check_owner("cse_finish") != CSE_OK)
         return;
     cse_session_abandon_loop(session);
     if (session->recording.end != NULL)
         session->recording.end(session->recording.self, session);
-    the_session = NULL;
+    cse_session_set_open(NULL);
     cse_network_close();
     cse_network_clear(&session->network);
     cse_session_end_capture(session);
@@ -256,14 +238,4 @@ void cse_finish(void)
     free(session->artefact);
     cse_arena_destroy(&session->arena);
     free(session);
-}
-
-void cse_session_begin_record(cse_session *session)
-{
-    const cse_configuration *c = &session->configuration;
-    if (session->recording.begin == NULL || session->recording.begun || c->compile_only ||
-        c->validate_only)
-        return;
-    session->recording.begun = true;
-    session->recording.begin(session->recording.self, session);
 }

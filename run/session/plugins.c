@@ -6,10 +6,7 @@
 #include "engine/base/registry.h"
 #include "engine/config/settings.h"
 #include "engine/graph/outside_ops.h"
-#include "engine/metrics/metric.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "run/session/session.h"
 
 /* The kinds that a program names plugins of. */

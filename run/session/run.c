@@ -16,7 +16,6 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
-#include "engine/nn/configured.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "run/session/background_save.h"

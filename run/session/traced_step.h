@@ -2,7 +2,7 @@
 #ifndef CSE_RUN_SESSION_TRACED_STEP_H
 #define CSE_RUN_SESSION_TRACED_STEP_H
 
-#include "engine/nn/step.h"
+#include "engine/nn/handles.h"
 
 typedef struct cse_session cse_session;
 struct cse_stream;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/models/models.h"
 #include "engine/nn/configured.h"
+#include "engine/nn/plugins.h"
 #include "tests/reference/sparsity.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"

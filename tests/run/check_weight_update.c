@@ -8,10 +8,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/random.h"
-#include "engine/metrics/metric.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"

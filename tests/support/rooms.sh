@@ -5,13 +5,13 @@
 # use, and both read it by these functions of awk.
 traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
-nn='optimizers schedules metrics modules models nn'
+nn='nn optimizers schedules metrics modules models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="config checkpoint weights dataloader store $control workers/group"
-job="$job run/callbacks run/session run/record"
-tools="run/job run/measure run/contracts run/infer"
+job="$job run/session run/record"
+tools="run/job run/callbacks run/measure run/contracts run/infer"
 directions="
 base:
 types: base
@@ -19,20 +19,20 @@ config: base types
 graph: base types
 trace: base types graph
 kernels: $traced
-precision: $traced config
-ops: $traced kernels precision
+ops: $traced kernels
+precision: $traced ops config
 passes: $traced ops kernels precision
 codegen: $traced ops passes kernels
 execute: $traced ops passes kernels codegen
 checkpoint: base types
 weights: base types config checkpoint
 onnx: $traced weights
+nn: $plan config checkpoint
 optimizers: $traced
 schedules: $traced
 metrics: $traced
-modules: $traced
-models: $traced modules config
-nn: $plan config checkpoint optimizers schedules metrics modules models
+modules: $traced ops nn
+models: $traced ops modules config
 dataloader: base types config checkpoint weights
 store: base types
 workers/links: base
@@ -47,14 +47,14 @@ workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
 workers/control: $traced execute dataloader $links $launching
 workers/batch: base workers/host_launchers workers/control
-workers/group: base graph kernels $links workers/control
+workers/group: base graph kernels execute $links workers/control
 run/loggers: base
-run/callbacks: base types
 run/session: $plan $nn config checkpoint weights dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $nn $job
+run/callbacks: base types run/job
 run/measure: $plan $job workers/worker run/job
-run/contracts: $plan $nn $job run/job
+run/contracts: $plan $nn $job run/job run/callbacks
 run/infer: $plan $nn $job onnx run/job
 client: base graph kernels checkpoint weights dataloader workers/control run/session
 dashboard: base types config checkpoint dataloader store workers/control workers/messages \

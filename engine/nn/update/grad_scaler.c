@@ -8,8 +8,8 @@
 #include "csengine/generated/ops.h"
 #include "engine/base/log.h"
 #include "engine/nn/update/gradients.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/precision/precision.h"
-#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 
 /* A gradient that was unscaled in this step. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/precision/precision.h"
-#include "engine/trace/loss_quotient.h"
 #include "engine/trace/trace.h"
 
 extern const cse_op cse_op_where;

@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/nn/step.h"
+#include "engine/nn/network.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
 #include "engine/ops/ranking.h"

@@ -9,10 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/random.h"
-#include "engine/metrics/metric.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/traced_run.h"
 
 enum { SIZE = 3, MOST_STEPS = 300 };

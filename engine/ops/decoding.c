@@ -1,5 +1,5 @@
 /* Positions of tokens that others precede. */
-#include "engine/trace/decoding.h"
+#include "engine/ops/decoding.h"
 
 #include "engine/trace/trace.h"
 

@@ -1,8 +1,8 @@
 /* What the ops on rows share: softmax, cross entropy and layer norm treat the last axis of their
  * input as rows, and expand into reductions over it and broadcasts back, which fuse into one loop a
  * row. */
-#ifndef CSE_TRACE_ROWS_H
-#define CSE_TRACE_ROWS_H
+#ifndef CSE_OPS_ROWS_H
+#define CSE_OPS_ROWS_H
 
 #include "engine/trace/arguments.h"
 

@@ -1,5 +1,5 @@
 /* Rows: the last axis; see rows.h. */
-#include "engine/trace/rows.h"
+#include "engine/ops/rows.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
  * that an element belongs to, or 0 where the tensor does not depend on the batch. Attributes:
  * integers[0] the stream (32 bits of the hash of its name), integers[1] the elements of one sample;
  * numbers as each op says. */
-#ifndef CSE_TRACE_RANDOM_ARGUMENTS_H
-#define CSE_TRACE_RANDOM_ARGUMENTS_H
+#ifndef CSE_OPS_RANDOM_ARGUMENTS_H
+#define CSE_OPS_RANDOM_ARGUMENTS_H
 
 #include "engine/base/random.h"
 #include "engine/trace/arguments.h"

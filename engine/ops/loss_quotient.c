@@ -7,7 +7,7 @@
  * divisor are one part, so that a loss times a number, or plus a penalty of the weights, needs no
  * second backward pass through the network. Any other op sees the quotient of its microbatch. Both
  * are traced when the loss is taken, and kept, so that every gradient is one of the same nodes. */
-#include "engine/trace/loss_quotient.h"
+#include "engine/ops/loss_quotient.h"
 
 #include <stdlib.h>
 #include <string.h>

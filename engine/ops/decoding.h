@@ -4,8 +4,8 @@
  * keys and values of each attention. Who traces such a pass (run/infer/decoding.h) puts both in the
  * graph; models and ops ask for them here, so that one forward function serves training and
  * decoding alike. */
-#ifndef CSE_TRACE_DECODING_H
-#define CSE_TRACE_DECODING_H
+#ifndef CSE_OPS_DECODING_H
+#define CSE_OPS_DECODING_H
 
 #include "csengine/op_options.h"
 #include "engine/graph/graph.h"

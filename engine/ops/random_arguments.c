@@ -1,5 +1,5 @@
 /* Streams and samples of the random ops; see random_arguments.h. */
-#include "engine/trace/random_arguments.h"
+#include "engine/ops/random_arguments.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Sums and counts over the global batch, from which every metric is computed, and totals of them
  * over the updates. */
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 #include "csengine/generated/ops.h"
 #include "engine/trace/trace.h"

@@ -1,6 +1,6 @@
 /* Losses that are quotients of sums over the global batch. */
-#ifndef CSE_TRACE_LOSS_QUOTIENT_H
-#define CSE_TRACE_LOSS_QUOTIENT_H
+#ifndef CSE_OPS_LOSS_QUOTIENT_H
+#define CSE_OPS_LOSS_QUOTIENT_H
 
 #include "engine/graph/graph.h"
 

@@ -1,6 +1,6 @@
 /* The sizes are none of any vector's or tile's, and the depth is long enough that orders of sums
  * differ. Operands are pseudorandom, of both signs. */
-#include "engine/kernels/self_test.h"
+#include "engine/execute/self_test.h"
 
 #include <stdlib.h>
 

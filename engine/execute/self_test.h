@@ -1,7 +1,7 @@
 /* What this machine's matrix products give, in one number: another processor, library or choice of
  * kernel that rounds one element differently gives another one. */
-#ifndef CSE_KERNELS_SELF_TEST_H
-#define CSE_KERNELS_SELF_TEST_H
+#ifndef CSE_EXECUTE_SELF_TEST_H
+#define CSE_EXECUTE_SELF_TEST_H
 
 #include <stdint.h>
 

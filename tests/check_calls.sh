@@ -15,8 +15,8 @@ export LC_ALL
 tree=$(cd "${top_srcdir:-.}" && pwd)
 cd "${top_builddir:-.}"
 . "$tree/tests/support/rooms.sh"
-# Circles that are left, by one file of each.
-known_circles=''
+# Circles that are left, by one file of each; one that is gone is struck here.
+known_circles='cli/client_connection cli/completion'
 objects=$(${MAKE:-make} -s --no-print-directory floors | sed -n 's/^object //p' |
     sed -e 's|\(.*/\)\([^/]*\)\.lo$|\1.libs/\2.o|' | sort -u)
 ops=$(sed -n 's/.*[ *]\(cse_[a-z0-9_]*\)(.*/\1/p' "$tree/include/csengine/generated/ops.h")
@@ -62,8 +62,11 @@ function component_of(root,    file, size, members, i, j, count, list, text, one
                 text = text "    " one "\n"
             }
     }
-    if (index(" " known " ", " " members[size] " ") > 0)
-        return
+    for (i = 1; i <= size; i++)
+        if (members[i] in known) {
+            delete known[members[i]]
+            return
+        }
     print "circle of " size " files:\n" text
     failed = 1
 }
@@ -84,8 +87,13 @@ function visit(file,    count, list, i, to) {
     if (low[file] == number[file])
         component_of(file)
 }
-BEGIN { read_rooms(); count = split(ENVIRON["ops"], list, "\n"); known = ENVIRON["known"]
-    for (i = 1; i <= count; i++) op[list[i]] = 1 }
+BEGIN {
+    read_rooms()
+    count = split(ENVIRON["known"], list, " ")
+    for (i = 1; i <= count; i++) known[list[i]] = 1
+    count = split(ENVIRON["ops"], list, "\n")
+    for (i = 1; i <= count; i++) op[list[i]] = 1
+}
 {
     colon = index($0, ":")
     file = file_of(substr($0, 1, colon - 1))
@@ -118,6 +126,10 @@ END {
     for (f = 1; f <= files; f++)
         if (!(order[f] in number))
             visit(order[f])
+    for (file in known) {
+        print "tests/check_calls.sh: " file " is in no circle any more: strike it from the list"
+        failed = 1
+    }
     printf "%d files, %d circles\n", files, circles
     exit failed
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "engine/nn/update/grad_scaler.h"
 #include "tests/support/traced_run.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))

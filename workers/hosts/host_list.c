@@ -1,6 +1,7 @@
 /* Host lists: each form is cut into single hosts, and one function adds a host, with all checks.
  * So no form can bring in a name that another would refuse. */
 #include "workers/hosts/host_list.h"
+#include "engine/base/arena.h"
 
 #include <ctype.h>
 #include <errno.h>

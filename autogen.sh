@@ -64,9 +64,9 @@ write_registry() { # folder singular type header array
 
 {
     echo "/* Written by autogen.sh: every plugin kind of the library. */"
-    echo "#include <stddef.h>"
-    echo
     echo "#include \"run/job/kinds.h\""
+    echo
+    echo "#include <stddef.h>"
     echo
 } >kinds.tmp
 { echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
@@ -80,11 +80,11 @@ EOF
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"
     case $folder in cli/* | dashboard/*) continue ;; esac
-    echo "extern const void *const $array[];" >>kinds.tmp
+    echo "#include \"$header\"" >>kinds.tmp
     echo "    { \"$(basename "$folder")\", $array }," >>kinds_rows.tmp
 done
 {
-    cat kinds.tmp
+    awk '!/^#include "/ || !seen[$0]++' kinds.tmp
     echo
     cat kinds_rows.tmp
     echo "    { NULL, NULL },"

@@ -219,11 +219,10 @@ void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part)
         const char *rest;
         if (!cse_state_is_of(session->network.states[i], part, &rest))
             continue;
-        char *full = NULL;
-        if (asprintf(&full, "%s.%s", key, rest) < 0)
-            abort();
-        set_state(tree, full, session->network.states[i]);
-        free(full);
+        cse_text full = { 0 };
+        cse_text_add(&full, "%s.%s", key, rest);
+        set_state(tree, full.data, session->network.states[i]);
+        cse_text_clear(&full);
     }
 }
 

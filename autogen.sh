@@ -11,11 +11,11 @@ cd "$(dirname "$0")"
 # folder above the plugins'; an empty one is FOLDER/KIND.h.
 plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
-engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers
-engine/schedules|schedule|cse_schedule_descriptor|engine/schedules/schedule.h|cse_schedules
-engine/metrics|metric|cse_metric_descriptor|engine/metrics/metric.h|cse_metrics
-engine/models|model|cse_model_descriptor|engine/models/models.h|cse_models
-run/callbacks|callback|cse_callback_descriptor|run/callbacks/callbacks.h|cse_callbacks
+engine/optimizers|optimizer|cse_optimizer_descriptor|engine/nn/plugins.h|cse_optimizers
+engine/schedules|schedule|cse_schedule_descriptor|engine/nn/plugins.h|cse_schedules
+engine/metrics|metric|cse_metric_descriptor|engine/nn/plugins.h|cse_metrics
+engine/models|model|cse_model_descriptor|engine/nn/plugins.h|cse_models
+run/callbacks|callback|cse_callback_descriptor|run/job/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
 engine/weights/weight_formats|weight_format|cse_weights_format|@/format.h|cse_weights_formats
@@ -64,9 +64,9 @@ write_registry() { # folder singular type header array
 
 {
     echo "/* Written by autogen.sh: every plugin kind of the library. */"
-    echo "#include <stddef.h>"
-    echo
     echo "#include \"run/job/kinds.h\""
+    echo
+    echo "#include <stddef.h>"
     echo
 } >kinds.tmp
 { echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
@@ -80,11 +80,11 @@ EOF
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"
     case $folder in cli/* | dashboard/*) continue ;; esac
-    echo "extern const void *const $array[];" >>kinds.tmp
+    echo "#include \"$header\"" >>kinds.tmp
     echo "    { \"$(basename "$folder")\", $array }," >>kinds_rows.tmp
 done
 {
-    cat kinds.tmp
+    awk '!/^#include "/ || !seen[$0]++' kinds.tmp
     echo
     cat kinds_rows.tmp
     echo "    { NULL, NULL },"

@@ -10,78 +10,7 @@ cd "${1:-${top_srcdir:-.}}"
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# The rooms from the lowest to the highest, and which rooms each may include from, besides itself
-# and csengine/: only rooms that stand above it in this list. A room is a folder of engine, workers
-# or run, or a top folder; the plugins below a room belong to it. ARCHITECTURE.md draws this table.
-traced='base types graph trace'
-plan="$traced ops passes precision kernels codegen execute"
-plugins='optimizers schedules metrics modules models'
-links='workers/arena workers/messages workers/transports workers/links workers/hosts'
-launching='workers/launchers workers/host_launchers'
-control="$links $launching workers/control"
-job="config checkpoint weights dataloader store $control workers/group"
-job="$job run/callbacks run/session run/record"
-tools="run/job run/measure run/contracts run/infer run/control run/hosts"
-directions="
-base:
-types: base
-config: base types
-graph: base types
-trace: base types graph
-kernels: $traced
-precision: $traced config
-ops: $traced kernels precision
-passes: $traced ops kernels precision
-codegen: $traced ops passes kernels
-execute: $traced ops passes kernels codegen
-checkpoint: base types
-weights: base types config checkpoint
-onnx: $traced weights
-optimizers: $traced
-schedules: $traced
-metrics: $traced
-modules: $traced
-models: $traced modules config
-dataloader: base types config checkpoint weights
-store: base types
-workers/links: base
-workers/hosts: base workers/links
-workers/carrier: base workers/links
-mpi: base workers/carrier workers/links
-workers/arena: $traced passes execute dataloader workers/links workers/hosts
-workers/transports: base
-workers/launchers: base
-workers/host_launchers: base workers/hosts workers/launchers
-workers/messages: base workers/transports
-workers/worker: $traced passes execute dataloader $links
-workers/control: $traced execute dataloader $links $launching
-workers/batch: base workers/host_launchers workers/control
-workers/group: base graph kernels $links workers/control
-run/loggers: base
-run/callbacks: base types
-run/session: $plan $plugins config checkpoint weights dataloader $control
-run/record: $plan config checkpoint store run/loggers run/session workers/control
-run/job: $plan $plugins $job
-run/measure: $plan $job workers/worker run/job
-run/contracts: $plan $plugins $job run/job
-run/infer: $plan $plugins $job onnx run/job
-run/control: base store workers/batch workers/control
-run/hosts: base config store $links workers/host_launchers workers/control workers/batch \
-    workers/group run/record run/job run/control
-client: base graph kernels checkpoint weights dataloader workers/control run/session
-dashboard: base types config checkpoint dataloader store workers/control workers/messages \
-    workers/batch run/job run/measure
-cli: $plan $plugins $job workers/batch workers/worker $tools run/loggers dashboard
-"
-
-# The parts of the upper rooms from the lowest to the highest: a part may include from those that
-# stand before it. "." is the room's own folder; a folder without a name here is refused.
-parts='
-dataloader: identity positions files formats . tables programs pictures tokens tokenizer prepare
-dataloader: inputs
-dashboard: access api checks data jobs queue pages http . routes
-cli: terminal arguments client runs completion data models commands .
-'
+. tests/support/rooms.sh
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
 fixed_signatures=' driver_read driver_write take_call note_header link_send h5z_decode '
@@ -162,57 +91,27 @@ END { finish_file() }
 ' fixed="$fixed_signatures" $c_files $script_files >>"$found"
 
 # Includes follow the tables.
-directions=$directions parts=$parts awk '
-function folder_of(path,    parts) {
-    split(path, parts, "/")
-    if (parts[1] == "engine") return parts[2]
-    return parts[1] == "workers" || parts[1] == "run" ? parts[1] "/" parts[2] : parts[1]
-}
-# Where the part that a path is in stands in its room; 0: the room has no list of parts.
-function place_of(path,    pieces, depth) {
-    depth = split(path, pieces, "/")
-    if (!(pieces[1] in listed)) return 0
-    if (depth == 2) return place[pieces[1], "."]
-    return (pieces[1], pieces[2]) in place ? place[pieces[1], pieces[2]] : -1
-}
-BEGIN {
-    count = split(ENVIRON["parts"], rows, "\n")
-    for (i = 1; i <= count; i++) {
-        split(rows[i], row, ":")
-        fields = split(row[2], names, " ")
-        for (j = 1; j <= fields; j++) place[row[1], names[j]] = ++listed[row[1]]
-    }
-    count = split(ENVIRON["directions"], rows, "\n")
-    for (i = 1; i <= count; i++) {
-        split(rows[i], row, ":")
-        fields = split(row[2], names, " ")
-        for (j = 1; j <= fields; j++) {
-            allowed[row[1], names[j]] = 1
-            if (!(names[j] in known))
-                print "tests/check_tidy.sh:1: " row[1] " names " names[j] \
-                    ", which does not stand above it"
-        }
-        known[row[1]] = 1
-    }
-}
+roomed='^(engine|dataloader|store|workers|run|mpi|client|bench|cli|dashboard)/'
+directions=$directions parts=$parts awk "$room_functions"'
+BEGIN { read_rooms() }
 FNR == 1 {
-    from = folder_of(FILENAME)
-    if (!(from in known)) print FILENAME ":1: its folder is not in the table of include directions"
+    from = room_of(FILENAME)
+    if (from == "") print FILENAME ":1: its folder is not in the table of include directions"
     own_place = place_of(FILENAME)
     if (own_place < 0) print FILENAME ":1: its folder is not in the table of parts"
 }
 /^#[ \t]*include "/ {
     split($0, quoted, "\"")
-    to = folder_of(quoted[2])
+    to = room_of(quoted[2])
     if (quoted[2] !~ /\//) {
         if (quoted[2] != "config.h")
             print FILENAME ":" FNR ": \"" quoted[2] "\" is no path from the root of the tree"
-    } else if (to != "csengine" && to != from && !((from, to) in allowed))
-        print FILENAME ":" FNR ": " from " may not include from " to
-    else if (to == from && place_of(quoted[2]) > own_place && own_place > 0)
+    } else if (quoted[2] !~ /^csengine\// && to != from && !((from, to) in allowed))
+        print FILENAME ":" FNR ": " from " may not include " quoted[2] " of " to
+    else if (to == from && own_place > 0 && place_of(quoted[2]) > own_place)
         print FILENAME ":" FNR ": " quoted[2] " stands in a higher part of the room"
 }
-' $(echo "$c_files" | grep -E '^(engine|dataloader|store|workers|run|cli|dashboard)/') >>"$found"
+' $(echo "$c_files" | grep -E "$roomed") >>"$found"
 
 # Words that mark unfinished work, paths of somebody's machine, calls that overrun or start a shell.
 # (Brackets keep the patterns from finding themselves.)

@@ -14,7 +14,7 @@
 #include "cli/terminal/report.h"
 #include "dataloader/position.h"
 #include "engine/base/arena.h"
-#include "run/session/plugins.h"
+#include "engine/nn/plugin_find.h"
 
 /* The samples of one microbatch, and where they come from. */
 static json_t *microbatch_json(const cse_dataloader *loader, int64_t step, int64_t m,
@@ -89,7 +89,7 @@ static cse_status show(const cse_command_line *line, cse_prepared_job *job)
         return cse_fail(CSE_USAGE, "data samples: takes one CONFIG.yaml");
     CSE_TRY(cse_option_integer(line, "step", steps, &step));
     CSE_TRY(cse_job_prepare(line, CSE_JOB_TRAIN, job));
-    CSE_TRY(cse_config_load_plugins(job->config, cse_session_plugin_find, &job->diagnostics));
+    CSE_TRY(cse_config_load_plugins(job->config, cse_network_plugin_find, &job->diagnostics));
     CSE_TRY(cse_dataloader_open(job->settings.train_dataloader->settings,
                                 job->settings.session.seed, &loader));
     json_t *found = step_json(loader, step);

@@ -130,6 +130,14 @@ static int32_t find_symbol(const cse_tokenizer *t, const char *bytes, size_t siz
     return id;
 }
 
+void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
+{
+    if (ids->count + more <= ids->capacity)
+        return;
+    ids->capacity = (ids->count + more) * 2;
+    ids->ids = cse_realloc(ids->ids, ids->capacity * sizeof *ids->ids);
+}
+
 static cse_status bpe_encode(const cse_tokenizer *t, const char *bytes, size_t size,
                              cse_token_ids *ids)
 {

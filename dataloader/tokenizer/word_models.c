@@ -9,14 +9,6 @@
 
 enum { LONGEST_WORD = 1000 };
 
-void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
-{
-    if (ids->count + more <= ids->capacity)
-        return;
-    ids->capacity = (ids->count + more) * 2;
-    ids->ids = cse_realloc(ids->ids, ids->capacity * sizeof *ids->ids);
-}
-
 static void put(cse_token_ids *ids, int32_t id)
 {
     cse_token_ids_reserve(ids, 1);

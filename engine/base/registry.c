@@ -1,4 +1,5 @@
-/* Names are compared exactly, unless a call says otherwise; a miss is answered with the nearest name by edit distance. */
+/* Names are compared exactly, unless a call says otherwise; a miss is answered with the nearest name
+ * by edit distance. */
 #include "engine/base/registry.h"
 
 #include <stdio.h>
@@ -7,13 +8,28 @@
 
 enum { LONGEST_WORD = 64 };
 
+/* The table is one of pointers to structs of another type, which all have one representation: it is
+ * copied, as a lvalue of this type may not read it. */
+const cse_descriptor *cse_registry_at(const void *table, size_t index)
+{
+    const cse_descriptor *plugin;
+    memcpy(&plugin, (const char *)table + index * sizeof plugin, sizeof plugin);
+    return plugin;
+}
+
+/* The plugin whose name compares equal; NULL when none does. */
+static const cse_descriptor *find(const void *table, const char *name,
+                                  int (*compare)(const char *, const char *))
+{
+    const cse_descriptor *plugin = cse_registry_at(table, 0);
+    for (size_t i = 1; plugin != NULL && compare(plugin->name, name) != 0; i++)
+        plugin = cse_registry_at(table, i);
+    return plugin;
+}
+
 const void *cse_registry_find(const void *table, const char *name)
 {
-    const cse_descriptor *const *plugins = table;
-    for (; name != NULL && *plugins != NULL; plugins++)
-        if (strcmp((*plugins)->name, name) == 0)
-            return *plugins;
-    return NULL;
+    return name != NULL ? find(table, name, strcmp) : NULL;
 }
 
 static int smaller(int a, int b)
@@ -65,11 +81,12 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
     char accepted[2048] = "accepted: ";
     const char *names[256] = { NULL };
     size_t used = strlen(accepted), count = 0;
-    const cse_descriptor *const *plugins = table;
-    for (; *plugins != NULL && count < 255 && used < sizeof accepted; plugins++, count++) {
-        names[count] = (*plugins)->name;
+    for (const cse_descriptor *one;
+         (one = cse_registry_at(table, count)) != NULL && count < 255 && used < sizeof accepted;
+         count++) {
+        names[count] = one->name;
         used += (size_t)snprintf(accepted + used, sizeof accepted - used, "%s%s", count ? ", " : "",
-                                 (*plugins)->name);
+                                 one->name);
     }
     const char *near = cse_did_you_mean(name ? name : "", names);
     char hint[128] = "";
@@ -85,9 +102,8 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
 cse_status cse_registry_get_any_case(const void *table, const char *kind, const char *name,
                                      const void **plugin)
 {
-    const cse_descriptor *const *plugins = table;
-    for (*plugin = cse_registry_find(table, name); name != NULL && *plugins != NULL; plugins++)
-        if (*plugin == NULL && strcasecmp((*plugins)->name, name) == 0)
-            *plugin = *plugins;
+    *plugin = cse_registry_find(table, name);
+    if (*plugin == NULL && name != NULL)
+        *plugin = find(table, name, strcasecmp);
     return *plugin != NULL ? CSE_OK : cse_registry_get(table, kind, name, plugin);
 }

@@ -6,6 +6,8 @@
 #ifndef CSE_BASE_REGISTRY_H
 #define CSE_BASE_REGISTRY_H
 
+#include <stddef.h>
+
 #include "csengine/status.h"
 
 /* What every descriptor begins with. */
@@ -13,6 +15,9 @@ typedef struct cse_descriptor {
     const char *name;
     const char *summary;
 } cse_descriptor;
+
+/* The descriptor at `index` of a table; NULL at its end. */
+const cse_descriptor *cse_registry_at(const void *table, size_t index);
 
 /* `table`: a NULL-terminated array of pointers to descriptors. NULL when there is no such name. */
 const void *cse_registry_find(const void *table, const char *name);

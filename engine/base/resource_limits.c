@@ -172,49 +172,12 @@ cse_status cse_resource_limits_check_base(void)
 
 /* ---- explanations ---- */
 
-static cse_resource_limit limit_behind(int error)
-{
-    switch (error) {
-    case EMFILE:
-        return CSE_RESOURCE_FILES;
-    case EFBIG:
-        return CSE_RESOURCE_FILE_SIZE;
-    case ENOMEM:
-        return CSE_RESOURCE_ADDRESS_SPACE;
-    default:
-        return CSE_RESOURCE_LIMITS;
-    }
-}
-
-/* At the end of `text`. */
-static void add_limit(cse_resource_limit which, const char *before, char *text, size_t size)
-{
-    struct rlimit limit;
-    const size_t at = strlen(text);
-    if (getrlimit(rows[which].resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(text + at, size - at, "%s%s is %lld%s (ulimit -%s, %s=)", before, rows[which].text,
-                 (long long)limit.rlim_cur, rows[which].unit, rows[which].option,
-                 rows[which].directive);
-}
-
-const char *cse_resource_limits_explain(int error, char *text, size_t size)
-{
-    const cse_resource_limit limit = limit_behind(error);
-    text[0] = '\0';
-    if (limit == CSE_RESOURCE_LIMITS)
-        return text;
-    add_limit(limit, "; the limit of ", text, size);
-    if (limit == CSE_RESOURCE_ADDRESS_SPACE)
-        add_limit(CSE_RESOURCE_DATA, "; the limit of ", text, size);
-    return text;
-}
-
 bool cse_resource_limits_describe(char *text, size_t size)
 {
     struct rlimit files;
     text[0] = '\0';
     for (int r = 0; r < CSE_RESOURCE_LIMITS; r++)
-        add_limit((cse_resource_limit)r, text[0] != '\0' ? ", " : "", text, size);
+        cse_resource_limit_add((cse_resource_limit)r, text[0] != '\0' ? ", " : "", text, size);
     if (text[0] == '\0')
         snprintf(text, size, "none is set");
     return cse_resource_limits_check_base() == CSE_OK &&

@@ -53,6 +53,8 @@ void cse_resource_limits_begin(void);
  * CSE_SYSTEM_LIMIT where not. */
 cse_status cse_resource_limits_try_threads(int count, const char *purpose);
 
+/* Adds what a limit is, if one is set, at the end of `text`. */
+void cse_resource_limit_add(cse_resource_limit which, const char *before, char *text, size_t size);
 /* "; the limit of open files is 16 (ulimit -n, LimitNOFILE=)" where this error comes from a limit,
  * else ""; `text` is returned. */
 const char *cse_resource_limits_explain(int error, char *text, size_t size);

@@ -235,11 +235,10 @@ void cse_artefact_clear(cse_artefact *artefact)
 static cse_status cannot_write(const char *path, const char *name)
 {
     const int error = errno;
-    char *file = NULL;
-    if (asprintf(&file, "%s/%s", path, name) < 0)
-        abort();
-    const cse_status status = cse_storage_fail(file, error);
-    free(file);
+    cse_text file = { 0 };
+    cse_text_add(&file, "%s/%s", path, name);
+    const cse_status status = cse_storage_fail(file.data, error);
+    cse_text_clear(&file);
     return status;
 }
 

@@ -50,16 +50,6 @@ static bool is_sum_of_many_rows(const cse_loop_emitter *e, int n)
            e->loop.rows > MOST_FLOAT_ROWS;
 }
 
-void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
-{
-    if (cse_dtype_is_float(node->dtype))
-        cse_emit_number(node->op->initial, CSE_FLOAT32, name);
-    else if (node->op->role == CSE_OP_ROLE_MAX)
-        snprintf(name, CSE_NAME_BYTES, "(-2147483647 - 1)");
-    else
-        cse_emit_number(node->op->initial, node->dtype, name);
-}
-
 /* "float a12[4096]" over rows, with the initial value in each column. */
 static void emit_accumulators(cse_loop_emitter *e, const cse_node *node, char array, bool wide,
                               const char *initial)

@@ -222,3 +222,13 @@ void cse_loop_emit_store(cse_loop_emitter *e, const cse_node *node, char array, 
     cse_emit_stored(e->out, node->dtype, value);
     cse_text_add(e->out, ";\n");
 }
+
+void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
+{
+    if (cse_dtype_is_float(node->dtype))
+        cse_emit_number(node->op->initial, CSE_FLOAT32, name);
+    else if (node->op->role == CSE_OP_ROLE_MAX)
+        snprintf(name, CSE_NAME_BYTES, "(-2147483647 - 1)");
+    else
+        cse_emit_number(node->op->initial, node->dtype, name);
+}

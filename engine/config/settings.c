@@ -10,23 +10,6 @@
 
 #include "engine/base/json.h"
 
-cse_status cse_settings_parse(const cse_setting *table, const char *subject, const char *yaml,
-                              cse_settings **settings)
-{
-    *settings = NULL;
-    cse_arena *arena = cse_arena_new();
-    cse_yaml_node *root = NULL;
-    const cse_settings_expected expected = { .table = table, .subject = subject };
-    cse_status status = cse_yaml_parse(arena, "", yaml, yaml != NULL ? strlen(yaml) : 0, &root);
-    if (status != CSE_OK)
-        status = cse_fail_within(status, "%s: ", subject);
-    else
-        status = cse_settings_check(arena, &expected, root, settings);
-    if (status != CSE_OK)
-        cse_arena_destroy(&arena);
-    return status;
-}
-
 void cse_settings_destroy(cse_settings **settings)
 {
     if (*settings == NULL)

@@ -230,7 +230,7 @@ struct cse_graph {
     cse_custom_entry *customs; /* while tracing; autodiff takes their nodes away */
     int custom_count, custom_capacity;
     bool differentiating;              /* autodiff runs */
-    struct cse_quotient *quotients;    /* while tracing: engine/trace/loss_quotient.h */
+    struct cse_quotient *quotients;    /* while tracing: engine/ops/loss_quotient.h */
     struct cse_loss_parts *loss_parts; /* those that were asked for */
     cse_reduction_entry *reductions;
     int reduction_count, reduction_capacity;
@@ -248,7 +248,7 @@ struct cse_graph {
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
     bool uneven; /* while tracing: the same values are taken of batches of another size, too */
-    /* While tracing (engine/trace/decoding.h); NULL: the pass sees whole sequences. Borrowed. */
+    /* While tracing (engine/ops/decoding.h); NULL: the pass sees whole sequences. Borrowed. */
     const struct cse_decoding *decoding;
     /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
     cse_product_order product_order;

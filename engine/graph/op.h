@@ -7,6 +7,8 @@
 #include "csengine/op.h"
 #include "engine/base/text.h"
 
+/* A named op of engine/ops, or a structural one; NULL when there is none. */
+const cse_op *cse_op_built_in(const char *name);
 /* A named op of engine/ops, a structural one, or one of a library (outside_ops.h); NULL when there
  * is none. */
 const cse_op *cse_op_find(const char *name);

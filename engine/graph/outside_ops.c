@@ -171,3 +171,9 @@ const char *cse_op_code_digest(const cse_op *op)
             return known[i].library->digest;
     return digest_of_object(op);
 }
+
+const cse_op *cse_op_find(const char *name)
+{
+    const cse_op *op = cse_op_built_in(name);
+    return op != NULL ? op : cse_outside_op_find(name);
+}

@@ -99,14 +99,6 @@ static const cse_op *const structural_ops[] = {
     NULL,
 };
 
-const cse_op *cse_op_find(const char *name)
-{
-    const cse_op *op = cse_registry_find(structural_ops, name);
-    if (op == NULL)
-        op = cse_registry_find(cse_ops, name);
-    return op != NULL ? op : cse_outside_op_find(name);
-}
-
 bool cse_op_is_outside(const cse_op *op)
 {
     for (size_t i = 0; structural_ops[i] != NULL; i++)
@@ -116,4 +108,10 @@ bool cse_op_is_outside(const cse_op *op)
         if (cse_ops[i] == op)
             return false;
     return true;
+}
+
+const cse_op *cse_op_built_in(const char *name)
+{
+    const cse_op *op = cse_registry_find(structural_ops, name);
+    return op != NULL ? op : cse_registry_find(cse_ops, name);
 }

@@ -156,10 +156,3 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
         return CSE_UNAVAILABLE;
     return cse_kernel_new_widened(&plan, of->make, kernel);
 }
-
-void cse_kernel_destroy(cse_kernel **kernel)
-{
-    if (*kernel != NULL)
-        (*kernel)->destroy(*kernel);
-    *kernel = NULL;
-}

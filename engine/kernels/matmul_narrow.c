@@ -15,23 +15,6 @@
 
 /* ---- the epilogue of a block ---- */
 
-void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block)
-{
-    for (int64_t r = 0; r < block->rows; r++)
-        for (int64_t c = 0; c < block->columns; c++) {
-            float sum = block->values[r * block->stride + c];
-            int64_t at = (block->row + r) * end->stride + block->column + c;
-            if (end->bias != NULL)
-                sum += end->bias[block->column + c];
-            if (end->relu)
-                sum = sum < 0 ? 0 : sum;
-            if (end->dtype == CSE_FLOAT32)
-                ((float *)end->to)[at] = sum;
-            else
-                ((uint16_t *)end->to)[at] = cse_round_to_bits(end->dtype, sum);
-        }
-}
-
 /* ---- the kernel ---- */
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)

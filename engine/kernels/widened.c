@@ -45,6 +45,13 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
     cse_narrow(kernel->dtype, result, output, kernel->output_elements);
 }
 
+void cse_kernel_destroy(cse_kernel **kernel)
+{
+    if (*kernel != NULL)
+        (*kernel)->destroy(*kernel);
+    *kernel = NULL;
+}
+
 static void destroy(cse_kernel *base)
 {
     widened_kernel *kernel = (widened_kernel *)base;

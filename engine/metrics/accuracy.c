@@ -4,7 +4,7 @@
  *
  * It is 0 where no weight is above 0. Without weights each sample has weight 1. */
 #include "csengine/generated/ops.h"
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

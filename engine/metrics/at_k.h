@@ -2,7 +2,7 @@
 #ifndef CSE_METRICS_AT_K_H
 #define CSE_METRICS_AT_K_H
 
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 extern const cse_setting cse_at_k_settings[];
 #define CSE_AT_K_FIELDS                                                                          \

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 enum { TRUE_POSITIVES, FALSE_POSITIVES = 2, POSITIVES = 4, NEGATIVES = 6 };
 

@@ -2,7 +2,7 @@
 #ifndef CSE_METRICS_CONFUSION_H
 #define CSE_METRICS_CONFUSION_H
 
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 #define CSE_CONFUSION_CLASSES                                                         \
     {                                                                                 \

@@ -6,7 +6,7 @@
  * mean over the microbatch (a loss) counts for each of its samples, so that batches of several
  * sizes have the mean over all. */
 #include "csengine/generated/ops.h"
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 #include "engine/trace/trace.h"
 
 static const cse_setting settings[] = { { .name = NULL } };

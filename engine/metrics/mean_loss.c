@@ -3,7 +3,7 @@
  * mean of the losses of batches it weighs each token the same where batches have different numbers
  * of them. */
 #include "csengine/generated/ops.h"
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

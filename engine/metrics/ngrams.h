@@ -2,7 +2,7 @@
 #ifndef CSE_METRICS_NGRAMS_H
 #define CSE_METRICS_NGRAMS_H
 
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 /* Numbers of n-grams of the microbatch, float32; `common` counts one of the predictions as often as
  * the labels of its sample have it at most. */

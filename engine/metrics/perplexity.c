@@ -2,7 +2,7 @@
  * their mean, and the number of tokens is the sum of the weights, or the number of labels.
  * Over no token it is e^0. */
 #include "csengine/generated/ops.h"
-#include "engine/metrics/metric.h"
+#include "csengine/metric.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

@@ -2,8 +2,8 @@
 #ifndef CSE_MODELS_BERT_ENCODER_H
 #define CSE_MODELS_BERT_ENCODER_H
 
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 enum { CSE_BERT_LAYERS = 256 };
 

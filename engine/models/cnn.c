@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 enum { KERNEL = 3, CONVOLUTIONS = 2 };
 

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "engine/models/rotary.h"
-#include "engine/trace/decoding.h"
+#include "engine/ops/decoding.h"
 #include "engine/trace/trace.h"
 
 /* ---- settings ---- */

@@ -3,8 +3,8 @@
 #ifndef CSE_MODELS_DECODER_H
 #define CSE_MODELS_DECODER_H
 
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 enum { CSE_DECODER_LAYERS = 256 };
 

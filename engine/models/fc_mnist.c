@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 enum { MAX_LAYERS = 64 };
 

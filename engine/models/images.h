@@ -2,8 +2,8 @@
 #ifndef CSE_MODELS_IMAGES_H
 #define CSE_MODELS_IMAGES_H
 
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 typedef struct cse_image_size {
     int64_t channels, height, width;

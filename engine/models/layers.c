@@ -21,10 +21,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csengine/model.h"
 #include "engine/base/registry.h"
 #include "engine/config/settings.h"
 #include "engine/models/layer_types.h"
-#include "engine/models/models.h"
 #include "engine/trace/trace.h"
 
 enum { MAX_LAYERS = 512 };

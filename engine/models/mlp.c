@@ -6,8 +6,8 @@
  * last layer gives the outputs [batch, num_classes]. fc_mnist is the same network under the names
  * of the ModelZoo. */
 #include "csengine/generated/ops.h"
+#include "csengine/model.h"
 #include "csengine/modules.h"
-#include "engine/models/models.h"
 
 enum { MAX_LAYERS = 64 };
 

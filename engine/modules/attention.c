@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "csengine/modules.h"
-#include "engine/trace/decoding.h"
+#include "engine/ops/decoding.h"
 #include "engine/trace/trace.h"
 
 static int64_t key_heads(const cse_attention_module *o)

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "csengine/modules.h"
-#include "engine/trace/loss_quotient.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/trace/trace.h"
 
 static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double label_smoothing)

@@ -7,42 +7,6 @@
 
 enum { GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 
-static const char *write_node(cse_onnx *o, const cse_node *node);
-
-/* ---- values ---- */
-
-const char *cse_onnx_value(cse_onnx *o, const cse_node *node)
-{
-    if (o->error != CSE_OK)
-        return NULL;
-    if (o->values[node->scratch] == NULL)
-        o->values[node->scratch] = write_node(o, node);
-    return o->values[node->scratch];
-}
-
-static bool is_broadcast(const cse_node *node)
-{
-    return strcmp(node->op->name, "broadcast_to") == 0;
-}
-
-const char *cse_onnx_narrow_value(cse_onnx *o, const cse_node *node)
-{
-    while (is_broadcast(node))
-        node = node->inputs[0];
-    return cse_onnx_value(o, node);
-}
-
-/* Operators broadcast as ours do, so that one input of the whole shape is enough. */
-void cse_onnx_elementwise_inputs(cse_onnx *o, const cse_node *node, const char *values[])
-{
-    bool whole = false;
-    for (int i = 0; i < node->input_count; i++)
-        whole = whole || !is_broadcast(node->inputs[i]);
-    for (int i = 0; i < node->input_count; i++)
-        values[i] = whole || i > 0 ? cse_onnx_narrow_value(o, node->inputs[i])
-                                   : cse_onnx_value(o, node->inputs[i]);
-}
-
 /* ---- leaves ---- */
 
 static const char *write_input(cse_onnx *o, const cse_node *node)
@@ -143,7 +107,7 @@ static void mark(const cse_graph *graph, const cse_node *output, bool *needed)
 /* Written where they are used, as narrow as the user takes them. */
 static bool waits(const cse_node *node)
 {
-    return is_broadcast(node) || strcmp(node->op->name, "constant") == 0;
+    return cse_onnx_is_broadcast(node) || strcmp(node->op->name, "constant") == 0;
 }
 
 /* In the order of the trace, so that nothing is deeply nested. */
@@ -192,7 +156,9 @@ cse_status cse_onnx_describe(cse_arena *arena, const cse_onnx_trace traces[2], c
     const cse_graph *graph = traces[0].graph;
     *pass = (cse_forward_pass){ .weight_count = 0 };
     CSE_TRY(number_nodes(graph, traces[1].graph));
-    cse_onnx o = { .arena = arena, .graph = graph, .other = traces[1].graph, .pass = pass };
+    cse_onnx o = {
+        .arena = arena, .write = write_node, .graph = graph, .other = traces[1].graph, .pass = pass
+    };
     o.values = cse_calloc((size_t)graph->node_count + 1, sizeof *o.values);
     pass->weights =
         cse_arena_alloc(arena, ((size_t)graph->state_count + 1) * sizeof *pass->weights);

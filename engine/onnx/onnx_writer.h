@@ -19,6 +19,7 @@ typedef struct cse_onnx {
     int written;          /* nodes */
     const char *batch;    /* the value with the number of samples, int64 [1]; NULL: not yet */
     cse_forward_pass *pass;
+    const char *(*write)(struct cse_onnx *o, const cse_node *node); /* of a node's value */
     cse_status error;
 } cse_onnx;
 
@@ -52,6 +53,7 @@ cse_onnx_size cse_onnx_axis(cse_onnx *o, const cse_node *node, int axis);
 
 /* The value of a node; NULL after a failure. */
 const char *cse_onnx_value(cse_onnx *o, const cse_node *node);
+bool cse_onnx_is_broadcast(const cse_node *node);
 /* One that broadcasts to it: what a broadcast is of. */
 const char *cse_onnx_narrow_value(cse_onnx *o, const cse_node *node);
 /* Values of a node's inputs, as narrow as its elementwise operator takes them. */

@@ -7,7 +7,7 @@ extern const cse_op cse_op_add;
 /** a + b. Broadcasts. */
 CSE_API cse_tensor *cse_add(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_add, a, b);
+    return cse_elementwise_2(&cse_op_add, a, b);
 }
 
 /** x + term, a plain number rounded to x's type. */

@@ -9,7 +9,7 @@ extern const cse_op cse_op_atan2;
  * gradient is NaN. */
 CSE_API cse_tensor *cse_atan2(cse_tensor *y, cse_tensor *x)
 {
-    return cse_trace_broadcast_2(&cse_op_atan2, y, x);
+    return cse_elementwise_2(&cse_op_atan2, y, x);
 }
 
 /* d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2). */

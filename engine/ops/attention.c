@@ -2,7 +2,7 @@
 #include "engine/ops/attention.h"
 
 #include "engine/ops/positions.h"
-#include "engine/trace/rows.h"
+#include "engine/ops/rows.h"
 #include "engine/trace/trace.h"
 
 extern const cse_op cse_op_scaled_dot_product_attention_gradient, cse_op_fused_attention,
@@ -134,23 +134,12 @@ cse_tensor *cse_attention_by_score(const cse_tensor *node, cse_tensor *weights,
 }
 
 /* The attributes of `node` for an op of several results. */
-static cse_attributes attributes_for(const cse_tensor *node, int result)
+cse_attributes cse_attention_attributes(const cse_tensor *node, int result)
 {
     cse_attributes attributes = node->attributes;
     attributes.integer_count = CSE_ATTENTION_INTEGERS;
     attributes.integers[CSE_ATTENTION_RESULT] = result;
     return attributes;
-}
-
-void cse_attention_trace_gradients(cse_tensor *node, cse_tensor *output_gradient,
-                                   cse_tensor *gradients[])
-{
-    for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++) {
-        cse_attributes attributes = attributes_for(node, i);
-        gradients[i] = cse_trace(
-            &cse_op_scaled_dot_product_attention_gradient, &attributes, 4,
-            (cse_tensor *[]){ node->inputs[0], node->inputs[1], node->inputs[2], output_gradient });
-    }
 }
 
 /* ---- fused ---- */
@@ -165,7 +154,7 @@ static cse_tensor *exchange(cse_tensor *x)
 static cse_tensor *fused(const cse_op *op, const cse_tensor *node, int result,
                          cse_tensor *const inputs[])
 {
-    cse_attributes attributes = attributes_for(node, result);
+    cse_attributes attributes = cse_attention_attributes(node, result);
     attributes.integers[CSE_ATTENTION_STREAM] = 0;
     attributes.integers[CSE_ATTENTION_SAMPLE_ELEMENTS] = 0;
     attributes.integers[CSE_ATTENTION_WHOLE] = 0;

@@ -37,4 +37,7 @@ cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
 cse_tensor *cse_attention_fuse(const cse_tensor *node);
 cse_tensor *cse_attention_fuse_gradient(const cse_tensor *node);
 
+/* The attributes of `node` for an op of several results. */
+cse_attributes cse_attention_attributes(const cse_tensor *node, int result);
+
 #endif

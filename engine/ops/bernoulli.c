@@ -1,8 +1,8 @@
 /* bernoulli: ones with a given probability, else zeros.
  *
- * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the probability of a 1. */
+ * A random op (engine/ops/random_arguments.h). Attributes: numbers[0] the probability of a 1. */
+#include "engine/ops/random_arguments.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_bernoulli;
 

@@ -6,7 +6,7 @@ extern const cse_op cse_op_bitwise_or;
 /** a | b, bit by bit; int32. Broadcasts. */
 CSE_API cse_tensor *cse_bitwise_or(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_bitwise_or, a, b);
+    return cse_elementwise_2(&cse_op_bitwise_or, a, b);
 }
 
 static double value_of(double a, double b)

@@ -1,10 +1,10 @@
 /* dropout: elements set to 0 at random, the others scaled up (Srivastava et al. 2014).
  *
- * A random op (engine/trace/random_arguments.h) of x and the samples: forward and backward pass
+ * A random op (engine/ops/random_arguments.h) of x and the samples: forward and backward pass
  * each draw the same mask, which is never stored. Attributes: numbers[0] the probability of a 0,
  * numbers[1] the factor 1 / (1 - probability) of the other elements. */
+#include "engine/ops/random_arguments.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_dropout;
 

@@ -87,3 +87,20 @@ const cse_op_sample cse_samples_around_zero[] = {
       .skip_gradient = true },
     { .name = NULL },
 };
+
+cse_tensor *cse_elementwise_2(const cse_op *op, cse_tensor *a, cse_tensor *b)
+{
+    if (a == NULL || b == NULL || cse_trace_is_poison(a) || cse_trace_is_poison(b))
+        return cse_trace_2(op, NULL, a, b);
+    cse_shape common;
+    if (!cse_shape_broadcast(a->shape, b->shape, &common)) {
+        cse_fail(CSE_SHAPE, "the shapes do not broadcast: aligned at the right, two sizes must be "
+                            "equal or one of them 1");
+        return cse_trace_refuse(op, 2, (cse_tensor *[]){ a, b }, CSE_SHAPE);
+    }
+    if (!cse_shape_equal(a->shape, common))
+        a = cse_broadcast_to(a, common);
+    if (!cse_shape_equal(b->shape, common))
+        b = cse_broadcast_to(b, common);
+    return cse_trace_2(op, NULL, a, b);
+}

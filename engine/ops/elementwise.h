@@ -11,6 +11,9 @@
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
+/* As cse_trace_2 after broadcasting both to their common shape. */
+cse_tensor *cse_elementwise_2(const cse_op *op, cse_tensor *a, cse_tensor *b);
+
 /* cse_reference_elementwise for an op whose function depends on its attributes. */
 void cse_reference_unary(const cse_reference *call, double (*function)(double));
 void cse_reference_binary(const cse_reference *call, double (*function)(double, double));

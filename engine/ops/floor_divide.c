@@ -9,7 +9,7 @@ extern const cse_op cse_op_floor_divide;
  * and the quotient of INT32_MIN and -1 wraps. Broadcasts. */
 CSE_API cse_tensor *cse_floor_divide(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_floor_divide, a, b);
+    return cse_elementwise_2(&cse_op_floor_divide, a, b);
 }
 
 static double value_of(double a, double b)

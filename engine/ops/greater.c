@@ -6,7 +6,7 @@ extern const cse_op cse_op_greater;
 /** Whether a is greater than b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_greater(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_greater, a, b);
+    return cse_elementwise_2(&cse_op_greater, a, b);
 }
 
 static double value_of(double a, double b)

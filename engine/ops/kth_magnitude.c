@@ -49,14 +49,6 @@ cse_tensor *cse_draw_key(const char *stream)
     return cse_concat(halves, 2, 0);
 }
 
-cse_tensor *cse_rank_part(cse_tensor *rank, int index, const cse_tensor *like)
-{
-    if (cse_trace_is_poison(rank))
-        return rank;
-    cse_tensor *part = cse_reshape(cse_slice_axis(rank, 0, index, index + 1), cse_scalar_shape);
-    return cse_broadcast_to(part, like->shape);
-}
-
 /** Which elements of x (float32) have the largest magnitudes among those where `mask`, float32 of
  * x's shape, is not 0: exactly `count` of them (int32 scalar), or all where there are fewer; a
  * bool. Of equal magnitudes the one with the lower index in row-major order comes first, NaN before

@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
+#include "engine/ops/rows.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/rows.h"
 
 extern const cse_op cse_op_layer_norm;
 

@@ -6,7 +6,7 @@ extern const cse_op cse_op_less_equal;
 /** Whether a is at most b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_less_equal(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_less_equal, a, b);
+    return cse_elementwise_2(&cse_op_less_equal, a, b);
 }
 
 static double value_of(double a, double b)

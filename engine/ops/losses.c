@@ -3,9 +3,9 @@
 #include "engine/ops/losses.h"
 
 #include "csengine/modules.h"
+#include "engine/ops/loss_quotient.h"
+#include "engine/ops/rows.h"
 #include "engine/trace/input_range.h"
-#include "engine/trace/loss_quotient.h"
-#include "engine/trace/rows.h"
 
 cse_tensor *cse_reduce_losses(cse_tensor *losses, cse_reduction reduction)
 {

@@ -7,7 +7,7 @@ extern const cse_op cse_op_minimum;
  * gradient. Broadcasts. */
 CSE_API cse_tensor *cse_minimum(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_minimum, a, b);
+    return cse_elementwise_2(&cse_op_minimum, a, b);
 }
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])

@@ -7,7 +7,7 @@ extern const cse_op cse_op_mul;
 /** a * b. Broadcasts. */
 CSE_API cse_tensor *cse_mul(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_mul, a, b);
+    return cse_elementwise_2(&cse_op_mul, a, b);
 }
 
 /** x * factor, a plain number rounded to x's type. */

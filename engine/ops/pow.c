@@ -9,7 +9,7 @@ extern const cse_op cse_op_pow;
  * with respect to a is 0 where b is 0. Broadcasts. */
 CSE_API cse_tensor *cse_pow(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_pow, a, b);
+    return cse_elementwise_2(&cse_op_pow, a, b);
 }
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])

@@ -1,9 +1,9 @@
 /* random_normal: random numbers, normally distributed.
  *
- * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the mean, numbers[1] the
+ * A random op (engine/ops/random_arguments.h). Attributes: numbers[0] the mean, numbers[1] the
  * standard deviation. */
+#include "engine/ops/random_arguments.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_normal;
 

@@ -1,9 +1,9 @@
 /* random_uniform: random numbers, uniform in an interval.
  *
- * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the low end, numbers[1] the
+ * A random op (engine/ops/random_arguments.h). Attributes: numbers[0] the low end, numbers[1] the
  * width. */
+#include "engine/ops/random_arguments.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_uniform;
 

@@ -9,7 +9,7 @@ extern const cse_op cse_op_remainder;
  * by 0 is a. Broadcasts. */
 CSE_API cse_tensor *cse_remainder(cse_tensor *a, cse_tensor *b)
 {
-    return cse_trace_broadcast_2(&cse_op_remainder, a, b);
+    return cse_elementwise_2(&cse_op_remainder, a, b);
 }
 
 static double value_of(double a, double b)

@@ -5,8 +5,8 @@
  * epsilon, added to the mean square. */
 #include <math.h>
 
+#include "engine/ops/rows.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/rows.h"
 
 extern const cse_op cse_op_rms_norm;
 

@@ -3,7 +3,7 @@
  *
  * Inputs: q [batch, heads, query, head], k [batch, heads, key, head], v [batch, heads, key, value];
  * with dropout also the samples of the weights, int32 [batch, heads, query, key]
- * (engine/trace/random_arguments.h). Output: [batch, heads, query, value]. Attributes:
+ * (engine/ops/random_arguments.h). Output: [batch, heads, query, value]. Attributes:
  * engine/trace/attention.h.
  *
  * Where the attention pass marked it as whole, the op becomes fused_attention, which stores nothing
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 
 #include "engine/ops/attention.h"
+#include "engine/ops/decoding.h"
+#include "engine/ops/random_arguments.h"
+#include "engine/ops/rows.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/decoding.h"
-#include "engine/trace/random_arguments.h"
-#include "engine/trace/rows.h"
 
 extern const cse_op cse_op_scaled_dot_product_attention, cse_op_dropout;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "engine/ops/attention.h"
+#include "engine/ops/rows.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/rows.h"
 #include "engine/trace/trace.h"
 
 extern const cse_op cse_op_scaled_dot_product_attention_gradient;
@@ -240,3 +240,14 @@ const cse_op cse_op_scaled_dot_product_attention_gradient = {
     .expand = expand,
     .samples = samples,
 };
+
+void cse_attention_trace_gradients(cse_tensor *node, cse_tensor *output_gradient,
+                                   cse_tensor *gradients[])
+{
+    for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++) {
+        cse_attributes attributes = cse_attention_attributes(node, i);
+        gradients[i] = cse_trace(
+            &cse_op_scaled_dot_product_attention_gradient, &attributes, 4,
+            (cse_tensor *[]){ node->inputs[0], node->inputs[1], node->inputs[2], output_gradient });
+    }
+}

@@ -3,8 +3,8 @@
  * Works on the last axis. The row's maximum is subtracted first, so that nothing overflows. */
 #include <math.h>
 
+#include "engine/ops/rows.h"
 #include "engine/ops/samples.h"
-#include "engine/trace/rows.h"
 
 extern const cse_op cse_op_softmax;
 

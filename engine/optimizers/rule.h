@@ -2,7 +2,7 @@
 #ifndef CSE_OPTIMIZERS_RULE_H
 #define CSE_OPTIMIZERS_RULE_H
 
-#include "engine/optimizers/optimizer.h"
+#include "csengine/optimizer.h"
 
 #define CSE_OPTIMIZER_NUMBER(setting, value, least, most, text)                                  \
     {                                                                                            \

@@ -4,7 +4,7 @@
 #ifndef CSE_SCHEDULES_CLOCK_H
 #define CSE_SCHEDULES_CLOCK_H
 
-#include "engine/schedules/schedule.h"
+#include "csengine/schedule.h"
 
 #define CSE_SCHEDULE_RATE_SETTING(setting, text)                                           \
     {                                                                                      \

@@ -1,6 +1,6 @@
 /* ConstantLR: lr(t) = learning_rate. `total_iters` is used only inside a SequentialLR. */
 #include "csengine/generated/ops.h"
-#include "engine/schedules/schedule.h"
+#include "csengine/schedule.h"
 
 static const cse_setting settings[] = {
     { .name = "learning_rate",

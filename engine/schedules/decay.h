@@ -3,7 +3,7 @@
 #ifndef CSE_SCHEDULES_DECAY_H
 #define CSE_SCHEDULES_DECAY_H
 
-#include "engine/schedules/schedule.h"
+#include "csengine/schedule.h"
 
 /* initial_learning_rate i, end_learning_rate e, total_iters T. */
 #define CSE_DECAY_SETTINGS                                                               \

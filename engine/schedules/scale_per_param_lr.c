@@ -4,7 +4,7 @@
  *
  * The factor is 1 for a group that gives none. */
 #include "csengine/generated/ops.h"
-#include "engine/schedules/schedule.h"
+#include "csengine/schedule.h"
 
 static const cse_setting settings[] = {
     { .name = "scheduler",

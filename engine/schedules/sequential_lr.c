@@ -4,7 +4,7 @@
  *   lr(t) = lr_k(t - milestone[k - 1])   for milestone[k - 1] <= t < milestone[k]
  */
 #include "csengine/generated/ops.h"
-#include "engine/schedules/schedule.h"
+#include "csengine/schedule.h"
 
 static const cse_setting settings[] = {
     { .name = "schedulers",

@@ -189,8 +189,8 @@ cse_status cse_trace_status(const cse_graph *graph)
 }
 
 /* "add([64, 500] float32, [300] float32): <what the rule says>". */
-static cse_tensor *fail_for(const cse_op *op, int count, cse_tensor *const inputs[],
-                            cse_status status)
+cse_tensor *cse_trace_refuse(const cse_op *op, int count, cse_tensor *const inputs[],
+                             cse_status status)
 {
     char call[768], shape[128];
     size_t used = (size_t)snprintf(call, sizeof call, "%s(", op->name);
@@ -219,7 +219,7 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
     cse_status status =
         cse_graph_add(at->graph, op, attributes, (cse_operands){ input_count, inputs }, &node);
     if (status != CSE_OK)
-        return fail_for(op, input_count, inputs, status);
+        return cse_trace_refuse(op, input_count, inputs, status);
     node->scope = at->scope;
     node->file = at->file;
     node->line = at->line;
@@ -240,23 +240,6 @@ cse_tensor *cse_trace_2(const cse_op *op, const cse_attributes *attributes, cse_
                         cse_tensor *b)
 {
     return cse_trace(op, attributes, 2, (cse_tensor *[]){ a, b });
-}
-
-cse_tensor *cse_trace_broadcast_2(const cse_op *op, cse_tensor *a, cse_tensor *b)
-{
-    if (a == NULL || b == NULL || cse_trace_is_poison(a) || cse_trace_is_poison(b))
-        return cse_trace_2(op, NULL, a, b);
-    cse_shape common;
-    if (!cse_shape_broadcast(a->shape, b->shape, &common)) {
-        cse_fail(CSE_SHAPE, "the shapes do not broadcast: aligned at the right, two sizes must be "
-                            "equal or one of them 1");
-        return fail_for(op, 2, (cse_tensor *[]){ a, b }, CSE_SHAPE);
-    }
-    if (!cse_shape_equal(a->shape, common))
-        a = cse_broadcast_to(a, common);
-    if (!cse_shape_equal(b->shape, common))
-        b = cse_broadcast_to(b, common);
-    return cse_trace_2(op, NULL, a, b);
 }
 
 cse_shape cse_tensor_shape(const cse_tensor *tensor)

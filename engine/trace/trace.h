@@ -31,8 +31,6 @@ cse_graph *cse_trace_graph(void);
 cse_tensor *cse_trace_1(const cse_op *op, const cse_attributes *attributes, cse_tensor *a);
 cse_tensor *cse_trace_2(const cse_op *op, const cse_attributes *attributes, cse_tensor *a,
                         cse_tensor *b);
-/* As cse_trace_2 after broadcasting both to their common shape. */
-cse_tensor *cse_trace_broadcast_2(const cse_op *op, cse_tensor *a, cse_tensor *b);
 
 /* Records a failure in the traced graph (message with the caller's place); returns the poison. */
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
@@ -55,5 +53,9 @@ const char *cse_trace_scope_view(void);
 
 /* Error message of the graph, or CSE_OK. */
 cse_status cse_trace_status(const cse_graph *graph);
+
+/* Fails the step with the stored message of `status`, for a call of `op` with these inputs. */
+cse_tensor *cse_trace_refuse(const cse_op *op, int count, cse_tensor *const inputs[],
+                             cse_status status);
 
 #endif

@@ -3,7 +3,7 @@
  * that list it. */
 #include <stddef.h>
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

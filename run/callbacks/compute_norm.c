@@ -13,7 +13,7 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct compute_norm {
     bool parameters, gradients, layers;

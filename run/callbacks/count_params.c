@@ -1,5 +1,5 @@
 /* CountParams: tells how many parameters the model has, and logs it as num_params. */
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
 {

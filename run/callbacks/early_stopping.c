@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct early_stopping {
     cse_callback_host *host;

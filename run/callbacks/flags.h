@@ -6,7 +6,7 @@
 #ifndef CSE_RUN_CALLBACKS_FLAGS_H
 #define CSE_RUN_CALLBACKS_FLAGS_H
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 extern const cse_setting cse_flag_settings[];
 

@@ -1,6 +1,6 @@
 /* KeepNCheckpoints: only the newest n checkpoints of the run stay, as with checkpoint.keep, whose
  * other rules hold as well (the best one and one that was named stay). */
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 enum { MOST_KEYS = 16, MOST_ENTRIES = 8 };
 

@@ -9,7 +9,7 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct log_sparsity {
     cse_callback_host *host;

@@ -8,7 +8,7 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct nan_checker {
     cse_callback_host *host;

@@ -6,7 +6,7 @@
 #ifndef CSE_RUN_CALLBACKS_RATES_H
 #define CSE_RUN_CALLBACKS_RATES_H
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct cse_rates {
     int64_t step; /* of the last update; 0: none so far */

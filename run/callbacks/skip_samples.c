@@ -3,7 +3,7 @@
  * configuration puts it (engine/config/callback_flags.c). */
 #include <inttypes.h>
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
 {

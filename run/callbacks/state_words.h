@@ -2,7 +2,7 @@
 #ifndef CSE_RUN_CALLBACKS_STATE_WORDS_H
 #define CSE_RUN_CALLBACKS_STATE_WORDS_H
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 enum { CSE_MOST_STATE_WORDS = 8 };
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 /* CSE_CONFIG unless the setting is a file name, without a folder; with `needs_step` it must hold
  * {step} exactly once. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "run/callbacks/callbacks.h"
 #include "run/contracts/contract.h"
 #include "run/job/callback_set.h"
+#include "run/job/callbacks.h"
 
 enum { MOST_LINES = 512, STEPS = 10 };
 

@@ -5,12 +5,12 @@
 
 #include "dataloader/input.h"
 #include "engine/config/settings.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugin_find.h"
 #include "engine/onnx/onnx.h"
 #include "engine/trace/trace.h"
 #include "run/infer/language_model.h"
 #include "run/infer/traced_predictions.h"
-#include "run/session/configured.h"
-#include "run/session/plugins.h"
 #include "run/session/session.h"
 
 enum { TRACES = 2 };
@@ -105,12 +105,12 @@ static cse_status trace_twice(cse_session *session, tracing *t, cse_arena *arena
 static cse_status trace_model(const cse_job_settings *settings, cse_arena *arena,
                               cse_forward_pass *pass)
 {
-    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&settings->session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .recompute = settings->recompute }));
     cse_session *session = cse_session_open_view("cse_forward_pass_trace");
-    tracing t = { .model = cse_compile(cse_session_model_new(settings->model)) };
+    tracing t = { .model = cse_compile(cse_configured_model(settings->model)) };
     cse_stream stream;
     cse_dataloader *loader = NULL;
     CSE_TRY(cse_session_status());

@@ -8,6 +8,7 @@
 #include "engine/base/arena.h"
 #include "engine/codegen/codegen.h"
 #include "engine/execute/execute.h"
+#include "engine/nn/update/grad_scaler.h"
 #include "engine/passes/memory_plan.h"
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
@@ -93,7 +94,7 @@ static void copy_states(cse_inference *inference)
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = inference->step->bound[i];
         memcpy(inference->spaces[CSE_SPACE_STATE] + graph->states[i].offset_bytes,
-               cse_state_values(inference->session, state), cse_state_bytes(state));
+               cse_state_values(&inference->session->network, state), cse_state_bytes(state));
     }
 }
 
@@ -112,7 +113,7 @@ static cse_status check_memory(const cse_graph *planned)
 
 static cse_status open(cse_inference *inference)
 {
-    CSE_TRY(cse_session_settle_precision(inference->session));
+    CSE_TRY(cse_network_settle_precision(&inference->session->network));
     cse_graph *graph = cse_graph_new(MICROBATCHES, inference->options->batch);
     CSE_TRY(
         cse_step_trace_graph(inference->session, graph, trace_step, inference, &inference->step));
@@ -134,8 +135,8 @@ cse_status cse_inference_new(const cse_inference_options *options, cse_inference
     if (session == NULL)
         return CSE_USAGE;
     CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_read(session, "cse_inference_new"));
-    if (session->executing || session->traced != NULL)
+    CSE_TRY(cse_network_may_read(&session->network, "cse_inference_new"));
+    if (session->network.executing || session->network.traced != NULL)
         return cse_fail(CSE_USAGE, "cse_inference_new: an execution is under way");
     cse_inference *inference = cse_calloc(1, sizeof *inference);
     inference->session = session;

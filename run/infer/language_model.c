@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/config/settings.h"
+#include "engine/nn/handles.h"
 #include "engine/trace/trace.h"
-#include "run/session/handles.h"
 
 enum { LEAST_TOKENS = 16 };
 

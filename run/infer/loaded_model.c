@@ -6,10 +6,10 @@
 #include "engine/base/error.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/config/config.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugin_find.h"
 #include "engine/weights/open.h"
-#include "run/session/configured.h"
 #include "run/session/load_weights.h"
-#include "run/session/plugins.h"
 #include "run/session/session.h"
 
 static cse_status find_checkpoint(const cse_job_settings *settings, const cse_session *session,
@@ -40,12 +40,12 @@ static cse_status load(cse_session *session, cse_loaded_model *loaded)
 cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_model *loaded)
 {
     *loaded = (cse_loaded_model){ .model = NULL };
-    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&settings->session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .recompute = settings->recompute }));
     cse_session *session = cse_session_open_view("cse_loaded_model_open");
-    loaded->model = cse_compile(cse_session_model_new(settings->model));
+    loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
     CSE_TRY(load(session, loaded));

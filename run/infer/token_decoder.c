@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/decoding.h"
+#include "engine/ops/decoding.h"
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
 #include "run/infer/inference.h"

@@ -10,7 +10,7 @@
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 
 typedef struct open_callback {
     const cse_callback_descriptor *descriptor;

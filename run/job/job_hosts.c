@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
+#include "engine/nn/configured.h"
 #include "run/job/host_reports.h"
 #include "run/record/record_tail.h"
-#include "run/session/configured.h"
 
 typedef cse_job job;
 

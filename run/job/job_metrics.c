@@ -11,11 +11,11 @@
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
 #include "engine/config/settings.h"
-#include "engine/metrics/metric.h"
-#include "engine/trace/loss_quotient.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugins.h"
+#include "engine/ops/loss_quotient.h"
 #include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
-#include "run/session/configured.h"
 
 enum { OWN_METRICS = 2, MOST_NAME_BYTES = 32 };
 
@@ -61,7 +61,7 @@ cse_status cse_job_make_metrics(cse_job *j)
                                "metrics: the name %s is longer than %d bytes, which series have",
                                own->name, MOST_NAME_BYTES);
         if (own->plugin != NULL)
-            own->metric = cse_session_metric_new(own->plugin, own->name);
+            own->metric = cse_configured_metric(own->plugin, own->name);
         else
             own->metric = cse_metric_new(m == 0 ? "mean" : own->name, own->name);
     }

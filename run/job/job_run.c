@@ -13,8 +13,14 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugin_find.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/parameter_groups.h"
+#include "engine/nn/update/selective_gradients.h"
+#include "engine/nn/update/sparsity.h"
 #include "engine/weights/open.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 #include "run/job/found_checkpoints.h"
 #include "run/job/hints.h"
 #include "run/job/host_change.h"
@@ -22,142 +28,10 @@
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
 #include "run/job/room_wait.h"
-#include "run/session/configured.h"
-#include "run/session/parameter_groups.h"
-#include "run/session/plugins.h"
-#include "run/session/selective_gradients.h"
-#include "run/session/sparsity.h"
 #include "store/damage.h"
 
-#define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
 typedef cse_job job;
-
-void cse_job_emit(const job *j, const cse_job_event *event)
-{
-    if (j->settings->on_event != NULL)
-        j->settings->on_event(j->settings->self, event);
-}
-
-void cse_job_emit_text(const job *j, int kind, int64_t step, const char *text)
-{
-    char printable[PATH_MAX + 64], line[PATH_MAX + 96];
-    cse_text_printable(text, printable, sizeof printable); /* it holds a path */
-    cse_job_event event = { .step = step, .text = printable };
-    event.kind = kind == CSE_JOB_CHECKPOINT ? CSE_JOB_CHECKPOINT : CSE_JOB_LOG;
-    cse_job_emit(j, &event);
-    snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
-             printable);
-    cse_recorder_line(j->recorder, line);
-}
-
-/* Logs a warning, which the run store keeps as well. */
-void cse_job_warn(const job *j, const cse_error *warning)
-{
-    char text[4096];
-    cse_job_event event = { .step = cse_global_step(), .text = text, .warning = warning };
-    event.kind = CSE_JOB_WARNING;
-    cse_error_print(warning, text, sizeof text);
-    cse_log_line(CSE_LOG_WARNING, "%s", text);
-    cse_job_emit(j, &event);
-}
-
-/* ---- closures ---- */
-
-static double rate(int64_t steps, int64_t batch_size, int64_t ns)
-{
-    return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
-}
-
-/* Passes the named scalars of a logged step, and its samples per second, to the loggers. */
-static void log_step(const job *j, const cse_values *values, const cse_job_event *event)
-{
-    const char *name;
-    double value;
-    if (j->loggers == NULL)
-        return;
-    for (int i = 0; cse_values_named(values, &i, &name, &value);)
-        cse_logger_set_scalar(j->loggers, name, event->step, value);
-    for (int g = 0; g < j->optimizer->group_count; g++) {
-        char rate[128];
-        snprintf(rate, sizeof rate, "lr/%s", j->optimizer->groups[g].name);
-        if (cse_group_constant_rate(j->optimizer, &j->optimizer->groups[g], &value))
-            cse_logger_set_scalar(j->loggers, rate, event->step, value);
-    }
-    cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
-    cse_logger_set_flush(j->loggers);
-}
-
-/* Writes a line about a step to the log, at most one per LINE_INTERVAL_NS; the values of every step
- * are stored as metrics. */
-static void record_line(job *j, const cse_job_event *event)
-{
-    char line[160];
-    int64_t now_ns = cse_clock_ns();
-    bool is_last = event->step >= event->last_step;
-    if (j->recorder == NULL || (now_ns - j->line_ns < LINE_INTERVAL_NS && !is_last))
-        return;
-    j->line_ns = now_ns;
-    snprintf(line, sizeof line, "%s %lld of %lld, loss %.5f, %.1f samples/s",
-             j->evaluating ? "evaluation batch" : "step", (long long)event->step,
-             (long long)event->last_step, (double)event->loss, event->global_samples_per_second);
-    cse_recorder_line(j->recorder, line);
-}
-
-/* Tells the callbacks of a logged step; one of them may end the training there. */
-static cse_status call_back(const job *j, const cse_values *values, const cse_job_event *event)
-{
-    const cse_session_report *report = &j->session->report;
-    const double ns = (double)(report->commit_ns - report->first_commit_ns);
-    const cse_callback_step step = {
-        .step = event->step,
-        .last_step = event->last_step,
-        .loop_last_step = report->last_step,
-        .first_step = j->first_step,
-        .loss = (double)event->loss,
-        .batch_size = report->batch_size,
-        .seconds = j->result->train_seconds + ns * 1e-9,
-        .samples_per_second = event->samples_per_second,
-        .global_samples_per_second = event->global_samples_per_second,
-        .values = values,
-    };
-    CSE_TRY(cse_callback_set_step(j->callbacks, &step));
-    if (j->host.stops) {
-        cse_recorder_end_early(j->recorder);
-        cse_job_stop(j);
-    }
-    return CSE_OK;
-}
-
-cse_status cse_job_show_step(void *self, const cse_values *values)
-{
-    job *j = self;
-    const cse_session_report *report = &j->session->report;
-    int64_t step = cse_values_step(values);
-    if (j->logged_ns == 0) {
-        j->logged_step = report->first_commit_step;
-        j->logged_ns = report->first_commit_ns;
-    }
-    cse_job_event event = {
-        .step = step,
-        .last_step = report->run_last_step,
-        .loss = (float)cse_value(values, 0),
-        .samples_per_second =
-            rate(step - j->logged_step, report->batch_size, report->commit_ns - j->logged_ns),
-        .global_samples_per_second = rate(step - report->first_commit_step, report->batch_size,
-                                          report->commit_ns - report->first_commit_ns),
-    };
-    event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
-    cse_job_watch_describe(&j->watch, values, &event);
-    if (!j->settings->no_progress)
-        cse_job_emit(j, &event);
-    record_line(j, &event);
-    if (!j->evaluating)
-        log_step(j, values, &event);
-    j->logged_step = step;
-    j->logged_ns = report->commit_ns;
-    return j->evaluating ? CSE_OK : call_back(j, values, &event);
-}
 
 /* ---- steps ---- */
 
@@ -175,12 +49,6 @@ static cse_tensor *training_step(cse_step *step, void *self)
 }
 
 /* ---- hooks ---- */
-
-bool cse_job_executes(const job *j)
-{
-    const cse_job_settings *s = j->settings;
-    return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
-}
 
 static int stop_requested(void *self)
 {
@@ -276,7 +144,7 @@ static void on_planned(void *self)
 
 static cse_status make_model(job *j)
 {
-    j->model = cse_compile(cse_session_model_new(j->settings->model));
+    j->model = cse_compile(cse_configured_model(j->settings->model));
     return cse_session_status();
 }
 
@@ -300,9 +168,10 @@ static void record_rates(job *j)
 static cse_status select_gradients(const job *j)
 {
     const cse_job_settings *s = j->settings;
+    const void *selective = cse_registry_find(cse_callbacks, "selective_grad");
     for (int i = 0; i < s->callback_count; i++)
-        if (s->callbacks[i].descriptor == &cse_callback_selective_grad)
-            CSE_TRY(cse_session_select_gradients(
+        if (s->callbacks[i].descriptor == selective)
+            CSE_TRY(cse_configured_selection(
                 j->optimizer, cse_settings_node(s->callbacks[i].settings, "selective_grads")));
     return CSE_OK;
 }
@@ -310,16 +179,16 @@ static cse_status select_gradients(const job *j)
 static cse_status make_training(job *j)
 {
     const cse_job_settings *s = j->settings;
-    j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
+    j->optimizer = cse_configured_optimizer(s->optimizer, j->model);
     if (j->optimizer != NULL)
         CSE_TRY(select_gradients(j));
     if (s->schedulers != NULL)
-        cse_session_schedule_new(j->optimizer, s->schedulers);
+        cse_configured_schedule(j->optimizer, s->schedulers);
     if (s->sparsity != NULL && j->optimizer != NULL)
-        cse_session_sparsity_new(j->optimizer, s->sparsity);
+        cse_configured_sparsity(j->optimizer, s->sparsity);
     if (j->optimizer != NULL)
         record_rates(j);
-    return cse_session_settle_precision(j->session);
+    return cse_network_settle_precision(&j->session->network);
 }
 
 static void warn_of_divergence(const job *j, const char *path)
@@ -416,28 +285,6 @@ static cse_status load(job *j)
 
 /* ---- loops ---- */
 
-cse_status cse_job_run_loop(job *j, const cse_config_plugin *loader,
-                            const cse_executor_options *options, cse_step_function *function)
-{
-    cse_session_report *report = &j->session->report;
-    j->logged_ns = 0;
-    cse_job_watch_phase(&j->watch, CSE_JOB_COMPILING);
-    cse_status status = cse_run(cse_session_executor_new(options, loader->settings), function, j);
-    j->watch.step = NULL;
-    if (j->result->artefact_directory[0] == '\0') {
-        memcpy(j->result->artefact_directory, report->artefact_directory,
-               sizeof report->artefact_directory);
-        memcpy(j->result->kernels, report->kernels, sizeof report->kernels);
-        j->result->compile_seconds = report->compile_seconds;
-        j->result->compile_cached = report->compile_cached;
-        j->result->memory = report->memory;
-    }
-    j->result->stopped = report->execution.stopped;
-    if (status == CSE_OK)
-        cse_job_take_needs(j, &report->needs);
-    return status;
-}
-
 /* Trains up to the next validation or the end. */
 static cse_status train_segment(job *j)
 {
@@ -523,7 +370,7 @@ static cse_status keep_last_step(job *j, cse_status status)
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
         cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints || j->cannot_save ||
-        j->session->states_lost || step == j->saved_step || cse_job_doubts_states(j))
+        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j))
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
@@ -699,7 +546,7 @@ static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     const bool trains = s->mode != CSE_JOB_EVALUATE, executes = cse_job_executes(j);
-    j->session->fetches_metrics = true;
+    j->session->network.fetches_metrics = true;
     CSE_TRY(make_callbacks(j));
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
@@ -756,7 +603,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
-    CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
+    CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,

@@ -133,7 +133,7 @@ cse_status cse_job_keep_stopped(cse_job *j)
 {
     const int64_t step = cse_global_step();
     if (!cse_job_executes(j) || cse_job_checkpoint_directory(j) == NULL ||
-        j->settings->no_checkpoints || j->session->states_lost || step == j->saved_step)
+        j->settings->no_checkpoints || j->session->network.states_lost || step == j->saved_step)
         return CSE_OK;
     return cse_job_save(j, step);
 }

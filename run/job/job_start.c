@@ -106,13 +106,13 @@ static const cse_state *largest_parameter(cse_session *session, float *largest)
 {
     const cse_state *found = NULL;
     *largest = 0;
-    for (int i = 0; i < session->state_count; i++) {
-        cse_state *state = session->states[i];
+    for (int i = 0; i < session->network.state_count; i++) {
+        cse_state *state = session->network.states[i];
         if (!state->persistent || state->dtype != CSE_FLOAT32 ||
             strncmp(state->name, "model.", 6) != 0)
             continue;
-        float one =
-            largest_of(cse_state_values(session, state), cse_state_bytes(state) / sizeof(float));
+        float one = largest_of(cse_state_values(&session->network, state),
+                               cse_state_bytes(state) / sizeof(float));
         if (one > *largest) {
             *largest = one;
             found = state;

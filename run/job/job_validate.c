@@ -11,7 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 #include "run/job/job_hosts.h"
 
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */
@@ -238,7 +238,7 @@ cse_status cse_job_validate_all(cse_job *j, cse_status (*load)(cse_job *job, con
     CSE_TRY(find_checkpoints(j, &list, &count));
     for (int i = 0; i < count && !j->result->stopped; i++) {
         /* A validation changes no state, so that the next checkpoint may be loaded after it. */
-        j->session->locked = false;
+        j->session->network.locked = false;
         CSE_TRY(load(j, list[i].path));
         CSE_TRY(cse_job_validate(j));
         if (j->result->stopped || !cse_job_executes(j))

@@ -68,8 +68,9 @@ static cse_status open_record(program *p, cse_session *session)
     const cse_recorder_options options = {
         .configuration = c,
         .name = program_invocation_short_name,
-        .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
-        .optimizer_name = session->optimizer_name,
+        .model_name =
+            session->network.model_count > 0 ? session->network.models[0]->descriptor->name : "",
+        .optimizer_name = session->network.optimizer_name,
         .run_directory = p->directory.path,
         .is_program = true,
     };
@@ -95,7 +96,8 @@ static void begin_record(void *self, cse_session *session)
 static void end_record(void *self, cse_session *session)
 {
     program *p = self;
-    const cse_error *failure = session->failure != NULL ? session->failure : session->outcome;
+    const cse_error *failure =
+        session->network.failure != NULL ? session->network.failure : session->outcome;
     const bool digest_holds = session->latest.step == session->global_step;
     if (failure != NULL)
         cse_fail_again(failure);

@@ -158,16 +158,3 @@ void cse_tuning_clear(cse_tuning *t)
         cse_arena_destroy(&t->arena);
     *t = (cse_tuning){ 0 };
 }
-
-const char cse_tuning_heads[] = "run  fp32 POL 0 POL 1 POL 2  loss          against fp32";
-
-void cse_tuning_print_trial(const cse_tuning_trial *trial, cse_text *out)
-{
-    char change[32] = "no number";
-    if (isfinite(trial->loss))
-        snprintf(change, sizeof change, "%+.4f %%", 100 * trial->change);
-    cse_text_add(out, "%3d  %4d %5d %5d %5d  %-12.6g %12s  %s", trial->number,
-                 trial->layers[CSE_TUNING_FP32], trial->layers[CSE_TUNING_POL_0],
-                 trial->layers[CSE_TUNING_POL_1], trial->layers[CSE_TUNING_POL_2], trial->loss,
-                 change, trial->accepted ? "kept" : "refused");
-}

@@ -86,9 +86,7 @@ static void add_word(arguments *list, const char *word)
 {
     if (list->count + 1 >= list->capacity) {
         list->capacity = 2 * list->capacity + 32;
-        list->words = realloc(list->words, (size_t)list->capacity * sizeof *list->words);
-        if (list->words == NULL)
-            abort();
+        list->words = cse_realloc(list->words, (size_t)list->capacity * sizeof *list->words);
     }
     list->words[list->count++] = cse_strdup(word);
     list->words[list->count] = NULL;
@@ -148,9 +146,8 @@ static void read_line(const char *line, cse_variant_result *result, int64_t *cap
         const json_t *loss = json_object_get(object, "loss");
         if (result->count == *capacity) {
             *capacity = 2 * *capacity + 256;
-            result->losses = realloc(result->losses, (size_t)*capacity * sizeof *result->losses);
-            if (result->losses == NULL)
-                abort();
+            result->losses =
+                cse_realloc(result->losses, (size_t)*capacity * sizeof *result->losses);
         }
         result->losses[result->count++] =
             json_is_number(loss) ? (float)json_number_value(loss) : NAN;

@@ -150,7 +150,7 @@ cse_status cse_session_save_in_background(cse_session *session,
     if (!cse_session_can_save_in_background(session))
         return cse_fail(CSE_USAGE, "%s: nothing was captured that another process can write",
                         request->path);
-    CSE_TRY(cse_session_may_read(session, "a checkpoint"));
+    CSE_TRY(cse_network_may_read(&session->network, "a checkpoint"));
     struct cse_background_save *s = cse_calloc(1, sizeof *s);
     s->request = *request;
     s->path = cse_strdup(request->path);

@@ -14,8 +14,8 @@
 static int64_t longest_sample(const cse_session *session)
 {
     static const char limit[] = "max_position_embeddings";
-    for (int i = 0; i < session->model_count; i++) {
-        const cse_settings *settings = cse_model_settings_view(session->models[i]);
+    for (int i = 0; i < session->network.model_count; i++) {
+        const cse_settings *settings = cse_model_settings_view(session->network.models[i]);
         if (cse_setting_table_has(settings->table, limit) && cse_settings_has(settings, limit))
             return cse_settings_integer(settings, limit);
     }

@@ -16,7 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
-#include "run/session/configured.h"
+#include "engine/nn/configured.h"
 #include "run/session/standing_arena.h"
 
 extern const cse_op cse_op_batch_norm;
@@ -58,8 +58,8 @@ static void tell_left_out(const cse_runner *r)
 /* A model in evaluation mode is evaluated; a program need not have said so. */
 static bool may_train(const cse_session *session)
 {
-    for (int i = 0; i < session->model_count; i++)
-        if (!session->models[i]->training)
+    for (int i = 0; i < session->network.model_count; i++)
+        if (!session->network.models[i]->training)
             return false;
     return true;
 }

@@ -1,5 +1,5 @@
-/* Opening and closing the session, and its first failure. */
-#include "run/session/session.h"
+/* Opening and closing the session. */
+#include "run/session/open_session.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,45 +15,10 @@
 #include "engine/config/recompute_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "engine/nn/owner.h"
 #include "run/session/background_save.h"
-#include "run/session/owner.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
-
-static cse_session *the_session;
-
-cse_session *cse_session_open_view(const char *caller)
-{
-    if (cse_session_check_owner(caller) != CSE_OK)
-        return NULL;
-    if (the_session == NULL)
-        cse_fail(CSE_USAGE, "%s: no session is open; call cse_configure first", caller);
-    return the_session;
-}
-
-cse_status cse_session_fail(cse_status status)
-{
-    if (the_session != NULL && the_session->error == CSE_OK) {
-        the_session->error = status;
-        the_session->failure = cse_error_copy(cse_error_last());
-        the_session->failure->status = status;
-    }
-    return status;
-}
-
-cse_status cse_session_status(void)
-{
-    const cse_session *session = cse_session_open_view("cse_session_status");
-    if (session == NULL)
-        return CSE_USAGE;
-    return session->error == CSE_OK ? CSE_OK : cse_fail_again(session->failure);
-}
-
-int64_t cse_global_step(void)
-{
-    cse_session *session = cse_session_open_view("cse_global_step");
-    return session != NULL ? session->global_step : 0;
-}
 
 static cse_status check_count(const char *name, int *value, int least, int default_value)
 {
@@ -121,7 +86,7 @@ static cse_status set_weight_update(cse_session *session)
     const char *given = session->configuration.weight_update;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (given == NULL || strcmp(rows[i].name, given) == 0) {
-            session->weight_update = rows[i].value;
+            session->network.weight_update = rows[i].value;
             return CSE_OK;
         }
     return cse_fail(CSE_CONFIG,
@@ -167,8 +132,8 @@ static cse_status set_directories(cse_session *session)
 /* A session whose cse_configure failed gives way to the next; any other must be finished first. */
 static cse_status check_free(void)
 {
-    CSE_TRY(cse_session_check_owner("cse_configure"));
-    if (the_session != NULL && !the_session->refused)
+    CSE_TRY(cse_network_check_owner("cse_configure"));
+    if (cse_session_held() != NULL && !cse_session_held()->refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
     cse_finish();
@@ -187,14 +152,16 @@ static void open_session(const cse_configuration *configuration)
     c->job_priority = cse_arena_string(session->arena, c->job_priority);
     c->precision_origin = cse_arena_string(session->arena, c->precision_origin);
     session->started_ns = cse_clock_ns();
-    the_session = session;
-    cse_session_take();
+    session->network.arena = session->arena;
+    session->network.seed = c->seed;
+    cse_session_set_open(session);
+    cse_network_open(&session->network);
 }
 
 /* Fills in and checks the configuration. */
 static cse_status complete_session(const cse_session_sections *sections)
 {
-    cse_session *session = the_session;
+    cse_session *session = cse_session_held();
     CSE_TRY(set_directories(session));
     if (sections->precision != NULL)
         CSE_TRY(cse_session_take_precision(session, sections->precision));
@@ -211,8 +178,8 @@ static cse_status end_configuring(cse_status status)
 {
     if (status == CSE_OK)
         return CSE_OK;
-    the_session->refused = true;
-    return cse_session_fail(status);
+    cse_session_held()->refused = true;
+    return cse_network_fail(status);
 }
 
 static cse_status parse_section(const cse_setting *table, const char *subject, const char *yaml,
@@ -221,8 +188,8 @@ static cse_status parse_section(const cse_setting *table, const char *subject, c
     cse_yaml_node *tree = NULL;
     if (yaml == NULL)
         return CSE_OK;
-    CSE_TRY(cse_session_parse(subject, yaml, &tree));
-    return cse_session_check(table, subject, tree, settings);
+    CSE_TRY(cse_network_parse(subject, yaml, &tree));
+    return cse_network_check(table, subject, tree, settings);
 }
 
 cse_status cse_session_configure_texts(const cse_configuration *configuration)
@@ -230,7 +197,7 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     cse_session_sections sections = { .precision = NULL };
     CSE_TRY(check_free());
     open_session(configuration);
-    the_session->tells_format = true;
+    cse_session_held()->tells_format = true;
     cse_status status = parse_section(cse_precision_setting_table, "precision",
                                       configuration->precision, &sections.precision);
     if (status == CSE_OK)
@@ -252,83 +219,26 @@ cse_status cse_session_configure(const cse_configuration *configuration,
 
 void cse_finish(void)
 {
-    cse_session *session = the_session;
-    if (session == NULL || cse_session_check_owner("cse_finish") != CSE_OK)
+    cse_session *session = cse_session_held();
+    if (session == NULL || cse_network_check_owner("cse_finish") != CSE_OK)
         return;
     cse_session_abandon_loop(session);
     if (session->recording.end != NULL)
         session->recording.end(session->recording.self, session);
-    the_session = NULL;
-    cse_session_let_go();
-    for (int i = 0; i < session->state_count; i++)
-        cse_state_release_values(session->states[i]);
+    cse_session_set_open(NULL);
+    cse_network_close();
+    cse_network_clear(&session->network);
     cse_session_end_capture(session);
     cse_session_clear_arenas(session);
-    for (int i = 0; i < session->model_count; i++) {
-        free(session->models[i]->parameters);
-        free(session->models[i]->frozen);
-    }
-    for (int i = 0; i < session->optimizer_count; i++) {
-        free(session->optimizers[i]->optimized);
-        free(session->optimizers[i]->groups);
-    }
     cse_control_endpoint_close(&session->endpoint);
-    cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
-    free(session->states);
     free(session->links_text);
     cse_session_clear_data(session);
-    cse_name_index_clear(&session->state_names);
     cse_name_index_clear(&session->scalar_names);
-    free(session->models);
-    free(session->optimizers);
-    free(session->failure);
     free(session->outcome);
     if (session->artefact != NULL)
         cse_kept_artefact_clear(session->artefact);
     free(session->artefact);
     cse_arena_destroy(&session->arena);
     free(session);
-}
-
-void cse_session_begin_record(cse_session *session)
-{
-    const cse_configuration *c = &session->configuration;
-    if (c->compile_only || c->validate_only)
-        return;
-    if (session->recording.begin != NULL && !session->recording.begun) {
-        session->recording.begun = true;
-        session->recording.begin(session->recording.self, session);
-    }
-    cse_session_tell_format(session);
-}
-
-cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)
-{
-    size_t size = yaml != NULL ? strlen(yaml) : 0;
-    cse_status status = cse_yaml_parse(the_session->arena, "", yaml, size, tree);
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
-}
-
-cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml)
-{
-    cse_yaml_node *tree = NULL;
-    if (cse_session_open_view(caller) == NULL)
-        return NULL;
-    cse_status status = cse_session_parse(subject, yaml, &tree);
-    if (status != CSE_OK)
-        cse_session_fail(status);
-    return status == CSE_OK ? tree : NULL;
-}
-
-cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,
-                             const cse_settings **settings)
-{
-    cse_arena *arena = the_session->arena;
-    const cse_settings_expected expected = { .table = table,
-                                             .subject = cse_arena_string(arena, subject) };
-    cse_settings *checked = NULL;
-    CSE_TRY(cse_settings_check(arena, &expected, tree, &checked));
-    *settings = checked;
-    return CSE_OK;
 }

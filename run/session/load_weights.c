@@ -9,6 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/links.h"
+#include "engine/nn/update/grad_scaler.h"
 #include "engine/types/shape.h"
 #include "engine/weights/map.h"
 #include "engine/weights/open.h"
@@ -140,7 +141,7 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
 static cse_status match(matching *m, int index)
 {
     char has[192], wants[192];
-    const cse_state *state = m->session->states[index];
+    const cse_state *state = m->session->network.states[index];
     m->found[index] = -1;
     if (!is_parameter(state))
         return CSE_OK;
@@ -199,8 +200,8 @@ static void complete(cse_text *notice, const char *path, int count, const char *
 
 static cse_status take_all(const matching *m)
 {
-    for (int i = 0; i < m->session->state_count; i++) {
-        cse_state *state = m->session->states[i];
+    for (int i = 0; i < m->session->network.state_count; i++) {
+        cse_state *state = m->session->network.states[i];
         if (state->selection != NULL)
             cse_state_release_values(state); /* a mask is made of the weights that are loaded */
         if (m->found[i] < 0)
@@ -227,7 +228,7 @@ static cse_status load(matching *m, const cse_model *model)
 {
     cse_weights_loading *l = m->loading;
     CSE_TRY(compare_settings(m->weights, model));
-    for (int i = 0; i < m->session->state_count; i++)
+    for (int i = 0; i < m->session->network.state_count; i++)
         CSE_TRY(match(m, i));
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
@@ -245,11 +246,11 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
 {
     matching m = { .session = session, .loading = loading };
     CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_change(session, "weights"));
-    CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(cse_network_may_change(&session->network, "weights"));
+    CSE_TRY(cse_network_settle_precision(&session->network));
     CSE_TRY(cse_weights_open_ours(path, &(cse_weights_options){ .model = model->descriptor->name },
                                   &m.weights));
-    m.found = cse_malloc(((size_t)session->state_count + 1) * sizeof *m.found);
+    m.found = cse_malloc(((size_t)session->network.state_count + 1) * sizeof *m.found);
     m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);
     cse_status status = load(&m, model);
     free(m.found);

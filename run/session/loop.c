@@ -12,8 +12,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/nn/owner.h"
 #include "engine/types/shape.h"
-#include "run/session/owner.h"
 #include "run/session/runner.h"
 
 struct cse_loop {
@@ -24,30 +24,6 @@ struct cse_loop {
     cse_status status;
     cse_error *failure; /* NULL while `status` is CSE_OK */
 };
-
-/* ---- the queue ---- */
-
-void cse_runner_queue(cse_runner *r, const cse_record *record, bool checkpoint)
-{
-    const size_t bytes = (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH];
-    cse_waiting_step *last = r->last_waiting;
-    if (checkpoint && last != NULL && last->record.step == record->step) {
-        last->checkpoint = true;
-        return;
-    }
-    cse_waiting_step *waiting = cse_calloc(1, sizeof *waiting);
-    *waiting = (cse_waiting_step){ .record = *record,
-                                   .activation = !checkpoint,
-                                   .checkpoint = checkpoint,
-                                   .values = cse_aligned_calloc(bytes + 64) };
-    memcpy(waiting->values, record->fetched, bytes);
-    waiting->record.fetched = waiting->values;
-    if (last != NULL)
-        last->next = waiting;
-    else
-        r->first_waiting = waiting;
-    r->last_waiting = waiting;
-}
 
 static cse_waiting_step *take_waiting(cse_runner *r)
 {
@@ -165,7 +141,7 @@ cse_loop *cse_execution_begin(cse_executor *executor, cse_step_function *functio
 
 cse_next cse_execution_next(cse_loop *loop, int timeout_ms)
 {
-    if (loop == NULL || cse_session_check_owner("cse_execution_next") != CSE_OK)
+    if (loop == NULL || cse_network_check_owner("cse_execution_next") != CSE_OK)
         return CSE_NEXT_FAILED;
     if (loop->busy) {
         cse_fail(CSE_USAGE, "cse_execution_next: not from a closure of the same execution");
@@ -218,7 +194,7 @@ cse_status cse_execution_end(cse_loop **loop)
 {
     if (loop == NULL || *loop == NULL)
         return cse_fail(CSE_USAGE, "cse_execution_end: there is no loop");
-    CSE_TRY(cse_session_check_owner("cse_execution_end"));
+    CSE_TRY(cse_network_check_owner("cse_execution_end"));
     if ((*loop)->busy)
         return cse_fail(CSE_USAGE, "cse_execution_end: not from a closure of the same execution");
     return end_loop(loop, CSE_STOP_CHECKPOINT);

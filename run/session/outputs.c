@@ -18,8 +18,8 @@ cse_output *cse_step_output(cse_step *step, const char *name, cse_tensor *tensor
     cse_session *session = cse_session_open_view("cse_step_output");
     if (session == NULL)
         return NULL;
-    if (step == NULL || session->traced != step) {
-        cse_session_fail(cse_fail(CSE_USAGE, "cse_step_output: the step is not being traced; call "
+    if (step == NULL || session->network.traced != step) {
+        cse_network_fail(cse_fail(CSE_USAGE, "cse_step_output: the step is not being traced; call "
                                              "it in the step function"));
         return NULL;
     }

@@ -6,8 +6,9 @@
 
 #include "engine/base/log.h"
 #include "engine/config/compute_format.h"
+#include "engine/config/config.h"
 #include "engine/config/settings.h"
-#include "run/session/configured.h"
+#include "run/session/session.h"
 
 /* A word that cse_configuration and `precision` can both give. */
 static cse_status take_word(const cse_settings *settings, const char *name, const char **member)
@@ -59,13 +60,14 @@ cse_status cse_session_take_precision(cse_session *session, const cse_settings *
     CSE_TRY(cse_config_check_precision(settings, NULL));
     CSE_TRY(take_word(settings, "weight_grad_reduce", &c->weight_grad_reduce));
     CSE_TRY(take_word(settings, "weight_update", &c->weight_update));
-    session->scaler_tree = scaler_tree(settings, session->arena);
+    session->network.scaler_tree = scaler_tree(settings, session->arena);
     if (cse_settings_has(settings, "log_loss_scale"))
-        session->loss_scale_log =
+        session->network.loss_scale_log =
             cse_settings_bool(settings, "log_loss_scale") ? CSE_LOG_ALWAYS : CSE_LOG_NEVER;
-    session->clip = (cse_clip){ .max_norm = number_or_zero(settings, "max_gradient_norm"),
-                                .max_value = number_or_zero(settings, "max_gradient_value") };
-    return cse_precision_new(settings, &session->precision);
+    session->network.clip =
+        (cse_clip){ .max_norm = number_or_zero(settings, "max_gradient_norm"),
+                    .max_value = number_or_zero(settings, "max_gradient_value") };
+    return cse_precision_new(settings, &session->network.precision);
 }
 
 /* ---- what is told of it ---- */
@@ -87,8 +89,9 @@ void cse_session_explain_format(cse_session *session, const cse_settings *precis
     const cse_compute_format format = precision != NULL
                                           ? cse_compute_format_of(precision)
                                           : (cse_compute_format){ .name = NULL, .setting = NULL };
-    const bool rounds_nothing = session->precision != NULL && session->precision->preset == 0 &&
-                                session->precision->override_count == 0;
+    const bool rounds_nothing = session->network.precision != NULL &&
+                                session->network.precision->preset == 0 &&
+                                session->network.precision->override_count == 0;
     cse_text text = { 0 };
     cse_text_add(&text, "computes in %s, because ",
                  format.name != NULL && !rounds_nothing ? format.name : "float32");
@@ -111,27 +114,4 @@ void cse_session_tell_format(cse_session *session)
     if (session->tells_format && session->computes != NULL)
         cse_log_line(CSE_LOG_INFO, "%s", session->computes);
     session->tells_format = false;
-}
-
-/* A scaler is part of training: a session without an optimizer has none. */
-cse_status cse_session_settle_precision(cse_session *session)
-{
-    if (session->scaler_tree != NULL && session->scaler == NULL && session->has_optimizer)
-        session->scaler = cse_session_grad_scaler_new(session->scaler_tree);
-    return session->error == CSE_OK ? CSE_OK : cse_session_status();
-}
-
-/* The least value of cbfloat16 is 2^-39; gradients of a mean loss lie far below it, and no fixed
- * scale fits a whole run. */
-void cse_session_warn_of_precision(cse_session *session, bool dynamic)
-{
-    const cse_precision *precision = session->precision;
-    if (session->warned_of_precision || dynamic || precision == NULL ||
-        precision->low != CSE_CBFLOAT16 || precision->preset == 0)
-        return;
-    session->warned_of_precision = true;
-    cse_log_line(CSE_LOG_WARNING,
-                 "precision.fp16_type: cbfloat16 without loss_scaling_factor: dynamic; gradients "
-                 "below the format's least value, 2^-39, become 0, and no fixed scale keeps all "
-                 "above it");
 }

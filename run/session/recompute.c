@@ -1,6 +1,6 @@
 /* The section `recompute`, resolved to a request for the pass. */
 #include "engine/config/settings.h"
-#include "run/session/configured.h"
+#include "run/session/session.h"
 
 const cse_recompute_request *cse_session_recompute_request(cse_arena *arena,
                                                            const cse_settings *settings)

@@ -16,14 +16,14 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/selective_gradients.h"
 #include "run/session/background_save.h"
 #include "run/session/compile_step.h"
-#include "run/session/configured.h"
 #include "run/session/data_checks.h"
 #include "run/session/divergence.h"
 #include "run/session/last_batch.h"
 #include "run/session/runner.h"
-#include "run/session/selective_gradients.h"
 #include "run/session/standing_arena.h"
 #include "run/session/time_limit.h"
 #include "workers/arena/kept_arena.h"
@@ -50,7 +50,7 @@ static cse_executor *make_executor(const cse_executor_options *options, const cs
         return NULL;
     if ((options->input == NULL && input == NULL) || options->checkpoint_steps < 0 ||
         !(options->checkpoint_minutes >= 0) || options->activation_steps < 0) {
-        cse_session_fail(cse_fail(CSE_CONFIG,
+        cse_network_fail(cse_fail(CSE_CONFIG,
                                   "executor: input must be given, checkpoint_steps, "
                                   "checkpoint_minutes and activation_steps must not be negative"));
         return NULL;
@@ -80,7 +80,7 @@ static cse_status read_input(cse_session *session, cse_executor *executor)
     cse_settings *settings = NULL;
     if (executor->input != NULL)
         return CSE_OK;
-    CSE_TRY(cse_session_parse("data loader", executor->options.input, &tree));
+    CSE_TRY(cse_network_parse("data loader", executor->options.input, &tree));
     CSE_TRY(cse_dataloader_settings_read(session->arena, tree, &settings));
     executor->input = settings;
     return CSE_OK;
@@ -126,14 +126,14 @@ cse_status cse_runner_call(runner *r, bool on_checkpoint, const cse_record *reco
 
 void cse_runner_enter_checkpoint(runner *r)
 {
-    r->session->states_standing = true;
+    r->session->network.states_standing = true;
 }
 
 void cse_runner_leave_checkpoint(runner *r)
 {
-    if (!r->session->states_standing)
+    if (!r->session->network.states_standing)
         return;
-    r->session->states_standing = false;
+    r->session->network.states_standing = false;
     r->session->checkpoint_ns = cse_clock_ns();
     if (r->step->training)
         drop_states(r, false);
@@ -205,17 +205,17 @@ static void fill_states(void *self, unsigned char *states)
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
     if (!r->found)
-        cse_session_settle_selections(r->session);
+        cse_network_settle_selections(&r->session->network);
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;
-        const void *values = r->found ? place : cse_state_values(r->session, state);
+        const void *values = r->found ? place : cse_state_values(&r->session->network, state);
         if (values != place)
             memcpy(place, values, cse_state_bytes(state));
         if (r->step->training && !state->constant)
             cse_state_release_values(state);
     }
-    r->session->states_lost = r->step->training;
+    r->session->network.states_lost = r->step->training;
 }
 
 static void on_arena(void *self, int descriptor)
@@ -274,7 +274,7 @@ static void keep_states(runner *r, const cse_standing_states *standing)
         if (standing->ended) /* so that there are never two copies of all */
             cse_pages_discard(values, cse_state_bytes(state));
     }
-    r->session->states_lost = false;
+    r->session->network.states_lost = false;
     if (r->step->training)
         r->session->global_step = standing->steps_done;
 }
@@ -290,7 +290,7 @@ static void drop_states(const runner *r, bool borrowed)
             cse_session_stands(r->session, state))
             continue;
         cse_state_release_values(state);
-        r->session->states_lost = true;
+        r->session->network.states_lost = true;
     }
     cse_session_end_capture(r->session);
 }
@@ -313,9 +313,9 @@ static cse_status save_between(cse_session *session)
 {
     if (session->hooks.save == NULL)
         return CSE_OK;
-    session->states_standing = true;
+    session->network.states_standing = true;
     cse_status status = session->hooks.save(session->hooks.self);
-    session->states_standing = false;
+    session->network.states_standing = false;
     return status;
 }
 
@@ -542,9 +542,9 @@ static cse_status begin_execution(runner *r, const cse_execution *execution)
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     REPORT(session, on_start, r->step, &session->report);
     r->has_begun = true;
-    session->executing = true;
+    session->network.executing = true;
     session->ending = false;
-    session->locked = true;
+    session->network.locked = true;
     session->report.execution = (cse_run_result){ .steps_done = r->first_step };
     return cse_execution_open(execution, &r->running);
 }
@@ -562,11 +562,11 @@ static cse_status end_execution(runner *r, cse_status status)
                   cse_batching_samples(cse_dataloader_batching_view(r->loader));
     result->train_seconds = r->seconds;
     session->report.samples = r->samples;
-    session->executing = false;
+    session->network.executing = false;
     session->delivered = NULL;
     session->paused = result->paused;
     if (status == CSE_OK)
-        session->locked = r->checkpointed_step != result->steps_done;
+        session->network.locked = r->checkpointed_step != result->steps_done;
     else if (r->left == NULL)
         drop_states(r, true);
     if (r->left != NULL)
@@ -644,10 +644,10 @@ static cse_status run_from_checkpoint(runner *r)
 static cse_status may_run(cse_session *session, const char *caller, const cse_executor *executor)
 {
     CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_read(session, caller));
+    CSE_TRY(cse_network_may_read(&session->network, caller));
     if (session->cancelled && session->recording.begun)
         return cse_fail(CSE_INTERRUPTED, "%s: an operator has ended this run", caller);
-    if (session->executing || session->traced != NULL || session->loop != NULL)
+    if (session->network.executing || session->network.traced != NULL || session->loop != NULL)
         return cse_fail(CSE_USAGE, "%s: an execution is under way already", caller);
     return executor != NULL ? CSE_OK : cse_fail(CSE_USAGE, "%s: there is no executor", caller);
 }
@@ -663,7 +663,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
 {
     cse_session *session = r->session;
     CSE_TRY(may_run(session, caller, executor));
-    CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(cse_network_settle_precision(&session->network));
     CSE_TRY(read_input(session, executor));
     const int64_t heap_bytes = cse_heap_bytes();
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));

@@ -9,6 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/checkpoint/sealed_file.h"
+#include "engine/nn/update/grad_scaler.h"
 #include "engine/types/shape.h"
 #include "run/session/session.h"
 
@@ -240,9 +241,9 @@ static cse_status may_load(const cse_saved *saved, const char *key, const char *
     if (saved == NULL || key == NULL)
         return cse_fail(CSE_USAGE, "%s: a checkpoint and a key are needed", caller);
     CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_change(session, caller));
-    CSE_TRY(cse_session_may_read(session, caller));
-    return cse_session_settle_precision(session);
+    CSE_TRY(cse_network_may_change(&session->network, caller));
+    CSE_TRY(cse_network_may_read(&session->network, caller));
+    return cse_network_settle_precision(&session->network);
 }
 
 cse_status cse_load_state(cse_saved *saved, const char *key, cse_state *state)
@@ -262,14 +263,14 @@ static cse_status each_state(cse_saved *saved, const char *key, cse_state_part p
     cse_text full = { 0 };
     cse_status status = CSE_OK;
     *count = 0;
-    for (int i = 0; i < session->state_count && status == CSE_OK; i++) {
+    for (int i = 0; i < session->network.state_count && status == CSE_OK; i++) {
         const char *rest;
-        if (!cse_state_is_of(session->states[i], part, &rest))
+        if (!cse_state_is_of(session->network.states[i], part, &rest))
             continue;
         full.size = 0;
         cse_text_add(&full, "%s.%s", key, rest);
-        status = loads ? load_state(saved, full.data, session->states[i])
-                       : check_state(saved, full.data, session->states[i]);
+        status = loads ? load_state(saved, full.data, session->network.states[i])
+                       : check_state(saved, full.data, session->network.states[i]);
         ++*count;
     }
     cse_text_clear(&full);
@@ -307,7 +308,7 @@ cse_status cse_set_global_step(int64_t step)
     cse_session *session = cse_session_open_view("cse_set_global_step");
     if (session == NULL)
         return CSE_USAGE;
-    CSE_TRY(cse_session_may_change(session, "cse_set_global_step"));
+    CSE_TRY(cse_network_may_change(&session->network, "cse_set_global_step"));
     if (step < 0 || step > INT32_MAX)
         return cse_fail(CSE_CONFIG,
                         "cse_set_global_step: %" PRId64 ": accepted are 0 to 2147483647", step);

@@ -10,10 +10,10 @@
 #include "engine/checkpoint/links.h"
 #include "engine/config/config_plugins.h"
 #include "engine/config/yaml.h"
+#include "engine/nn/network.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
 #include "engine/precision/numerics.h"
-#include "run/session/handles.h"
 #include "run/session/observer.h"
 #include "workers/control/control_endpoint.h"
 
@@ -61,40 +61,21 @@ typedef struct cse_session_hooks {
     int later_count;
 } cse_session_hooks;
 
-/* Whether steps deliver their loss scale. */
-typedef enum cse_loss_scale_log {
-    CSE_LOG_WHERE_DYNAMIC,
-    CSE_LOG_ALWAYS,
-    CSE_LOG_NEVER
-} cse_loss_scale_log;
+struct cse_executor {
+    cse_executor_options options;
+    const cse_settings *input; /* the data loader's */
+};
 
 struct cse_session {
     cse_arena *arena;
+    cse_network network;             /* what is declared and traced, in the same arena */
     cse_configuration configuration; /* texts in the arena, defaults filled in */
     cse_cluster_options cluster;
-    cse_precision *precision;   /* NULL: float32 throughout */
-    cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */
-    cse_grad_scaler *scaler;    /* made of it once there is an optimizer */
-    cse_loss_scale_log loss_scale_log;
-    cse_clip clip; /* of steps that give none */
-    bool has_optimizer, warned_of_precision;
     const char *computes; /* "computes in float32, because ...", for the start of the run */
     bool tells_format;    /* a program's session logs that line itself, with its first execution */
-    cse_optimizer **optimizers;
-    int optimizer_count, optimizer_capacity;
-    int group_count, schedule_count; /* of all optimizers */
-    uint64_t trace_count;
-    cse_weight_update weight_update;
     cse_numerics *numerics;                 /* NULL: no tensor statistics */
     const cse_recompute_request *recompute; /* NULL: none is asked for */
-    cse_status error;                       /* of the first failure */
-    cse_error *failure;                     /* NULL while `error` is CSE_OK */
     bool refused; /* cse_configure failed: nothing runs, `failure` is told */
-    cse_state **states;
-    int state_count, state_capacity;
-    cse_name_index state_names;
-    cse_model **models;
-    int model_count, model_capacity;
     /* Training so far. */
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
@@ -106,23 +87,16 @@ struct cse_session {
     const char *origin; /* of the weights that training began with (engine/weights/weights.h), as
                            JSON; saved in checkpoints. NULL: there are none, or it is not known */
     const struct cse_told *told_of_last; /* last_batch.c */
-    bool locked; /* states are stale: the last execution left no checkpoint of its last step */
-    /* Tracing. */
-    cse_step *traced;      /* while a step is traced; else NULL */
-    bool fetches_metrics;  /* training steps deliver learning rate, loss scale, gradient norm */
     int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
     /* Executing. */
-    bool executing;                 /* between the start and the end of an execution */
     struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
     int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
     const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
     int64_t delivered_step;         /* steps done after that record */
-    bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
-    bool states_lost;   /* an execution that trained them failed amid a step: they have no values */
-    bool ending;        /* the execution was asked to end */
-    int64_t started_ns; /* clock at its start, from which job_time_sec counts */
-    bool time_is_up;    /* an execution was asked to end by that limit */
-    bool paused;        /* an operator paused the last execution when its steps were done */
+    bool ending;                    /* the execution was asked to end */
+    int64_t started_ns;             /* clock at its start, from which job_time_sec counts */
+    bool time_is_up;                /* an execution was asked to end by that limit */
+    bool paused; /* an operator paused the last execution when its steps were done */
     /* standing_arena.h. The arena of the last training, NULL: none; 1 + the descriptor of one that
      * was found, 0: none. */
     struct cse_cluster *standing;
@@ -165,7 +139,6 @@ struct cse_session {
     } recording;
     cse_name_index scalar_names; /* of cse_log_scalar */
     int scalar_count;
-    const char *optimizer_name;     /* of the last one; NULL: none */
     cse_error *outcome;             /* what the last execution failed with; NULL: it did not fail */
     bool cancelled;                 /* the last execution was ended by an operator */
     cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
@@ -184,23 +157,6 @@ struct cse_session {
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
 cse_session *cse_session_open_view(const char *caller);
-/* The same of a session that traces a step; else NULL with CSE_USAGE, the session's failure. */
-cse_session *cse_session_tracing_view(const char *caller);
-/* Makes the stored error the session's failure if it is the first. Returns `status`. */
-cse_status cse_session_fail(cse_status status);
-
-/* The state's values; initialized at the first call unless they were set. */
-void *cse_state_values(cse_session *session, cse_state *state);
-/* Memory of its own for values that the caller writes: what it holds, or new memory. */
-void *cse_state_own_values(cse_state *state);
-/* The values until the next of these three calls, in memory that outlives that. */
-void cse_state_borrow_values(cse_state *state, const void *values);
-/* Gives up the values and their memory. */
-void cse_state_release_values(cse_state *state);
-/* Fails with CSE_USAGE when states have no values to read; `caller` begins the message. */
-cse_status cse_session_may_read(const cse_session *session, const char *caller);
-/* Fails with CSE_USAGE when states must not be changed now; `caller` begins the message. */
-cse_status cse_session_may_change(const cse_session *session, const char *caller);
 
 /* Checked settings (tables: precision_settings.h, recompute_settings.h), each NULL or alive as long
  * as the session. */
@@ -222,19 +178,6 @@ cse_status cse_session_take_precision(cse_session *session, const cse_settings *
 void cse_session_explain_format(cse_session *session, const cse_settings *precision);
 /* Logs it, once, for a program. */
 void cse_session_tell_format(cse_session *session);
-/* Makes the scaler that `precision` asks for, before the first load, save or run. */
-cse_status cse_session_settle_precision(cse_session *session);
-/* Warns, once, of a format whose gradients need dynamic loss scaling; `dynamic`: they have it. */
-void cse_session_warn_of_precision(cse_session *session, bool dynamic);
-
-/* Parses a text into a tree in the session's memory; messages begin with `subject`. */
-cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree);
-/* The same for a public call; NULL without a session or after a failure, which becomes the
- * session's. */
-cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml);
-/* Checks a tree against a table; the result lives as long as the session. */
-cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,
-                             const cse_settings **settings);
 
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */
@@ -293,5 +236,9 @@ void cse_session_start_time(cse_session *session, int64_t started_ns);
 
 /* Adds this execution with its labels to run_meta.json; nothing without labels. */
 cse_status cse_session_record_job(const cse_session *session);
+
+/* cse_executor_new; `options->input` is not looked at. */
+cse_executor *cse_session_executor_new(const cse_executor_options *options,
+                                       const cse_settings *input);
 
 #endif

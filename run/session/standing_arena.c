@@ -62,8 +62,8 @@ bool cse_session_keeps(const cse_session *session, const cse_state *state,
 
 void cse_session_leave_arena(cse_session *session)
 {
-    for (int i = 0; i < session->state_count; i++) {
-        cse_state *state = session->states[i];
+    for (int i = 0; i < session->network.state_count; i++) {
+        cse_state *state = session->network.states[i];
         if (!cse_session_stands(session, state))
             continue;
         const void *values = state->values;

@@ -4,18 +4,21 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/nn/update/grad_scaler.h"
+#include "engine/nn/update/sparsity.h"
 #include "run/session/session.h"
-#include "run/session/sparsity.h"
 
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
 {
     const char *links = cse_session_links(session); /* NULL: nothing was trained */
     *checkpoint = (cse_checkpoint){
-        .tensors = cse_calloc((size_t)session->state_count + 1, sizeof *checkpoint->tensors),
+        .tensors =
+            cse_calloc((size_t)session->network.state_count + 1, sizeof *checkpoint->tensors),
         .global_step = session->global_step,
         .seed = session->configuration.seed,
         .samples_seen = session->global_step * session->batch_size,
-        .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
+        .model_name =
+            session->network.model_count > 0 ? session->network.models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
         .kernels = session->kernels,
         .origin = session->origin,
@@ -23,15 +26,15 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         /* Trained on no file: the text is empty, but there. */
         .data = links != NULL || session->data.count > 0 ? cse_session_data_text(session) : NULL,
     };
-    for (int i = 0; i < session->state_count; i++) {
-        cse_state *state = session->states[i];
+    for (int i = 0; i < session->network.state_count; i++) {
+        cse_state *state = session->network.states[i];
         if (!state->persistent)
             continue;
         checkpoint->tensors[checkpoint->tensor_count++] =
             (cse_checkpoint_tensor){ .name = state->name,
                                      .dtype = state->dtype,
                                      .shape = state->shape,
-                                     .data = cse_state_values(session, state) };
+                                     .data = cse_state_values(&session->network, state) };
     }
 }
 
@@ -39,20 +42,21 @@ static cse_status check_saving(const cse_session *session, const char *caller)
 {
     if (session->refused)
         return cse_session_status();
-    if (session->traced != NULL || (session->executing && !session->states_standing))
+    if (session->network.traced != NULL ||
+        (session->network.executing && !session->network.states_standing))
         return cse_fail(
             CSE_USAGE,
             "%s: weights cannot be saved here: they stand still only on checkpoint "
             "steps; use cse_checkpoint_closure, or a loop that asks cse_execution_at_checkpoint, "
             "and checkpoint_steps in the executor",
             caller);
-    return cse_session_may_read(session, caller);
+    return cse_network_may_read(&session->network, caller);
 }
 
 cse_status cse_session_may_save(cse_session *session, const char *caller)
 {
     CSE_TRY(check_saving(session, caller));
-    return session->executing ? CSE_OK : cse_session_settle_precision(session);
+    return session->network.executing ? CSE_OK : cse_network_settle_precision(&session->network);
 }
 
 cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoint,
@@ -95,7 +99,7 @@ cse_status cse_session_save_only(const char *path, const char *const *states)
     int count = 0;
     if (session == NULL)
         return CSE_USAGE;
-    CSE_TRY(cse_session_may_read(session, "cse_session_save_only"));
+    CSE_TRY(cse_network_may_read(&session->network, "cse_session_save_only"));
     cse_session_checkpoint(session, &checkpoint);
     for (int i = 0; i < checkpoint.tensor_count; i++)
         if (is_wanted(states, checkpoint.tensors[i].name))
@@ -154,7 +158,7 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
 
 static bool is_declared(const cse_session *session, const char *name)
 {
-    return cse_name_index_find(&session->state_names, name) >= 0;
+    return cse_name_index_find(&session->network.state_names, name) >= 0;
 }
 
 static bool is_taken(const cse_session *session, const cse_state *state)
@@ -172,9 +176,10 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
                             const char *path)
 {
     const char *prefix = "model.";
-    for (int i = 0; i < session->state_count; i++)
-        if (is_taken(session, session->states[i]) && !is_made_anew(checkpoint, session->states[i]))
-            CSE_TRY(check_state(checkpoint, session->states[i], path));
+    for (int i = 0; i < session->network.state_count; i++)
+        if (is_taken(session, session->network.states[i]) &&
+            !is_made_anew(checkpoint, session->network.states[i]))
+            CSE_TRY(check_state(checkpoint, session->network.states[i], path));
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const char *name = checkpoint->tensors[i].name;
         if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_declared(session, name) &&
@@ -196,8 +201,8 @@ static void take(const cse_checkpoint *checkpoint, cse_state *state)
 
 static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
 {
-    for (int i = 0; i < session->state_count; i++) {
-        cse_state *state = session->states[i];
+    for (int i = 0; i < session->network.state_count; i++) {
+        cse_state *state = session->network.states[i];
         const bool taken = is_taken(session, state);
         if (state->selection != NULL && (!taken || is_made_anew(checkpoint, state)))
             cse_state_release_values(state);
@@ -209,8 +214,8 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     session->origin =
         checkpoint->origin != NULL ? cse_arena_string(session->arena, checkpoint->origin) : NULL;
     session->loaded_path = NULL;
-    session->locked = session->locked && !session->states_lost;
-    session->states_lost = false;
+    session->network.locked = session->network.locked && !session->network.states_lost;
+    session->network.states_lost = false;
     if (!is_wanted(session->hooks.load_only, "global_step"))
         return; /* training begins with what was taken */
     session->global_step = checkpoint->global_step;
@@ -225,8 +230,8 @@ cse_status cse_load(const char *path)
     if (session == NULL)
         return CSE_USAGE;
     CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_change(session, "cse_load"));
-    CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(cse_network_may_change(&session->network, "cse_load"));
+    CSE_TRY(cse_network_settle_precision(&session->network));
     CSE_TRY(cse_checkpoint_load(path, &checkpoint));
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {

@@ -215,15 +215,14 @@ void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part)
         (void)(session != NULL ? leaf_of(tree, key) : NULL);
         return;
     }
-    for (int i = 0; i < session->state_count; i++) {
+    for (int i = 0; i < session->network.state_count; i++) {
         const char *rest;
-        if (!cse_state_is_of(session->states[i], part, &rest))
+        if (!cse_state_is_of(session->network.states[i], part, &rest))
             continue;
-        char *full = NULL;
-        if (asprintf(&full, "%s.%s", key, rest) < 0)
-            abort();
-        set_state(tree, full, session->states[i]);
-        free(full);
+        cse_text full = { 0 };
+        cse_text_add(&full, "%s.%s", key, rest);
+        set_state(tree, full.data, session->network.states[i]);
+        cse_text_clear(&full);
     }
 }
 
@@ -231,12 +230,12 @@ int cse_part_states(cse_state_part part, cse_state *states[], int most)
 {
     const cse_session *session = cse_session_open_view("cse_part_states");
     int count = 0;
-    for (int i = 0; session != NULL && i < session->state_count; i++) {
+    for (int i = 0; session != NULL && i < session->network.state_count; i++) {
         const char *rest;
-        if (!cse_state_is_of(session->states[i], part, &rest))
+        if (!cse_state_is_of(session->network.states[i], part, &rest))
             continue;
         if (count < most)
-            states[count] = session->states[i];
+            states[count] = session->network.states[i];
         count++;
     }
     return count;
@@ -279,7 +278,7 @@ cse_status cse_save_tree(const cse_tree *tree, const char *path)
         cse_checkpoint_tensor *tensor = &checkpoint.tensors[checkpoint.tensor_count++];
         *tensor = l->tensor;
         if (l->state != NULL)
-            tensor->data = cse_state_values(session, l->state);
+            tensor->data = cse_state_values(&session->network, l->state);
     }
     char *values = values_of(r);
     checkpoint.values = values;

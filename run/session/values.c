@@ -4,6 +4,8 @@
 #include "engine/types/shape.h"
 #include "run/session/traced_step.h"
 
+#include <string.h>
+
 int64_t cse_values_step(const cse_values *values)
 {
     return values->step;
@@ -49,4 +51,12 @@ bool cse_values_named(const cse_values *values, int *index, const char **name, d
         return true;
     }
     return false;
+}
+
+bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
+{
+    const char *explaining = "gradient_squares.";
+    return strcmp(fetch->name, "closure") != 0 &&
+           strncmp(fetch->name, explaining, strlen(explaining)) != 0 &&
+           fetch->value->dtype == CSE_FLOAT32 && cse_shape_elements(fetch->value->shape) == 1;
 }

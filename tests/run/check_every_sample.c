@@ -13,7 +13,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/log.h"
-#include "engine/metrics/metric.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/temporary_folder.h"
 
 enum { SAMPLES = 37, BATCH = 8, STEPS_PER_EPOCH = 5, FEATURES = 3, CLASSES = 3, EPOCHS = 3 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "engine/nn/update/grad_scaler.h"
 #include "tests/support/traced_run.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -398,7 +399,7 @@ START_TEST(no_scaler_is_that_of_the_session)
         CSE_OK);
     t.model = model_of_8();
     t.optimizers[0] = cse_configure_optimizer("SGD", t.model, "{lr: 0.05}");
-    ck_assert_int_eq(cse_session_settle_precision(cse_session_open_view("test")), CSE_OK);
+    ck_assert_int_eq(cse_network_settle_precision(&cse_session_open_view("test")->network), CSE_OK);
     traced_run_open(&traced, data, four_calls, &t);
     traced_run_step(&traced);
     ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"), 1);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "run/session/configured.h"
+#include "engine/nn/configured.h"
 #include "tests/reference/parameter_groups.h"
 #include "tests/support/traced_run.h"
 
@@ -32,7 +32,7 @@ static cse_model *open_model(training *t)
 {
     const cse_initializer half = { CSE_INIT_CONSTANT, 0.5, 0 };
     open_session();
-    cse_session_open_view("test")->fetches_metrics = true;
+    cse_session_open_view("test")->network.fetches_metrics = true;
     t->states[0] = cse_state_new("model.weight", cse_shape_of(SIZE), CSE_FLOAT32, half);
     t->states[1] = cse_state_new("model.norm.bias", cse_shape_of(SIZE), CSE_FLOAT32, half);
     return cse_model_from_states("two", t->states, 2);
@@ -195,12 +195,12 @@ static cse_optimizer *configured(cse_model *model, const char *settings)
     for (int i = 0; cse_optimizers[i] != NULL; i++)
         if (strcmp(cse_optimizers[i]->name, "SGD") == 0)
             plugin.descriptor = cse_optimizers[i];
-    ck_assert_int_eq(cse_session_parse("optimizer", settings, &plugin.tree), CSE_OK);
+    ck_assert_int_eq(cse_network_parse("optimizer", settings, &plugin.tree), CSE_OK);
     ck_assert_int_eq(
-        cse_session_check(((const cse_optimizer_descriptor *)plugin.descriptor)->settings,
+        cse_network_check(((const cse_optimizer_descriptor *)plugin.descriptor)->settings,
                           "optimizer", plugin.tree, &plugin.settings),
         CSE_OK);
-    return cse_session_optimizer_new(&plugin, model);
+    return cse_configured_optimizer(&plugin, model);
 }
 
 START_TEST(configurations_spare_norms_and_biases)

@@ -9,7 +9,7 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/metrics/metric.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/temporary_folder.h"
 
 enum { MOST_METRICS = 64, EXECUTIONS = 2, MICROBATCH = 4 };

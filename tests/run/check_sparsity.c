@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/models/models.h"
-#include "run/session/configured.h"
+#include "engine/nn/configured.h"
+#include "engine/nn/plugins.h"
 #include "tests/reference/sparsity.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
@@ -262,11 +262,11 @@ START_TEST(a_state_that_is_declared_dense_is_not_masked)
     cse_yaml_node *tree = NULL;
     open_model(&t, NULL, NULL);
     ck_assert_int_eq(cse_settings_parse(sum_settings, "optimizer", "{lr: 0.1}", &settings), CSE_OK);
-    ck_assert_int_eq(cse_session_parse("optimizer", "{lr: 0.1}", &tree), CSE_OK);
+    ck_assert_int_eq(cse_network_parse("optimizer", "{lr: 0.1}", &tree), CSE_OK);
     const cse_config_plugin plugin = {
         .name = "Sums", .descriptor = &sums, .settings = settings, .tree = tree
     };
-    t.optimizer = cse_session_optimizer_new(&plugin, t.model);
+    t.optimizer = cse_configured_optimizer(&plugin, t.model);
     cse_configure_sparsity(t.optimizer, "0.5");
     open_run(&t, NULL);
     traced_run_step(&t.traced);

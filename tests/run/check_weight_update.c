@@ -8,10 +8,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/random.h"
-#include "engine/metrics/metric.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
@@ -204,10 +201,10 @@ START_TEST(values_from_outside_are_rounded)
         open_training(modes[mode], NULL, "{lr: 1}");
         cse_session *session = cse_session_open_view("test");
         float got[SIZE];
-        ck_assert_int_eq(cse_state_get(session->states[0], got, sizeof got), CSE_OK);
+        ck_assert_int_eq(cse_state_get(session->network.states[0], got, sizeof got), CSE_OK);
         ck_assert_float_eq(got[3], mode == 0 ? 1.01f : nearest(1.01f));
-        ck_assert_int_eq(cse_state_set(session->states[0], values, sizeof values), CSE_OK);
-        ck_assert_int_eq(cse_state_get(session->states[0], got, sizeof got), CSE_OK);
+        ck_assert_int_eq(cse_state_set(session->network.states[0], values, sizeof values), CSE_OK);
+        ck_assert_int_eq(cse_state_get(session->network.states[0], got, sizeof got), CSE_OK);
         for (int i = 0; i < 2; i++)
             ck_assert_float_eq(got[i], mode == 0 ? values[i] : nearest(values[i]));
         cse_finish();

@@ -6,6 +6,7 @@
  * that can never start, or that dies of the same step again and again, ends the run, while any
  * number of deaths between which training gets on does not. The pauses are forgiven when a process
  * has lived ten times as long as the last one. */
+#include <signal.h>
 #include <stdio.h>
 
 #include "engine/base/log.h"
@@ -65,6 +66,31 @@ static void give_up(cse_coordinator *c, int slot, const char *cause)
                     w->fruitless - 1));
 }
 
+/* What is known of the slot's losses stays. A lack of memory or processes counts as a loss: it may
+ * be over at the next attempt. */
+void cse_coordinator_start_worker(cse_coordinator *c, int slot)
+{
+    cse_worker *w = &c->workers[slot];
+    w->state = CSE_WORKER_STARTED;
+    w->incarnation++;
+    w->started_ns = cse_coordinator_now_ns(c);
+    w->ready_ns = w->restart_ns = 0;
+    w->frozen = w->late = false;
+    cse_status status = c->io->start(c->io->self, slot, w->incarnation);
+    if (status == CSE_OK)
+        return;
+    w->state = CSE_WORKER_VACANT;
+    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
+    if (status == CSE_TEMPORARY) {
+        w->incarnation--;
+        snprintf(cause, sizeof cause, "cannot be started: %s", cse_error_message());
+        cse_coordinator_replace(c, slot, cause, false);
+        return;
+    }
+    cse_coordinator_fail(c, cse_fail_within(status, "%s cannot be started: ",
+                                            cse_coordinator_name_of(c, slot, name)));
+}
+
 void cse_coordinator_replace(cse_coordinator *c, int slot, const char *cause, bool ended_itself)
 {
     cse_worker *w = &c->workers[slot];
@@ -104,5 +130,20 @@ void cse_coordinator_restart_due(cse_coordinator *c)
         const cse_worker *w = &c->workers[s];
         if (w->state == CSE_WORKER_VACANT && w->restart_ns != 0 && now >= w->restart_ns)
             cse_coordinator_start_worker(c, s);
+    }
+}
+
+void cse_coordinator_kill_late_workers(cse_coordinator *c)
+{
+    int64_t now = cse_coordinator_now_ns(c);
+    for (int s = 0; s < c->options.slot_count; s++) {
+        cse_worker *w = &c->workers[s];
+        int64_t limit = w->state == CSE_WORKER_STARTED ? c->options.join_timeout_ns
+                                                       : c->options.start_timeout_ns;
+        if (w->state == CSE_WORKER_VACANT || w->state == CSE_WORKER_READY || w->late ||
+            now - w->started_ns < limit)
+            continue;
+        w->late = true;
+        c->io->signal(c->io->self, s, SIGKILL);
     }
 }

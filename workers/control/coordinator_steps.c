@@ -240,3 +240,13 @@ void cse_coordinator_on_tick_stopping(cse_coordinator *c, const cse_coordinator_
     }
     cse_coordinator_escalate(c);
 }
+
+void cse_coordinator_begin_running(cse_coordinator *c)
+{
+    c->state = CSE_COORDINATOR_RUNNING;
+    c->running_ns = c->last_commit_ns = cse_coordinator_now_ns(c);
+    cse_coordinator_set_phase(c, CSE_PHASE_RUNNING, NULL);
+    cse_coordinator_settle_phase(c, NULL); /* a pause may have come before */
+    cse_coordinator_update_hold(c);
+    cse_coordinator_advance_release(c);
+}

@@ -5,41 +5,6 @@
 #include "engine/base/log.h"
 #include "workers/control/coordinator_state.h"
 
-/* What is known of the slot's losses stays. A lack of memory or processes counts as a loss: it may
- * be over at the next attempt. */
-void cse_coordinator_start_worker(cse_coordinator *c, int slot)
-{
-    cse_worker *w = &c->workers[slot];
-    w->state = CSE_WORKER_STARTED;
-    w->incarnation++;
-    w->started_ns = cse_coordinator_now_ns(c);
-    w->ready_ns = w->restart_ns = 0;
-    w->frozen = w->late = false;
-    cse_status status = c->io->start(c->io->self, slot, w->incarnation);
-    if (status == CSE_OK)
-        return;
-    w->state = CSE_WORKER_VACANT;
-    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
-    if (status == CSE_TEMPORARY) {
-        w->incarnation--;
-        snprintf(cause, sizeof cause, "cannot be started: %s", cse_error_message());
-        cse_coordinator_replace(c, slot, cause, false);
-        return;
-    }
-    cse_coordinator_fail(c, cse_fail_within(status, "%s cannot be started: ",
-                                            cse_coordinator_name_of(c, slot, name)));
-}
-
-void cse_coordinator_begin_running(cse_coordinator *c)
-{
-    c->state = CSE_COORDINATOR_RUNNING;
-    c->running_ns = c->last_commit_ns = cse_coordinator_now_ns(c);
-    cse_coordinator_set_phase(c, CSE_PHASE_RUNNING, NULL);
-    cse_coordinator_settle_phase(c, NULL); /* a pause may have come before */
-    cse_coordinator_update_hold(c);
-    cse_coordinator_advance_release(c);
-}
-
 void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
@@ -217,19 +182,4 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
         return;
     w->frozen = true;
     c->io->signal(c->io->self, event->slot, SIGKILL);
-}
-
-void cse_coordinator_kill_late_workers(cse_coordinator *c)
-{
-    int64_t now = cse_coordinator_now_ns(c);
-    for (int s = 0; s < c->options.slot_count; s++) {
-        cse_worker *w = &c->workers[s];
-        int64_t limit = w->state == CSE_WORKER_STARTED ? c->options.join_timeout_ns
-                                                       : c->options.start_timeout_ns;
-        if (w->state == CSE_WORKER_VACANT || w->state == CSE_WORKER_READY || w->late ||
-            now - w->started_ns < limit)
-            continue;
-        w->late = true;
-        c->io->signal(c->io->self, s, SIGKILL);
-    }
 }

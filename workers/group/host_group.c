@@ -25,7 +25,6 @@
 #define MILLISECONDS INT64_C(1000000)
 #define TURN_NS (10 * MILLISECONDS)
 #define WAIT_NS (20 * MILLISECONDS)
-#define START_NS (120000 * MILLISECONDS)
 #define END_NS (5000 * MILLISECONDS)
 #define DIFFERENCE_NS (1000 * MILLISECONDS)
 #define LEADER_LEFT "the leading host"
@@ -328,11 +327,6 @@ bool cse_host_group_all_gone(cse_host_group *g)
     return all;
 }
 
-bool cse_host_group_leads(const cse_host_group *g)
-{
-    return cse_members_leader(g->members) == g->options.host;
-}
-
 const char *cse_host_group_name(const cse_host_group *g, int host)
 {
     return g->options.names[host];
@@ -626,27 +620,6 @@ static int64_t most_released(void *self)
     const int64_t most = cse_members_most_released(g->members);
     unlock(g);
     return most;
-}
-
-/* A run starts with all hosts that were asked for; one that is missing is a mistake to be told. */
-cse_status cse_host_group_check_start(group *g, int64_t waited_ns)
-{
-    if (!cse_host_group_leads(g) || g->has_begun)
-        return CSE_OK;
-    for (int h = 0; h < g->options.host_count; h++) {
-        const cse_member_state state = cse_members_state(g->members, h);
-        if (state == CSE_MEMBER_LOST && !g->options.may_lack_hosts)
-            return cse_fail(CSE_UNAVAILABLE, "host %s does not take part: %s", g->options.names[h],
-                            cse_members_why(g->members, h));
-        if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS && g->options.may_lack_hosts)
-            cse_members_gone(g->members, h, "its agent has not connected");
-        else if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)
-            return cse_fail(CSE_UNAVAILABLE,
-                            "host %s: its agent has not connected to %s within %lld s",
-                            g->options.names[h], g->options.addresses[g->options.host],
-                            (long long)(START_NS / (1000 * MILLISECONDS)));
-    }
-    return CSE_OK;
 }
 
 static void fill(group *g, const cse_members_execution *execution, cse_execution_hosts *hosts)

@@ -10,6 +10,7 @@
 #include "workers/group/host_group_state.h"
 
 #define MILLISECONDS INT64_C(1000000)
+#define START_NS (120000 * MILLISECONDS)
 #define AGAIN_NS (50 * MILLISECONDS)
 #define WAIT_NS (5 * MILLISECONDS)
 
@@ -151,4 +152,30 @@ void cse_host_group_free_data(group *g)
         free(g->data_told[i]);
     free(g->data_told);
     free(g->data_answer);
+}
+
+/* A run starts with all hosts that were asked for; one that is missing is a mistake to be told. */
+cse_status cse_host_group_check_start(group *g, int64_t waited_ns)
+{
+    if (!cse_host_group_leads(g) || g->has_begun)
+        return CSE_OK;
+    for (int h = 0; h < g->options.host_count; h++) {
+        const cse_member_state state = cse_members_state(g->members, h);
+        if (state == CSE_MEMBER_LOST && !g->options.may_lack_hosts)
+            return cse_fail(CSE_UNAVAILABLE, "host %s does not take part: %s", g->options.names[h],
+                            cse_members_why(g->members, h));
+        if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS && g->options.may_lack_hosts)
+            cse_members_gone(g->members, h, "its agent has not connected");
+        else if (state == CSE_MEMBER_EXPECTED && waited_ns > START_NS)
+            return cse_fail(CSE_UNAVAILABLE,
+                            "host %s: its agent has not connected to %s within %lld s",
+                            g->options.names[h], g->options.addresses[g->options.host],
+                            (long long)(START_NS / (1000 * MILLISECONDS)));
+    }
+    return CSE_OK;
+}
+
+bool cse_host_group_leads(const cse_host_group *g)
+{
+    return cse_members_leader(g->members) == g->options.host;
 }

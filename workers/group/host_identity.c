@@ -8,8 +8,8 @@
 
 #include "engine/base/build_identity.h"
 #include "engine/base/instruction_set.h"
+#include "engine/execute/self_test.h"
 #include "engine/kernels/kernel_record.h"
-#include "engine/kernels/self_test.h"
 
 enum { POINTS = 4096 };
 

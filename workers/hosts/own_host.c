@@ -22,29 +22,6 @@
 
 enum { MAX_ADDRESSES = 256 };
 
-cse_status cse_host_list_read(const char *path, bool repeated_slots, cse_host_list *list)
-{
-    *list = (cse_host_list){ 0 };
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return cse_fail(errno == ENOENT ? CSE_NO_INPUT : CSE_IO,
-                        "hosts: the host file %s cannot be read: %s", path, strerror(errno));
-    char *text = cse_malloc(CSE_HOST_LIST_BYTES + 1);
-    const size_t size = fread(text, 1, CSE_HOST_LIST_BYTES, file);
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    text[size] = 0;
-    cse_status status;
-    if (failed)
-        status = cse_fail(CSE_IO, "hosts: the host file %s cannot be read", path);
-    else if (strlen(text) != size)
-        status = cse_fail(CSE_DATA, "hosts: the host file %s holds bytes that are no text", path);
-    else
-        status = cse_host_list_parse_file(text, path, repeated_slots, list);
-    free(text);
-    return status;
-}
-
 static bool is_address(const char *name)
 {
     unsigned char bytes[sizeof(struct in6_addr)];

@@ -172,13 +172,6 @@ void cse_mover_check_inputs(cse_mover *mover, const cse_graph *graph)
 
 /* ---- one turn ---- */
 
-void cse_mover_advance(cse_mover *mover)
-{
-    const uint64_t step = cse_word_load(mover->cluster->step);
-    cse_work_place_cursors(mover->work, step);
-    cse_work_advance(mover->work, step);
-}
-
 static void begin_exchange(cse_mover *mover, bool sharded)
 {
     mover->sharded = sharded;

@@ -5,6 +5,37 @@
 
 #include "workers/worker/mover_state.h"
 
+bool cse_mover_holds(const cse_mover *mover, int node)
+{
+    const uint64_t word = cse_word_load(&mover->cluster->nodes[node]);
+    return cse_word_state_of(word) == CSE_WORD_CLAIMED && cse_word_owner(word) == mover->work->slot;
+}
+
+void cse_mover_give_back(cse_mover *mover, int host)
+{
+    const int count = host != mover->cluster->head->host && mover->cut != NULL
+                          ? cse_mover_pieces(mover, host, mover->theirs)
+                          : 0;
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        cse_word *word = &mover->cluster->nodes[mover->theirs[i].heap];
+        if (!cse_mover_holds(mover, mover->theirs[i].heap))
+            continue;
+        cse_word_publish(word, cse_word_sequence_before(cse_word_sequence(cse_word_load(word)), 1),
+                         CSE_WORD_DONE);
+        any = true;
+    }
+    if (any)
+        cse_doorbell_ring(mover->cluster, CSE_DOORBELL_COMMIT);
+}
+
+void cse_mover_advance(cse_mover *mover)
+{
+    const uint64_t step = cse_word_load(mover->cluster->step);
+    cse_work_place_cursors(mover->work, step);
+    cse_work_advance(mover->work, step);
+}
+
 static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
 {
     const cse_mover *mover = self;

@@ -11,30 +11,6 @@ static void refuse(cse_mover *mover, int host)
     atomic_fetch_add_explicit(&mover->cluster->hosts->hosts[host].refused, 1, memory_order_relaxed);
 }
 
-static bool holds(const cse_mover *mover, int node)
-{
-    const uint64_t word = cse_word_load(&mover->cluster->nodes[node]);
-    return cse_word_state_of(word) == CSE_WORD_CLAIMED && cse_word_owner(word) == mover->work->slot;
-}
-
-void cse_mover_give_back(cse_mover *mover, int host)
-{
-    const int count = host != mover->cluster->head->host && mover->cut != NULL
-                          ? cse_mover_pieces(mover, host, mover->theirs)
-                          : 0;
-    bool any = false;
-    for (int i = 0; i < count; i++) {
-        cse_word *word = &mover->cluster->nodes[mover->theirs[i].heap];
-        if (!holds(mover, mover->theirs[i].heap))
-            continue;
-        cse_word_publish(word, cse_word_sequence_before(cse_word_sequence(cse_word_load(word)), 1),
-                         CSE_WORD_DONE);
-        any = true;
-    }
-    if (any)
-        cse_doorbell_ring(mover->cluster, CSE_DOORBELL_COMMIT);
-}
-
 static bool is_at(const cse_piece_cursor *cursor, const cse_piece_frame *frame)
 {
     static const int kinds[] = { [CSE_FRAMES_OF_VALUES] = CSE_PIECE_VALUES,
@@ -84,7 +60,7 @@ static void store(cse_mover *mover, const cse_piece_cursor *cursor, const cse_pi
     if (cse_word_claim(&cluster->nodes[node.heap], mover->step + 1, mover->work->slot,
                        mover->work->incarnation))
         CSE_FAILPOINT(PIECE_CLAIMED);
-    if (!holds(mover, node.heap))
+    if (!cse_mover_holds(mover, node.heap))
         return; /* it is there already, or computed here: nobody needs this one */
     unsigned char *partial = cse_arena_partial_sum(cluster, node.first);
     if (cursor->part == CSE_FRAMES_OF_VALUES)
@@ -97,7 +73,7 @@ static void store(cse_mover *mover, const cse_piece_cursor *cursor, const cse_pi
 /* A whole piece is complete; one of which only a shard was sent stays claimed. */
 static void publish(cse_mover *mover, int host, cse_tree_node node)
 {
-    if (mover->sharded || !holds(mover, node.heap))
+    if (mover->sharded || !cse_mover_holds(mover, node.heap))
         return;
     CSE_FAILPOINT(PIECE_UNPUBLISHED);
     cse_word_publish(&mover->cluster->nodes[node.heap], mover->step + 1, CSE_WORD_DONE);

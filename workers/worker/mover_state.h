@@ -120,6 +120,8 @@ void cse_mover_confirm(cse_mover *mover, int host);
 
 void cse_mover_receive(cse_mover *mover, int host, const unsigned char *bytes, size_t size);
 /* Gives back what is claimed for it. */
+/* Whether this mover has claimed the word of the node. */
+bool cse_mover_holds(const cse_mover *mover, int node);
 void cse_mover_give_back(cse_mover *mover, int host);
 
 /* Microbatches of hosts without data: see mover_input.c. */

@@ -3,29 +3,6 @@
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
-static void plan_nodes(cse_work *work, uint64_t step)
-{
-    const int index = cse_cluster_slot_kind(work->cluster, work->slot) == CSE_ROLE_REPLICA
-                          ? cse_cluster_slot_index(work->cluster, work->slot)
-                          : 0;
-    if (cse_node_plan_make(work->cluster, cse_step_number(step), cse_step_replicas(step), index,
-                           &work->plan))
-        work->node_cursor.complete = 0;
-}
-
-bool cse_work_nodes_complete(cse_work *work, uint64_t step)
-{
-    cse_work_cursor *cursor = &work->node_cursor;
-    plan_nodes(work, step);
-    if (cse_node_is_done(work->cluster, cse_tree_root(work->cluster->head->microbatches),
-                         cse_step_number(step) + 1))
-        return true; /* joined by all hosts */
-    while (cursor->complete < work->plan.count &&
-           cse_node_complete(work->cluster, work->plan.nodes[cursor->complete], cursor->sequence))
-        cursor->complete++;
-    return cursor->complete == work->plan.count;
-}
-
 /* Claims the node, or one of its children when recovery has split it. */
 static bool claim(cse_work *work, cse_tree_node node, int64_t sequence)
 {
@@ -42,7 +19,7 @@ static bool claim(cse_work *work, cse_tree_node node, int64_t sequence)
 static bool claim_node(cse_work *work, uint64_t step)
 {
     const int64_t sequence = cse_step_number(step) + 1;
-    plan_nodes(work, step);
+    cse_work_plan_nodes(work, step);
     const cse_node_plan *plan = &work->plan;
     for (int i = 0; i < plan->claimable; i++) {
         int at = plan->own_first + i;

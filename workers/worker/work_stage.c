@@ -43,6 +43,29 @@ void cse_work_place_cursors(cse_work *work, uint64_t step)
     place_cursor(work, &work->update_cursor, sequence, work->cluster->head->update_chunks);
 }
 
+void cse_work_plan_nodes(cse_work *work, uint64_t step)
+{
+    const int index = cse_cluster_slot_kind(work->cluster, work->slot) == CSE_ROLE_REPLICA
+                          ? cse_cluster_slot_index(work->cluster, work->slot)
+                          : 0;
+    if (cse_node_plan_make(work->cluster, cse_step_number(step), cse_step_replicas(step), index,
+                           &work->plan))
+        work->node_cursor.complete = 0;
+}
+
+bool cse_work_nodes_complete(cse_work *work, uint64_t step)
+{
+    cse_work_cursor *cursor = &work->node_cursor;
+    cse_work_plan_nodes(work, step);
+    if (cse_node_is_done(work->cluster, cse_tree_root(work->cluster->head->microbatches),
+                         cse_step_number(step) + 1))
+        return true; /* joined by all hosts */
+    while (cursor->complete < work->plan.count &&
+           cse_node_complete(work->cluster, work->plan.nodes[cursor->complete], cursor->sequence))
+        cursor->complete++;
+    return cursor->complete == work->plan.count;
+}
+
 /* The coordinator's hold may have claimed the word for the next step before anybody saw this one
  * done; it claims it only from DONE. */
 static bool norm_complete(const cse_cluster *cluster, int64_t sequence)

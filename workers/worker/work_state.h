@@ -97,6 +97,8 @@ void cse_work_fold(cse_work *work);
 /* Sets the cursors for the current step. */
 void cse_work_place_cursors(cse_work *work, uint64_t step);
 /* Whether every node that step `step` needs is complete. */
+/* The nodes of the tree that the step has for this worker, its own share first. */
+void cse_work_plan_nodes(cse_work *work, uint64_t step);
 bool cse_work_nodes_complete(cse_work *work, uint64_t step);
 /* Claims one of words [0, count) and returns its index, or -1 when none can be claimed. */
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);

@@ -13,10 +13,8 @@
 #include "engine/config/dataloader_table.h"
 #include "engine/config/reference_defaults.h"
 #include "engine/config/settings.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
-#include "run/callbacks/callbacks.h"
+#include "engine/nn/plugins.h"
+#include "run/job/callbacks.h"
 
 enum { KIND, NAMES, KEYS, THEIRS, PLACE, OURS, REASON, FIELDS };
 

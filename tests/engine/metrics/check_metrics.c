@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/metrics/metric.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/contract.h"
 #include "tests/support/traced_run.h"
 

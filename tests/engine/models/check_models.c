@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/metrics/metric.h"
 #include "engine/models/decoder.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "run/contracts/contract.h"
 #include "tests/support/traced_run.h"
 

@@ -8,7 +8,7 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/optimizers/optimizer.h"
+#include "engine/nn/plugins.h"
 #include "tests/reference/optimizer_losses.h"
 #include "tests/support/traced_run.h"
 

@@ -8,7 +8,7 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/optimizers/optimizer.h"
+#include "engine/nn/plugins.h"
 #include "engine/optimizers/rule.h"
 #include "engine/trace/trace.h"
 #include "tests/support/contract.h"

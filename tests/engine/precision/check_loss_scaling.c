@@ -9,10 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/random.h"
-#include "engine/metrics/metric.h"
-#include "engine/models/models.h"
-#include "engine/optimizers/optimizer.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/traced_run.h"
 
 enum { SIZE = 3, MOST_STEPS = 300 };
@@ -193,9 +190,10 @@ START_TEST(first_and_greatest_scale_go_by_the_format)
         open_session_with(rows[i].precision);
         open_training("SGD", "{}", "{loss_scale: dynamic}");
         cse_session *session = cse_session_open_view("test");
-        for (int s = 0; s < session->state_count; s++)
-            if (strcmp(session->states[s]->name, "grad_scaler.loss_scale") == 0)
-                ck_assert_int_eq(cse_state_get(session->states[s], &scale, sizeof scale), CSE_OK);
+        for (int s = 0; s < session->network.state_count; s++)
+            if (strcmp(session->network.states[s]->name, "grad_scaler.loss_scale") == 0)
+                ck_assert_int_eq(cse_state_get(session->network.states[s], &scale, sizeof scale),
+                                 CSE_OK);
         ck_assert_float_eq(scale, rows[i].scale);
         cse_finish();
     }

@@ -8,7 +8,7 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/schedules/schedule.h"
+#include "engine/nn/plugins.h"
 #include "tests/support/contract.h"
 #include "tests/support/traced_run.h"
 

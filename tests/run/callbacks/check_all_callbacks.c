@@ -1,7 +1,7 @@
 /* The contract of every callback: run/contracts/of_callback.c. */
 #include <check.h>
 
-#include "run/callbacks/callbacks.h"
+#include "run/job/callbacks.h"
 #include "tests/support/contract.h"
 
 START_TEST(the_contract_is_kept)

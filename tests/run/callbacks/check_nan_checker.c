@@ -5,8 +5,8 @@
 
 #include <check.h>
 
-#include "run/callbacks/callbacks.h"
 #include "run/job/callback_set.h"
+#include "run/job/callbacks.h"
 #include "tests/support/traced_run.h"
 
 extern const cse_callback_descriptor cse_callback_nan_checker;

@@ -12,9 +12,9 @@
 
 #include "cli/arguments/command.h"
 #include "dataloader/formats/hdf5_table.h"
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/code/kernels/kernel_record.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "engine/graph/pack.h"
-#include "engine/kernels/kernel_record.h"
 #include "workers/group/host_identity.h"
 #include "workers/worker/work.h"
 

@@ -11,9 +11,9 @@
 #include "cli/client/client_command.h"
 #include "cli/completion/completion_settings.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/name.h"
-#include "engine/config/settings.h"
-#include "engine/passes/pass.h"
+#include "engine/graph/passes/pass.h"
 #include "run/job/kinds.h"
 #include "store/states.h"
 

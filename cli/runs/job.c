@@ -18,7 +18,7 @@
 #include "engine/base/log.h"
 #include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/codegen.h"
 #include "run/hosts/hosts_run.h"
 #include "run/hosts/lead_hosts.h"
 #include "run/infer/run_samples.h"

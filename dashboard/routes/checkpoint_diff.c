@@ -4,7 +4,7 @@
  * takes about a second at most unless a single tensor is larger. */
 #include "dashboard/routes/route_support.h"
 #include "dashboard/routes/saved.h"
-#include "engine/checkpoint/compare.h"
+#include "engine/formats/checkpoint/compare.h"
 
 #define MOST_BYTES (INT64_C(512) << 20)
 

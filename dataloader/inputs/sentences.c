@@ -18,7 +18,7 @@
 #include "dataloader/inputs/sentence_labels.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/tokens/bert_words.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { MOST_COLUMNS = 256, MOST_TEXT = 1 << 24 };
 enum { FIRST, SECOND, LABEL, COLUMNS };

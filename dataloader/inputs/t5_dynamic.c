@@ -15,7 +15,7 @@
 #include "dataloader/input.h"
 #include "dataloader/positions/choice.h"
 #include "dataloader/tokens/word_file.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { MOST_TIME = 1 << 16 };
 enum stream { INPUT_IDS, ATTENTION, DECODER_IDS, DECODER_ATTENTION, LABELS, STREAMS };

@@ -5,9 +5,9 @@
  * job make it their own (cse_confine). Every place that opens a path of a setting does so by the
  * functions here; in a process that is not confined they are open(2).
  *
- * dashboard/checks/job_limits.c writes it as options of `csengine start`, cli/arguments/confine.c reads them, and
- * workers get it in the WELCOME message. Each process also enters the sandbox (sandbox.h) before
- * the job's input is read or its code is loaded. */
+ * dashboard/checks/job_limits.c writes it as options of `csengine start`, cli/arguments/confine.c
+ * reads them, and workers get it in the WELCOME message. Each process also enters the sandbox
+ * (sandbox.h) before the job's input is read or its code is loaded. */
 #ifndef CSE_BASE_CONFINEMENT_H
 #define CSE_BASE_CONFINEMENT_H
 

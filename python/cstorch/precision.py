@@ -90,7 +90,7 @@ def merged():
 
 def compute_format(settings):
     """(format or None for float32, the setting that decides or None): the rule of
-    engine/config/compute_format.h."""
+    engine/base/config/compute_format.h."""
     enabled, name = settings.get("enabled"), settings.get("fp16_type")
     if enabled is False:
         return None, "enabled"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "csengine/run.h"
+#include "engine/base/config/config.h"
 #include "engine/base/confinement.h"
-#include "engine/config/config.h"
 #include "run/hosts/hosts_run.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"

@@ -3,8 +3,8 @@
 #ifndef CSE_RUN_JOB_HINTS_H
 #define CSE_RUN_JOB_HINTS_H
 
+#include "engine/base/config/config_effects.h"
 #include "engine/base/text.h"
-#include "engine/config/config_effects.h"
 
 typedef struct cse_hints {
     cse_text names;

@@ -57,7 +57,7 @@ sources_of() { # harness
         request) ls dashboard/http/target.c dashboard/http/exchange.c dashboard/http/framing.c \
             dashboard/api/api.c dashboard/api/describe.c dashboard/api/schema.c \
             dashboard/api/validator.c dashboard/api/answer.c dashboard/access/access.c ;;
-        configuration) ls engine/config/*.c ;;
+        configuration) ls engine/base/config/*.c ;;
         graph) ls engine/graph/*.c ;;
         message) ls workers/messages/message.c workers/messages/message_codec.c ;;
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
@@ -68,15 +68,15 @@ sources_of() { # harness
             dataloader/prepare/text_pieces.c dataloader/files/file_pool.c $bytes ;;
         image) ls dataloader/pictures/*_decode.c dataloader/pictures/exif.c \
             dataloader/pictures/image.c dataloader/pictures/image_resize.c ;;
-        hdf5) ls dataloader/formats/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
+        hdf5) ls dataloader/formats/hdf5_table.c engine/formats/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/formats/arrow_file.c dataloader/formats/flatbuffer.c \
             dataloader/files/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
-        manifest) ls engine/codegen/artefact.c ;;
-        hdf5_weights) ls engine/weights/*.c engine/weights/weight_formats/*.c \
-            engine/checkpoint/hdf5_chunks.c ;;
-        weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
-        checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
+        manifest) ls engine/code/codegen/artefact.c ;;
+        hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c \
+            engine/formats/checkpoint/hdf5_chunks.c ;;
+        weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c ;;
+        checkpoint) ls engine/formats/checkpoint/*.c engine/formats/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
     )

@@ -5,9 +5,9 @@
 #include "csengine/sparsity.h"
 
 #include "csengine/generated/ops.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
 #include "engine/nn/update/sparsity.h"
-#include "engine/trace/trace.h"
 
 struct cse_sparsity {
     cse_optimizer optimizer;

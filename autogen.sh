@@ -7,18 +7,18 @@ cd "$(dirname "$0")"
 # Plugin folders: folder | kind | C type of a descriptor | header that declares the array (and holds
 # or includes the contract) | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
-# its own name beside it is a helper of the folder and has none. "@" in a header's path is the
+# its own name beside it is a helper of the folder and has none. "@" is format.h in the
 # folder above the plugins'; an empty one is FOLDER/KIND.h.
 plugins='
-engine/ops|op|cse_op|engine/graph/op.h|cse_ops
-engine/optimizers|optimizer|cse_optimizer_descriptor|engine/nn/plugins.h|cse_optimizers
-engine/schedules|schedule|cse_schedule_descriptor|engine/nn/plugins.h|cse_schedules
-engine/metrics|metric|cse_metric_descriptor|engine/nn/plugins.h|cse_metrics
-engine/models|model|cse_model_descriptor|engine/nn/plugins.h|cse_models
+engine/graph/ops|op|cse_op|engine/graph/op.h|cse_ops
+engine/nn/optimizers|optimizer|cse_optimizer_descriptor|engine/nn/plugins.h|cse_optimizers
+engine/nn/schedules|schedule|cse_schedule_descriptor|engine/nn/plugins.h|cse_schedules
+engine/nn/metrics|metric|cse_metric_descriptor|engine/nn/plugins.h|cse_metrics
+engine/nn/models|model|cse_model_descriptor|engine/nn/plugins.h|cse_models
 run/callbacks|callback|cse_callback_descriptor|run/job/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
-engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
-engine/weights/weight_formats|weight_format|cse_weights_format|@/format.h|cse_weights_formats
+engine/formats/checkpoint/formats|format|cse_checkpoint_format|@|cse_checkpoint_formats
+engine/formats/weights/weight_formats|weight_format|cse_weights_format|@|cse_weights_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
@@ -75,7 +75,7 @@ for row in $plugins; do
 $row
 EOF
     [ -n "$header" ] || header=$folder/$singular.h
-    case $header in @/*) header=$(dirname "$folder")/${header#@/} ;; esac
+    [ "$header" != @ ] || header=$(dirname "$folder")/format.h
     [ -f "$header" ] || continue
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"
@@ -93,20 +93,20 @@ done
 rm kinds.tmp kinds_rows.tmp
 
 mkdir -p include/csengine/generated
-LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
+LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/graph/ops) |
     write_if_changed include/csengine/generated/ops.h
 
 # What generated code begins with, as a string of the library.
-embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelude.h'
+embedded_files='engine/base/random.h engine/base/types/narrow.h engine/code/codegen/prelude.h'
 {
     echo "/* Written by autogen.sh: the text of $(echo $embedded_files | sed 's/ / and /'). */"
-    echo "#include \"engine/codegen/codegen.h\""
+    echo "#include \"engine/code/codegen/codegen.h\""
     echo
     echo "const char cse_prelude_text[] ="
     cat $embedded_files |
         sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
-} | write_if_changed engine/codegen/prelude_text.c
+} | write_if_changed engine/code/codegen/prelude_text.c
 
 # The tables of the run store, as a string of the library.
 {
@@ -153,12 +153,12 @@ map_texts() { # ARRAY FILES...
 }
 {
     echo "/* Written by autogen.sh: the files of maps. */"
-    echo '#include "engine/weights/map.h"'
+    echo '#include "engine/formats/weights/map.h"'
     echo
     map_texts cse_map_texts maps/*.yaml
     echo
     map_texts cse_map_key_texts maps/keys/*.yaml
-} | write_if_changed engine/weights/maps_text.c
+} | write_if_changed engine/formats/weights/maps_text.c
 
 # The shipped configurations, as templates of new jobs.
 {
@@ -178,23 +178,23 @@ map_texts() { # ARRAY FILES...
 # What only the program and its library have: kernels of oneDNN, which brings OpenMP, and HDF5. In
 # their place the client library has the files of client/.
 computing_files='
-engine/checkpoint/hdf5_chunks.c
+engine/formats/checkpoint/hdf5_chunks.c
 dataloader/hdf5_table.c
 dataloader/prepare/text_pieces.c
 dataloader/prepare/token_writer.c
 dataloader/prepare/tokenize.c
 engine/base/library_code.c
-engine/checkpoint/earlier_file.c
-engine/checkpoint/hdf5_driver.c
-engine/checkpoint/hdf5_file.c
-engine/checkpoint/hdf5_library.c
-engine/kernels/conv2d.c
-engine/kernels/dnnl.c
-engine/kernels/matmul.c
-engine/kernels/own_kernels.c
-engine/weights/apart.c
-engine/weights/weight_formats/hdf5_datasets.c
-engine/weights/weight_formats/lz4_filter.c
+engine/formats/checkpoint/earlier_file.c
+engine/formats/checkpoint/hdf5_driver.c
+engine/formats/checkpoint/hdf5_file.c
+engine/formats/checkpoint/hdf5_library.c
+engine/code/kernels/conv2d.c
+engine/code/kernels/dnnl.c
+engine/code/kernels/matmul.c
+engine/code/kernels/own_kernels.c
+engine/formats/weights/apart.c
+engine/formats/weights/weight_formats/hdf5_datasets.c
+engine/formats/weights/weight_formats/lz4_filter.c
 '
 
 list() { # variable files...

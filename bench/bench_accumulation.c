@@ -13,8 +13,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/kernels/kernel.h"
-#include "engine/trace/arguments.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/trace/arguments.h"
 
 enum { DRAWS = 64, ROUNDS = 5 };
 

@@ -14,8 +14,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/pages.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/digest.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/digest.h"
 
 enum { TENSORS = 24, MOST_ROUNDS = 99, BLOCK_BYTES = 1 << 20 };
 

@@ -19,7 +19,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 
 typedef struct rate {
     int64_t samples, bytes;

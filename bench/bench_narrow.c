@@ -12,9 +12,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/kernels/kernel.h"
-#include "engine/trace/arguments.h"
-#include "engine/trace/trace.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/trace/arguments.h"
+#include "engine/graph/trace/trace.h"
 
 enum { ROUNDS = 9, PRODUCTS = 21, VARIANTS = 6, PEAK_STEPS = 30000 };
 

@@ -19,9 +19,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/kernels/kernel.h"
-#include "engine/trace/arguments.h"
-#include "engine/trace/trace.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/trace/arguments.h"
+#include "engine/graph/trace/trace.h"
 #include "run/measure/machine_limits.h"
 
 enum { MOST_PRODUCTS = 64, MOST_ROUNDS = 99, TYPES = 2, KINDS = 2, PEAK_TRIES = 3 };

@@ -17,11 +17,11 @@
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/random.h"
-#include "engine/codegen/codegen.h"
-#include "engine/execute/execute.h"
-#include "engine/kernels/kernel.h"
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/execute/execute.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 
 enum { BATCH = 128, LAYERS = 3, BATCHES = 8, CHECKED_STEPS = 20, ROUNDS = 31, STEPS = 40 };
 

@@ -3,7 +3,7 @@
 #define CSE_CLI_COMMAND_LINE_H
 
 #include "cli/command.h"
-#include "engine/config/config.h"
+#include "engine/base/config/config.h"
 
 /* Borrows argv. Fails with CSE_USAGE: an option or word that is not in the table (with "did you
  * mean"), a missing value, too few or too many arguments. Release with cse_command_line_clear, also

@@ -10,9 +10,9 @@
 #include "cli/help.h"
 #include "cli/list_tables.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/name.h"
-#include "engine/config/settings.h"
-#include "engine/passes/pass.h"
+#include "engine/graph/passes/pass.h"
 #include "run/job/kinds.h"
 #include "store/states.h"
 

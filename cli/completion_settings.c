@@ -5,10 +5,10 @@
 
 #include "cli/completion.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/config_table.h"
+#include "engine/base/config/dataloader_table.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/text.h"
-#include "engine/config/config_table.h"
-#include "engine/config/dataloader_table.h"
-#include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
 /* One walk: offers the paths, or the values of the setting at `wanted`. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { COLUMNS = 80, MOST_NAME = 24 };
 

@@ -20,7 +20,7 @@
 #include "engine/base/log.h"
 #include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/codegen.h"
 #include "run/infer/run_samples.h"
 #include "run/job/host_change.h"
 #include "run/job/job_settings.h"

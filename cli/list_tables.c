@@ -7,8 +7,8 @@
 
 #include "cli/table.h"
 #include "csengine/status.h"
+#include "engine/base/config/cluster_table.h"
 #include "engine/base/text.h"
-#include "engine/config/cluster_table.h"
 #include "store/states.h"
 
 enum { MAX_COLUMNS = 6 };

@@ -11,8 +11,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "engine/types/npy_header.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/npy_header.h"
+#include "engine/base/types/shape.h"
 
 enum { HEADER_BYTES = 256 };
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "engine/base/piped_program.h"
-#include "engine/checkpoint/file_bytes.h"
+#include "engine/formats/checkpoint/file_bytes.h"
 #include "run/session/session.h"
 #include "workers/control/process.h"
 

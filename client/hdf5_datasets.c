@@ -1,5 +1,5 @@
 /* The client library has no HDF5: files of others are for the program. */
-#include "engine/weights/weight_formats/hdf5_datasets.h"
+#include "engine/formats/weights/weight_formats/hdf5_datasets.h"
 
 cse_status cse_hdf5_datasets_open(cse_weights *weights, int file,
                                   const cse_weights_options *options)

@@ -1,12 +1,12 @@
 /* The program writes the file, from memory that both processes share. */
-#include "engine/checkpoint/hdf5_file.h"
+#include "engine/formats/checkpoint/hdf5_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/ask.h"
 #include "engine/base/arena.h"
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 
 static cse_status take_outcome(const cse_shared_checkpoint *shared, const cse_format_target *to)
 {

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "client/ask.h"
+#include "engine/code/kernels/kernel_record.h"
+#include "engine/code/kernels/matmul_sizes.h"
 #include "engine/graph/pack.h"
-#include "engine/kernels/kernel_record.h"
-#include "engine/kernels/matmul_sizes.h"
 
 static cse_status none(const cse_kernel_plan *plan)
 {

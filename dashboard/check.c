@@ -15,11 +15,11 @@
 #include "dashboard/checker.h"
 #include "dashboard/job_limits.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/config_effects.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/config/config_effects.h"
-#include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
 enum { MOST_OVERRIDES = 256, MOST_LIMITS = 256 };

@@ -28,7 +28,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/beneath.h"
 #include "engine/base/job_environment.h"
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 
 enum { MOST_ARGUMENTS = 896, MOST_LIMITS = 256 };
 #define CONFIG_OF "%s/submitted.yaml" /* of a model_dir: the second argument of `start` */

@@ -9,8 +9,8 @@
 
 #include "dataloader/flatbuffer.h"
 #include "dataloader/part_of.h"
-#include "engine/types/dtype.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/dtype.h"
+#include "engine/base/types/shape.h"
 
 enum { MESSAGE_VERSION, MESSAGE_TYPE, MESSAGE_HEADER, MESSAGE_BODY };
 enum { OF_SCHEMA = 1, OF_DICTIONARY, OF_BATCH };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 
 enum { MOST_NAME_BYTES = 256, MOST_CLASSES = 1 << 20 };
 static const int64_t most_elements = (int64_t)1 << 40;

@@ -2,7 +2,7 @@
 #include "dataloader/epoch_length.h"
 
 #include "dataloader/shuffle.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 void cse_epoch_length_read(const cse_settings *settings, int64_t samples, cse_input *input,
                            cse_epoch_length *epoch)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/hdf5_chunks.h"
-#include "engine/checkpoint/hdf5_driver.h"
-#include "engine/checkpoint/hdf5_library.h"
+#include "engine/formats/checkpoint/hdf5_chunks.h"
+#include "engine/formats/checkpoint/hdf5_driver.h"
+#include "engine/formats/checkpoint/hdf5_library.h"
 
 enum { MOST_RANK = 4 };
 #define MOST_DIM (INT64_C(1) << 40)

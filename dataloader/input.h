@@ -4,7 +4,7 @@
 #define CSE_DATALOADER_INPUT_H
 
 #include "csengine/input.h"
-#include "engine/config/yaml.h"
+#include "engine/base/config/yaml.h"
 
 /* Settings that every data loader has besides its input function's own. */
 typedef struct cse_batching {

@@ -12,7 +12,7 @@
 #include "dataloader/position.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { STREAM_ALIGNMENT = 64 };
 

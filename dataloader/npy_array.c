@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "engine/base/text.h"
-#include "engine/weights/weight_formats/zip.h"
+#include "engine/formats/weights/weight_formats/zip.h"
 
 #define MOST_MEMORY_BYTES (INT64_C(4) << 30)
 enum { MOST_HEADER_BYTES = 1 << 16, PIECE_BYTES = 1 << 20 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/types/narrow.h"
+#include "engine/base/types/narrow.h"
 
 enum { HEADER_MOST_BYTES = 1 << 16, BEGIN_BYTES = 12 };
 

@@ -12,7 +12,7 @@
 #include "dataloader/file_list.h"
 #include "dataloader/parquet_file.h"
 #include "engine/base/arena.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 
 enum { MOST_WORD = 255 };
 

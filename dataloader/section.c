@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/config/dataloader_table.h"
 #include "engine/base/registry.h"
-#include "engine/config/dataloader_table.h"
 
 static const char context[] = "data loader: ";
 

@@ -1,7 +1,7 @@
 # Writes the public header of the ops: the doc comment and prototype of each function marked CSE_API
-# in engine/ops, and a macro that remembers the caller's file and line.
+# in engine/graph/ops, and a macro that remembers the caller's file and line.
 BEGIN {
-    print "/* Written by autogen.sh from engine/ops: one function for each op. */"
+    print "/* Written by autogen.sh from engine/graph/ops: one function for each op. */"
     print "#ifndef CSENGINE_OPS_H\n#define CSENGINE_OPS_H\n"
     print "#include \"csengine/op_options.h\"\n#include \"csengine/tensor.h\"\n"
     print "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"

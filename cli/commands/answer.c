@@ -12,9 +12,9 @@
 
 #include "cli/command.h"
 #include "dataloader/hdf5_table.h"
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/code/kernels/kernel_record.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "engine/graph/pack.h"
-#include "engine/kernels/kernel_record.h"
 #include "workers/worker/work.h"
 
 #ifdef HAVE_CONFIG_H

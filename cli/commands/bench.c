@@ -15,7 +15,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/graph/names.h"
-#include "engine/passes/memory_plan.h"
+#include "engine/graph/passes/memory_plan.h"
 #include "run/measure/step_bench.h"
 
 enum { MOST_VARIANTS = 16, MOST_OVERRIDES = 6, NAME_BYTES = 64, OVERRIDE_BYTES = 96 };

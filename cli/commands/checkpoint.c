@@ -12,9 +12,9 @@
 #include "cli/printing.h"
 #include "cli/report.h"
 #include "dataloader/data_identity.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/digest.h"
-#include "engine/checkpoint/links.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/formats/checkpoint/links.h"
 
 static void print_json(json_t *object)
 {

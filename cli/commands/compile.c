@@ -8,9 +8,9 @@
 #include "cli/printing.h"
 #include "cli/report.h"
 #include "engine/base/text.h"
-#include "engine/passes/memory_plan.h"
-#include "engine/passes/pass.h"
-#include "engine/precision/graphamp.h"
+#include "engine/graph/passes/memory_plan.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/precision/graphamp.h"
 
 /* What is printed. */
 typedef struct printing {

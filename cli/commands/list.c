@@ -9,11 +9,11 @@
 #include "cli/list_tables.h"
 #include "cli/printing.h"
 #include "cli/report.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/library.h"
 #include "engine/base/plugin_kinds.h"
 #include "engine/base/text.h"
-#include "engine/config/settings.h"
-#include "engine/passes/pass.h"
+#include "engine/graph/passes/pass.h"
 #include "run/job/kinds.h"
 
 /* Kinds whose descriptors start with the members of cse_configured_descriptor. */

@@ -20,9 +20,9 @@
 #include "dataloader/class_names.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/config/settings.h"
 #include "run/infer/loaded_model.h"
 #include "run/infer/prediction.h"
 

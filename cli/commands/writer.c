@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.h"
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 
 enum { NICENESS = 10, USAGE = 64 };
 

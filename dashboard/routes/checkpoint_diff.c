@@ -4,7 +4,7 @@
  * takes about a second at most unless a single tensor is larger. */
 #include "dashboard/route_support.h"
 #include "dashboard/saved.h"
-#include "engine/checkpoint/compare.h"
+#include "engine/formats/checkpoint/compare.h"
 
 #define MOST_BYTES (INT64_C(512) << 20)
 

@@ -4,8 +4,8 @@
 
 #include "dashboard/server.h"
 #include "dashboard/settings_schema.h"
-#include "engine/config/config.h"
-#include "engine/config/dataloader_table.h"
+#include "engine/base/config/config.h"
+#include "engine/base/config/dataloader_table.h"
 #include "run/job/kinds.h"
 
 static const cse_configured_descriptor *const *plugins_of(const char *kind)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/random.h"
-#include "engine/config/settings.h"
 
 enum kind { RESIZE, CENTER_CROP, RESIZED_CROP, FLIP, TO_TENSOR, NORMALIZE, KINDS };
 enum { AUGMENTATION_STREAM = 0x73746570, CROP_TRIES = 10, MOST_SIDE = 16384 };

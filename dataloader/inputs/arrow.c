@@ -13,8 +13,8 @@
 #include "dataloader/inputs/text_tokens.h"
 #include "dataloader/parquet_file.h"
 #include "dataloader/part_of.h"
-#include "engine/config/settings.h"
-#include "engine/types/shape.h"
+#include "engine/base/config/settings.h"
+#include "engine/base/types/shape.h"
 
 enum { MOST_TEXT = 1 << 28 };
 

@@ -13,7 +13,7 @@
 #include "dataloader/token_sources.h"
 #include "dataloader/unseen_length.h"
 #include "engine/base/arena.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { VSL_STREAMS = 2, FEATURES = CSE_TOKEN_STREAMS + VSL_STREAMS };
 

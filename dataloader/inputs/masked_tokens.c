@@ -14,7 +14,7 @@
 #include "dataloader/inputs/masked_tokens_samples.h"
 #include "dataloader/part_of.h"
 #include "dataloader/unseen_length.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { DATA, LABELS, TABLES };
 enum { PLAIN_FEATURES = 2, SPAN_FEATURES = 4, GATHERED_FEATURES = 3, MOST_TIME = 1 << 24 };

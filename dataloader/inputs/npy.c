@@ -14,7 +14,7 @@
 #include "dataloader/npy_array.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 
 enum { FEATURES, ANSWERS };
 

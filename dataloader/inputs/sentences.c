@@ -18,7 +18,7 @@
 #include "dataloader/json_line.h"
 #include "dataloader/line_files.h"
 #include "dataloader/whole_file.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { MOST_COLUMNS = 256, MOST_TEXT = 1 << 24 };
 enum { FIRST, SECOND, LABEL, COLUMNS };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 static const cse_setting table[] = {
     { .name = "name",

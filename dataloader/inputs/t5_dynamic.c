@@ -15,7 +15,7 @@
 #include "dataloader/line_files.h"
 #include "dataloader/part_of.h"
 #include "dataloader/word_file.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 enum { MOST_TIME = 1 << 16 };
 enum stream { INPUT_IDS, ATTENTION, DECODER_IDS, DECODER_ATTENTION, LABELS, STREAMS };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 cse_status cse_text_tokens_open(cse_text_tokens *texts, const cse_settings *settings)
 {

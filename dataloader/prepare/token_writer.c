@@ -10,9 +10,9 @@
 #include <zlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/hdf5_library.h"
-#include "engine/checkpoint/parallel.h"
-#include "engine/types/npy_header.h"
+#include "engine/base/types/npy_header.h"
+#include "engine/formats/checkpoint/hdf5_library.h"
+#include "engine/formats/checkpoint/parallel.h"
 
 enum {
     FEATURES = 3,

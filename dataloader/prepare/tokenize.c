@@ -12,7 +12,7 @@
 #include "dataloader/tokenizer/train.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "engine/checkpoint/parallel.h"
+#include "engine/formats/checkpoint/parallel.h"
 
 enum { BATCH_PIECES = 4096, BATCH_BYTES = 1 << 25, MOST_JOBS = 256 };
 

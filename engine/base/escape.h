@@ -8,7 +8,7 @@
  *   JSON                      cse_json_add_string (json.h), or jansson
  *   a terminal, a log         cse_text_printable, cse_text_one_line (text.h)
  *   the words of a shell      cse_words_quote (workers/host_launchers/words.h)
- *   YAML                      cse_yaml_print (engine/config/yaml.h)
+ *   YAML                      cse_yaml_print (engine/base/config/yaml.h)
  *
  * SQL has bound parameters alone, and pages get JSON, which they put into text nodes. */
 #ifndef CSE_BASE_ESCAPE_H

@@ -54,7 +54,7 @@ typedef struct cse_precision_request {
 /* How the long sum inside a node (a product's, a norm's, a softmax's) accumulates, set by the
  * precision pass: float32 throughout, or float32 within tiles of `tile_length` terms and rounded to
  * `across` after each tile. Rounding is only permitted unless it is emulated: else sums are
- * computed in float32. engine/trace/accumulate.h defines what an emulated sum computes. */
+ * computed in float32. engine/graph/trace/accumulate.h defines what an emulated sum computes. */
 typedef struct cse_accumulation {
     cse_dtype across;     /* float32: no rounding between tiles */
     bool stochastic;      /* `across` is rounded stochastically instead of to nearest even */
@@ -122,8 +122,8 @@ typedef struct cse_input_entry {
     cse_dtype dtype;
     cse_node *node;
     int64_t offset_bytes; /* in CSE_SPACE_INPUT */
-    /* Of int32 values that ops take as indices (engine/trace/input_range.h): they must be from 0
-     * below `index_count` (0: any value is good), or `index_ignored` (0: no other). */
+    /* Of int32 values that ops take as indices (engine/graph/trace/input_range.h): they must be
+     * from 0 below `index_count` (0: any value is good), or `index_ignored` (0: no other). */
     int64_t index_count;
     int64_t index_ignored;
     const char *index_use; /* what has that number: "vocab_size of model.embedding_layer" */
@@ -149,8 +149,8 @@ typedef struct cse_reduction_entry {
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
-/* A tensor whose statistics (engine/execute/tensor_statistics.h) some steps record, set up by the
- * numerics pass. */
+/* A tensor whose statistics (engine/code/execute/tensor_statistics.h) some steps record, set up by
+ * the numerics pass. */
 typedef enum cse_tracked_kind {
     CSE_TRACKED_VALUE,    /* named by the request */
     CSE_TRACKED_CAST,     /* rounded to 16 bits: a cast, or an op that stores its result so */
@@ -207,7 +207,8 @@ typedef struct cse_group {
 
 enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };
 
-/* The order in which a product's terms are summed; engine/kernels/matmul_tiles.h defines them. */
+/* The order in which a product's terms are summed; engine/code/kernels/matmul_tiles.h defines
+ * them. */
 typedef enum cse_product_order {
     CSE_PRODUCT_ORDER_OPEN, /* not chosen: each kernel takes the default of its machine */
     CSE_PRODUCT_ORDER_CHAIN,
@@ -230,7 +231,7 @@ struct cse_graph {
     cse_custom_entry *customs; /* while tracing; autodiff takes their nodes away */
     int custom_count, custom_capacity;
     bool differentiating;              /* autodiff runs */
-    struct cse_quotient *quotients;    /* while tracing: engine/ops/loss_quotient.h */
+    struct cse_quotient *quotients;    /* while tracing: engine/graph/ops/loss_quotient.h */
     struct cse_loss_parts *loss_parts; /* those that were asked for */
     cse_reduction_entry *reductions;
     int reduction_count, reduction_capacity;
@@ -248,7 +249,8 @@ struct cse_graph {
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
     bool uneven; /* while tracing: the same values are taken of batches of another size, too */
-    /* While tracing (engine/ops/decoding.h); NULL: the pass sees whole sequences. Borrowed. */
+    /* While tracing (engine/graph/ops/decoding.h); NULL: the pass sees whole sequences.
+     * Borrowed. */
     const struct cse_decoding *decoding;
     /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
     cse_product_order product_order;

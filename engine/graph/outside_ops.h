@@ -18,7 +18,7 @@ cse_status cse_ops_add_library(const cse_library *library);
 /* Whether the members that the op's kind needs are there; CSE_DATA says what is missing. */
 cse_status cse_op_check(const cse_op *op);
 
-/* Whether it is neither one of engine/ops nor structural. */
+/* Whether it is neither one of engine/graph/ops nor structural. */
 bool cse_op_is_outside(const cse_op *op);
 
 /* The digest of the file that holds the descriptor, as hexadecimal digits; "" for the engine's own.

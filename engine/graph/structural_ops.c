@@ -1,5 +1,5 @@
 /* The ops that only the engine places: where values come from and where they go. See graph.h for
- * what each means; ops that people call are in engine/ops. */
+ * what each means; ops that people call are in engine/graph/ops. */
 #include <string.h>
 
 #include "engine/base/registry.h"

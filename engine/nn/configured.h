@@ -4,7 +4,7 @@
 #ifndef CSE_ENGINE_NN_CONFIGURED_H
 #define CSE_ENGINE_NN_CONFIGURED_H
 
-#include "engine/config/config.h"
+#include "engine/base/config/config.h"
 #include "engine/nn/network.h"
 
 /* cse_model_new; the library of the plugin is loaded (cse_config_load_plugins). */

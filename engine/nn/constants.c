@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/checkpoint/digest.h"
+#include "engine/base/types/dtype.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include "engine/trace/trace.h"
-#include "engine/types/dtype.h"
 
 /* How a type is kept: states are float32 or int32, which hold the others exactly. */
 static cse_dtype kept_type(cse_dtype dtype)

@@ -6,9 +6,9 @@
 #ifndef CSE_ENGINE_NN_HANDLES_H
 #define CSE_ENGINE_NN_HANDLES_H
 
+#include "engine/base/types/weight_update.h"
 #include "engine/graph/graph.h"
 #include "engine/nn/plugins.h"
-#include "engine/types/weight_update.h"
 
 typedef struct cse_network cse_network;
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "engine/base/name.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/network.h"
 #include "engine/nn/plugin_find.h"
-#include "engine/trace/trace.h"
 
 static cse_state *metric_state(const char *label, const char *name, cse_shape shape,
                                cse_dtype dtype, double initial)

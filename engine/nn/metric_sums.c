@@ -3,7 +3,7 @@
 #include "csengine/metric.h"
 
 #include "csengine/generated/ops.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 
 cse_tensor *cse_metric_sum(cse_tensor *x)
 {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "csengine/modules.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
-#include "engine/trace/trace.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 {

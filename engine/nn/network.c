@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/config/settings.h"
 #include "engine/base/error.h"
-#include "engine/config/settings.h"
 #include "engine/nn/owner.h"
 
 static cse_network *the_network;

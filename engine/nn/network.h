@@ -6,10 +6,10 @@
 #ifndef CSE_ENGINE_NN_NETWORK_H
 #define CSE_ENGINE_NN_NETWORK_H
 
+#include "engine/base/config/yaml.h"
 #include "engine/base/registry.h"
-#include "engine/config/yaml.h"
+#include "engine/graph/precision/graphamp.h"
 #include "engine/nn/handles.h"
-#include "engine/precision/graphamp.h"
 
 /* Whether steps deliver their loss scale. */
 typedef enum cse_loss_scale_log {

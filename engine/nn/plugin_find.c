@@ -2,8 +2,8 @@
  * known from then on, since the graph names them. */
 #include "engine/nn/plugin_find.h"
 
+#include "engine/base/config/settings.h"
 #include "engine/base/error.h"
-#include "engine/config/settings.h"
 #include "engine/graph/outside_ops.h"
 
 cse_status cse_network_plugin_find(const cse_plugin_wanted *wanted, const void **descriptor,

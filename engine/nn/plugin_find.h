@@ -2,8 +2,8 @@
 #ifndef CSE_ENGINE_NN_PLUGIN_FIND_H
 #define CSE_ENGINE_NN_PLUGIN_FIND_H
 
+#include "engine/base/config/yaml.h"
 #include "engine/base/library.h"
-#include "engine/config/yaml.h"
 
 /* cse_plugin_find for code that traces: the ops of a library that it loads become known. */
 cse_status cse_network_plugin_find(const cse_plugin_wanted *wanted, const void **descriptor,

@@ -7,11 +7,11 @@
 
 #include "engine/base/name.h"
 #include "engine/base/pages.h"
-#include "engine/execute/execute.h"
+#include "engine/base/types/narrow.h"
+#include "engine/base/types/shape.h"
+#include "engine/code/execute/execute.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include "engine/trace/trace.h"
-#include "engine/types/narrow.h"
-#include "engine/types/shape.h"
 
 size_t cse_state_bytes(const cse_state *state)
 {

@@ -6,9 +6,9 @@
 
 #include "csengine/modules.h"
 #include "engine/base/name.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include "engine/ops/loss_quotient.h"
-#include "engine/trace/trace.h"
 
 /* ---- inputs ---- */
 

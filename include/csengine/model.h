@@ -1,6 +1,6 @@
 /* How to write a model: a descriptor with its settings, its parameters and its forward function.
  *
- * A model of the engine is a file of engine/models; one of your own stands in your program
+ * A model of the engine is a file of engine/nn/models; one of your own stands in your program
  * (cse_model_define) or in a shared object that offers it by CSE_PLUGINS (cse_model_load, or
  * `model: {library: ./x.so, name: <name>}` in a configuration). */
 #ifndef CSENGINE_MODEL_H

@@ -1,4 +1,5 @@
-/* One table for the three; which flag is of which scope says engine/config/callback_flags.c. */
+/* One table for the three; which flag is of which scope says
+ * engine/base/config/callback_flags.c. */
 #include "run/callbacks/flags.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The flags of the callbacks GlobalFlags, ScopedTrainFlags and ScopedValidateFlags.
  *
  * Those that are settings here were put in their place when the configuration was read
- * (engine/config/callback_flags.h). The others are accepted, and their callback tells at the start
- * why they have no effect. */
+ * (engine/base/config/callback_flags.h). The others are accepted, and their callback tells at the
+ * start why they have no effect. */
 #ifndef CSE_RUN_CALLBACKS_FLAGS_H
 #define CSE_RUN_CALLBACKS_FLAGS_H
 

@@ -1,6 +1,6 @@
 /* SkipSamples: training begins after the first samples of the stream, as where one of them spoils
  * it. It stands for the setting skip_samples of the data that training reads, where the
- * configuration puts it (engine/config/callback_flags.c). */
+ * configuration puts it (engine/base/config/callback_flags.c). */
 #include <inttypes.h>
 
 #include "run/job/callbacks.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 
 typedef struct value {
     void *data; /* NULL: not computed */

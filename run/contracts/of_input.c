@@ -7,8 +7,8 @@
 #include <zlib.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/config/dataloader_table.h"
 #include "engine/base/directory.h"
-#include "engine/config/dataloader_table.h"
 #include "run/contracts/contract.h"
 #include "run/contracts/traced_run.h"
 

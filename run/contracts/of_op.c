@@ -9,7 +9,7 @@
 
 #include "engine/base/random.h"
 #include "engine/graph/outside_ops.h"
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 #include "run/contracts/contract.h"
 #include "run/contracts/evaluate.h"
 #include "run/contracts/op_code.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 #include "run/contracts/contract.h"
 #include "run/contracts/prescribed_gradients.h"
 

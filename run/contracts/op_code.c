@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/codegen/codegen.h"
-#include "engine/execute/execute.h"
-#include "engine/passes/pass.h"
-#include "engine/trace/arguments.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/execute/execute.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/arguments.h"
 #include "run/contracts/straight_run.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 #ifndef CSE_RUN_CONTRACTS_STRAIGHT_RUN_H
 #define CSE_RUN_CONTRACTS_STRAIGHT_RUN_H
 
-#include "engine/execute/execute.h"
+#include "engine/code/execute/execute.h"
 
 typedef struct cse_straight_run {
     cse_executable *executable; /* borrowed */

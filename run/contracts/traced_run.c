@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/passes/pass.h"
+#include "engine/graph/passes/pass.h"
 
 cse_status cse_table_file_write(cse_table_file *file, const cse_table_content *c)
 {

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "dataloader/input.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
+#include "engine/formats/onnx/onnx.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
-#include "engine/onnx/onnx.h"
-#include "engine/trace/trace.h"
 #include "run/infer/language_model.h"
 #include "run/infer/traced_predictions.h"
 #include "run/session/session.h"

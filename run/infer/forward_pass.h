@@ -1,8 +1,9 @@
-/* The forward pass of a configuration's model, described for a file (engine/onnx/onnx.h). */
+/* The forward pass of a configuration's model, described for a file
+ * (engine/formats/onnx/onnx.h). */
 #ifndef CSE_RUN_INFER_FORWARD_PASS_H
 #define CSE_RUN_INFER_FORWARD_PASS_H
 
-#include "engine/weights/forward_pass.h"
+#include "engine/formats/weights/forward_pass.h"
 #include "run/job/job.h"
 
 /* Traces the model of settings of mode CSE_JOB_INFER in a session of its own, which is ended. Its

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/codegen/codegen.h"
-#include "engine/execute/execute.h"
+#include "engine/base/types/shape.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/execute/execute.h"
+#include "engine/graph/passes/memory_plan.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/update/grad_scaler.h"
-#include "engine/passes/memory_plan.h"
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
 #include "run/session/session.h"
 #include "workers/control/execution_limits.h"
 

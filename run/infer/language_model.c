@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/handles.h"
-#include "engine/trace/trace.h"
 
 enum { LEAST_TOKENS = 16 };
 

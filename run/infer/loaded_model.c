@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
+#include "engine/base/config/config.h"
 #include "engine/base/error.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/config/config.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
-#include "engine/weights/open.h"
 #include "run/session/load_weights.h"
 #include "run/session/session.h"
 

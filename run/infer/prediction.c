@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/text.h"
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/trace/trace.h"
 #include "run/infer/inference.h"
 #include "run/infer/traced_predictions.h"
 #include "run/session/session.h"

@@ -15,7 +15,7 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 #include "run/infer/generation.h"
 #include "run/infer/language_model.h"
 #include "run/infer/prediction.h"

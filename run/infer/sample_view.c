@@ -9,7 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 
 enum { MOST_SIDE = 64, LEAST_SIDE = 8, MOST_TOKENS = 96, MOST_VALUES = 8, PLACE_BYTES = 4352 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/infer/inference.h"
 #include "run/infer/language_model.h"
 #include "run/session/session.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/ops/decoding.h"
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/ops/decoding.h"
+#include "engine/graph/trace/trace.h"
 #include "run/infer/inference.h"
 #include "run/infer/language_model.h"
 #include "run/session/session.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/session/session.h"
 
 cse_tensor *cse_trace_predictions(cse_model *model, cse_step *step)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/config/settings.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/config/settings.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/job/callbacks.h"
 
 typedef struct open_callback {

@@ -6,7 +6,7 @@
 #define CSE_RUN_JOB_CALLBACK_SET_H
 
 #include "csengine/callback.h"
-#include "engine/config/config_plugins.h"
+#include "engine/base/config/config_plugins.h"
 #include "run/session/session.h"
 
 struct cse_callback_host {

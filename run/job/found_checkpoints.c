@@ -8,9 +8,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/digest.h"
-#include "engine/checkpoint/links.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/formats/checkpoint/links.h"
 #include "store/reader.h"
 
 /* Steps in ascending order, of which those with a row are set to -1. */

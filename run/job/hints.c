@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "engine/base/config/cluster_table.h"
+#include "engine/base/config/config_effects.h"
 #include "engine/base/log.h"
-#include "engine/config/cluster_table.h"
-#include "engine/config/config_effects.h"
 
 bool cse_hints_take(cse_hints *hints, const char *path, const char *reason)
 {

@@ -8,10 +8,10 @@
 
 #include "csengine/train.h"
 #include "dataloader/input.h"
-#include "engine/codegen/codegen.h"
-#include "engine/config/config.h"
-#include "engine/passes/memory_plan.h"
-#include "engine/passes/pass.h"
+#include "engine/base/config/config.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/graph/passes/memory_plan.h"
+#include "engine/graph/passes/pass.h"
 #include "run/job/job_event.h"
 #include "workers/control/execution_needs.h"
 

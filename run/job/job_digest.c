@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "engine/checkpoint/digest.h"
+#include "engine/formats/checkpoint/digest.h"
 
 cse_status cse_job_digest(cse_session *session, const char *path,
                           char digits[CSE_DIGEST_DIGITS + 1])

@@ -10,11 +10,11 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugins.h"
-#include "engine/ops/loss_quotient.h"
-#include "engine/trace/trace.h"
 #include "run/job/job_parts.h"
 
 enum { OWN_METRICS = 2, MOST_NAME_BYTES = 32 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {

@@ -8,9 +8,9 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/text.h"
-#include "engine/config/settings.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/job/callbacks.h"
 #include "run/job/job_hosts.h"
 

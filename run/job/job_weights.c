@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/config/config.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/file_status.h"
 #include "engine/base/text.h"
-#include "engine/config/config.h"
-#include "engine/config/settings.h"
-#include "engine/weights/folder.h"
-#include "engine/weights/side_files.h"
+#include "engine/formats/weights/folder.h"
+#include "engine/formats/weights/side_files.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
 #include "run/session/load_weights.h"

@@ -13,7 +13,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 #include "run/job/loss_trend.h"
 #include "store/reader.h"
 

@@ -12,9 +12,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/beneath.h"
+#include "engine/base/config/yaml.h"
 #include "engine/base/file_status.h"
-#include "engine/config/yaml.h"
-#include "engine/weights/new_file.h"
+#include "engine/formats/weights/new_file.h"
 
 #define NAME "unfinished.json"
 enum { VERSION = 1, MOST_TOLD = 8 };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/kernel.h"
-#include "engine/kernels/matmul_sizes.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/code/kernels/matmul_sizes.h"
 
 const char *cse_work_class_name(cse_work_class work_class)
 {

@@ -10,7 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "engine/passes/memory_plan.h"
+#include "engine/graph/passes/memory_plan.h"
 #include "run/measure/step_runner.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/final_elements.h"

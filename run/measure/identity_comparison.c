@@ -7,7 +7,7 @@
 
 #include "dataloader/data_identity.h"
 #include "engine/base/arena.h"
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 #include "store/reader.h"
 
 typedef struct source {

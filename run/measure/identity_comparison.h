@@ -1,9 +1,9 @@
-/* Two runs, or two checkpoints, by the links of their identities (engine/checkpoint/links.h): which
- * one differs first. */
+/* Two runs, or two checkpoints, by the links of their identities
+ * (engine/formats/checkpoint/links.h): which one differs first. */
 #ifndef CSE_RUN_MEASURE_IDENTITY_COMPARISON_H
 #define CSE_RUN_MEASURE_IDENTITY_COMPARISON_H
 
-#include "engine/checkpoint/links.h"
+#include "engine/formats/checkpoint/links.h"
 
 typedef struct cse_identity_comparison {
     bool known;     /* both say what they came from */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 #include "run/measure/group_work.h"
 
 /* ---- descriptions of kernels ---- */

@@ -3,7 +3,7 @@
 #ifndef CSE_RUN_MEASURE_MACHINE_LIMITS_H
 #define CSE_RUN_MEASURE_MACHINE_LIMITS_H
 
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 #include "run/measure/bandwidth.h"
 #include "run/measure/register_peak.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/config/yaml.h"
+#include "engine/base/config/yaml.h"
 
 /* "[b]" for disable_graphamp, "[{scope: a, level: 2}]" for pol. */
 static void print_layers(const cse_tuning *tuning, const int *levels, cse_text *off, cse_text *pol)

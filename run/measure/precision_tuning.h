@@ -2,7 +2,7 @@
  *
  * A layer is a scope with matrix products in it. The configuration is trained in float32, and then
  * with its layers at lower and lower precision (fp32, POL 0, 1, 2), with the sums rounded bit for
- * bit as an accelerator would round them; engine/precision/search.h chooses what is tried. */
+ * bit as an accelerator would round them; engine/graph/precision/search.h chooses what is tried. */
 #ifndef CSE_RUN_MEASURE_PRECISION_TUNING_H
 #define CSE_RUN_MEASURE_PRECISION_TUNING_H
 

@@ -36,7 +36,7 @@ static double float32_plain(void)
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#include "engine/kernels/matmul_narrow.h"
+#include "engine/code/kernels/matmul_narrow.h"
 
 __attribute__((target("avx512f"))) static double float32_avx512(void)
 {

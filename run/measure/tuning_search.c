@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/precision/graphamp.h"
-#include "engine/precision/search.h"
+#include "engine/graph/precision/graphamp.h"
+#include "engine/graph/precision/search.h"
 #include "run/measure/precision_section.h"
 #include "run/measure/variants.h"
 

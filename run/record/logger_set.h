@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "engine/config/config.h"
+#include "engine/base/config/config.h"
 
 typedef struct cse_logger_set cse_logger_set;
 

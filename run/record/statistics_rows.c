@@ -5,7 +5,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "engine/execute/tensor_statistics.h"
+#include "engine/code/execute/tensor_statistics.h"
 
 struct cse_statistics_rows {
     const cse_graph *graph;

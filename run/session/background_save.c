@@ -11,7 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "workers/control/process.h"
 #include "workers/launchers/launcher.h"
 

@@ -1,9 +1,10 @@
 /* Checkpoints that another process writes while the steps go on.
  *
- * At a snapshot the states are copied into a shared memory (engine/checkpoint/shared_checkpoint.h),
- * which closures read them from. A closure may hand that memory to a `csengine writer`: the file
- * stands when `done` is told so, not before. One is written at a time; the next snapshot waits for
- * it. A writer that dies is replaced; what it left of a file is written over or removed. */
+ * At a snapshot the states are copied into a shared memory
+ * (engine/formats/checkpoint/shared_checkpoint.h), which closures read them from. A closure may
+ * hand that memory to a `csengine writer`: the file stands when `done` is told so, not before. One
+ * is written at a time; the next snapshot waits for it. A writer that dies is replaced; what it
+ * left of a file is written over or removed. */
 #ifndef CSE_RUN_SESSION_BACKGROUND_SAVE_H
 #define CSE_RUN_SESSION_BACKGROUND_SAVE_H
 

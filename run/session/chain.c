@@ -1,5 +1,5 @@
-/* The links of the checkpoints that a session writes (engine/checkpoint/links.h): those of the step
- * that it trains, and of the checkpoint before. */
+/* The links of the checkpoints that a session writes (engine/formats/checkpoint/links.h): those of
+ * the step that it trains, and of the checkpoint before. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>

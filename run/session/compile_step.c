@@ -6,7 +6,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/codegen.h"
 
 #define ARTEFACT_LOOK_NS INT64_C(1000000000)
 

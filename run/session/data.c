@@ -6,8 +6,8 @@
 #include "dataloader/class_names.h"
 #include "dataloader/data_description.h"
 #include "dataloader/tokenizer/tokenizer.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/log.h"
-#include "engine/config/settings.h"
 #include "run/session/session.h"
 
 /* The most tokens that a sample may have, of the model that has such a limit. */

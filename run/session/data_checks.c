@@ -10,8 +10,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "engine/passes/pass.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/passes/pass.h"
 
 /* ---- labels ---- */
 

@@ -7,12 +7,12 @@
 
 #include "csengine/modules.h"
 #include "engine/base/arena.h"
-#include "engine/checkpoint/digest.h"
-#include "engine/checkpoint/links.h"
+#include "engine/base/types/shape.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/formats/checkpoint/links.h"
+#include "engine/formats/weights/map.h"
+#include "engine/formats/weights/open.h"
 #include "engine/nn/update/grad_scaler.h"
-#include "engine/types/shape.h"
-#include "engine/weights/map.h"
-#include "engine/weights/open.h"
 
 static const char prefix[] = "model.";
 enum { PREFIX_BYTES = sizeof prefix - 1, NAMES_TOLD = 8 };

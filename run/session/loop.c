@@ -12,8 +12,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/types/shape.h"
 #include "engine/nn/owner.h"
-#include "engine/types/shape.h"
 #include "run/session/runner.h"
 
 struct cse_loop {

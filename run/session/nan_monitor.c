@@ -6,7 +6,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "engine/execute/tensor_statistics.h"
+#include "engine/code/execute/tensor_statistics.h"
 
 enum { MOST_NAMES = 4 };
 

@@ -5,9 +5,9 @@
 #ifndef CSE_RUN_SESSION_OBSERVER_H
 #define CSE_RUN_SESSION_OBSERVER_H
 
-#include "engine/codegen/codegen.h"
-#include "engine/codegen/kept_artefact.h"
-#include "engine/passes/memory_plan.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/codegen/kept_artefact.h"
+#include "engine/graph/passes/memory_plan.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 #include "workers/control/execution_needs.h"

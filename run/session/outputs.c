@@ -2,8 +2,8 @@
  * out, in a closure or in the caller's loop. */
 #include <math.h>
 
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/trace/trace.h"
 #include "run/session/session.h"
 
 struct cse_output {

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "dataloader/input.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/plugin_kinds.h"
 #include "engine/base/registry.h"
-#include "engine/config/settings.h"
 #include "engine/graph/outside_ops.h"
 #include "engine/nn/plugins.h"
 #include "run/session/session.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/config/config.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/log.h"
-#include "engine/config/config.h"
-#include "engine/config/settings.h"
 #include "run/session/session.h"
 
 /* A word that cse_configuration and `precision` can both give. */

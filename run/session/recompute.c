@@ -1,5 +1,5 @@
 /* The section `recompute`, resolved to a request for the pass. */
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 #include "run/session/session.h"
 
 const cse_recompute_request *cse_session_recompute_request(cse_arena *arena,

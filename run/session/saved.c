@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/sealed_file.h"
+#include "engine/base/types/shape.h"
+#include "engine/formats/checkpoint/sealed_file.h"
 #include "engine/nn/update/grad_scaler.h"
-#include "engine/types/shape.h"
 #include "run/session/session.h"
 
 struct cse_saved {

@@ -6,14 +6,14 @@
 #define CSE_RUN_SESSION_SESSION_H
 
 #include "dataloader/data_watch.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/links.h"
-#include "engine/config/config_plugins.h"
-#include "engine/config/yaml.h"
+#include "engine/base/config/config_plugins.h"
+#include "engine/base/config/yaml.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/links.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/precision/graphamp.h"
+#include "engine/graph/precision/numerics.h"
 #include "engine/nn/network.h"
-#include "engine/passes/pass.h"
-#include "engine/precision/graphamp.h"
-#include "engine/precision/numerics.h"
 #include "run/session/observer.h"
 #include "workers/control/control_endpoint.h"
 
@@ -82,7 +82,8 @@ struct cse_session {
      * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
      * the checkpoint while no step was compiled after it. */
     const char *kernels, *loaded_path;
-    const char *origin; /* of the weights that training began with (engine/weights/weights.h), as
+    const char
+        *origin; /* of the weights that training began with (engine/formats/weights/weights.h), as
                            JSON; saved in checkpoints. NULL: there are none, or it is not known */
     const struct cse_told *told_of_last; /* last_batch.c */
     int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */

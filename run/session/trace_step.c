@@ -1,7 +1,7 @@
 /* Traces a step over the data of a loader. */
 #include "csengine/generated/ops.h"
 #include "dataloader/input.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/session/session.h"
 
 cse_tensor *cse_graph_add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/names.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/formats/checkpoint/names.h"
 #include "run/session/session.h"
 
 enum { MOST_KEY = 200 };

@@ -1,7 +1,7 @@
 /* Reading the values of a committed step in closures. */
 #include <math.h>
 
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 #include "run/session/traced_step.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ expect docs/troubleshooting.md 'After five without a further step'
 [ "$(number CSE_TREND_STEPS run/job/loss_trend.h)" = 10 ] || { echo 'FAIL: steps'; failed=1; }
 expect docs/operations.md 'of the first ten steps'
 factor=$(sed -n 's/.*"diverged_factor", CSE_SETTING_NUMBER, "\([0-9]*\)".*/\1/p' \
-    "$top/engine/config/config_table.c")
+    "$top/engine/base/config/config_table.c")
 expect docs/operations.md "times that, $factor by default"
 expect docs/callbacks.md "default $factor; 0: none has"
 exit $failed

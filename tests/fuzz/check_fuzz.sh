@@ -55,7 +55,7 @@ sources_of() { # harness
         request) ls dashboard/target.c dashboard/exchange.c dashboard/framing.c \
             dashboard/api.c dashboard/describe.c \
             dashboard/schema.c dashboard/validator.c dashboard/answer.c dashboard/access.c ;;
-        configuration) ls engine/config/*.c ;;
+        configuration) ls engine/base/config/*.c ;;
         graph) ls engine/graph/*.c ;;
         message) ls workers/messages/message.c workers/messages/message_codec.c ;;
         host_message) ls workers/group/host_message.c workers/messages/message_codec.c ;;
@@ -68,14 +68,14 @@ sources_of() { # harness
             dataloader/zstd_decoder.c ;;
         image) ls dataloader/images/*_decode.c dataloader/images/exif.c dataloader/images/image.c \
             dataloader/images/image_resize.c ;;
-        hdf5) ls dataloader/hdf5_table.c engine/checkpoint/hdf5_chunks.c ;;
+        hdf5) ls dataloader/hdf5_table.c engine/formats/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/arrow_file.c dataloader/flatbuffer.c dataloader/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c ;;
-        manifest) ls engine/codegen/artefact.c ;;
-        hdf5_weights) ls engine/weights/*.c engine/weights/weight_formats/*.c \
-            engine/checkpoint/hdf5_chunks.c ;;
-        weights) ls engine/weights/*.c engine/weights/weight_formats/*.c ;;
-        checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
+        manifest) ls engine/code/codegen/artefact.c ;;
+        hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c \
+            engine/formats/checkpoint/hdf5_chunks.c ;;
+        weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c ;;
+        checkpoint) ls engine/formats/checkpoint/*.c engine/formats/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
     )

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "engine/base/text.h"
-#include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/digest.h"
-#include "engine/checkpoint/seal.h"
-#include "engine/checkpoint/seal_line.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/formats/checkpoint/seal.h"
+#include "engine/formats/checkpoint/seal_line.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/config/config.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/text.h"
-#include "engine/config/config.h"
-#include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,11 +1,11 @@
 /* Weights in an HDF5 file from a stranger: they are refused with a message, or each tensor's begin
  * and end can be read, or refused, also under our names.
  *
- * libhdf5 runs in a process of its own (engine/weights/apart.h): the fuzzer does not see which code
- * of the reader an input reaches, only whether this process survives it. */
+ * libhdf5 runs in a process of its own (engine/formats/weights/apart.h): the fuzzer does not see
+ * which code of the reader an input reaches, only whether this process survives it. */
 #include <string.h>
 
-#include "engine/weights/open.h"
+#include "engine/formats/weights/open.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/read_weights.h"
 

@@ -119,7 +119,7 @@ for path in glob.glob(f"{tree}/configs/*.yaml"):
     write("configuration", os.path.basename(path), open(path).read())
 names = re.findall(r'"([A-Za-z][A-Za-z0-9_/:.-]*)"', json.dumps(document["paths"]) + json.dumps(document["components"]))
 words("request", [n for n in names if len(n) < 40])
-tables = "".join(open(p).read() for p in glob.glob(f"{tree}/engine/config/*.c"))
+tables = "".join(open(p).read() for p in glob.glob(f"{tree}/engine/base/config/*.c"))
 words("configuration", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', tables))
 words("graph", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', open(f"{tree}/engine/graph/json.c").read()))
 

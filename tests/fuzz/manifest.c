@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "engine/base/text.h"
-#include "engine/codegen/artefact.h"
+#include "engine/code/codegen/artefact.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "engine/weights/weights.h"
+#include "engine/formats/weights/weights.h"
 
 enum { MOST_BYTES_READ = 1 << 16 };
 

@@ -4,10 +4,10 @@
  * of LZ4. */
 #include <string.h>
 
-#include "engine/weights/format.h"
-#include "engine/weights/open.h"
-#include "engine/weights/weight_formats/lz4_filter.h"
-#include "engine/weights/weight_formats/zip.h"
+#include "engine/formats/weights/format.h"
+#include "engine/formats/weights/open.h"
+#include "engine/formats/weights/weight_formats/lz4_filter.h"
+#include "engine/formats/weights/weight_formats/zip.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/read_weights.h"
 

@@ -1,5 +1,5 @@
 """Digests of the tensors of tests/engine/checkpoint/fixture.h, by the definition in
-engine/checkpoint/digest.h and Python's own BLAKE2b; check_checkpoint.c holds what this prints."""
+engine/formats/checkpoint/digest.h and Python's own BLAKE2b; check_checkpoint.c holds what this prints."""
 import hashlib
 import struct
 

@@ -5,7 +5,7 @@ Run once with PyTorch installed (the stored file says which release):
     python3 tests/reference/make_reference_values.py > tests/reference/op_values.h
     python3 tests/reference/make_reference_values.py axes > tests/reference/op_values_axes.h
 Values are computed in float64 from float32 inputs, so that they are right to every digit of
-float32. Each case names an op of the engine with its attributes (engine/ops says what they
+float32. Each case names an op of the engine with its attributes (engine/graph/ops says what they
 mean), its inputs, and PyTorch's function for it. Gradients are those of sum(output * upstream).
 """
 import sys

@@ -1,4 +1,4 @@
-"""Prints the samples of engine/metrics: values after each of three batches, by NumPy in float64.
+"""Prints the samples of engine/nn/metrics: values after each of three batches, by NumPy in float64.
 Run: python3 metrics.py, then clang-format."""
 import collections
 import math

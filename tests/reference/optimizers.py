@@ -1,4 +1,4 @@
-"""Prints the samples of engine/optimizers and engine/schedules as they stand in the plugins' files:
+"""Prints the samples of engine/nn/optimizers and engine/nn/schedules as they stand in the plugins' files:
 parameters after each step of small optimizations, and learning rates.
 
 Where PyTorch has the same semantics its own classes compute the values (in float64); where the engine

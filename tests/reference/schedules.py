@@ -1,4 +1,4 @@
-"""Prints the samples of engine/schedules as they stand in the plugins' files: learning rates at eight
+"""Prints the samples of engine/nn/schedules as they stand in the plugins' files: learning rates at eight
 steps.
 
 Where PyTorch has the same schedule its own class computes the values (in float64), else they come from

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 #include "tests/support/traced_run.h"
 
 enum { ROWS = 2, COLUMNS = 3 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/measure/roofline.h"
 #include "tests/support/compiled_graph.h"
 

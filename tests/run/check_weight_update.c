@@ -8,8 +8,8 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/random.h"
+#include "engine/base/types/dtype.h"
 #include "engine/nn/plugins.h"
-#include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
 

@@ -12,8 +12,8 @@
 #include <limits.h>
 
 #include "engine/base/log.h"
-#include "engine/codegen/artefact.h"
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/artefact.h"
+#include "engine/code/codegen/codegen.h"
 #include "tests/engine/checkpoint/fixture.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/simulation/disk_calls.h"

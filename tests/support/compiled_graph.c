@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/codegen/codegen.h"
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/temporary_folder.h"
 
 enum { MOST_DIRECTORIES = 64 };

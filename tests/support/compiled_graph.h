@@ -2,7 +2,7 @@
 #ifndef CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 #define CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 
-#include "engine/execute/execute.h"
+#include "engine/code/execute/execute.h"
 
 /* Appends an input of the microbatch. */
 cse_node *fixture_input(cse_graph *graph, const char *name, cse_shape shape, cse_dtype dtype);

@@ -8,7 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 
 enum { BATCH = 48, SEED = 77 };
 enum { GROUP_LARGE = 2, GROUP_LOSS, GROUP_SMALL, GROUPS };

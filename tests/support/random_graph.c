@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/trace/trace.h"
 
 enum { SAMPLES = 6, TIME = 5, CHANNELS = 35, MOST_VALUES = 512, STATES = 4 };
 

@@ -3,65 +3,65 @@
 # out of its name) with all that is below it, but for rooms of their own. ARCHITECTURE.md draws this
 # table. tests/check_tidy.sh holds includes against it, tests/check_calls.sh the names that objects
 # use, and both read it by these functions of awk.
-traced='base types graph trace'
-plan="$traced ops passes precision kernels codegen execute"
-nn='nn optimizers schedules metrics modules models'
+traced='base base/types graph graph/trace'
+plan="$traced graph/ops graph/passes graph/precision code/kernels code/codegen code/execute"
+nn='nn nn/optimizers nn/schedules nn/metrics nn/modules nn/models'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
-job="config checkpoint weights dataloader store $control workers/group"
+job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
 job="$job run/session run/record"
 tools="run/job run/callbacks run/measure run/contracts run/infer"
 directions="
 base:
-types: base
-config: base types
-graph: base types
-trace: base types graph
-kernels: $traced
-ops: $traced kernels
-precision: $traced ops config
-passes: $traced ops kernels precision
-codegen: $traced ops passes kernels
-execute: $traced ops passes kernels codegen
-checkpoint: base types
-weights: base types config checkpoint
-onnx: $traced weights
-nn: $plan config checkpoint
-optimizers: $traced
-schedules: $traced
-metrics: $traced
-modules: $traced ops nn
-models: $traced ops modules config
-dataloader: base types config checkpoint weights
-store: base types
+base/types: base
+base/config: base base/types
+graph: base base/types
+graph/trace: base base/types graph
+code/kernels: $traced
+graph/ops: $traced code/kernels
+graph/precision: $traced graph/ops base/config
+graph/passes: $traced graph/ops code/kernels graph/precision
+code/codegen: $traced graph/ops graph/passes code/kernels
+code/execute: $traced graph/ops graph/passes code/kernels code/codegen
+formats/checkpoint: base base/types
+formats/weights: base base/types base/config formats/checkpoint
+formats/onnx: $traced formats/weights
+nn: $plan base/config formats/checkpoint
+nn/optimizers: $traced
+nn/schedules: $traced
+nn/metrics: $traced
+nn/modules: $traced graph/ops nn
+nn/models: $traced graph/ops nn/modules base/config
+dataloader: base base/types base/config formats/checkpoint formats/weights
+store: base base/types
 workers/links: base
 workers/hosts: base workers/links
 workers/carrier: base workers/links
 mpi: base workers/carrier workers/links
-workers/arena: $traced passes execute dataloader workers/links workers/hosts
+workers/arena: $traced graph/passes code/execute dataloader workers/links workers/hosts
 workers/transports: base
 workers/launchers: base
 workers/host_launchers: base workers/hosts workers/launchers
 workers/messages: base workers/transports
-workers/worker: $traced passes execute dataloader $links
-workers/control: $traced execute dataloader $links $launching
+workers/worker: $traced graph/passes code/execute dataloader $links
+workers/control: $traced code/execute dataloader $links $launching
 workers/batch: base workers/host_launchers workers/control
-workers/group: base graph kernels execute $links workers/control
+workers/group: base graph code/kernels code/execute $links workers/control
 run/loggers: base
-run/session: $plan $nn config checkpoint weights dataloader $control
-run/record: $plan config checkpoint store run/loggers run/session workers/control
+run/session: $plan $nn base/config formats/checkpoint formats/weights dataloader $control
+run/record: $plan base/config formats/checkpoint store run/loggers run/session workers/control
 run/job: $plan $nn $job
-run/callbacks: base types run/job
+run/callbacks: base base/types run/job
 run/measure: $plan $job workers/worker run/job
 run/contracts: $plan $nn $job run/job run/callbacks
-run/infer: $plan $nn $job onnx run/job
-client: base graph kernels checkpoint weights dataloader workers/control run/session
-dashboard: base types config checkpoint dataloader store workers/control workers/messages \
-    workers/batch run/job \
-    run/measure
-bench: $plan config checkpoint weights store dataloader $links workers/carrier workers/control \
-    run/session run/job run/measure
+run/infer: $plan $nn $job formats/onnx run/job
+client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
+    run/session
+dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
+    workers/messages workers/batch run/job run/measure
+bench: $plan base/config formats/checkpoint formats/weights store dataloader $links \
+    workers/carrier workers/control run/session run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 "
 room_functions='

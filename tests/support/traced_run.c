@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/codegen.h"
 #include "tests/support/open_loader.h"
 
 static void must(cse_status status)

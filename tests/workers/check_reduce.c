@@ -7,7 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 #include "tests/support/fake_step.h"
 #include "workers/arena/reduce.h"
 

@@ -13,8 +13,8 @@
 #define CSE_WORKERS_ARENA_CLUSTER_H
 
 #include "engine/base/role.h"
+#include "engine/base/types/rounding.h"
 #include "engine/graph/graph.h"
-#include "engine/types/rounding.h"
 #include "workers/hosts/host_cut.h"
 
 /* A process's view of the arena. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/execute/tensor_statistics.h"
+#include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/sums.h"
 
 enum { PAGE_BYTES = 4096 };

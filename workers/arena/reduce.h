@@ -17,8 +17,8 @@
 #ifndef CSE_WORKERS_ARENA_REDUCE_H
 #define CSE_WORKERS_ARENA_REDUCE_H
 
+#include "engine/base/types/rounding.h"
 #include "engine/graph/graph.h"
-#include "engine/types/rounding.h"
 #include "workers/hosts/reduction_tree.h"
 
 /* Elements [first, first + count) of a gradient, all of one kind. `first` is a multiple of 16. */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "engine/base/random.h"
+#include "engine/base/types/narrow.h"
 #include "engine/base/vector_clones.h"
-#include "engine/types/narrow.h"
 
 #define FOR_EACH(i, n, statement)                   \
     do {                                            \

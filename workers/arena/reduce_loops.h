@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "engine/types/rounding.h"
+#include "engine/base/types/rounding.h"
 
 /* Source of random bits: the key of what is rounded, and the number of its first element. Unused
  * when rounding to nearest. */

@@ -3,7 +3,7 @@
 #include "workers/control/execution_arena.h"
 
 #include "engine/base/log.h"
-#include "engine/execute/tensor_statistics.h"
+#include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/memory.h"
 

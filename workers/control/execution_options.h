@@ -3,8 +3,8 @@
 #define CSE_WORKERS_CONTROL_EXECUTION_OPTIONS_H
 
 #include "dataloader/input.h"
+#include "engine/base/types/rounding.h"
 #include "engine/graph/graph.h"
-#include "engine/types/rounding.h"
 #include "workers/arena/cluster.h"
 #include "workers/control/control_endpoint.h"
 #include "workers/control/run_events.h"

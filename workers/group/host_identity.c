@@ -8,8 +8,8 @@
 
 #include "engine/base/build_identity.h"
 #include "engine/base/instruction_set.h"
-#include "engine/execute/self_test.h"
-#include "engine/kernels/kernel_record.h"
+#include "engine/code/execute/self_test.h"
+#include "engine/code/kernels/kernel_record.h"
 
 enum { POINTS = 4096 };
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
 
 static const int32_t *values_of(const cse_input_entry *input, const unsigned char *microbatch)
 {

@@ -12,7 +12,7 @@
 #ifndef CSE_WORKERS_WORKER_WORK_H
 #define CSE_WORKERS_WORKER_WORK_H
 
-#include "engine/execute/execute.h"
+#include "engine/code/execute/execute.h"
 #include "workers/arena/cluster.h"
 #include "workers/worker/loader_source.h"
 

@@ -6,8 +6,8 @@
 #ifndef CSE_WORKERS_WORKER_WORK_STATE_H
 #define CSE_WORKERS_WORKER_WORK_STATE_H
 
-#include "engine/execute/execute.h"
-#include "engine/execute/tensor_statistics.h"
+#include "engine/code/execute/execute.h"
+#include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/node_plan.h"
 #include "workers/arena/worker_side.h"
 #include "workers/worker/loader_source.h"

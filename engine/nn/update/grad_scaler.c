@@ -7,10 +7,10 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/log.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/precision/precision.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/update/gradients.h"
-#include "engine/ops/loss_quotient.h"
-#include "engine/precision/precision.h"
-#include "engine/trace/trace.h"
 
 /* A gradient that was unscaled in this step. */
 typedef struct unscaled {

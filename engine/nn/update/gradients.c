@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/ops/loss_quotient.h"
-#include "engine/precision/precision.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/precision/precision.h"
+#include "engine/graph/trace/trace.h"
 
 extern const cse_op cse_op_where;
 

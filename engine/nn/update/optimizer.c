@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
+#include "engine/graph/precision/precision.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/gradients.h"
 #include "engine/nn/update/parameter_groups.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/sparsity.h"
-#include "engine/precision/precision.h"
-#include "engine/trace/trace.h"
 
 /* ---- construction ---- */
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/config/settings.h"
 #include "engine/base/text.h"
-#include "engine/config/settings.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/update/gradients.h"
-#include "engine/trace/trace.h"
 
 static const cse_setting group_table[] = {
     { .name = "params",

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/config/decay_schedules.h"
-#include "engine/config/schedule_tags.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/decay_schedules.h"
+#include "engine/base/config/schedule_tags.h"
+#include "engine/base/config/settings.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/parameter_groups.h"
-#include "engine/trace/trace.h"
 
 enum { MAX_NESTING = 4 };
 

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/update/gradients.h"
-#include "engine/trace/trace.h"
 
 /* How a mask is made of a parameter's values. */
 typedef struct cse_selection {

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/base/config/settings.h"
 #include "engine/base/random.h"
-#include "engine/config/settings.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/update/gradients.h"
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
 
 /* ---- first masks ---- */
 

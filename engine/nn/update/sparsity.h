@@ -7,7 +7,7 @@
 #ifndef CSE_ENGINE_NN_UPDATE_SPARSITY_H
 #define CSE_ENGINE_NN_UPDATE_SPARSITY_H
 
-#include "engine/config/sparsity_settings.h"
+#include "engine/base/config/sparsity_settings.h"
 #include "engine/nn/configured.h"
 
 /* Of one parameter. */

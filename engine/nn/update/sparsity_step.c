@@ -10,17 +10,17 @@
  *
  * and the step's update goes on with the new mask: gradient, weights and the optimizer's states are
  * 0 outside of it, before and after. Both choices end in a rank, three numbers for a tensor
- * (engine/ops/ranking.h), which WEIGHTS finds; UPDATE tells each element by them. In all other
- * steps the ranks are constants, found without a look at the tensors, so that masks cost little. A
- * step whose gradients are not finite changes nothing, the clock included. */
+ * (engine/graph/ops/ranking.h), which WEIGHTS finds; UPDATE tells each element by them. In all
+ * other steps the ranks are constants, found without a look at the tensors, so that masks cost
+ * little. A step whose gradients are not finite changes nothing, the clock included. */
 #include <math.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/graph/ops/ranking.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
-#include "engine/ops/ranking.h"
-#include "engine/trace/trace.h"
 
 /* ---- numbers ---- */
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "engine/base/log.h"
-#include "engine/checkpoint/digest.h"
-#include "engine/checkpoint/earlier_file.h"
-#include "engine/checkpoint/seal.h"
-#include "engine/checkpoint/seal_rest.h"
+#include "engine/formats/checkpoint/digest.h"
+#include "engine/formats/checkpoint/earlier_file.h"
+#include "engine/formats/checkpoint/seal.h"
+#include "engine/formats/checkpoint/seal_rest.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 static char directory[PATH_MAX], path[PATH_MAX + 64];

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "engine/checkpoint/compare.h"
+#include "engine/formats/checkpoint/compare.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 enum { MANY = 200001 }; /* more than a block of a file holds */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "engine/checkpoint/shared_checkpoint.h"
+#include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 /* Puts the first tensors as training does, and leaves the others to `finish`. */

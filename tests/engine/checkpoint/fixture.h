@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 
 /* A new directory; remove_directory takes it away. */
 static inline char *make_directory(char path[PATH_MAX])

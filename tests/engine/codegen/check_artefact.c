@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
-#include "engine/codegen/codegen.h"
+#include "engine/code/codegen/codegen.h"
 #include "tests/support/random_graph.h"
 
 enum { NODES = 40, PATH_BYTES = 5000, POSITIONS = 150, BUILDERS = 4, OTHER_USER = 65534 };

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/codegen/codegen.h"
-#include "engine/codegen/plan_file.h"
-#include "engine/precision/graphamp.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/codegen/plan_file.h"
+#include "engine/graph/precision/graphamp.h"
 #include "tests/support/open_loader.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/temporary_folder.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
-#include "engine/codegen/codegen.h"
-#include "engine/trace/trace.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/random_graph.h"
 
 enum { NODES = 60, PATH_BYTES = 5000 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/codegen/codegen.h"
-#include "engine/trace/trace.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/c_tokens.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/traced_run.h"

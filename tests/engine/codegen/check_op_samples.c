@@ -4,7 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "run/contracts/op_code.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/codegen/prelude.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
+#include "engine/code/codegen/prelude.h"
 #include "tests/support/expect.h"
 
 extern const char cse_prelude_text[];
@@ -379,8 +379,8 @@ START_TEST(the_embedded_text_is_the_file)
 {
     char path[4096], line[512];
     const char *at = cse_prelude_text;
-    static const char *const files[] = { "engine/base/random.h", "engine/types/narrow.h",
-                                         "engine/codegen/prelude.h" };
+    static const char *const files[] = { "engine/base/random.h", "engine/base/types/narrow.h",
+                                         "engine/code/codegen/prelude.h" };
     for (int f = 0; f < 3; f++) {
         snprintf(path, sizeof path, "%s/%s", getenv("top_srcdir") ? getenv("top_srcdir") : "..",
                  files[f]);

@@ -1,6 +1,6 @@
 /* Groups whose functions differ only in the numbers they are passed share one function, and the
  * program holds these numbers. */
-#include "engine/codegen/share.h"
+#include "engine/code/codegen/share.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/compiled_graph.h"
 
 static const struct {

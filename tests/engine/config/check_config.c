@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/config/config_effects.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/error.h"
-#include "engine/config/config_effects.h"
-#include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
 static const char good[] = "trainer:\n"

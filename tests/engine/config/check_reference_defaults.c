@@ -8,11 +8,11 @@
 
 #include "dataloader/input.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/config_table.h"
+#include "engine/base/config/dataloader_table.h"
+#include "engine/base/config/reference_defaults.h"
+#include "engine/base/config/settings.h"
 #include "engine/base/registry.h"
-#include "engine/config/config_table.h"
-#include "engine/config/dataloader_table.h"
-#include "engine/config/reference_defaults.h"
-#include "engine/config/settings.h"
 #include "engine/nn/plugins.h"
 #include "run/job/callbacks.h"
 

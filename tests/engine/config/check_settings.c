@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/settings.h"
+#include "engine/base/config/settings.h"
 
 static const cse_setting inner[] = {
     { "depth", CSE_SETTING_INTEGER, "2", 1, 9, NULL, "levels", NULL },

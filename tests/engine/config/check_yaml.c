@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/config/yaml.h"
 #include "engine/base/random.h"
-#include "engine/config/yaml.h"
 
 static cse_status parse(const char *text, size_t size)
 {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/codegen/codegen.h"
-#include "engine/execute/tensor_statistics.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/code/execute/tensor_statistics.h"
 #include "tests/support/open_loader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"

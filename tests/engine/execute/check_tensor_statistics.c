@@ -1,12 +1,12 @@
 /* Counts of values against a count element by element with the C library's own classification and
- * the conversions of engine/types; digests that must differ; records that are merged. */
+ * the conversions of engine/base/types; digests that must differ; records that are merged. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/execute/tensor_statistics.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
+#include "engine/code/execute/tensor_statistics.h"
 
 enum { MOST = 40000, PART = 3000 };
 

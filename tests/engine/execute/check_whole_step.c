@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 #include "tests/support/straight_run.h"
 

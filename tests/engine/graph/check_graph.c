@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 
 /* y = x w with a state w that moves by -g; one fetch. */
 static cse_graph *small_graph(void)

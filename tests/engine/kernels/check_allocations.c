@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/attention.h"
+#include "engine/graph/trace/attention.h"
 #include "tests/engine/kernels/fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -9,11 +9,11 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/random.h"
-#include "engine/execute/execute.h"
-#include "engine/kernels/kernel.h"
-#include "engine/trace/arguments.h"
-#include "engine/trace/attention.h"
-#include "engine/trace/trace.h"
+#include "engine/code/execute/execute.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/trace/arguments.h"
+#include "engine/graph/trace/attention.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/expect.h"
 #include "tests/support/sanitized.h"
 

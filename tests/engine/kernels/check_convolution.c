@@ -2,7 +2,7 @@
  * same bits wherever the operands lie. And the copies of images that they compute in. */
 #include <stdio.h>
 
-#include "engine/kernels/image_blocks.h"
+#include "engine/code/kernels/image_blocks.h"
 #include "tests/engine/kernels/fixture.h"
 
 static int64_t draw(uint64_t seed, uint32_t what, int64_t low, int64_t high)

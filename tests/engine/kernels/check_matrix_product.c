@@ -10,12 +10,12 @@
 #include "tests/engine/kernels/emulated_tiles.h"
 
 #define cse_narrow_amx emulated_amx
-#include "engine/kernels/matmul_amx.c"
+#include "engine/code/kernels/matmul_amx.c"
 #undef cse_narrow_amx
 
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/expect.h"
 #include "tests/support/sanitized.h"
 

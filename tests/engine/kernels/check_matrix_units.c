@@ -1,7 +1,7 @@
 /* The matrix units' product of bfloat16 numbers against its two emulations, bit for bit: a million
  * results over every range of exponents, with everything that overflows, underflows, is subnormal
  * or not finite. Ends with 77 where the processor or the system has no such units. */
-#include "engine/kernels/matmul_narrow.h"
+#include "engine/code/kernels/matmul_narrow.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 
 enum { SKIPPED = 77, PRODUCTS = 40, BANDS = 16 };

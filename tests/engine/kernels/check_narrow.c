@@ -4,8 +4,8 @@
  * the orders of Intel's descriptions of TDPBF16PS and VDPBF16PS (Software Developer's Manual,
  * volume 2), computed here with the processor set to treat subnormal numbers as 0. */
 #include "engine/base/instruction_set.h"
-#include "engine/kernels/convert.h"
-#include "engine/kernels/matmul_narrow.h"
+#include "engine/code/kernels/convert.h"
+#include "engine/code/kernels/matmul_narrow.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 #include "tests/support/sanitized.h"
 

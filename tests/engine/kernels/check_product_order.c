@@ -1,6 +1,6 @@
 /* The choice of the order of summation: what is asked for, what runs here, what the graph keeps. */
-#include "engine/kernels/matrix_units.h"
-#include "engine/kernels/product_order.h"
+#include "engine/code/kernels/matrix_units.h"
+#include "engine/code/kernels/product_order.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 
 static void check_wish(const char *text, cse_product_order order, const char *way)

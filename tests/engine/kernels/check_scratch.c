@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/scratch.h"
+#include "engine/code/kernels/scratch.h"
 
 START_TEST(one_place_for_each_owner)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/base/instruction_set.h"
-#include "engine/execute/self_test.h"
+#include "engine/code/execute/self_test.h"
 
 START_TEST(other_bits_are_another_number)
 {

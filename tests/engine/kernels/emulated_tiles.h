@@ -1,6 +1,6 @@
-/* The instructions of engine/kernels/tile_instructions.h in C, after Intel's description (Software
- * Developer's Manual, volume 2: TILELOADD, TILESTORED, TILEZERO, TDPBF16PS), so that the product
- * which uses them is tested on machines without matrix units. To be included before it. */
+/* The instructions of engine/code/kernels/tile_instructions.h in C, after Intel's description
+ * (Software Developer's Manual, volume 2: TILELOADD, TILESTORED, TILEZERO, TDPBF16PS), so that the
+ * product which uses them is tested on machines without matrix units. To be included before it. */
 #ifndef CSE_KERNELS_TILE_INSTRUCTIONS_H
 #define CSE_KERNELS_TILE_INSTRUCTIONS_H
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/kernels/kernel.h"
-#include "engine/trace/arguments.h"
-#include "engine/trace/trace.h"
+#include "engine/code/kernels/kernel.h"
+#include "engine/graph/trace/arguments.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/expect.h"
 
 enum { CASE_MOST_NODES = 16, CASE_SHIFT_BYTES = 64, CASE_BORDER_BYTES = 4096 };

@@ -9,8 +9,8 @@
 
 #include "csengine/csengine.h"
 #include "csengine/modules.h"
-#include "engine/models/bert_pretraining.h"
-#include "engine/models/decoder.h"
+#include "engine/nn/models/bert_pretraining.h"
+#include "engine/nn/models/decoder.h"
 #include "tests/reference/models_bert.h"
 #include "tests/reference/models_images.h"
 #include "tests/reference/models_layers.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/models/decoder.h"
+#include "engine/nn/models/decoder.h"
 #include "engine/nn/plugins.h"
 #include "run/contracts/contract.h"
 #include "tests/support/traced_run.h"

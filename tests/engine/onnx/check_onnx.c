@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "csengine/input.h"
-#include "engine/onnx/onnx.h"
-#include "engine/trace/trace.h"
+#include "engine/formats/onnx/onnx.h"
+#include "engine/graph/trace/trace.h"
 
 enum { TRACES = 2 };
 

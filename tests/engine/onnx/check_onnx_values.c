@@ -10,9 +10,9 @@
 
 #include "csengine/op.h"
 #include "engine/base/protobuf.h"
-#include "engine/onnx/onnx.h"
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/formats/onnx/onnx.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 enum { TRACES = 2, MOST_INPUTS = 6, LEAST_WRITTEN = 140 };

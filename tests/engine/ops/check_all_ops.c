@@ -1,9 +1,9 @@
-/* The contract of every op of engine/ops (run/contracts/of_op.c), and that those of floats have a
- * gradient. */
+/* The contract of every op of engine/graph/ops (run/contracts/of_op.c), and that those of floats
+ * have a gradient. */
 #include <check.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/contract.h"
 
 START_TEST(the_contract_is_kept)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 
 static cse_tensor *input(int64_t a, int64_t b, int64_t c, int64_t d)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/ops/loss_quotient.h"
-#include "engine/trace/arguments.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/compiled_graph.h"
 
 enum { MOST_INPUTS = 4, MOST_CASES = 128 };

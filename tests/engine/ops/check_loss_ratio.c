@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/straight_run.h"
 
 enum { ROWS = 6, FEATURES = 2, CLASSES = 3 };

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
+#include "engine/graph/trace/trace.h"
 
 enum { MICRO_BATCH = 4 };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/evaluate.h"
 
 enum { MOST = 16 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/random.h"
-#include "engine/trace/arguments.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/evaluate.h"
 
 enum { MOST_INPUTS = 3 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/trace/trace.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/shape.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 
 enum { LOOPS = 3, GRAPHS = 40, STATES = 3, SAMPLES = 4, MOST_VALUES = 24, CALLS = 7 };

@@ -8,9 +8,9 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
+#include "engine/graph/trace/trace.h"
+#include "engine/nn/optimizers/rule.h"
 #include "engine/nn/plugins.h"
-#include "engine/optimizers/rule.h"
-#include "engine/trace/trace.h"
 #include "tests/support/contract.h"
 #include "tests/support/evaluate.h"
 #include "tests/support/prescribed_gradients.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/precision/graphamp.h"
-#include "engine/trace/arguments.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/precision/graphamp.h"
+#include "engine/graph/trace/arguments.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 #include "tests/support/expect.h"
 

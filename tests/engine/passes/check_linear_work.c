@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/codegen/codegen.h"
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/code/codegen/codegen.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 
 static atomic_llong allocated_bytes;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/passes/pass.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/trace/trace.h"
 
 static cse_graph *graph;
 

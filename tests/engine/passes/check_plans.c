@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "engine/passes/memory_plan.h"
+#include "engine/graph/passes/memory_plan.h"
 #include "tests/support/random_graph.h"
 
 enum { GRAPHS = 40, NODES = 120 };

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/passes/pass.h"
-#include "engine/precision/graphamp.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/precision/graphamp.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 #include "tests/support/expect.h"
 

@@ -8,8 +8,8 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
-#include "engine/precision/precision.h"
-#include "engine/trace/arguments.h"
+#include "engine/graph/precision/precision.h"
+#include "engine/graph/trace/arguments.h"
 #include "tests/support/evaluate.h"
 #include "tests/support/prescribed_gradients.h"
 

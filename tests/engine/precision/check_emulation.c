@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "engine/trace/accumulate.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
+#include "engine/graph/trace/accumulate.h"
 #include "tests/engine/precision/fixture.h"
 
 static const cse_dtype formats[] = { CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };

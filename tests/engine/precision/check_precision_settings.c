@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "engine/precision/graphamp.h"
+#include "engine/graph/precision/graphamp.h"
 
 START_TEST(off_is_off)
 {

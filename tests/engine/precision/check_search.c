@@ -1,5 +1,5 @@
 /* The search over layers and levels with predicates whose result is known. */
-#include "engine/precision/search.h"
+#include "engine/graph/precision/search.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/passes/pass.h"
-#include "engine/precision/graphamp.h"
-#include "engine/trace/trace.h"
+#include "engine/graph/passes/pass.h"
+#include "engine/graph/precision/graphamp.h"
+#include "engine/graph/trace/trace.h"
 #include "tests/support/compiled_graph.h"
 
 static cse_graph *graph;

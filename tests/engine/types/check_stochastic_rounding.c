@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/random.h"
-#include "engine/types/dtype.h"
+#include "engine/base/types/dtype.h"
 
 static const struct {
     cse_dtype dtype;

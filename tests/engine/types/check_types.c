@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/types/dtype.h"
-#include "engine/types/shape.h"
+#include "engine/base/types/dtype.h"
+#include "engine/base/types/shape.h"
 #include "tests/support/expect.h"
 
 static const cse_dtype formats[] = { CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };

@@ -11,7 +11,7 @@
 
 #include "engine/base/landlock.h"
 #include "engine/base/system_calls.h"
-#include "engine/weights/apart.h"
+#include "engine/formats/weights/apart.h"
 #include "tests/support/sanitized.h"
 
 enum { FILE_BYTES = 64, SOME = 1000 };

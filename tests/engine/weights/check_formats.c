@@ -4,9 +4,9 @@
 #include <zlib.h>
 
 #include "engine/base/protobuf.h"
-#include "engine/weights/format.h"
-#include "engine/weights/weight_formats/lz4_filter.h"
-#include "engine/weights/weight_formats/zip.h"
+#include "engine/formats/weights/format.h"
+#include "engine/formats/weights/weight_formats/lz4_filter.h"
+#include "engine/formats/weights/weight_formats/zip.h"
 #include "tests/engine/weights/memory_weights.h"
 
 static char directory[PATH_MAX], path[PATH_MAX + 64], again[PATH_MAX + 64];

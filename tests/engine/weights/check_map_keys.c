@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/weights/map.h"
-#include "engine/weights/rope_factors.h"
+#include "engine/formats/weights/map.h"
+#include "engine/formats/weights/rope_factors.h"
 
 /* The printed settings of facts; NULL: they are refused, as *why says. */
 static char *settings_of(const cse_map *map, const json_t *facts, const char **why)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/weights/open.h"
-#include "engine/weights/save.h"
+#include "engine/formats/weights/open.h"
+#include "engine/formats/weights/save.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 /* The bytes of a weight are a function of its position and the byte's. */

@@ -1,0 +1,98 @@
+/* The parts of the attention kernels that depend on the processor; attention.c puts them together.
+ *
+ * All operands of products are words of 32 bits: a float32, or two bfloat16 that follow one another
+ * along the depth of the product, the first one in the low half. Every way computes the same bits:
+ *
+ *   product   float32: one chain of fused multiply-adds over the depth, from 0 (or from what the
+ *             sum holds). bfloat16: the same chain, of each pair first the second product, then the
+ *             first; subnormal numbers count as 0 (as VDPBF16PS does).
+ *   weight    2^((score - largest score) * factor), before it is divided by the sum
+ *   2^x       clamped to [-125, 126]; x = n + r with n the nearest integer, 1 + r P(r) with P of
+ *             degree 5, fused; times 2^n
+ *   sum       of a row: 16 chains, element j in chain j mod 16; then chains i and i + 8 are added,
+ *             i and i + 4, i and i + 2, i and i + 1
+ *   rounding  to bfloat16, to nearest even; subnormal numbers become 0 */
+#ifndef CSE_KERNELS_ATTENTION_H
+#define CSE_KERNELS_ATTENTION_H
+
+#include <stdbool.h>
+
+#include "engine/base/types/dtype.h"
+
+/* Columns of a panel of a turned matrix; of a kept one at most; both multiples of 16 lanes. */
+enum { CSE_ATTENTION_TURNED_COLUMNS = 32, CSE_ATTENTION_KEPT_COLUMNS = 64 };
+
+/* A matrix [rows, columns] of one head, whose rows are `stride` elements apart. */
+typedef struct cse_attention_matrix {
+    const void *values;
+    cse_dtype dtype; /* float32 or bfloat16 */
+    int64_t stride, rows, columns;
+} cse_attention_matrix;
+
+/* Adds rows (element (i, p) at from[i * row_stride + p * depth_stride]) times a panel
+ * [depth][width] to to[i][...]; `first`: to nothing. `width` is a multiple of 16, at most 64; panel
+ * and rows of the result are aligned to 64 bytes. */
+typedef struct cse_attention_product {
+    const float *from;
+    int64_t row_stride, depth_stride, rows;
+    const float *panel;
+    int64_t depth, width;
+    float *to;
+    int64_t to_stride;
+    bool first;
+} cse_attention_product;
+
+/* Turns rows of scores into weights that are not divided by their sum yet, in place; `paired`: as
+ * bfloat16 from the start of each row on. Elements from `seen` of a row on, which grows by
+ * `seen_step` a row up to `most`, become 0, up to `most` rounded up to 16. */
+typedef struct cse_attention_softmax {
+    float *scores;
+    int64_t stride, rows, seen, seen_step, most;
+    float factor; /* of the scores, to units of log2 */
+    bool paired;
+    float *maxima, *reciprocals; /* results, by row: of the scores, of the sums */
+} cse_attention_softmax;
+
+/* Turns scores [key, query] and the gradient of the weights into weights and the gradient of the
+ * unscaled scores, in place. A key at row r sees queries from `first_seen` + r on. */
+typedef struct cse_attention_scores {
+    float *scores, *gradient;
+    int64_t stride, rows, columns; /* columns: a multiple of 16 */
+    int64_t first_seen;            /* may be below 0 */
+    float factor;
+    const float *maxima, *reciprocals, *means; /* by query */
+    bool paired; /* rows of bfloat16, and in `turned` [rows / 2][stride] pairs along the keys */
+    float *turned;
+} cse_attention_scores;
+
+/* Rows of sums times a factor, rounded to the type of the result. */
+typedef struct cse_attention_store {
+    const float *from, *factors; /* by row; NULL: `factor` for all */
+    int64_t from_stride, rows, columns;
+    float factor;
+    cse_dtype dtype;
+    void *to;
+    int64_t to_stride;
+} cse_attention_store;
+
+typedef struct cse_attention_way {
+    const char *name;
+    bool (*runs_here)(void);
+    /* [panel of 32 rows][depth][32], depth = columns or pairs of columns; missing rows are 0. */
+    void (*pack_turned)(const cse_attention_matrix *matrix, float *to);
+    /* to[c] = the word of low[c] and high[c]. */
+    void (*interleave)(const uint16_t *low, const uint16_t *high, int64_t count, uint32_t *to);
+    void (*multiply)(const cse_attention_product *product);
+    void (*softmax)(const cse_attention_softmax *softmax);
+    void (*differentiate)(const cse_attention_scores *scores);
+    /* means[i] = the sum of a[i] * b[i]. */
+    void (*dot_rows)(const cse_attention_matrix *a, const cse_attention_matrix *b, float *means);
+    void (*store)(const cse_attention_store *store);
+} cse_attention_way;
+
+/* By kind of operand. */
+extern const cse_attention_way cse_attention_avx512, cse_attention_avx512_paired,
+    cse_attention_avx512_bf16, cse_attention_avx2, cse_attention_avx2_paired, cse_attention_plain,
+    cse_attention_plain_paired;
+
+#endif

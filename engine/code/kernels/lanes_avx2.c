@@ -1,0 +1,23 @@
+/* What is written for lanes of either width (lanes.h), for AVX2. */
+#define CSE_LANE_COUNT 8
+
+#include "engine/code/kernels/lanes.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include "engine/code/kernels/convert_in_lanes.h"
+#include "engine/code/kernels/matmul_in_lanes.h"
+#include "engine/code/kernels/matmul_tiles_in_lanes.h"
+
+#else
+
+#include "engine/code/kernels/matmul_narrow.h"
+
+static bool runs_here(void)
+{
+    return false;
+}
+
+const cse_narrow_way cse_narrow_avx2 = { .name = "avx2", .runs_here = runs_here };
+
+#endif

@@ -1,0 +1,84 @@
+/* Our own products, of float32 and of 16-bit operands, and their implementations.
+ *
+ * The result depends on the operands' values and the sizes only; all implementations give the same
+ * bits:
+ *
+ *   bfloat16 x bfloat16   in the order that the graph says (product_order.h chooses it): `pairs` of
+ *                         matmul_tiles.h, which is that of the matrix units (AMX), or `dot`, which
+ *                         is that of the vector units' dot product (AVX512_BF16)
+ *   all others            the order `chain`: a product of two 16-bit values is exact in float32, so
+ *                         that nothing is lost by widening them
+ *
+ * Then bias, then relu, then one rounding to the result's type. */
+#ifndef CSE_KERNELS_MATMUL_NARROW_H
+#define CSE_KERNELS_MATMUL_NARROW_H
+
+#include "engine/code/kernels/matmul_sizes.h"
+#include "engine/code/kernels/scratch.h"
+
+/* An operand: element (i, p) of the outer index and of k. One of the strides is 1. */
+typedef struct cse_matmul_side {
+    cse_dtype dtype;
+    const void *values;
+    int64_t outer_stride, depth_stride;
+    int64_t size; /* of the outer index */
+} cse_matmul_side;
+
+/* Where finished sums go, and what is applied to them. */
+typedef struct cse_matmul_end {
+    cse_dtype dtype; /* of the result [m, n] */
+    void *to;
+    int64_t stride;
+    const float *bias; /* by column, or NULL */
+    bool relu;
+} cse_matmul_end;
+
+/* Finished sums: some rows and columns of the result; rows are `stride` elements apart. */
+typedef struct cse_matmul_block {
+    const float *values;
+    int64_t stride, row, rows, column, columns;
+} cse_matmul_block;
+
+typedef struct cse_narrow_way cse_narrow_way;
+
+typedef struct cse_narrow_kernel {
+    cse_kernel base;
+    const cse_narrow_way *way;
+    cse_matmul_sizes sizes;
+    cse_dtype dtypes[2], result;
+    int operands[2], bias;
+    bool relu;
+    cse_product_order order;
+    cse_scratch *scratch;
+} cse_narrow_kernel;
+
+enum {
+    CSE_NARROW_ORDERS_ALL =
+        1 << CSE_PRODUCT_ORDER_CHAIN | 1 << CSE_PRODUCT_ORDER_PAIRS | 1 << CSE_PRODUCT_ORDER_DOT
+};
+
+struct cse_narrow_way {
+    const char *name; /* for reports and CSE_MATMUL */
+    bool (*runs_here)(void);
+    unsigned orders; /* that it has: bits by cse_product_order */
+    size_t (*scratch_bytes)(const cse_narrow_kernel *kernel);
+    /* One product; `place` is the scratch. */
+    void (*multiply)(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place);
+};
+
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_packed, cse_narrow_avx512,
+    cse_narrow_avx2, cse_narrow_plain;
+
+/* The kernel of a product; sizes must not be 0. `wanted`: the name
+ * of the implementation with which the search for one that runs here begins, or NULL for the
+ * fastest one. */
+cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  const char *wanted);
+
+/* Bias, relu, rounding and storing, with AVX-512, with AVX2 or without: the same bits. */
+void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);
+void cse_matmul_finish_avx2(const cse_matmul_end *end, const cse_matmul_block *block);
+void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block);
+
+#endif

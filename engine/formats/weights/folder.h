@@ -1,0 +1,30 @@
+/* Folders that hold weights in one file or several, as Hugging Face lays them out:
+ * model.safetensors, or model.safetensors.index.json and the files that it names; or the same of
+ * pytorch_model.bin. */
+#ifndef CSE_WEIGHTS_FOLDER_H
+#define CSE_WEIGHTS_FOLDER_H
+
+#include <jansson.h>
+
+#include "engine/formats/weights/weights.h"
+
+bool cse_weights_is_folder(const char *path);
+cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_options *options);
+
+/* Reads a JSON object of at most so many bytes: CSE_NO_INPUT, CSE_PERMISSION, CSE_DATA.
+ * json_decref(*object). */
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
+
+typedef struct cse_weights_folder_options {
+    uint64_t file_bytes;    /* elements of one file; 0: all in one */
+    const char *config;     /* the text of config.json; NULL: none is written */
+    const char *generation; /* that of generation_config.json; NULL: none is written */
+    const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
+                               NULL: none */
+} cse_weights_folder_options;
+
+/* Writes weights to a new folder, as safetensors. All of it appears at once. */
+cse_status cse_weights_save_folder(cse_weights *from, const char *path,
+                                   const cse_weights_folder_options *options);
+
+#endif

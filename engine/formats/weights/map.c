@@ -1,0 +1,452 @@
+/* Reading and choosing maps. A map is checked as strictly as a configuration, since people write
+ * their own: each key is known, each value has its kind. */
+#include "engine/formats/weights/map.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cse_status refuse(const cse_yaml_node *node, const char *what, const char *accepted)
+{
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "map of weights: ",
+                                     .place = node->place,
+                                     .accepted = accepted },
+                       "%s", what);
+}
+
+static cse_status check_keys(cse_arena *arena, const cse_yaml_node *node, const char *accepted)
+{
+    if (node->kind != CSE_YAML_MAPPING)
+        return refuse(node, "here must be a mapping", accepted);
+    for (int i = 0; i < node->count; i++) {
+        const char *key = node->keys[i].text, *found = strstr(accepted, key);
+        const size_t length = strlen(key);
+        bool known = false;
+        for (; found != NULL && !known; found = strstr(found + 1, key))
+            known = found[-1] == ' ' && (found[length] == ',' || found[length] == '\0');
+        if (!known)
+            return refuse(node->children[i], cse_arena_printf(arena, "there is no key \"%s\"", key),
+                          accepted);
+    }
+    return CSE_OK;
+}
+
+/* A scalar of a mapping, NULL where there is none. */
+static cse_status read_text(const cse_yaml_node *node, const char *key, const char **text)
+{
+    const cse_yaml_node *value = cse_yaml_find(node, key);
+    *text = NULL;
+    if (value == NULL)
+        return CSE_OK;
+    if (value->kind != CSE_YAML_SCALAR || *value->text == '\0')
+        return refuse(value, "here must be a text", NULL);
+    *text = value->text;
+    return CSE_OK;
+}
+
+static cse_status read_switch(const cse_yaml_node *node, const char *key, bool *is_on)
+{
+    const char *text = NULL;
+    CSE_TRY(read_text(node, key, &text));
+    *is_on = text != NULL && strcmp(text, "true") == 0;
+    return text == NULL || *is_on || strcmp(text, "false") == 0
+               ? CSE_OK
+               : refuse(cse_yaml_find(node, key), "here must be true or false", NULL);
+}
+
+/* A text, or a list of at most `most`. */
+static cse_status read_names(const cse_yaml_node *node, int most, const char **names, int *count)
+{
+    *count = 0;
+    if (node == NULL)
+        return CSE_OK;
+    if (node->kind == CSE_YAML_SCALAR) {
+        names[(*count)++] = node->text;
+        return CSE_OK;
+    }
+    if (node->kind != CSE_YAML_SEQUENCE || node->count == 0 || node->count > most)
+        return refuse(node, "here must be a name, or a list of 1 to 4", NULL);
+    for (int i = 0; i < node->count; i++) {
+        if (node->children[i]->kind != CSE_YAML_SCALAR)
+            return refuse(node->children[i], "here must be a name", NULL);
+        names[(*count)++] = node->children[i]->text;
+    }
+    return CSE_OK;
+}
+
+static bool is_form(const char *name)
+{
+    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        found = found || strcmp(name, forms[i]) == 0;
+    return found;
+}
+
+static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map_fact *fact)
+{
+    CSE_TRY(check_keys(arena, node,
+                       "accepted: theirs, ours, our_default, their_default, fixed, written, "
+                       "values, form, null_is, where"));
+    CSE_TRY(
+        read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
+    CSE_TRY(read_text(node, "form", &fact->form));
+    CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
+    fact->our_default = cse_yaml_find(node, "our_default");
+    fact->their_default = cse_yaml_find(node, "their_default");
+    fact->fixed = cse_yaml_find(node, "fixed");
+    fact->written = cse_yaml_find(node, "written");
+    fact->values = cse_yaml_find(node, "values");
+    fact->null_is = cse_yaml_find(node, "null_is");
+    fact->where = cse_yaml_find(node, "where");
+    if (fact->their_names == 0 && fact->our_names == 0)
+        return refuse(node, "a fact needs theirs or ours", NULL);
+    if ((fact->their_names == 0 || fact->our_names == 0) && fact->fixed == NULL &&
+        fact->written == NULL)
+        return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
+    if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
+        return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
+    if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
+        return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (fact->form != NULL && !is_form(fact->form))
+        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+    return CSE_OK;
+}
+
+static bool has_one_star(const char *name)
+{
+    const char *star = strchr(name, '*');
+    return star == NULL || strchr(star + 1, '*') == NULL;
+}
+
+static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
+{
+    const char *squeeze = NULL;
+    CSE_TRY(check_keys(arena, node,
+                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
+                       "unless, drop, frequencies, tied, no_prefix"));
+    CSE_TRY(read_text(node, "theirs", &rule->theirs));
+    CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
+    CSE_TRY(read_switch(node, "transpose", &rule->transpose));
+    CSE_TRY(read_text(node, "rotary", &rule->rotary));
+    CSE_TRY(read_text(node, "squeeze", &squeeze));
+    CSE_TRY(read_switch(node, "roll", &rule->roll));
+    CSE_TRY(read_switch(node, "optional", &rule->optional));
+    CSE_TRY(read_text(node, "unless", &rule->unless));
+    CSE_TRY(read_switch(node, "drop", &rule->drop));
+    CSE_TRY(read_text(node, "tied", &rule->tied));
+    CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
+    CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
+    rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
+    if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
+        return refuse(node, "squeeze must be a number of dimensions", NULL);
+    if (rule->theirs == NULL || !has_one_star(rule->theirs))
+        return refuse(node, "a rule needs theirs, with at most one *", NULL);
+    if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
+        return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
+    for (int i = 0; i < rule->parts; i++)
+        if (!has_one_star(rule->ours[i]) ||
+            (strchr(rule->ours[i], '*') != NULL) != (strchr(rule->theirs, '*') != NULL))
+            return refuse(node, "theirs and ours must have one * each, or none", NULL);
+    return CSE_OK;
+}
+
+static cse_status read_key(cse_arena *arena, const cse_yaml_node *node, cse_map_key *key)
+{
+    CSE_TRY(check_keys(arena, node, "accepted: keys, only, because, kept, otherwise, either"));
+    key->names = cse_yaml_find(node, "keys");
+    key->only = cse_yaml_find(node, "only");
+    key->otherwise = cse_yaml_find(node, "otherwise");
+    CSE_TRY(read_text(node, "because", &key->because));
+    CSE_TRY(read_switch(node, "kept", &key->kept));
+    CSE_TRY(read_switch(node, "either", &key->either));
+    if (key->names == NULL || key->names->kind == CSE_YAML_MAPPING || key->because == NULL)
+        return refuse(node, "an entry of keys needs keys, a name or a list of names, and because",
+                      NULL);
+    return CSE_OK;
+}
+
+/* Adds the entries of a list of keys; NULL: there are none. */
+static cse_status add_keys(cse_arena *arena, const cse_yaml_node *list, cse_map *map)
+{
+    if (list == NULL)
+        return CSE_OK;
+    if (list->kind != CSE_YAML_SEQUENCE)
+        return refuse(list, "keys must be a list", NULL);
+    cse_map_key *keys =
+        cse_arena_alloc(arena, (size_t)(map->key_count + list->count) * sizeof *keys);
+    for (int i = 0; i < map->key_count; i++)
+        keys[i] = map->keys[i];
+    for (int i = 0; i < list->count; i++)
+        CSE_TRY(read_key(arena, list->children[i], &keys[map->key_count + i]));
+    map->keys = keys;
+    map->key_count += list->count;
+    return CSE_OK;
+}
+
+/* Those that all maps of a kind share; they come last, so that a map's own go before. */
+static cse_status add_shared_keys(cse_arena *arena, cse_map *map)
+{
+    for (const cse_map_text *row = cse_map_key_texts; row->name != NULL; row++) {
+        cse_yaml_node *root = NULL;
+        if (strcmp(row->name, map->kind) != 0)
+            continue;
+        const char *source = cse_arena_printf(arena, "maps/keys/%s.yaml", row->name);
+        CSE_TRY(cse_yaml_parse(arena, source, row->text, strlen(row->text), &root));
+        CSE_TRY(add_keys(arena, cse_yaml_find(root, "keys"), map));
+    }
+    return CSE_OK;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+static bool has_fact(const cse_map *map, const cse_map_fact *fact)
+{
+    const bool is_theirs = fact->their_names > 0;
+    bool found = false;
+    for (int i = 0; i < map->fact_count && !found; i++) {
+        const cse_map_fact *own = &map->facts[i];
+        found = is_theirs ? own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])
+                          : own->our_names > 0 && is_same(own->ours[0], fact->ours[0]);
+    }
+    return found;
+}
+
+static bool has_rule(const cse_map *map, const char *theirs)
+{
+    bool found = false;
+    for (int i = 0; i < map->rule_count && !found; i++)
+        found = strcmp(map->rules[i].theirs, theirs) == 0;
+    return found;
+}
+
+static bool is_brought(const char *name)
+{
+    bool found = false;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL && !found; row++)
+        found = strcmp(row->name, name) == 0;
+    return found;
+}
+
+/* Adds what another map has, but for the facts and rules of the same names. */
+static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
+{
+    cse_map *other = NULL;
+    if (name == NULL)
+        return CSE_OK;
+    if (!is_brought(name))
+        return refuse(cse_yaml_find(map->root, "like"), "here must be a map of csengine", NULL);
+    CSE_TRY(cse_map_load(arena, name, &other));
+    const cse_map own = *map;
+    map->prefix = own.prefix != NULL ? own.prefix : other->prefix;
+    map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
+    map->layers = own.layers != NULL ? own.layers : other->layers;
+    map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
+    map->facts = cse_arena_alloc(arena, (size_t)(own.fact_count + other->fact_count + 1) *
+                                            sizeof *map->facts);
+    map->rules = cse_arena_alloc(arena, (size_t)(own.rule_count + other->rule_count + 1) *
+                                            sizeof *map->rules);
+    map->fact_count = map->rule_count = 0;
+    for (int i = 0; i < other->fact_count; i++)
+        if (!has_fact(&own, &other->facts[i]))
+            map->facts[map->fact_count++] = other->facts[i];
+    for (int i = 0; i < own.fact_count; i++)
+        map->facts[map->fact_count++] = own.facts[i];
+    for (int i = 0; i < own.rule_count; i++)
+        map->rules[map->rule_count++] = own.rules[i];
+    for (int i = 0; i < other->rule_count; i++)
+        if (!has_rule(&own, other->rules[i].theirs))
+            map->rules[map->rule_count++] = other->rules[i];
+    return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
+}
+
+static cse_status read_lists(cse_arena *arena, cse_map *map, const char *like)
+{
+    const cse_yaml_node *facts = cse_yaml_find(map->root, "facts");
+    const cse_yaml_node *rules = cse_yaml_find(map->root, "weights");
+    const int rule_count = rules != NULL ? rules->count : 0;
+    if (facts == NULL || facts->kind != CSE_YAML_SEQUENCE || (rules == NULL && like == NULL) ||
+        (rules != NULL && rules->kind != CSE_YAML_SEQUENCE))
+        return refuse(map->root, "a map needs the lists facts and weights", NULL);
+    map->facts = cse_arena_alloc(arena, ((size_t)facts->count + 1) * sizeof *map->facts);
+    map->rules = cse_arena_alloc(arena, ((size_t)rule_count + 1) * sizeof *map->rules);
+    for (; map->fact_count < facts->count; map->fact_count++)
+        CSE_TRY(read_fact(arena, facts->children[map->fact_count], &map->facts[map->fact_count]));
+    for (; map->rule_count < rule_count; map->rule_count++)
+        CSE_TRY(read_rule(arena, rules->children[map->rule_count], &map->rules[map->rule_count]));
+    CSE_TRY(add_keys(arena, cse_yaml_find(map->root, "keys"), map));
+    CSE_TRY(add_other(arena, map, like));
+    return add_shared_keys(arena, map);
+}
+
+static bool maps_texts(const cse_yaml_node *node)
+{
+    bool good = node->kind == CSE_YAML_MAPPING;
+    for (int i = 0; good && i < node->count; i++)
+        good = node->children[i]->kind == CSE_YAML_SCALAR;
+    return good;
+}
+
+static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *root, cse_map **map)
+{
+    const char *like = NULL;
+    cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
+    m->source = source;
+    m->root = root;
+    CSE_TRY(check_keys(
+        arena, root,
+        "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
+        "rope_factors, facts, weights, keys"));
+    CSE_TRY(read_text(root, "model", &m->model));
+    CSE_TRY(read_text(root, "kind", &m->kind));
+    CSE_TRY(read_text(root, "like", &like));
+    CSE_TRY(read_text(root, "prefix", &m->prefix));
+    CSE_TRY(read_text(root, "layers", &m->layers));
+    CSE_TRY(read_text(root, "head_size", &m->head_size));
+    m->selects = cse_yaml_find(root, "selects");
+    m->begins = cse_yaml_find(root, "begins");
+    m->older_ends = cse_yaml_find(root, "older_ends");
+    m->rope_factors = cse_yaml_find(root, "rope_factors");
+    if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
+        return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
+    if (m->model == NULL || m->kind == NULL || m->selects == NULL ||
+        (m->layers == NULL && like == NULL) || m->selects->kind != CSE_YAML_MAPPING ||
+        (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))
+        return refuse(
+            root,
+            "a map needs model, kind, layers and the mapping selects; begins is a mapping, too",
+            NULL);
+    if (m->older_ends != NULL && !maps_texts(m->older_ends))
+        return refuse(m->older_ends, "older_ends maps the end of a name to an older one", NULL);
+    return read_lists(arena, m, like);
+}
+
+cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text, cse_map **map)
+{
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse(arena, source, text, strlen(text), &root));
+    return read_map(arena, cse_arena_string(arena, source), root, map);
+}
+
+cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map)
+{
+    cse_yaml_node *root = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return cse_map_parse(arena, cse_arena_printf(arena, "maps/%s.yaml", name), row->text,
+                                 map);
+    CSE_TRY(cse_yaml_parse_file(arena, name, &root));
+    return read_map(arena, cse_arena_string(arena, name), root, map);
+}
+
+/* ---- choosing ---- */
+
+static bool is_one_of(const cse_yaml_node *value, const char *text)
+{
+    if (value->kind == CSE_YAML_SCALAR)
+        return strcmp(text, value->text) == 0;
+    for (int i = 0; i < value->count; i++)
+        if (value->children[i]->kind == CSE_YAML_SCALAR &&
+            strcmp(text, value->children[i]->text) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a fact, or an entry of a list, is the text that a node holds, or one of its texts. */
+static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *value)
+{
+    size_t i;
+    const json_t *fact = json_object_get(facts, key), *entry;
+    if (json_is_string(fact))
+        return is_one_of(value, json_string_value(fact));
+    json_array_foreach(fact, i, entry)
+    {
+        if (json_is_string(entry) && is_one_of(value, json_string_value(entry)))
+            return true;
+    }
+    return false;
+}
+
+static bool selects(const cse_yaml_node *by, const json_t *facts)
+{
+    bool all = true;
+    for (int i = 0; i < by->count && all; i++)
+        all = is_fact(facts, by->keys[i].text, by->children[i]);
+    return all;
+}
+
+typedef struct choice {
+    const char *kind;
+    const json_t *facts;  /* or NULL */
+    const char *model;    /* with facts: that the weights are to begin; or NULL */
+    const json_t *origin; /* without facts: what they came from; or NULL */
+} choice;
+
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
+static int fits(const cse_map *map, const choice *c)
+{
+    const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
+    if (strcmp(map->kind, c->kind) != 0)
+        return 0;
+    if (c->facts == NULL)
+        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+    if (of_model && (selects(map->selects, c->facts) ||
+                     (map->begins != NULL && selects(map->begins, c->facts))))
+        return INT_MAX;
+    return selects(map->selects, c->facts) ? 1 + map->selects->count : 0;
+}
+
+/* *map: NULL where none fits. */
+static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
+{
+    int best = 0;
+    *map = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
+        cse_map *one = NULL;
+        CSE_TRY(cse_map_load(arena, row->name, &one));
+        const int fit = fits(one, c);
+        if (fit > best) {
+            best = fit;
+            *map = one;
+        }
+    }
+    return CSE_OK;
+}
+
+static const char *names_of(cse_arena *arena)
+{
+    const char *names = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
+        names = names == NULL ? row->name : cse_arena_printf(arena, "%s, %s", names, row->name);
+    return names;
+}
+
+cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
+                              const char *model, cse_map **map)
+{
+    const char *what = strcmp(kind, "gguf") == 0 ? "general.architecture" : "model_type";
+    const char *value = json_string_value(json_object_get(facts, what));
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .facts = facts, .model = model }, map));
+    if (*map != NULL)
+        return CSE_OK;
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
+        "there is no map for the %s \"%.80s\"; there are %s", what, value != NULL ? value : "",
+        names_of(arena));
+}
+
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
+                             const json_t *origin, cse_map **map)
+{
+    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model, .origin = origin }, map));
+    if (*map != NULL)
+        return CSE_OK;
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
+        "there is no map of the kind %s for the model \"%.80s\"; there are %s", kind, model,
+        names_of(arena));
+}

@@ -1,0 +1,188 @@
+/* Maps: how another program names and lays out the weights of a model, and its settings. A map is
+ * data, a YAML file of the folder maps; docs/weights.md describes it.
+ *
+ * "theirs" are the names in the other program's files, "ours" those of the model here. Each rule
+ * works in both directions. */
+#ifndef CSE_WEIGHTS_MAP_H
+#define CSE_WEIGHTS_MAP_H
+
+#include <jansson.h>
+
+#include "engine/base/config/yaml.h"
+#include "engine/base/text.h"
+#include "engine/formats/weights/weights.h"
+
+enum { CSE_MAP_PARTS = 4, CSE_MAP_NAMES = 4, CSE_MAP_LAYERS = 4096 };
+
+/* One setting that both sides have, or that one side must have with a certain value. */
+typedef struct cse_map_fact {
+    /* The first is written; the others are read as well. A dot leads into an object or mapping. */
+    const char *theirs[CSE_MAP_NAMES], *ours[CSE_MAP_NAMES];
+    int their_names, our_names;
+    const cse_yaml_node *our_default, *their_default; /* where it is not given */
+    const cse_yaml_node *fixed;                       /* the one value that the map holds for */
+    const cse_yaml_node *written;                     /* theirs: written, not read */
+    /* {their value: our value, or several of which the first is written}. */
+    const cse_yaml_node *values;
+    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
+     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
+     * it). */
+    const char *form;
+    const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
+                                     if that is null or a formula, else null is refused */
+    const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
+} cse_map_fact;
+
+/* A key of their facts that no fact has, or several: what it may be, and why. */
+typedef struct cse_map_key {
+    const cse_yaml_node *names; /* a name, or a list; a star at the end is any end */
+    const cse_yaml_node *only;  /* the values that the map holds for; NULL: any, it is harmless */
+    const char *because;
+    bool kept;                      /* written again where the weights become theirs again */
+    const cse_yaml_node *otherwise; /* what is written where there is nothing to be kept, since
+                                       their default would say more than is known; NULL: nothing */
+    bool either;                    /* at most one of the names may be given */
+} cse_map_key;
+
+typedef struct cse_map_rule {
+    const char *theirs; /* with at most one *, which stands for the number of a layer */
+    const char *ours[CSE_MAP_PARTS];
+    int parts; /* more than one: rows of theirs, after it was transposed, in equal parts */
+    bool transpose;
+    const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
+                         */
+    int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
+    bool roll;          /* their first row is our last */
+    bool optional;
+    const char *unless;      /* the rule holds where this fact of theirs is not true */
+    bool drop;               /* theirs alone, and of no use here */
+    const char *frequencies; /* of a drop: those of a rotation, which their fact of its base must
+                                make; NULL: any values */
+    const char *tied;        /* theirs alone: another name of this weight */
+    bool no_prefix;
+} cse_map_rule;
+
+typedef struct cse_map {
+    const char *source;           /* for messages */
+    const char *model;            /* ours */
+    const char *kind;             /* hugging_face or gguf */
+    const cse_yaml_node *selects; /* facts of theirs by which the map is chosen */
+    const cse_yaml_node *begins;  /* those by which it is where a model of ours begins with theirs;
+                                     NULL: no others */
+    const char *prefix;           /* of their names, which may lack it; NULL: none */
+    const cse_yaml_node *older_ends; /* ends of their names, and what older files have in their
+                                        place; NULL: none */
+    const char *layers;              /* their fact that says how many there are */
+    const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
+    const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
+                                          rotation, and their facts that it goes by; NULL: none */
+    const cse_yaml_node *root;
+    cse_map_fact *facts;
+    int fact_count;
+    cse_map_rule *rules;
+    int rule_count;
+    cse_map_key *keys;
+    int key_count;
+} cse_map;
+
+/* A map in the text of a YAML file; it lives in the arena. CSE_CONFIG, with the place. */
+cse_status cse_map_parse(cse_arena *arena, const char *source, const char *text, cse_map **map);
+/* A file, or the name of a map that csengine brings. */
+cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
+
+/* The map of a kind that their facts select, and that of a model of ours. Of several the one with
+ * the most facts is taken, but before all one for `model`, which begins with these weights (NULL:
+ * none does). CSE_DATA, with those that there are. */
+cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
+                              const char *model, cse_map **map);
+/* `origin` (may be NULL): facts of theirs, which a map may select as well. */
+cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
+                             const json_t *origin, cse_map **map);
+
+/* ---- keys ---- */
+
+/* Every key of their facts is one that the map has, with a value that it holds for. CSE_DATA, with
+ * the name of one that is not, and why. */
+cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t *facts);
+/* Those of the keys that are kept; json_decref(). */
+json_t *cse_map_kept(const cse_map *map, const json_t *facts);
+/* Between GGUF's facts of the tokens that begin, end and fill a text and transformers' words for
+ * them, bos_token_id, eos_token_id and pad_token_id: from their facts, or to them. Nothing for maps
+ * of another kind. */
+void cse_map_token_ids(const cse_map *map, const json_t *facts, json_t *config);
+void cse_map_put_token_ids(const cse_map *map, const json_t *config, json_t *facts);
+/* Adds to their facts what was kept (NULL: nothing). */
+void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts);
+
+/* ---- facts ---- */
+
+/* Puts among their facts what facts of the form missing_weight ask. */
+void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts);
+
+/* Their facts as our settings, a mapping with one key, the model's name. CSE_DATA: a fact has a
+ * value that the map does not hold for, or one that it needs is missing. */
+cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            cse_yaml_node **settings);
+/* Our settings (those of the model alone) as their facts; json_decref(*facts). */
+cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                         json_t **facts);
+/* The model of a configuration's text: its name, and its settings as a mapping. CSE_DATA. */
+cse_status cse_map_model_section(cse_arena *arena, const char *configuration, const char **model,
+                                 cse_yaml_node **settings);
+/* A configuration that has nothing but this model: {trainer: {init: {model: ...}}}. */
+cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
+                                     const cse_yaml_node *settings);
+/* Whether two scalars have the same value: as numbers, or else as texts. */
+bool cse_map_equal(const char *one, const char *other);
+/* An integer among their facts, or its default; -1: there is none. */
+int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
+
+/* ---- factors of a rotation (map.h's rope_factors) ---- */
+
+/* Puts among their facts how their weight of factors scales the rotation. CSE_DATA. */
+cse_status cse_map_note_rope(const cse_map *map, cse_weights *weights, json_t *facts);
+/* The weight that such facts make; no factors: none is needed. CSE_DATA. */
+typedef struct cse_map_rope {
+    const char *name;
+    float *factors; /* in the arena */
+    int count;
+} cse_map_rope;
+cse_status cse_map_make_rope(const cse_map *map, cse_arena *arena, const json_t *facts,
+                             cse_map_rope *rope);
+/* Whether a weight of theirs that is left out holds the frequencies that its rule asks for: their
+ * program computes with it, not with the fact. CSE_DATA. */
+cse_status cse_map_check_frequencies(const cse_map *map, const cse_map_rule *rule,
+                                     const json_t *facts, cse_weights *weights, int index);
+/* Takes them out of what is written as facts. */
+void cse_map_forget_rope(json_t *facts);
+
+/* ---- weights ---- */
+
+/* The same weights under our names, or under theirs. The result owns `*from`. CSE_DATA: one is
+ * missing, left over, or of a shape that a rule does not fit; `*from` stays the caller's. */
+cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights **from,
+                           cse_weights **to);
+cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
+                             cse_weights **to);
+
+/* ---- for the files of this part ---- */
+
+/* Whether a text is the scalar of a map, or one of its list. */
+bool cse_map_is_among(const cse_yaml_node *values, const char *text);
+/* As it stands in a file, for messages. */
+const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values);
+/* A fact under a name, in which a dot may lead into an object; NULL: there is none. */
+const json_t *cse_map_their_value(const json_t *facts, const char *name);
+/* A JSON scalar as text, an empty list or object as "[]" or "{}"; NULL for others. */
+const char *cse_map_json_text(cse_arena *arena, const json_t *value);
+/* A scalar or list of a map as JSON; json_decref(). */
+json_t *cse_map_json_of(const cse_yaml_node *node);
+
+/* The maps that csengine brings, and the lists of keys that maps of a kind share, by the name of
+ * the kind; written by autogen.sh. */
+typedef struct cse_map_text {
+    const char *name, *text;
+} cse_map_text;
+extern const cse_map_text cse_map_texts[], cse_map_key_texts[];
+
+#endif

@@ -1,0 +1,591 @@
+/* Settings from one side to the other. A default of a map that begins with = is made of other
+ * settings of its side: =NAME or =NAME/NAME. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/formats/weights/map.h"
+
+enum { MOST_STEPS = 8 /* of a default that refers to others */, MOST_LABELS = 1 << 20 };
+
+static bool is_number(const char *text, double *number)
+{
+    char *end = NULL;
+    *number = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+bool cse_map_equal(const char *one, const char *other)
+{
+    double a, b;
+    if (is_number(one, &a) && is_number(other, &b))
+        return a == b;
+    return strcmp(one, other) == 0;
+}
+
+bool cse_map_is_among(const cse_yaml_node *values, const char *text)
+{
+    if (values->kind == CSE_YAML_SCALAR)
+        return cse_map_equal(values->text, text);
+    for (int i = 0; i < values->count; i++)
+        if (values->children[i]->kind == CSE_YAML_SCALAR &&
+            cse_map_equal(values->children[i]->text, text))
+            return true;
+    return false;
+}
+
+static const char *first_of(const cse_yaml_node *values)
+{
+    return values->kind == CSE_YAML_SCALAR ? values->text
+           : values->count > 0             ? values->children[0]->text
+                                           : "";
+}
+
+static bool has_form(const cse_map_fact *fact, const char *form)
+{
+    return fact->form != NULL && strcmp(fact->form, form) == 0;
+}
+
+const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values)
+{
+    cse_text text = { 0 };
+    cse_yaml_print(values, &text);
+    const char *list = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return list;
+}
+
+/* ---- theirs ---- */
+
+const char *cse_map_json_text(cse_arena *arena, const json_t *value)
+{
+    cse_text text = { 0 };
+    if (json_is_array(value) || json_is_object(value))
+        return json_array_size(value) + json_object_size(value) > 0 ? NULL
+               : json_is_array(value)                               ? "[]"
+                                                                    : "{}";
+    if (json_is_string(value))
+        return cse_arena_string(arena, json_string_value(value));
+    if (json_is_boolean(value))
+        return json_is_true(value) ? "true" : "false";
+    if (json_is_null(value))
+        return "null";
+    if (json_is_integer(value))
+        return cse_arena_printf(arena, "%" PRId64, (int64_t)json_integer_value(value));
+    if (!json_is_real(value))
+        return NULL;
+    cse_json_add_number(&text, json_real_value(value));
+    if (strpbrk(text.data, ".eE") == NULL)
+        cse_text_add(&text, ".0"); /* it stays a number with a fraction on the way back */
+    const char *number = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return number;
+}
+
+const json_t *cse_map_their_value(const json_t *facts, const char *name)
+{
+    const json_t *value = json_object_get(facts, name);
+    const char *dot = strchr(name, '.');
+    if (value != NULL || dot == NULL)
+        return value;
+    char first[128];
+    if (dot - name >= (int)sizeof first)
+        return NULL;
+    memcpy(first, name, (size_t)(dot - name));
+    first[dot - name] = '\0';
+    const json_t *below = json_object_get(facts, first);
+    return json_is_object(below) ? cse_map_their_value(below, dot + 1) : NULL;
+}
+
+/* Under the first of its names that is there. */
+static const json_t *value_of(const json_t *facts, const cse_map_fact *fact)
+{
+    const json_t *value = NULL;
+    for (int i = 0; i < fact->their_names && (value == NULL || json_is_null(value)); i++) {
+        const json_t *found = cse_map_their_value(facts, fact->theirs[i]);
+        value = found != NULL ? found : value;
+    }
+    return value;
+}
+
+static void put_theirs(json_t *facts, const char *name, json_t *value, bool flat)
+{
+    const char *dot = flat ? NULL : strchr(name, '.');
+    if (dot == NULL) {
+        json_object_set_new(facts, name, value);
+        return;
+    }
+    char first[128];
+    snprintf(first, sizeof first, "%.*s", (int)(dot - name), name);
+    if (!json_is_object(json_object_get(facts, first)))
+        json_object_set_new(facts, first, json_object());
+    put_theirs(json_object_get(facts, first), dot + 1, value, flat);
+}
+
+static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
+{
+    for (int i = 0; i < map->fact_count; i++)
+        if (map->facts[i].their_names > 0 && strcmp(map->facts[i].theirs[0], theirs) == 0)
+            return &map->facts[i];
+    return NULL;
+}
+
+static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
+{
+    const cse_map_fact *fact = fact_named(map, name);
+    const json_t *value = fact != NULL ? value_of(facts, fact) : cse_map_their_value(facts, name);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
+        fact->their_default->kind != CSE_YAML_SCALAR)
+        return -1;
+    const char *text = fact->their_default->text, *slash = strchr(text, '/');
+    char first[64];
+    if (*text != '=')
+        return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
+    if (slash == NULL)
+        return integer_of(map, facts, text + 1, steps + 1);
+    if (slash - text > (int)sizeof first)
+        return -1;
+    memcpy(first, text + 1, (size_t)(slash - text - 1));
+    first[slash - text - 1] = '\0';
+    const int64_t a = integer_of(map, facts, first, steps + 1);
+    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
+    return a < 0 || b < 1 ? -1 : a / b;
+}
+
+int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name)
+{
+    return integer_of(map, facts, name, 0);
+}
+
+static bool is_formula(const cse_yaml_node *node)
+{
+    return node != NULL && node->kind == CSE_YAML_SCALAR && *node->text == '=';
+}
+
+/* What is there without a value of theirs: nothing, null, or another fact. */
+static bool takes_null(const cse_map_fact *fact)
+{
+    return is_formula(fact->their_default) ||
+           (fact->their_default != NULL && cse_yaml_is_null(fact->their_default));
+}
+
+static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *facts,
+                           const cse_map_fact *fact, int steps);
+
+/* Another fact, by the formula =NAME, or =NAME/NAME of integers. */
+static const char *their_formula(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                 const cse_map_fact *fact, int steps)
+{
+    const char *formula = fact->their_default->text;
+    const cse_map_fact *other = fact_named(map, formula + 1);
+    if (other != NULL && steps < MOST_STEPS)
+        return text_of(map, arena, facts, other, steps + 1);
+    const int64_t number = integer_of(map, facts, fact->theirs[0], 0);
+    return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
+}
+
+/* A value of theirs as text. */
+static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
+{
+    if (has_form(fact, "list") && json_array_size(value) == 1)
+        return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "count") && json_is_object(value))
+        return cse_arena_printf(arena, "%zu", json_object_size(value));
+    return cse_map_json_text(arena, value);
+}
+
+static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *facts,
+                           const cse_map_fact *fact, int steps)
+{
+    const json_t *value = value_of(facts, fact);
+    if (json_is_null(value) && fact->null_is != NULL)
+        return first_of(fact->null_is);
+    if (value != NULL && !(json_is_null(value) && takes_null(fact)))
+        return given_text(arena, fact, value);
+    if (is_formula(fact->their_default))
+        return their_formula(map, arena, facts, fact, steps);
+    return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
+               ? fact->their_default->text
+               : NULL;
+}
+
+/* Their value of a fact as text; NULL: neither given, nor is there a default. */
+static const char *their_text(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact)
+{
+    return text_of(map, arena, facts, fact, 0);
+}
+
+/* Whether their program reads the fact: others of theirs have the values that it wants. */
+static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
+                    const cse_map_fact *fact)
+{
+    bool all = true;
+    for (int i = 0; fact->where != NULL && i < fact->where->count && all; i++) {
+        const cse_map_fact *other = fact_named(map, fact->where->keys[i].text);
+        const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
+        all = text != NULL && cse_map_is_among(fact->where->children[i], text);
+    }
+    return all;
+}
+
+/* All names of a fact that are given say the same. */
+static cse_status check_agreement(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                  const cse_map_fact *fact)
+{
+    const char *first = NULL, *name = NULL;
+    for (int i = 0; i < fact->their_names; i++) {
+        const json_t *value = cse_map_their_value(facts, fact->theirs[i]);
+        const char *text =
+            value != NULL && !json_is_null(value) ? given_text(arena, fact, value) : NULL;
+        if (text != NULL && first != NULL && !cse_map_equal(first, text))
+            return cse_fail_at(
+                &(cse_error){ .status = CSE_DATA,
+                              .hint = "remove the one that the weights were not trained with" },
+                "%s of the weights is %.80s, but %s is %.80s (%s)", name, first, fact->theirs[i],
+                text, map->source);
+        if (text != NULL && first == NULL) {
+            first = text;
+            name = fact->theirs[i];
+        }
+    }
+    return CSE_OK;
+}
+
+void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts)
+{
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (has_form(fact, "missing_weight"))
+            json_object_set_new(facts, fact->theirs[0],
+                                json_boolean(cse_weights_find(weights, fact->theirs[0]) < 0));
+    }
+}
+
+/* ---- ours ---- */
+
+static const cse_place no_place = { .source = NULL };
+
+/* "8" as the list of both sides. */
+static const char *square(cse_arena *arena, const char *side)
+{
+    return cse_arena_printf(arena, "[%s, %s]", side, side);
+}
+
+/* The names of so many classes, as transformers gives them. */
+static json_t *labels(int64_t count)
+{
+    char key[24], name[32];
+    json_t *object = json_object();
+    for (int64_t i = 0; i < count && i < MOST_LABELS; i++) {
+        snprintf(key, sizeof key, "%" PRId64, i);
+        snprintf(name, sizeof name, "LABEL_%" PRId64, i);
+        json_object_set_new(object, key, json_string(name));
+    }
+    return object;
+}
+
+/* Puts a value under a name, in which a dot leads into a mapping. */
+static void put(cse_arena *arena, cse_yaml_node *settings, const char *name, const char *text)
+{
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) {
+        cse_yaml_put(arena, settings, (cse_yaml_key){ name, no_place },
+                     *text == '[' ? cse_yaml_literal(arena, no_place, text)
+                                  : cse_yaml_scalar_new(arena, no_place, text));
+        return;
+    }
+    const char *first = cse_arena_printf(arena, "%.*s", (int)(dot - name), name);
+    cse_yaml_node *below = cse_yaml_find(settings, first);
+    if (below == NULL) {
+        below = cse_yaml_mapping_new(arena, no_place);
+        cse_yaml_put(arena, settings, (cse_yaml_key){ first, no_place }, below);
+    }
+    put(arena, below, dot + 1, text);
+}
+
+static const char *get(const cse_yaml_node *settings, const char *name)
+{
+    char first[128];
+    const char *dot = strchr(name, '.');
+    const size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
+    if (length >= sizeof first)
+        return NULL;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    const cse_yaml_node *found = cse_yaml_find(settings, first);
+    if (found == NULL)
+        return NULL;
+    if (dot != NULL)
+        return get(found, dot + 1);
+    if (found->kind == CSE_YAML_SEQUENCE && found->count == 2 &&
+        found->children[0]->kind == CSE_YAML_SCALAR &&
+        found->children[1]->kind == CSE_YAML_SCALAR &&
+        strcmp(found->children[0]->text, found->children[1]->text) == 0)
+        return found->children[0]->text; /* both sides of a square */
+    return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
+}
+
+static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                            const cse_map_fact *fact);
+
+/* Another setting of ours, by the formula =NAME or =NAME*NUMBER. */
+static const char *our_formula(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                               const char *formula)
+{
+    const char *times = strchr(formula, '*');
+    const size_t length = times != NULL ? (size_t)(times - formula) : strlen(formula);
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (fact->our_names == 0 || strlen(fact->ours[0]) != length ||
+            strncmp(fact->ours[0], formula, length) != 0 ||
+            (fact->our_default != NULL && fact->our_default->kind == CSE_YAML_SCALAR &&
+             *fact->our_default->text == '='))
+            continue; /* no formula refers to another one */
+        const char *text = our_text(map, arena, settings, fact);
+        return text == NULL || times == NULL
+                   ? text
+                   : cse_arena_printf(arena, "%" PRId64,
+                                      (int64_t)((uint64_t)strtoll(text, NULL, 10) *
+                                                (uint64_t)strtoll(times + 1, NULL, 10)));
+    }
+    return NULL;
+}
+
+/* Our value of a fact; NULL: neither given, nor is there a default. */
+static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                            const cse_map_fact *fact)
+{
+    const char *text = NULL;
+    for (int i = 0; i < fact->our_names && text == NULL; i++)
+        text = get(settings, fact->ours[i]);
+    if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
+        return text;
+    return *fact->our_default->text == '='
+               ? our_formula(map, arena, settings, fact->our_default->text + 1)
+               : fact->our_default->text;
+}
+
+/* ---- from theirs to ours ---- */
+
+static cse_status wrong_value(const cse_map *map, const char *name, const char *text,
+                              const char *accepted)
+{
+    return cse_fail(CSE_DATA,
+                    "%s of the weights is %.80s, for which the map %s does not hold; accepted: %s",
+                    name, text, map->source, accepted);
+}
+
+static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact, cse_yaml_node *settings)
+{
+    if (!is_read(map, arena, facts, fact))
+        return CSE_OK;
+    CSE_TRY(check_agreement(map, arena, facts, fact));
+    const json_t *value = value_of(facts, fact);
+    const char *text = their_text(map, arena, facts, fact);
+    if (text == NULL && value != NULL)
+        return wrong_value(map, fact->theirs[0], "a list or an object", "one value");
+    if (text == NULL)
+        return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs",
+                        fact->theirs[0], map->source);
+    if (json_is_null(value) && fact->fixed == NULL && fact->null_is == NULL && !takes_null(fact))
+        return wrong_value(map, fact->theirs[0], "null", "a value");
+    if (fact->fixed != NULL && !cse_map_is_among(fact->fixed, text))
+        return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->fixed));
+    if (strcmp(text, "null") == 0 && takes_null(fact))
+        return CSE_OK;
+    if (fact->values != NULL) {
+        const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
+        if (ours == NULL)
+            return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->values));
+        text = first_of(ours);
+    }
+    if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
+        put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
+    return CSE_OK;
+}
+
+cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            cse_yaml_node **settings)
+{
+    *settings = cse_yaml_mapping_new(arena, no_place);
+    for (int i = 0; i < map->fact_count; i++) {
+        const cse_map_fact *fact = &map->facts[i];
+        if (fact->their_names == 0)
+            put(arena, *settings, fact->ours[0], first_of(fact->fixed));
+        if (fact->their_names > 0 && fact->written == NULL)
+            CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
+    }
+    return CSE_OK;
+}
+
+/* ---- from ours to theirs ---- */
+
+json_t *cse_map_json_of(const cse_yaml_node *node)
+{
+    double number;
+    if (node->kind == CSE_YAML_SEQUENCE) {
+        json_t *list = json_array();
+        for (int i = 0; i < node->count; i++)
+            json_array_append_new(list, cse_map_json_of(node->children[i]));
+        return list;
+    }
+    if (node->kind == CSE_YAML_MAPPING) {
+        json_t *object = json_object();
+        for (int i = 0; i < node->count; i++)
+            json_object_set_new(object, node->keys[i].text, cse_map_json_of(node->children[i]));
+        return object;
+    }
+    if (node->quoted)
+        return json_string(node->text);
+    if (cse_yaml_is_null(node))
+        return json_null();
+    if (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)
+        return json_boolean(node->text[0] == 't');
+    if (!is_number(node->text, &number) || !isfinite(number))
+        return json_string(node->text);
+    return strpbrk(node->text, ".eE") != NULL ? json_real(number)
+                                              : json_integer(strtoll(node->text, NULL, 10));
+}
+
+/* Writes 0 as 0.0 where the default of the other program is a float: transformers 5 refuses an
+ * integer there. */
+static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
+{
+    const cse_yaml_node *like =
+        fact->their_default != NULL ? fact->their_default : fact->our_default;
+    json_t *theirs = like != NULL ? cse_map_json_of(like) : NULL;
+    if (json_is_integer(value) && json_is_real(theirs)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
+    }
+    json_decref(theirs);
+    return value;
+}
+
+static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                              const cse_map_fact *fact, json_t *facts)
+{
+    const char *text = our_text(map, arena, settings, fact);
+    if (text == NULL)
+        return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
+                        fact->ours[0], map->source);
+    if (fact->values != NULL) {
+        const char *theirs = NULL;
+        for (int i = 0; i < fact->values->count && theirs == NULL; i++)
+            if (cse_map_is_among(fact->values->children[i], text))
+                theirs = fact->values->keys[i].text;
+        if (theirs == NULL)
+            return cse_fail(CSE_DATA,
+                            "%s of the model is %.80s, for which %s has no value; accepted (theirs:"
+                            " ours): %s",
+                            fact->ours[0], text, map->source, cse_map_list_of(arena, fact->values));
+        text = theirs;
+    }
+    if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
+        return CSE_OK; /* nothing is put into an object that would say nothing */
+    json_t *value = has_form(fact, "count")
+                        ? labels(strtoll(text, NULL, 10))
+                        : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
+    value = as_their_number(fact, value);
+    if (has_form(fact, "list"))
+        value = json_pack("[o]", value);
+    const json_t *before = cse_map_their_value(facts, fact->theirs[0]);
+    if (before != NULL && !json_equal(before, value)) {
+        json_decref(value);
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, which is not what its other settings make of %s "
+                        "(%s)",
+                        fact->ours[0], text, fact->theirs[0], map->source);
+    }
+    put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
+    return CSE_OK;
+}
+
+static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                       const cse_map_fact *fact, json_t *facts)
+{
+    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
+    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL &&
+        !cse_map_is_among(fact->fixed, ours))
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, for which the map %s does not hold; accepted: "
+                        "%s",
+                        fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
+    if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
+        !is_read(map, arena, facts, fact))
+        return CSE_OK;
+    if (fact->written != NULL) {
+        put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),
+                   strcmp(map->kind, "gguf") == 0);
+        return CSE_OK;
+    }
+    if (fact->our_names > 0)
+        return give_theirs(map, arena, settings, fact, facts);
+    const cse_yaml_node *first =
+        fact->fixed->kind == CSE_YAML_SEQUENCE ? fact->fixed->children[0] : fact->fixed;
+    put_theirs(facts, fact->theirs[0], cse_map_json_of(first), strcmp(map->kind, "gguf") == 0);
+    return CSE_OK;
+}
+
+cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                         json_t **facts)
+{
+    cse_status status = CSE_OK;
+    *facts = json_object();
+    for (int i = 0; i < map->fact_count && status == CSE_OK; i++)
+        status = give(map, arena, settings, &map->facts[i], *facts);
+    if (status != CSE_OK) {
+        json_decref(*facts);
+        *facts = NULL;
+    }
+    return status;
+}
+
+/* ---- configurations ---- */
+
+cse_status cse_map_model_section(cse_arena *arena, const char *configuration, const char **model,
+                                 cse_yaml_node **settings)
+{
+    static const char *const name_key[] = { "name", NULL };
+    cse_yaml_node *root = NULL;
+    CSE_TRY(cse_yaml_parse(arena, "configuration", configuration, strlen(configuration), &root));
+    const cse_yaml_node *section =
+        cse_yaml_find(cse_yaml_find(cse_yaml_find(root, "trainer"), "init"), "model");
+    const cse_yaml_node *name = section != NULL ? cse_yaml_find(section, "name") : NULL;
+    if (name != NULL && name->kind == CSE_YAML_SCALAR) {
+        *model = name->text;
+        *settings = cse_yaml_without(arena, section, name_key);
+        return CSE_OK;
+    }
+    if (section == NULL || section->kind != CSE_YAML_MAPPING || section->count != 1)
+        return cse_fail(CSE_DATA, "the configuration has no section trainer.init.model");
+    *model = section->keys[0].text;
+    *settings = section->children[0]->kind == CSE_YAML_MAPPING
+                    ? section->children[0]
+                    : cse_yaml_mapping_new(arena, no_place);
+    return CSE_OK;
+}
+
+cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
+                                     const cse_yaml_node *settings)
+{
+    cse_yaml_node *root = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *trainer = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *init = cse_yaml_mapping_new(arena, no_place);
+    cse_yaml_node *section = cse_yaml_mapping_new(arena, no_place);
+    put(arena, section, "name", model);
+    for (int i = 0; i < settings->count; i++)
+        cse_yaml_put(arena, section, settings->keys[i], settings->children[i]);
+    cse_yaml_put(arena, init, (cse_yaml_key){ "model", no_place }, section);
+    cse_yaml_put(arena, trainer, (cse_yaml_key){ "init", no_place }, init);
+    cse_yaml_put(arena, root, (cse_yaml_key){ "trainer", no_place }, trainer);
+    return root;
+}

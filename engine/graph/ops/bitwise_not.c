@@ -1,0 +1,33 @@
+/* bitwise_not: each bit of an integer inverted. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_bitwise_not;
+
+/** ~x, each bit inverted; int32. */
+CSE_API cse_tensor *cse_bitwise_not(cse_tensor *x)
+{
+    return cse_trace_1(&cse_op_bitwise_not, NULL, x);
+}
+
+static double value_of(double x)
+{
+    return ~(int32_t)x;
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "both signs",
+      .inputs = { CSE_INTEGERS(-2147483648., 2147483647., 5, 13) },
+      .input_count = 1 },
+    { .name = NULL },
+};
+
+const cse_op cse_op_bitwise_not = {
+    CSE_UNARY,
+    .name = "bitwise_not",
+    .summary = "each bit of an integer inverted",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_integers,
+    .unary = value_of,
+    .expression = "~$0",
+    .samples = samples,
+};

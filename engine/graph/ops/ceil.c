@@ -1,0 +1,47 @@
+/* ceil: the smallest whole number that is not below each element. */
+#include <math.h>
+
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_ceil;
+
+/** The smallest whole number not below x; floats. Its gradient is 0. */
+CSE_API cse_tensor *cse_ceil(cse_tensor *x)
+{
+    return cse_trace_1(&cse_op_ceil, NULL, x);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    (void)node;
+    gradients[0] = cse_scale(output_gradient, 0);
+}
+
+/* Whole numbers and what lies halfway between them among the rest. */
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67",
+      .inputs = { CSE_FLOATS(-3, 3, 3, 67) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = "halves",
+      .inputs = { CSE_FLOATS(-2.25, 2.25, 9) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = "large",
+      .inputs = { CSE_FLOATS(-3e9, 3e9, 67) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_ceil = {
+    CSE_UNARY,
+    .name = "ceil",
+    .summary = "the smallest whole number that is not below each element",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_floats,
+    .gradient = gradient,
+    .unary = ceil,
+    .expression = "cse_ceil($0)",
+    .samples = samples,
+};

@@ -1,0 +1,47 @@
+/* floor: the largest whole number that is not above each element. */
+#include <math.h>
+
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_floor;
+
+/** The largest whole number not above x; floats. Its gradient is 0. */
+CSE_API cse_tensor *cse_floor(cse_tensor *x)
+{
+    return cse_trace_1(&cse_op_floor, NULL, x);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    (void)node;
+    gradients[0] = cse_scale(output_gradient, 0);
+}
+
+/* Whole numbers and what lies halfway between them among the rest. */
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67",
+      .inputs = { CSE_FLOATS(-3, 3, 3, 67) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = "halves",
+      .inputs = { CSE_FLOATS(-2.25, 2.25, 9) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = "large",
+      .inputs = { CSE_FLOATS(-3e9, 3e9, 67) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_floor = {
+    CSE_UNARY,
+    .name = "floor",
+    .summary = "the largest whole number that is not above each element",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_floats,
+    .gradient = gradient,
+    .unary = floor,
+    .expression = "cse_floor($0)",
+    .samples = samples,
+};

@@ -1,0 +1,23 @@
+/* greater: whether an element of the first tensor is greater than the second's. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_greater;
+
+/** Whether a is greater than b; a bool. Broadcasts. */
+CSE_API cse_tensor *cse_greater(cse_tensor *a, cse_tensor *b)
+{
+    return cse_elementwise_2(&cse_op_greater, a, b);
+}
+
+static double value_of(double a, double b)
+{
+    return a > b;
+}
+
+const cse_op cse_op_greater = {
+    CSE_COMPARISON,
+    .name = "greater",
+    .summary = "whether an element of the first tensor is greater than the second's",
+    .binary = value_of,
+    .expression = "$0 > $1",
+};

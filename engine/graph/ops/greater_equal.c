@@ -1,0 +1,23 @@
+/* greater_equal: whether an element of the first tensor is at least the second's. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_greater_equal;
+
+/** Whether a is at least b; a bool. Broadcasts. */
+CSE_API cse_tensor *cse_greater_equal(cse_tensor *a, cse_tensor *b)
+{
+    return cse_elementwise_2(&cse_op_greater_equal, a, b);
+}
+
+static double value_of(double a, double b)
+{
+    return a >= b;
+}
+
+const cse_op cse_op_greater_equal = {
+    CSE_COMPARISON,
+    .name = "greater_equal",
+    .summary = "whether an element of the first tensor is at least the second's",
+    .binary = value_of,
+    .expression = "$0 >= $1",
+};

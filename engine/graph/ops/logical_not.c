@@ -1,0 +1,31 @@
+/* logical_not: the opposite of each bool. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_logical_not;
+
+/** Not x; of a bool. */
+CSE_API cse_tensor *cse_logical_not(cse_tensor *x)
+{
+    return cse_trace_1(&cse_op_logical_not, NULL, x);
+}
+
+static double value_of(double x)
+{
+    return x == 0;
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67", .inputs = { CSE_BOOLS(3, 67) }, .input_count = 1 },
+    { .name = NULL },
+};
+
+const cse_op cse_op_logical_not = {
+    CSE_UNARY,
+    .name = "logical_not",
+    .summary = "the opposite of each bool",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_logical,
+    .unary = value_of,
+    .expression = "!$0",
+    .samples = samples,
+};

@@ -1,0 +1,26 @@
+/* logical_or: a or b, of two tensors of bools. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_logical_or;
+
+/** a or b; of bools. Broadcasts. */
+CSE_API cse_tensor *cse_logical_or(cse_tensor *a, cse_tensor *b)
+{
+    return cse_elementwise_2(&cse_op_logical_or, a, b);
+}
+
+static double value_of(double a, double b)
+{
+    return a != 0 || b != 0;
+}
+
+const cse_op cse_op_logical_or = {
+    CSE_BINARY,
+    .name = "logical_or",
+    .summary = "a or b, of two tensors of bools",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_logical,
+    .binary = value_of,
+    .expression = "$0 || $1",
+    .samples = cse_samples_of_logic,
+};

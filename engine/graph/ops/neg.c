@@ -1,0 +1,49 @@
+/* neg: the negative of each element. */
+#include "engine/graph/ops/elementwise.h"
+
+extern const cse_op cse_op_neg;
+
+/** -x; floats or int32. */
+CSE_API cse_tensor *cse_neg(cse_tensor *x)
+{
+    return cse_trace_1(&cse_op_neg, NULL, x);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    (void)node;
+    gradients[0] = cse_neg(output_gradient);
+}
+
+static double value_of(double x)
+{
+    return -x;
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 3, 67) }, .input_count = 1 },
+    { .name = "int32",
+      .inputs = { CSE_INTEGERS(-4, 5, 5, 3) },
+      .input_count = 1,
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+/* -(-x) = x. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return node->inputs[0]->op == node->op ? node->inputs[0]->inputs[0] : NULL;
+}
+
+const cse_op cse_op_neg = {
+    CSE_UNARY,
+    .name = "neg",
+    .summary = "the negative of each element",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_numbers,
+    .gradient = gradient,
+    .unary = value_of,
+    .simplify = simplify,
+    .expression = "-$0",
+    .samples = samples,
+};

@@ -1,0 +1,60 @@
+/* Resolves settings to a request for the numerics pass. Patterns without `every` are an error. */
+#include "engine/graph/precision/numerics.h"
+
+#include "engine/base/config/precision_settings.h"
+#include "engine/base/config/settings.h"
+
+static const char subject[] = "numerics";
+static const char context[] = "numerics: ";
+
+static cse_numerics *resolve(const cse_settings *settings)
+{
+    const int pattern_count = cse_settings_count(settings, "tensors");
+    cse_arena *arena = cse_arena_new();
+    cse_numerics *numerics = cse_arena_alloc(arena, sizeof *numerics);
+    const size_t count = (size_t)pattern_count + 1;
+    const char **patterns = cse_arena_alloc(arena, count * sizeof *patterns);
+    const char **origins = cse_arena_alloc(arena, count * sizeof *origins);
+    for (int i = 0; i < pattern_count; i++) {
+        patterns[i] = cse_arena_string(arena, cse_settings_text_at(settings, "tensors", i));
+        origins[i] = cse_yaml_place_text(arena, cse_settings_place_at(settings, "tensors", i));
+    }
+    *numerics = (cse_numerics){ .arena = arena,
+                                .request = { .every = cse_settings_integer(settings, "every"),
+                                             .patterns = patterns,
+                                             .origins = origins,
+                                             .pattern_count = pattern_count } };
+    return numerics;
+}
+
+cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numerics)
+{
+    bool has_every = cse_settings_has(settings, "every");
+    *numerics = NULL;
+    if (has_every && cse_settings_integer(settings, "every") > 0)
+        *numerics = resolve(settings);
+    else if (!has_every && cse_settings_count(settings, "tensors") > 0)
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "tensors")),
+                           "tensors has no effect without every; add every: 100 (statistics "
+                           "on every 100th step), or every: 0 for none");
+    return CSE_OK;
+}
+
+cse_status cse_numerics_parse(const char *yaml, cse_numerics **numerics)
+{
+    cse_settings *settings = NULL;
+    *numerics = NULL;
+    CSE_TRY(cse_settings_parse(cse_numerics_setting_table, subject, yaml, &settings));
+    cse_status status = cse_numerics_new(settings, numerics);
+    cse_settings_destroy(&settings);
+    return status;
+}
+
+void cse_numerics_destroy(cse_numerics **numerics)
+{
+    if (*numerics == NULL)
+        return;
+    cse_arena *arena = (*numerics)->arena;
+    cse_arena_destroy(&arena);
+    *numerics = NULL;
+}

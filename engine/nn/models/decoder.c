@@ -1,0 +1,500 @@
+/* A causal language model of blocks with norms before their parts (Radford et al. 2019), and all
+ * that changed in it since: rotary positions, ALiBi, RMS norm, gates, shared heads, windows, muP.
+ *
+ *   tokens [batch, time] -> word + position embedding -> [norm] -> dropout
+ *     -> (x + attention(norm1(x)), then x + ffn(norm3(x))) for each layer
+ *     -> norm -> logits [batch, time, vocab]
+ *
+ * Parameters have the names of the ModelZoo's GPT-2, linear weights as [out, in]:
+ *   embedding_layer.word_embeddings.weight, embedding_layer.position_embeddings.embed.weight,
+ *   transformer_decoder.layers.N.norm1, .self_attn.proj_{q,k,v,output}_dense_layer, .norm3,
+ *   .ffn.ffn.{0,1}.linear_layer, each with weight and bias, transformer_decoder.norm, and lm_head
+ *   where it is not tied to the word embeddings.
+ * (The ModelZoo's norm2 precedes cross-attention; its alias ln_f names a tensor that is listed.)
+ *
+ * Weights are drawn from a normal distribution of deviation initializer_range, truncated at two
+ * deviations. The two layers of each block that add to the residual stream use it divided by
+ * sqrt(2 layers), so that its variance does not grow with depth. Biases start at 0. */
+#include "engine/nn/models/decoder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/graph/ops/decoding.h"
+#include "engine/graph/trace/trace.h"
+#include "engine/nn/models/rotary.h"
+
+/* ---- settings ---- */
+
+static bool is_text(const cse_settings *s, const char *name, const char *value)
+{
+    const char *text = cse_settings_text(s, name);
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+static double number_or(const cse_settings *s, const char *name, double otherwise)
+{
+    return cse_settings_has(s, name) ? cse_settings_number(s, name) : otherwise;
+}
+
+static int64_t integer_or(const cse_settings *s, const char *name, int64_t otherwise)
+{
+    return cse_settings_has(s, name) ? cse_settings_integer(s, name) : otherwise;
+}
+
+static cse_status check_divides(const cse_settings *s, const char *name, int64_t value,
+                                const char *by, int64_t divisor)
+{
+    return value % divisor == 0
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG, "%s (%s) is %lld; it must be divisible by %s, which is %lld",
+                          name, cse_settings_origin(s, name), (long long)value, by,
+                          (long long)divisor);
+}
+
+static cse_status read_shared_heads(const cse_settings *s, cse_attention_module *attention)
+{
+    static const cse_setting table[] = {
+        CSE_DECODER_RANGE("num_kv_groups", INTEGER, "1", 1, 1 << 16, "heads of keys and values"),
+        { .name = NULL },
+    };
+    cse_settings *extra = NULL;
+    const char *given = cse_settings_text(s, "extra_attention_params");
+    const bool shares = is_text(s, "attention_module", "multiquery_attention");
+    if (!shares && (given == NULL || strcmp(given, "{}") == 0))
+        return CSE_OK;
+    if (!shares)
+        return cse_fail(CSE_CONFIG,
+                        "extra_attention_params (%s) belongs to attention_module: "
+                        "multiquery_attention",
+                        cse_settings_origin(s, "extra_attention_params"));
+    CSE_TRY(cse_settings_parse(table, "extra_attention_params", given, &extra));
+    attention->key_heads = cse_settings_integer(extra, "num_kv_groups");
+    cse_settings_destroy(&extra);
+    return check_divides(s, "num_heads", attention->num_heads, "num_kv_groups",
+                         attention->key_heads);
+}
+
+static cse_status read_llama3(const cse_settings *s, cse_rotary_options *rotary)
+{
+    static const cse_setting table[] = {
+        CSE_DECODER_RANGE("low_freq_factor", NUMBER, "1", 0, 1e9, "turns of pairs scaled in full"),
+        CSE_DECODER_RANGE("high_freq_factor", NUMBER, "4", 0, 1e9, "turns of pairs not scaled"),
+        CSE_DECODER_RANGE("original_max_position_embeddings", INTEGER, "8192", 1, 1 << 30,
+                          "length that the model was trained with"),
+        { .name = NULL },
+    };
+    cse_settings *extra = NULL;
+    CSE_TRY(cse_settings_parse(table, "pos_scaling_extra_args",
+                               cse_settings_text(s, "pos_scaling_extra_args"), &extra));
+    rotary->low_frequency = cse_settings_number(extra, "low_freq_factor");
+    rotary->high_frequency = cse_settings_number(extra, "high_freq_factor");
+    rotary->original_positions =
+        (double)cse_settings_integer(extra, "original_max_position_embeddings");
+    cse_settings_destroy(&extra);
+    return rotary->high_frequency > rotary->low_frequency
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG,
+                          "pos_scaling_extra_args (%s): high_freq_factor must be above "
+                          "low_freq_factor",
+                          cse_settings_origin(s, "pos_scaling_extra_args"));
+}
+
+static cse_status read_rotary(const cse_settings *s, cse_attention_module *attention, int64_t head)
+{
+    cse_rotary_options *rotary = &attention->rotary;
+    const double scaling = cse_settings_number(s, "pos_scaling_factor");
+    attention->rotates = is_text(s, "position_embedding_type", "rotary");
+    if (!attention->rotates)
+        return scaling == 1 ? CSE_OK
+                            : cse_fail(CSE_CONFIG,
+                                       "pos_scaling_factor (%s) is %g; accepted other than 1 with "
+                                       "position_embedding_type: rotary alone",
+                                       cse_settings_origin(s, "pos_scaling_factor"), scaling);
+    CSE_TRY(cse_rotary_read(s, head, rotary));
+    rotary->scaling = scaling;
+    return is_text(s, "pos_scaling_type", "llama3") ? read_llama3(s, rotary) : CSE_OK;
+}
+
+static cse_status read_window(const cse_settings *s, cse_attention_module *attention)
+{
+    attention->window = integer_or(s, "attention_sliding_window_length", 0);
+    attention->sink = integer_or(s, "attention_sink_tokens", 0);
+    return attention->sink == 0 || attention->window > 0
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG,
+                          "attention_sink_tokens (%s) belongs to attention_sliding_window_length",
+                          cse_settings_origin(s, "attention_sink_tokens"));
+}
+
+static double scale_of_scores(const cse_settings *s, int64_t head, bool mup)
+{
+    const bool by_size =
+        cse_settings_has(s, "scale_qk_dot_by_d") ? cse_settings_bool(s, "scale_qk_dot_by_d") : mup;
+    const double alpha = cse_settings_number(s, "attention_logits_alpha");
+    if (is_text(s, "attention_type", "dot_product"))
+        return alpha;
+    return alpha / (by_size ? (double)head : sqrt((double)head));
+}
+
+static cse_status read_attention(const cse_settings *s, bool parallel,
+                                 cse_attention_module *attention)
+{
+    const int64_t hidden = cse_settings_integer(s, "hidden_size");
+    const int64_t heads = cse_settings_integer(s, "num_heads");
+    const int64_t inner = integer_or(s, "attention_inner_dim", hidden);
+    const double dropout = cse_settings_number(s, "dropout_rate");
+    CSE_TRY(check_divides(
+        s, cse_settings_has(s, "attention_inner_dim") ? "attention_inner_dim" : "hidden_size",
+        inner, "num_heads", heads));
+    attention->hidden_size = hidden;
+    attention->num_heads = heads;
+    attention->inner_size = inner;
+    attention->causal = true;
+    attention->no_projection_bias = !cse_settings_bool(s, "use_projection_bias_in_attention");
+    attention->no_output_bias = !cse_settings_bool(s, "use_ffn_bias_in_attention");
+    attention->output_dropout = dropout;
+    attention->attention_dropout = number_or(s, "attention_dropout_rate", dropout);
+    attention->cap = number_or(s, "attention_logit_softcapping", 0);
+    attention->scale =
+        scale_of_scores(s, inner / heads, cse_settings_has(s, "mup_base_hidden_size") && !parallel);
+    CSE_TRY(read_shared_heads(s, attention));
+    CSE_TRY(read_window(s, attention));
+    return read_rotary(s, attention, inner / heads);
+}
+
+/* ---- how weights begin ---- */
+
+static bool has_initial(const cse_settings *s, const char *name)
+{
+    return cse_settings_text(s, name) != NULL;
+}
+
+/* By muP (Yang et al. 2022) deviations fall with the root of the width; in blocks with parallel
+ * parts, as in the ModelZoo's code, those alone that are not given. */
+static cse_status read_initials(const cse_settings *s, cse_decoder *self, cse_initial *embedding)
+{
+    cse_block_module *block = &self->block;
+    const cse_initial normal =
+        cse_initial_truncated_normal(cse_settings_number(s, "initializer_range"));
+    const bool mup = cse_settings_has(s, "mup_base_hidden_size");
+    const double depth = 1 / sqrt(2.0 * self->layer_count);
+    const bool parallel = block->parallel;
+    cse_initial attention = normal, ffn = normal, output = normal, ffn_output = normal;
+    *embedding = normal;
+    CSE_TRY(cse_initial_read(s, "embedding_initializer", embedding));
+    CSE_TRY(cse_initial_read(s, "initializer", &attention));
+    const bool given = has_initial(s, "output_layer_initializer");
+    CSE_TRY(cse_initial_read(s, "output_layer_initializer", &output));
+    if (!mup && !given && !parallel)
+        output = cse_settings_text(s, "initializer") == NULL ? cse_initial_times(normal, depth)
+                                                             : attention;
+    ffn = parallel ? output : attention;
+    CSE_TRY(cse_initial_read(s, "ffn_initializer", &ffn));
+    ffn_output = mup && !given ? normal : output;
+    CSE_TRY(cse_initial_read(s, "ffn_output_layer_initializer", &ffn_output));
+    if (mup) {
+        const double width = sqrt(cse_settings_number(s, "mup_base_hidden_size") /
+                                  (double)block->attention.hidden_size);
+        const double filter =
+            sqrt(cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size);
+        if (!has_initial(s, "ffn_output_layer_initializer") && !parallel)
+            ffn_output = normal;
+        if (!parallel || !has_initial(s, "initializer"))
+            attention = cse_initial_times(attention, width);
+        if (!parallel || (!given && !has_initial(s, "ffn_initializer")))
+            ffn = cse_initial_times(ffn, width);
+        if (!parallel || (!given && !has_initial(s, "ffn_output_layer_initializer")))
+            ffn_output = cse_initial_times(ffn_output, filter * depth);
+        if (!parallel || !given)
+            output = cse_initial_times(output, width * depth);
+    }
+    block->attention.projection = attention;
+    block->attention.output = output;
+    block->ffn.input = ffn;
+    block->ffn.output = ffn_output;
+    return CSE_OK;
+}
+
+static cse_status read_mup(const cse_settings *s, cse_decoder *self)
+{
+    const bool by_hidden = cse_settings_has(s, "mup_base_hidden_size");
+    const double alpha = number_or(s, "output_logits_alpha", 1);
+    self->logits_scale = number_or(s, "output_logits_scale", 1);
+    self->final_cap = number_or(s, "final_logit_softcapping", 0);
+    if (by_hidden != cse_settings_has(s, "mup_base_filter_size"))
+        return cse_fail(CSE_CONFIG, "mup_base_hidden_size and mup_base_filter_size belong "
+                                    "together; give both or neither");
+    if (!by_hidden)
+        return CSE_OK;
+    const double width =
+        cse_settings_number(s, "mup_base_hidden_size") / (double)self->block.attention.hidden_size;
+    self->logits_scale =
+        alpha * (cse_settings_bool(s, "scale_output_logits_by_d") ? width : sqrt(width));
+    return CSE_OK;
+}
+
+/* ---- parameters ---- */
+
+static void declare_positions(cse_model *model, const cse_settings *s, cse_initial initial)
+{
+    cse_decoder *self = cse_model_self(model);
+    const cse_attention_module *attention = &self->block.attention;
+    if (is_text(s, "position_embedding_type", "learned"))
+        self->positions = cse_table_parameters(model, "embedding_layer.position_embeddings.embed",
+                                               cse_settings_integer(s, "max_position_embeddings"),
+                                               attention->hidden_size, initial);
+    if (is_text(s, "position_embedding_type", "relative"))
+        self->positions = cse_table_parameters(
+            model, "embedding_layer.position_embed_helper.relative_attention_bias",
+            cse_settings_integer(s, "num_relative_attention_buckets"), attention->num_heads,
+            cse_initial_scaled(1, CSE_FAN_AVERAGE, CSE_DISTRIBUTION_UNIFORM));
+}
+
+static const cse_block_module *options_of_layer(const cse_decoder *self, const cse_settings *s,
+                                                int layer)
+{
+    const bool first_has_window =
+        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first");
+    return (layer % 2 == 0) == first_has_window ? &self->block : &self->unlimited;
+}
+
+static void declare(cse_model *model, const cse_settings *s, cse_initial embedding)
+{
+    cse_decoder *self = cse_model_self(model);
+    const int64_t size = self->block.attention.hidden_size;
+    const int64_t vocab = cse_settings_integer(s, "vocab_size");
+    const double deviation = cse_settings_number(s, "initializer_range");
+    self->words =
+        cse_table_parameters(model, "embedding_layer.word_embeddings", vocab, size, embedding);
+    declare_positions(model, s, embedding);
+    if (cse_settings_bool(s, "embedding_layer_norm"))
+        self->embedding_norm = cse_norm_parameters(model, "embedding_ln_f", self->block.norm, size,
+                                                   self->block.epsilon);
+    for (int i = 0; i < self->layer_count; i++)
+        cse_block_parameters(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
+                             options_of_layer(self, s, i), &self->blocks[i]);
+    self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm, size,
+                                          self->block.epsilon);
+    if (!cse_settings_bool(s, "share_embedding_weights"))
+        self->head.weight = cse_parameter(model, "lm_head.weight", cse_shape_of(vocab, size),
+                                          cse_initial_normal(deviation).fixed);
+    if (cse_settings_bool(s, "use_bias_in_output"))
+        self->head.bias = cse_parameter(model, "lm_head.bias", cse_shape_of(vocab),
+                                        cse_initial_constant(0).fixed);
+}
+
+static cse_status check_loss(const cse_settings *s)
+{
+    return is_text(s, "loss_scaling", "batch_size") || cse_settings_number(s, "loss_weight") == 1
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG,
+                          "loss_weight (%s) is %g; accepted other than 1 with loss_scaling: "
+                          "batch_size alone",
+                          cse_settings_origin(s, "loss_weight"),
+                          cse_settings_number(s, "loss_weight"));
+}
+
+cse_status cse_parallel_decoder_build(cse_model *model, const cse_settings *s)
+{
+    cse_decoder *self = cse_model_self(model);
+    self->block.parallel = true;
+    self->block.shares_norm = !cse_settings_bool(s, "use_untied_layer_norm");
+    if (cse_settings_bool(s, "norm_first_sandwich"))
+        return cse_fail(CSE_CONFIG,
+                        "norm_first_sandwich (%s) is true; accepted in blocks whose "
+                        "parts stand side by side: false",
+                        cse_settings_origin(s, "norm_first_sandwich"));
+    return cse_decoder_build(model, s);
+}
+
+/* The windows of every other layer; the others have the options `unlimited`. */
+static cse_status read_alternation(const cse_settings *s, cse_decoder *self)
+{
+    const bool alternates = cse_settings_bool(s, "sliding_window_every_other_decoder_layer");
+    if (alternates && self->block.attention.window == 0)
+        return cse_fail(CSE_CONFIG,
+                        "sliding_window_every_other_decoder_layer (%s) needs "
+                        "attention_sliding_window_length",
+                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer"));
+    if (!alternates &&
+        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first"))
+        return cse_fail(CSE_CONFIG,
+                        "sliding_window_every_other_decoder_layer_pattern (%s) belongs to "
+                        "sliding_window_every_other_decoder_layer: true",
+                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer_pattern"));
+    self->unlimited = self->block;
+    if (alternates)
+        self->unlimited.attention.window = self->unlimited.attention.sink = 0;
+    return CSE_OK;
+}
+
+cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
+{
+    cse_initial embedding;
+    cse_decoder *self = cse_model_self(model);
+    cse_block_module *block = &self->block;
+    const double dropout = cse_settings_number(s, "dropout_rate");
+    CSE_TRY(check_loss(s));
+    CSE_TRY(read_attention(s, block->parallel, &block->attention));
+    self->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
+    self->embedding_dropout = number_or(s, "embedding_dropout_rate", dropout);
+    self->embeddings_scale = cse_settings_number(s, "embeddings_scale");
+    block->norm = cse_settings_text(s, "norm_type");
+    block->epsilon = cse_settings_number(s, "layer_norm_epsilon");
+    block->ffn_norm_name = "norm3";
+    block->sandwich = cse_settings_bool(s, "norm_first_sandwich");
+    block->ffn = (cse_ffn_module){
+        .hidden_size = block->attention.hidden_size,
+        .filter_size = integer_or(s, "filter_size", 4 * block->attention.hidden_size),
+        .activation = cse_settings_text(s, "nonlinearity"),
+        .no_bias = !cse_settings_bool(s, "use_ffn_bias"),
+        .output_dropout = dropout,
+    };
+    CSE_TRY(read_mup(s, self));
+    CSE_TRY(read_initials(s, self, &embedding));
+    CSE_TRY(read_alternation(s, self));
+    declare(model, s, embedding);
+    for (int i = 0; cse_settings_has(s, "mup_base_hidden_size") && i < self->layer_count; i++)
+        cse_block_rates(
+            &self->blocks[i],
+            cse_settings_number(s, "mup_base_hidden_size") / (double)block->attention.hidden_size,
+            cse_settings_number(s, "mup_base_filter_size") / (double)block->ffn.filter_size);
+    return CSE_OK;
+}
+
+/* ---- tracing ---- */
+
+static cse_tensor *refuse_tokens(const cse_tensor *tokens, int64_t longest)
+{
+    const cse_shape shape = cse_tensor_shape(tokens);
+    return cse_trace_fail(CSE_SHAPE,
+                          "the model takes tokens [batch, time] of at most max_position_embeddings "
+                          "(%lld) a sample, not rank %d with %lld: raise it, or shorten the "
+                          "data's sequence_length",
+                          (long long)longest, shape.rank,
+                          (long long)(shape.rank > 1 ? shape.dims[1] : 0));
+}
+
+/* Row t of the learned or fixed embeddings for token t of each sample, or for positions that the
+ * data bring along. */
+static cse_tensor *position_embeddings(const cse_decoder *self, const cse_settings *s, int64_t time)
+{
+    const bool fixed = is_text(s, "position_embedding_type", "fixed");
+    if (!fixed && !is_text(s, "position_embedding_type", "learned"))
+        return NULL;
+    const int64_t longest = cse_settings_integer(s, "max_position_embeddings");
+    cse_tensor *table = fixed ? cse_sinusoidal_positions(self->inputs.positions ? longest : time,
+                                                         self->block.attention.hidden_size)
+                              : cse_read(self->positions);
+    return self->inputs.positions != NULL ? cse_embedding(table, self->inputs.positions)
+                                          : cse_slice_axis(table, 0, 0, time);
+}
+
+static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
+{
+    const cse_decoder *self = cse_model_self(model);
+    const cse_settings *s = cse_model_settings_view(model);
+    const int64_t longest = cse_settings_integer(s, "max_position_embeddings");
+    cse_tensor *x = cse_embedding(cse_read(self->words), tokens);
+    const cse_shape shape = cse_tensor_shape(tokens);
+    if (cse_trace_is_poison(x))
+        return x;
+    if (shape.rank != 2 || shape.dims[1] > longest)
+        return refuse_tokens(tokens, longest);
+    cse_tensor *positions = position_embeddings(self, s, shape.dims[1]);
+    x = positions != NULL ? cse_add(x, positions) : x;
+    if (self->embedding_norm.weight != NULL)
+        x = cse_apply_norm(&self->embedding_norm, x);
+    if (self->embeddings_scale != 1)
+        x = cse_scale(x, self->embeddings_scale);
+    return cse_apply_dropout(model, self->embedding_dropout, x, "output");
+}
+
+static cse_tensor *position_bias(const cse_decoder *self, const cse_settings *s, int64_t time)
+{
+    if (is_text(s, "position_embedding_type", "alibi"))
+        return cse_alibi_bias(self->block.attention.num_heads, time, time);
+    if (is_text(s, "position_embedding_type", "relative"))
+        return cse_relative_bias(cse_read(self->positions), time, time, NULL);
+    return NULL;
+}
+
+/* The bias of positions, and where several samples stand in a row what keeps them apart. */
+static cse_tensor *mask_of(const cse_decoder *self, const cse_settings *s, int64_t time)
+{
+    cse_tensor *bias = position_bias(self, s, time);
+    if (self->inputs.span == NULL)
+        return bias;
+    cse_tensor *seen = cse_span_mask(self->inputs.span);
+    return bias == NULL ? seen : cse_where(seen, bias, cse_constant(-1e30));
+}
+
+static cse_tensor *logits_of(cse_model *model, cse_tensor *x)
+{
+    const cse_decoder *self = cse_model_self(model);
+    CSE_MODULE(NULL, "lm_head", CSE_MODULE_HEAD)
+    {
+        cse_tensor *weight = cse_read(self->head.weight != NULL ? self->head.weight : self->words);
+        x = cse_linear(x, weight, self->head.bias != NULL ? cse_read(self->head.bias) : NULL);
+        x = self->logits_scale != 1 ? cse_scale(x, self->logits_scale) : x;
+        x = self->final_cap > 0 ? cse_soft_cap(x, self->final_cap) : x;
+    }
+    return x;
+}
+
+static cse_tensor *forward(cse_model *model, cse_tensor *tokens)
+{
+    const cse_decoder *self = cse_model_self(model);
+    const cse_settings *s = cse_model_settings_view(model);
+    cse_tensor *x = NULL, *mask = NULL;
+    CSE_SCOPE(NULL, "embedding_layer")
+    {
+        x = embed(model, tokens);
+        if (!cse_trace_is_poison(x))
+            mask = mask_of(self, s, cse_tensor_shape(tokens).dims[1]);
+    }
+    if (cse_trace_is_poison(x))
+        return x;
+    const cse_block_call call = { .self = { .mask = mask, .positions = self->inputs.positions } };
+    for (int i = 0; i < self->layer_count; i++)
+        x = cse_apply_block(model, &self->blocks[i], x, &call);
+    CSE_SCOPE(NULL, "transformer_decoder.norm")
+    {
+        x = cse_apply_norm(&self->last_norm, x);
+    }
+    return logits_of(model, x);
+}
+
+cse_tensor *cse_decoder_forward(cse_model *model, cse_tensor *tokens)
+{
+    cse_decoder *self = cse_model_self(model);
+    const cse_decoder_inputs inputs = self->inputs;
+    if (inputs.positions == NULL && cse_tensor_shape(tokens).rank == 2)
+        self->inputs.positions = cse_trace_following_positions(cse_tensor_shape(tokens).dims[1]);
+    cse_tensor *logits = forward(model, tokens);
+    self->inputs = inputs;
+    return logits;
+}
+
+cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **predictions)
+{
+    static const char *const others[] = { "labels", "attention_mask", "attention_span",
+                                          "position_ids", NULL };
+    const cse_settings *s = cse_model_settings_view(model);
+    cse_decoder *self = cse_model_self(model);
+    const cse_lm_loss_options options = { .by_batch = is_text(s, "loss_scaling", "batch_size"),
+                                          .weight = cse_settings_number(s, "loss_weight") };
+    cse_tensor *loss = NULL, *tokens = cse_step_main_input(step, "input_ids", others);
+    cse_tensor *labels = cse_step_input(step, "labels");
+    self->inputs = (cse_decoder_inputs){ cse_step_optional_input(step, "position_ids"),
+                                         cse_step_optional_input(step, "attention_span") };
+    *predictions = cse_forward(model, tokens);
+    self->inputs = (cse_decoder_inputs){ NULL, NULL };
+    CSE_SCOPE(step, "loss")
+    {
+        loss = cse_lm_loss(*predictions, labels, cse_step_optional_input(step, "attention_mask"),
+                           &options);
+    }
+    return loss;
+}

@@ -1,0 +1,23 @@
+/* gpt3: a causal language model (Brown et al. 2020), the same network as gpt2. */
+#include "engine/nn/models/decoder.h"
+
+static const cse_setting settings[] = {
+    CSE_DECODER_SETTINGS("learned", "layernorm", "gelu", "true", "true", "0.1"),
+};
+
+static cse_status build(cse_model *model, const cse_settings *s)
+{
+    CSE_TRY(cse_refuse_unsupported(settings, s));
+    return cse_decoder_build(model, s);
+}
+
+const cse_model_descriptor cse_model_gpt3 = {
+    .name = "gpt3",
+    .summary = "causal language model of the GPT-3 kind, such as Cerebras-GPT",
+    .settings = settings,
+    .abi = CSE_MODEL_ABI,
+    .self_bytes = sizeof(cse_decoder),
+    .build = build,
+    .forward = cse_decoder_forward,
+    .loss = cse_decoder_loss,
+};

@@ -1,0 +1,61 @@
+/* Losses of models over the inputs of a step. */
+#include <stddef.h>
+
+#include "csengine/modules.h"
+#include "engine/graph/ops/loss_quotient.h"
+#include "engine/graph/trace/trace.h"
+
+static cse_tensor *token_losses(cse_tensor *logits, cse_tensor *labels, double label_smoothing)
+{
+    return cse_cross_entropy_with(
+        logits, labels,
+        &(cse_cross_entropy_options){ .reduction = CSE_REDUCTION_NONE,
+                                      .label_smoothing = label_smoothing });
+}
+
+/* 1 for each label that is not ignored, times its mask. */
+static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
+{
+    cse_tensor *counted = cse_not_equal(labels, cse_constant_int(CSE_DEFAULT_IGNORE_INDEX));
+    return mask != NULL ? cse_where(counted, mask, cse_constant(0))
+                        : cse_cast(counted, CSE_FLOAT32);
+}
+
+/* Tells the tokens' losses. */
+static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
+                                   double weight)
+{
+    cse_tensor *mean = cse_mean_all(losses);
+    mean = weight != 1 ? cse_scale(mean, weight) : mean;
+    cse_tensor *counts = counted_labels(labels, mask);
+    cse_tensor *sum = cse_sum_all(counts);
+    cse_tensor *tokens = cse_constant((double)cse_shape_elements(cse_tensor_shape(counts)));
+    cse_tensor *loss = cse_loss_quotient_of_means(mean, cse_div(sum, tokens));
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
+    return loss;
+}
+
+cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels)
+{
+    cse_tensor *losses = token_losses(logits, labels, 0);
+    return cse_trace_is_poison(losses) ? losses : mean_of_counted(losses, labels, NULL, 1);
+}
+
+cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
+                        const cse_lm_loss_options *options)
+{
+    const cse_lm_loss_options defaults = { .by_batch = false };
+    options = options != NULL ? options : &defaults;
+    const double weight = options->weight != 0 ? options->weight : 1;
+    cse_tensor *losses = token_losses(logits, labels, options->label_smoothing);
+    if (mask != NULL) {
+        mask = cse_cast(mask, CSE_FLOAT32);
+        losses = cse_mul(losses, mask);
+    }
+    if (cse_trace_is_poison(losses) || cse_trace_is_poison(labels))
+        return losses;
+    if (!options->by_batch)
+        return mean_of_counted(losses, labels, mask, weight);
+    cse_loss_of_tokens(NULL, cse_sum_all(losses), counted_labels(labels, mask));
+    return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
+}

@@ -1,0 +1,75 @@
+/* Adadelta: the step has the size of the steps so far, relative to that of the gradients so far.
+ *
+ *   s = rho * s + (1 - rho) * g^2                square_avg
+ *   d = sqrt(a + eps) / sqrt(s + eps) * g
+ *   a = rho * a + (1 - rho) * d^2                acc_delta
+ *   p = p - lr * d
+ *
+ * Zeiler, "ADADELTA: an adaptive learning rate method", 2012. */
+#include "csengine/generated/ops.h"
+#include "engine/nn/optimizers/rule.h"
+
+static const cse_setting settings[] = {
+    CSE_LEARNING_RATE_SETTINGS,
+    CSE_OPTIMIZER_NUMBER("rho", "0.9", 0, 1, "fraction of both averages that is kept"),
+    CSE_OPTIMIZER_NUMBER("eps", "1e-6", 0, 1, "added below both roots"),
+    CSE_OPTIMIZER_PENALTY,
+    CSE_OPTIMIZER_MAXIMIZE,
+    { .name = NULL },
+};
+
+static int states(const cse_settings *s, cse_shape shape,
+                  cse_declared_state list[CSE_MAX_DECLARED_STATES])
+{
+    (void)s;
+    (void)shape;
+    int count = 0;
+    list[count++] = (cse_declared_state){ .name = "square_avg" };
+    list[count++] = (cse_declared_state){ .name = "acc_delta" };
+    return count;
+}
+
+static void update(cse_optimizer_update *u)
+{
+    const double rho = cse_settings_number(u->settings, "rho");
+    const double eps = cse_settings_number(u->settings, "eps");
+    cse_tensor *gradient = cse_optimizer_penalized(u);
+    cse_tensor *squares = cse_optimizer_average(u->states[0], cse_square(gradient), rho);
+    cse_tensor *ratio =
+        cse_div(cse_sqrt(cse_shift(u->states[1], eps)), cse_sqrt(cse_shift(squares, eps)));
+    cse_tensor *delta = cse_mul(ratio, gradient);
+    u->next_states[0] = squares;
+    u->next_states[1] = cse_optimizer_average(u->states[1], cse_square(delta), rho);
+    cse_optimizer_descend(u, delta);
+}
+
+/* Written by tests/reference/optimizers.py. */
+static const cse_optimizer_sample samples[] = {
+        { .settings = "{}",
+      .source = "torch.optim.Adadelta in float64",
+      .parameters = {
+          { 0.496838881, -1.003162244, 1.996837751, 0.25316217 },
+          { 0.492728238, -1.003360912, 2.000358705, 0.257488365 },
+          { 0.499915275, -1.001001785, 1.99877456, 0.250385153 },
+          { 0.499135395, -1.001981552, 1.997470863, 0.250818585 },
+      } },
+    { .settings = "{lr: 0.5, rho: 0.7, eps: 0.001, weight_decay: 0.1, maximize: true}",
+      .source = "torch.optim.Adadelta in float64",
+      .parameters = {
+          { 0.521840461, -0.971209309, 2.028705707, 0.221416832 },
+          { 0.555581785, -0.963587879, 1.991107249, 0.181964677 },
+          { 0.476782622, -0.976095244, 1.995901793, 0.24900892 },
+          { 0.460188385, -0.951405349, 1.982485073, 0.244150139 },
+      } },
+    { .settings = NULL },
+};
+
+const cse_optimizer_descriptor cse_optimizer_adadelta = {
+    .name = "Adadelta",
+    .summary = "steps scaled by their own running size",
+    .settings = settings,
+    .default_learning_rate = 1,
+    .states = states,
+    .update = update,
+    .samples = samples,
+};

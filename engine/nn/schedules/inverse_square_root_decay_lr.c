@@ -1,0 +1,72 @@
+/* InverseSquareRootDecayLR: lr(t) = i * scale / sqrt(max(t, warmup_steps)), where i is
+ * initial_learning_rate (Raffel et al., "Exploring the limits of transfer learning", JMLR 2020). */
+#include "csengine/generated/ops.h"
+#include "engine/nn/schedules/clock.h"
+
+static const cse_setting settings[] = {
+    { .name = "initial_learning_rate",
+      .type = CSE_SETTING_NUMBER,
+      .default_value = "1.0",
+      .min = 0,
+      .max = 1000000.0,
+      .doc = "the learning rate before the scale and the root" },
+    { .name = "scale",
+      .type = CSE_SETTING_NUMBER,
+      .default_value = "1.0",
+      .min = 0,
+      .max = 1000000.0,
+      .doc = "factor of the learning rate" },
+    { .name = "warmup_steps",
+      .type = CSE_SETTING_NUMBER,
+      .default_value = "1.0",
+      .min = 1,
+      .max = 2147483647,
+      .doc = "steps during which the learning rate is constant" },
+    CSE_SCHEDULE_LENGTH_SETTING,
+    { .name = NULL },
+};
+
+static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
+{
+    cse_tensor *steps = cse_maximum(
+        cse_schedule_time(t), cse_constant(cse_settings_number(part->settings, "warmup_steps")));
+    return cse_schedule_scaled(
+        part, cse_scale(cse_rsqrt(steps), cse_settings_number(part->settings, "scale")));
+}
+
+/* Written by tests/reference/schedules.py. */
+static const cse_schedule_sample samples[] = {
+    { .settings = "{initial_learning_rate: 0.5, scale: 0.8, warmup_steps: 5}",
+      .source = "the formula in float64",
+      .points = {
+          { 0, 0.178885438 },
+          { 1, 0.178885438 },
+          { 3, 0.178885438 },
+          { 5, 0.178885438 },
+          { 7, 0.151185789 },
+          { 10, 0.126491106 },
+          { 14, 0.106904497 },
+          { 23, 0.083405766 },
+      } },
+    { .settings = "{scale: 0.4}",
+      .source = "the formula in float64",
+      .points = {
+          { 0, 0.4 },
+          { 1, 0.4 },
+          { 2, 0.282842712 },
+          { 4, 0.2 },
+          { 9, 0.133333333 },
+          { 100, 0.04 },
+          { 10000, 0.004 },
+          { 1000000, 0.0004 },
+      } },
+    { .settings = NULL },
+};
+
+const cse_schedule_descriptor cse_schedule_inverse_square_root_decay_lr = {
+    .name = "InverseSquareRootDecayLR",
+    .summary = "constant, then one over the root of the step",
+    .settings = settings,
+    .learning_rate = learning_rate,
+    .samples = samples,
+};

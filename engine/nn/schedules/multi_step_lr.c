@@ -1,0 +1,60 @@
+/* MultiStepLR: lr(t) = i * gamma^(number of milestones <= t), where i is initial_learning_rate. */
+#include "csengine/generated/ops.h"
+#include "engine/nn/schedules/clock.h"
+
+static const cse_setting settings[] = {
+    CSE_SCHEDULE_RATE_SETTING("initial_learning_rate", "learning rate of the first step"),
+    { .name = "gamma",
+      .type = CSE_SETTING_NUMBER,
+      .min = 0,
+      .max = 1000000.0,
+      .doc = "factor at each milestone" },
+    { .name = "milestones",
+      .type = CSE_SETTING_INTEGER_LIST,
+      .min = 1,
+      .max = 2147483647,
+      .doc = "steps at which the learning rate changes, rising" },
+    CSE_SCHEDULE_LENGTH_SETTING,
+    { .name = NULL },
+};
+
+static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
+{
+    const double gamma = cse_settings_number(part->settings, "gamma");
+    double factor = 1;
+    cse_tensor *rate = cse_constant(1);
+    for (int k = 0; k < cse_settings_count(part->settings, "milestones"); k++) {
+        factor *= gamma;
+        rate = cse_schedule_from(t, cse_settings_integer_at(part->settings, "milestones", k),
+                                 cse_constant(factor), rate);
+    }
+    return cse_schedule_scaled(part, rate);
+}
+
+/* Written by tests/reference/schedules.py. */
+static const cse_schedule_sample samples[] = {
+    { .settings = "{initial_learning_rate: 0.4, gamma: 0.3, milestones: [3, 7, 8]}",
+      .source = "torch.optim.lr_scheduler.MultiStepLR in float64",
+      .points = {
+          { 0, 0.4 },
+          { 2, 0.4 },
+          { 3, 0.12 },
+          { 6, 0.12 },
+          { 7, 0.036 },
+          { 8, 0.0108 },
+          { 9, 0.0108 },
+          { 23, 0.0108 },
+      } },
+    { .settings = "{initial_learning_rate: 0.1, gamma: 0.1, milestones: [5, 5]}",
+ .refusal = "must be greater" },
+    { .settings = NULL },
+};
+
+const cse_schedule_descriptor cse_schedule_multi_step_lr = {
+    .name = "MultiStepLR",
+    .summary = "falls by a factor at each milestone",
+    .settings = settings,
+    .check = cse_schedule_check_milestones,
+    .learning_rate = learning_rate,
+    .samples = samples,
+};

@@ -59,11 +59,12 @@ run/infer: $plan $nn $job formats/onnx run/job
 run/control: base store workers/batch workers/control
 run/hosts: base base/config store $links workers/host_launchers workers/control workers/batch \
     workers/group run/record run/job run/control
-client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control run/session
-dashboard: base base/types base/config formats/checkpoint dataloader store workers/control workers/messages \
-    workers/batch run/job run/measure
-bench: $plan base/config formats/checkpoint formats/weights store dataloader $links workers/carrier workers/control \
-    run/session run/job run/measure
+client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
+    run/session
+dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
+    workers/messages workers/batch run/job run/measure
+bench: $plan base/config formats/checkpoint formats/weights store dataloader $links \
+    workers/carrier workers/control run/session run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 "
 # The parts of the upper rooms from the lowest to the highest: a part may include from those that
@@ -72,7 +73,7 @@ parts='
 dataloader: identity positions files formats . tables programs pictures tokens tokenizer prepare
 dataloader: inputs
 dashboard: access api checks data jobs queue pages http . routes
-cli: terminal arguments client runs completion data nn/models commands .
+cli: terminal arguments client runs completion data models commands .
 '
 room_functions='
 function read_rooms(    count, rows, i, row, fields, names, j) {

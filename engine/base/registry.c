@@ -1,5 +1,5 @@
-/* Names are compared exactly, unless a call says otherwise; a miss is answered with the nearest name
- * by edit distance. */
+/* Names are compared exactly, unless a call says otherwise; a miss is answered with the nearest
+ * name by edit distance. */
 #include "engine/base/registry.h"
 
 #include <stdio.h>

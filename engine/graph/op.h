@@ -5,6 +5,7 @@
 #define CSE_GRAPH_OP_H
 
 #include "csengine/op.h"
+#include "engine/graph/op_list.h"
 #include "engine/base/text.h"
 
 /* A named op of engine/graph/ops, or a structural one; NULL when there is none. */

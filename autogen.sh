@@ -92,6 +92,21 @@ done
 } | write_if_changed run/job/kinds.c
 rm kinds.tmp kinds_rows.tmp
 
+# The descriptors of the ops, which the ops and the passes name.
+{
+    echo "/* Written by autogen.sh: the ops of engine/graph/ops. */"
+    echo "#ifndef CSE_ENGINE_GRAPH_OP_LIST_H"
+    echo "#define CSE_ENGINE_GRAPH_OP_LIST_H"
+    echo
+    echo "#include \"csengine/op.h\""
+    echo
+    for file in $(plugins_of engine/graph/ops); do
+        echo "extern const cse_op cse_op_$(basename "$file" .c);"
+    done
+    echo
+    echo "#endif"
+} | write_if_changed engine/graph/op_list.h
+
 mkdir -p include/csengine/generated
 LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/graph/ops) |
     write_if_changed include/csengine/generated/ops.h

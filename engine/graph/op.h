@@ -6,6 +6,7 @@
 
 #include "csengine/op.h"
 #include "engine/base/text.h"
+#include "engine/graph/op_list.h"
 
 /* A named op of engine/graph/ops, or a structural one; NULL when there is none. */
 const cse_op *cse_op_built_in(const char *name);

@@ -19,8 +19,6 @@
 #include "engine/nn/configured.h"
 #include "run/session/standing_arena.h"
 
-extern const cse_op cse_op_batch_norm;
-
 /* What was told already, the newest first. */
 struct cse_told {
     const char *text;

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_abs;
-
 /** |x|. The gradient at 0 is 0. */
 CSE_API cse_tensor *cse_abs(cse_tensor *x)
 {

@@ -5,8 +5,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_argmax;
-
 /** Index of the largest element along `axis` (negative: from the end), the first of equals: int32,
  * with x's shape without the axis. No gradient. */
 CSE_API cse_tensor *cse_argmax(cse_tensor *x, int axis)

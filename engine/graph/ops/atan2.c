@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_atan2;
-
 /** The angle of the point (x, y) from the x axis, in (-pi, pi]; floats. Broadcasts. At (0, 0) the
  * gradient is NaN. */
 CSE_API cse_tensor *cse_atan2(cse_tensor *y, cse_tensor *x)

@@ -5,9 +5,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_scaled_dot_product_attention_gradient, cse_op_fused_attention,
-    cse_op_fused_attention_gradient;
-
 /* Far below any score of finite inputs, so that exp of the difference to the row's maximum is
  * exactly 0; finite, so that it is never taken for an overflow. */
 static const double masked_score = -1e30;

@@ -4,8 +4,6 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/ops/pool2d.h"
 
-extern const cse_op cse_op_avg_pool2d;
-
 /** The mean of each window of x [batch, channel, height, width]. Padding counts as zeros unless
  * options->exclude_padding. */
 CSE_API cse_tensor *cse_avg_pool2d(cse_tensor *x, const cse_pool2d_options *options)

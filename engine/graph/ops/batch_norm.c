@@ -8,8 +8,6 @@
 
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_batch_norm;
-
 /** (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel of x [batch, channel,
  * ...], with mean and variance over all else; weight and bias [channel] (NULL: all 1, all 0).
  * PyTorch's epsilon is 1e-5. As on each device of PyTorch, the statistics are those of the

@@ -1,8 +1,6 @@
 /* bitwise_and: the bits that are set in both of two integers. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_bitwise_and;
-
 /** a & b, bit by bit; int32. Broadcasts. */
 CSE_API cse_tensor *cse_bitwise_and(cse_tensor *a, cse_tensor *b)
 {

@@ -1,8 +1,6 @@
 /* bitwise_not: each bit of an integer inverted. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_bitwise_not;
-
 /** ~x, each bit inverted; int32. */
 CSE_API cse_tensor *cse_bitwise_not(cse_tensor *x)
 {

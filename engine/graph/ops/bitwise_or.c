@@ -1,8 +1,6 @@
 /* bitwise_or: the bits that are set in either of two integers. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_bitwise_or;
-
 /** a | b, bit by bit; int32. Broadcasts. */
 CSE_API cse_tensor *cse_bitwise_or(cse_tensor *a, cse_tensor *b)
 {

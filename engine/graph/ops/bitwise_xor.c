@@ -1,8 +1,6 @@
 /* bitwise_xor: the bits that are set in one of the two of two integers. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_bitwise_xor;
-
 /** a ^ b, bit by bit; int32. Broadcasts. */
 CSE_API cse_tensor *cse_bitwise_xor(cse_tensor *a, cse_tensor *b)
 {

@@ -7,8 +7,6 @@
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/identities.h"
 
-extern const cse_op cse_op_broadcast_to;
-
 /** x broadcast to `shape`: dimensions are aligned at the right, sizes of 1 and missing dimensions
  * are repeated. The gradient is the sum over the repeated axes. */
 CSE_API cse_tensor *cse_broadcast_to(cse_tensor *x, cse_shape shape)

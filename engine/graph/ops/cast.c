@@ -4,8 +4,6 @@
 #include "engine/graph/ops/elementwise.h"
 #include "engine/graph/trace/identities.h"
 
-extern const cse_op cse_op_cast;
-
 /** x as `dtype`: rounded to nearest even between floats, toward zero to int32 (undefined beyond its
  * range), compared with 0 to bool. x itself when it has the type already. Differentiable between
  * floats. */

@@ -6,8 +6,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_causal_mask;
-
 /** x [..., query, key] with `fill` wherever key > query, like PyTorch's tril: query i keeps keys 0
  * to i. Before a softmax, choose a fill far below any score. */
 CSE_API cse_tensor *cse_causal_mask(cse_tensor *x, double fill)

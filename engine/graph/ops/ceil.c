@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_ceil;
-
 /** The smallest whole number not below x; floats. Its gradient is 0. */
 CSE_API cse_tensor *cse_ceil(cse_tensor *x)
 {

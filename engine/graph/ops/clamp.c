@@ -5,8 +5,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_clamp;
-
 /** `low` where x is below it, `high` where x is above it, else x; NaN kept. Either may be infinite.
  * The gradient is 0 outside of the interval and passes within it and at its ends, as in PyTorch's
  * clamp. hardtanh is clamp to [-1, 1], relu6 to [0, 6]. */

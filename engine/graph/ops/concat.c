@@ -6,8 +6,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_concat;
-
 /* A node has a bounded number of inputs: more are laid together in several steps. */
 static cse_tensor *concat_in_steps(cse_tensor *const tensors[], int count, int axis)
 {

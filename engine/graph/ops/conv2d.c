@@ -5,8 +5,6 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/ops/convolution.h"
 
-extern const cse_op cse_op_conv2d;
-
 /** x [batch, in, height, width] convolved with weight [out, in / groups, kernel height, kernel
  * width], plus bias [out] (NULL: none): [batch, out, ...] with
  * (size + 2 padding - dilation (kernel - 1) - 1) / stride + 1 rows and columns. `options` NULL:

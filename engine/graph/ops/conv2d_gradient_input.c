@@ -5,8 +5,6 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/ops/convolution.h"
 
-extern const cse_op cse_op_conv2d_gradient_input;
-
 /** The gradient with respect to the input, of `shape`, of the convolution that `like` (a conv2d or
  * one of its gradients) did, from its weight and the gradient of the output. */
 CSE_API cse_tensor *cse_conv2d_gradient_input(cse_tensor *weight, cse_tensor *output_gradient,

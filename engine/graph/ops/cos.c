@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_cos;
-
 /** The cosine of x radians. */
 CSE_API cse_tensor *cse_cos(cse_tensor *x)
 {

@@ -8,8 +8,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_cross_entropy;
-
 /* Whether the rows are those of the tensors that both were reshaped from. */
 static bool are_reshaped_rows(const cse_tensor *logits, const cse_tensor *labels)
 {

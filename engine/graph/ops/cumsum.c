@@ -4,8 +4,6 @@
  * in float32 in the order of the elements and rounded where they are stored. */
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_cumsum;
-
 /** Element j along `axis` (negative: from the end) is the sum of elements 0 to j of x; floats or
  * int32, which wraps. */
 CSE_API cse_tensor *cse_cumsum(cse_tensor *x, int axis)

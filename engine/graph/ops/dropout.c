@@ -6,8 +6,6 @@
 #include "engine/graph/ops/random_arguments.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_dropout;
-
 /** x with each element set to 0 with `probability`, in [0, 1), and the others divided by 1 -
  * probability. For training only: leave it out of evaluation. Each element is a pure function of
  * (seed, step, `stream`, sample, element); give each layer a stream name of its own. */

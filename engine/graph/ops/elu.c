@@ -5,8 +5,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_elu;
-
 /** x where it is above 0, else alpha * (exp(x) - 1). PyTorch's alpha is 1. */
 CSE_API cse_tensor *cse_elu(cse_tensor *x, double alpha)
 {

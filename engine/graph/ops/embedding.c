@@ -8,8 +8,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_embedding;
-
 /** Row indices[i] of table [n, channel] for each int32 index: [indices..., channel]. An index
  * outside [0, n) gives a row of NaN, so that the error shows; in an input that the data gives it
  * ends the run with its place in the data. In the gradient the rows of one index

@@ -1,8 +1,6 @@
 /* equal: whether an element of the first tensor equals the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_equal;
-
 /** Whether a equals b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_equal(cse_tensor *a, cse_tensor *b)
 {

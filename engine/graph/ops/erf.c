@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_erf;
-
 /** The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x. */
 CSE_API cse_tensor *cse_erf(cse_tensor *x)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_exp;
-
 /** e to the power of x. */
 CSE_API cse_tensor *cse_exp(cse_tensor *x)
 {

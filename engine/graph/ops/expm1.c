@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_expm1;
-
 /** e^x - 1, with full precision near 0. */
 CSE_API cse_tensor *cse_expm1(cse_tensor *x)
 {

@@ -4,8 +4,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_flip;
-
 /** x with the elements along each of `axes` (negative: from the end) in the opposite order. */
 CSE_API cse_tensor *cse_flip(cse_tensor *x, const int axes[], int axis_count)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_floor;
-
 /** The largest whole number not above x; floats. Its gradient is 0. */
 CSE_API cse_tensor *cse_floor(cse_tensor *x)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_floor_divide;
-
 /** a / b rounded down, as in Python and in PyTorch's floor_divide; int32. Division by 0 gives 0,
  * and the quotient of INT32_MIN and -1 wraps. Broadcasts. */
 CSE_API cse_tensor *cse_floor_divide(cse_tensor *a, cse_tensor *b)

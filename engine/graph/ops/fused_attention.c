@@ -13,8 +13,6 @@
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
-extern const cse_op cse_op_fused_attention;
-
 static bool wants_statistics(const cse_attributes *attributes)
 {
     return attributes->integers[CSE_ATTENTION_RESULT] == CSE_ATTENTION_STATISTICS;

@@ -11,8 +11,6 @@
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
-extern const cse_op cse_op_fused_attention_gradient;
-
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_attention_sizes s;

@@ -7,8 +7,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_gather;
-
 /** Row indices[i] of table [n, ...] for each int32 index: [indices..., row...]. An index outside
  * [0, n) gives a row of NaN (int32: of INT32_MIN), so that the error shows. The gradient is
  * cse_scatter_add. */

@@ -9,8 +9,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_gelu_gradient;
-
 static const double sqrt_half = 0.70710678118654752, sqrt_2_over_pi = 0.79788456080286536,
                     one_over_sqrt_2pi = 0.39894228040143268, cubic = 0.044715;
 

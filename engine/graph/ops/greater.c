@@ -1,8 +1,6 @@
 /* greater: whether an element of the first tensor is greater than the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_greater;
-
 /** Whether a is greater than b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_greater(cse_tensor *a, cse_tensor *b)
 {

@@ -1,8 +1,6 @@
 /* greater_equal: whether an element of the first tensor is at least the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_greater_equal;
-
 /** Whether a is at least b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_greater_equal(cse_tensor *a, cse_tensor *b)
 {

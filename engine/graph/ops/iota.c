@@ -5,8 +5,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_iota;
-
 /** int32 [count]: start, start + step, start + 2 step, ... (NumPy's arange, XLA's iota), for
  * positions, rotary angles and masks. Wraps beyond int32. */
 CSE_API cse_tensor *cse_iota(int64_t count, int32_t start, int32_t step)

@@ -7,8 +7,6 @@
 #include "engine/graph/ops/ranking.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_is_draw_within_rank;
-
 cse_tensor *cse_draw_within_rank(const char *stream, const cse_tensor *like, cse_tensor *rank)
 {
     cse_tensor *inputs[4];

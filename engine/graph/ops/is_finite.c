@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_is_finite;
-
 /** Whether x is neither infinite nor NaN; a bool. */
 CSE_API cse_tensor *cse_is_finite(cse_tensor *x)
 {

@@ -7,8 +7,6 @@
 #include "engine/graph/ops/ranking.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_is_within_rank;
-
 cse_tensor *cse_within_rank(cse_tensor *x, cse_tensor *rank)
 {
     if (cse_trace_is_poison(x) || cse_trace_is_poison(rank))

@@ -17,8 +17,6 @@
 #include "engine/graph/ops/ranking.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_kth_magnitude;
-
 enum { INSIDE_INPUTS = 4, OUTSIDE_INPUTS = 6 };
 
 static cse_tensor *trace(bool random, int count, cse_tensor *const inputs[])

@@ -9,8 +9,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_layer_norm;
-
 /** (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis: x [..., channel],
  * weight and bias [channel] (NULL: all 1, all 0). PyTorch's epsilon is 1e-5. */
 CSE_API cse_tensor *cse_layer_norm(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,

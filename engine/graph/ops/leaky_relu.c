@@ -3,8 +3,6 @@
  * Attributes: numbers[0] the slope. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_leaky_relu;
-
 /** x where it is above 0, else x * slope (PyTorch's default: 0.01). The gradient at 0 is that of
  * the slope. */
 CSE_API cse_tensor *cse_leaky_relu(cse_tensor *x, double slope)

@@ -1,8 +1,6 @@
 /* less: whether an element of the first tensor is less than the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_less;
-
 /** Whether a is less than b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_less(cse_tensor *a, cse_tensor *b)
 {

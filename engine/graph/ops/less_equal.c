@@ -1,8 +1,6 @@
 /* less_equal: whether an element of the first tensor is at most the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_less_equal;
-
 /** Whether a is at most b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_less_equal(cse_tensor *a, cse_tensor *b)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_log;
-
 /** The natural logarithm of x: -infinity at 0, NaN below. */
 CSE_API cse_tensor *cse_log(cse_tensor *x)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_log1p;
-
 /** ln(1 + x), with full precision near 0; NaN below -1. */
 CSE_API cse_tensor *cse_log1p(cse_tensor *x)
 {

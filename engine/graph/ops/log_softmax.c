@@ -6,8 +6,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_log_softmax;
-
 /** The logarithm of softmax along `axis` (negative: from the end). */
 CSE_API cse_tensor *cse_log_softmax(cse_tensor *x, int axis)
 {

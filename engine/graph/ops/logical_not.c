@@ -1,8 +1,6 @@
 /* logical_not: the opposite of each bool. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_logical_not;
-
 /** Not x; of a bool. */
 CSE_API cse_tensor *cse_logical_not(cse_tensor *x)
 {

@@ -1,8 +1,6 @@
 /* logical_or: a or b, of two tensors of bools. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_logical_or;
-
 /** a or b; of bools. Broadcasts. */
 CSE_API cse_tensor *cse_logical_or(cse_tensor *a, cse_tensor *b)
 {

@@ -15,9 +15,6 @@
 #include "csengine/modules.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_add, cse_op_broadcast_to, cse_op_cast, cse_op_div, cse_op_mul,
-    cse_op_neg, cse_op_reshape, cse_op_sub, cse_op_sum;
-
 /* ---- quotients ---- */
 
 static cse_tensor *keep(cse_tensor *loss, cse_tensor *count, cse_tensor *divisor)

@@ -7,8 +7,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/accumulate.h"
 
-extern const cse_op cse_op_matmul;
-
 static cse_tensor *trace_product(cse_tensor *a, cse_tensor *b, bool transpose_a, bool transpose_b)
 {
     const cse_attributes attributes = { .integer_count = 2,

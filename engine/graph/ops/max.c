@@ -6,8 +6,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_max;
-
 /** The largest element over the given axes (negative: from the end; none: all axes), NaN where one
  * is NaN; floats. `keep_dims` keeps the axes with size 1. Elements that equal the maximum share its
  * gradient equally, as in PyTorch's amax. */

@@ -7,8 +7,6 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/ops/pool2d.h"
 
-extern const cse_op cse_op_max_pool2d;
-
 /** The largest element of each window of x [batch, channel, height, width]; padding is never
  * chosen. The first of equal elements gets the gradient. */
 CSE_API cse_tensor *cse_max_pool2d(cse_tensor *x, const cse_pool2d_options *options)

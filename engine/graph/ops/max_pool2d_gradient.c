@@ -10,8 +10,6 @@
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/ops/pool2d.h"
 
-extern const cse_op cse_op_max_pool2d_gradient;
-
 /** The gradient with respect to x of the pooling that `like` (a max_pool2d) did of x, from the
  * gradient of its output. */
 CSE_API cse_tensor *cse_max_pool2d_gradient(cse_tensor *x, cse_tensor *output_gradient,

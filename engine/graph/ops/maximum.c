@@ -1,8 +1,6 @@
 /* maximum: the larger of two tensors' elements. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_maximum;
-
 /** The larger of a and b; NaN where either is NaN. Where a equals b each gets half of the gradient.
  * Broadcasts. */
 CSE_API cse_tensor *cse_maximum(cse_tensor *a, cse_tensor *b)

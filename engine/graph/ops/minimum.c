@@ -1,8 +1,6 @@
 /* minimum: the smaller of two tensors' elements. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_minimum;
-
 /** The smaller of a and b; NaN where either is NaN. Where a equals b each gets half of the
  * gradient. Broadcasts. */
 CSE_API cse_tensor *cse_minimum(cse_tensor *a, cse_tensor *b)

@@ -2,8 +2,6 @@
 #include "engine/graph/ops/elementwise.h"
 #include "engine/graph/trace/identities.h"
 
-extern const cse_op cse_op_mul;
-
 /** a * b. Broadcasts. */
 CSE_API cse_tensor *cse_mul(cse_tensor *a, cse_tensor *b)
 {

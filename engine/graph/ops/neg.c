@@ -1,8 +1,6 @@
 /* neg: the negative of each element. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_neg;
-
 /** -x; floats or int32. */
 CSE_API cse_tensor *cse_neg(cse_tensor *x)
 {

@@ -1,8 +1,6 @@
 /* not_equal: whether an element of the first tensor differs from the second's. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_not_equal;
-
 /** Whether a differs from b; a bool. Broadcasts. */
 CSE_API cse_tensor *cse_not_equal(cse_tensor *a, cse_tensor *b)
 {

@@ -5,8 +5,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_one_hot;
-
 /** [..., classes] float32 from int32 labels [...]: 1 at the label's place, else 0. A label outside
  * [0, classes) gives a row of zeros. */
 CSE_API cse_tensor *cse_one_hot(cse_tensor *labels, int64_t classes)

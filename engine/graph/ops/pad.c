@@ -7,8 +7,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_pad;
-
 /** x with low[i] elements of `value` before and high[i] after it along each axis i, and between[i]
  * between two neighbours; one entry an axis. */
 CSE_API cse_tensor *cse_pad_between(cse_tensor *x, const int64_t low[], const int64_t high[],

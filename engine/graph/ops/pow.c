@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_pow;
-
 /** a to the power of b, as C's pow; floats. The gradient with respect to b is 0 where a is 0, that
  * with respect to a is 0 where b is 0. Broadcasts. */
 CSE_API cse_tensor *cse_pow(cse_tensor *a, cse_tensor *b)

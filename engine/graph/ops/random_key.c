@@ -7,8 +7,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_random_key;
-
 /** One half (0: low, 1: high) of the 64-bit key of `stream` at this step, as an int32 scalar: a
  * pure function of (seed, step, the stream's name). cse_stochastic_round draws from it. */
 CSE_API cse_tensor *cse_random_key(const char *stream, int half)

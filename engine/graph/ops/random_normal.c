@@ -5,8 +5,6 @@
 #include "engine/graph/ops/random_arguments.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_random_normal;
-
 static cse_tensor *draw(const cse_tensor *like, cse_shape shape, const char *stream, double mean,
                         double deviation)
 {

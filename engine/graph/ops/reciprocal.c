@@ -1,8 +1,6 @@
 /* reciprocal: one divided by each element. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_reciprocal;
-
 /** 1 / x. */
 CSE_API cse_tensor *cse_reciprocal(cse_tensor *x)
 {

@@ -1,8 +1,6 @@
 /* relu: the larger of each element and 0. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_relu;
-
 /** max(x, 0), NaN kept. The gradient at 0 is 0. */
 CSE_API cse_tensor *cse_relu(cse_tensor *x)
 {

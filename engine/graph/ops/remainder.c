@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_remainder;
-
 /** a - b * floor(a / b), which has the sign of b, as in Python and in PyTorch; int32. The remainder
  * by 0 is a. Broadcasts. */
 CSE_API cse_tensor *cse_remainder(cse_tensor *a, cse_tensor *b)

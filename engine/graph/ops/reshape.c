@@ -7,8 +7,6 @@
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/identities.h"
 
-extern const cse_op cse_op_reshape;
-
 /** x with `shape`, which must have as many elements. One size may be -1: it is inferred. */
 CSE_API cse_tensor *cse_reshape(cse_tensor *x, cse_shape shape)
 {

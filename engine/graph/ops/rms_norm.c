@@ -8,8 +8,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_rms_norm;
-
 /** x / sqrt(mean(x^2) + epsilon) * weight over the last axis: x [..., channel], weight [channel]
  * (NULL: all 1). Llama's epsilon is 1e-5. */
 CSE_API cse_tensor *cse_rms_norm(cse_tensor *x, cse_tensor *weight, double epsilon)

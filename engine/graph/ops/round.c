@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_round;
-
 /** x rounded to the nearest whole number, halves to the even one, as in PyTorch; floats. Its
  * gradient is 0. */
 CSE_API cse_tensor *cse_round(cse_tensor *x)

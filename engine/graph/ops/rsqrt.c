@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_rsqrt;
-
 /** 1 / sqrt(x). */
 CSE_API cse_tensor *cse_rsqrt(cse_tensor *x)
 {

@@ -20,8 +20,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_scaled_dot_product_attention, cse_op_dropout;
-
 enum {
     CAUSAL = CSE_ATTENTION_CAUSAL,
     INTEGERS = CSE_ATTENTION_RESULT, /* this op has one result */

@@ -13,8 +13,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_scaled_dot_product_attention_gradient;
-
 static int result_of(const cse_tensor *node)
 {
     return (int)node->attributes.integers[CSE_ATTENTION_RESULT];

@@ -10,8 +10,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_scatter_add;
-
 /** A table [count, row...] whose row i is the sum of those of the rows [indices..., row...] whose
  * index is i, added in order; 0 where there is none. Rows whose index lies outside [0, count) are
  * ignored. */

@@ -4,8 +4,6 @@
  * the result along it. Elements of one place are added in their order, in float32. */
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_scatter_add_along;
-
 /** Zeros with x's shape and `size` along `axis` (negative: from the end), to which each element of
  * x is added at its index along the axis: PyTorch's scatter_add on zeros. Indices (int32, of x's
  * shape) outside [0, size) are left out; float32 or int32. */

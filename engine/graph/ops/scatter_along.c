@@ -5,8 +5,6 @@
  * one is kept, so that there is one result only. */
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_scatter_along;
-
 /** x [.., n, ..] in which element indices[j] along `axis` (negative: from the end) is replaced by
  * element j of `values`, at every place of the other axes: PyTorch's scatter. The indices (int32)
  * and values have x's sizes but for the axis; an index outside [0, n) is left out; of several equal

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_sigmoid;
-
 /** 1 / (1 + exp(-x)). */
 CSE_API cse_tensor *cse_sigmoid(cse_tensor *x)
 {

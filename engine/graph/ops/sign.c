@@ -1,8 +1,6 @@
 /* sign: the sign of each element: -1, 0 or 1. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_sign;
-
 /** -1, 0 or 1 as x is negative, zero (or NaN) or positive; gradient 0. */
 CSE_API cse_tensor *cse_sign(cse_tensor *x)
 {

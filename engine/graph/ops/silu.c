@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_silu;
-
 /** x * sigmoid(x) (Elfwing, Uchibe, Doya 2018). */
 CSE_API cse_tensor *cse_silu(cse_tensor *x)
 {

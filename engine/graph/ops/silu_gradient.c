@@ -6,8 +6,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_silu_gradient;
-
 /** The gradient with respect to x of cse_silu(x), from the gradient of its output. */
 CSE_API cse_tensor *cse_silu_gradient(cse_tensor *x, cse_tensor *output_gradient)
 {

@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_sin;
-
 /** The sine of x radians. */
 CSE_API cse_tensor *cse_sin(cse_tensor *x)
 {

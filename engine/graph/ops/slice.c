@@ -5,8 +5,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_slice;
-
 /* Whether the range of each axis, as slice keeps it, is the whole axis. */
 static bool is_whole(const cse_attributes *attributes, cse_shape shape)
 {

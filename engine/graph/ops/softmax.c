@@ -6,8 +6,6 @@
 #include "engine/graph/ops/rows.h"
 #include "engine/graph/ops/samples.h"
 
-extern const cse_op cse_op_softmax;
-
 /** exp(x) divided by its sum along `axis` (negative: from the end). */
 CSE_API cse_tensor *cse_softmax(cse_tensor *x, int axis)
 {

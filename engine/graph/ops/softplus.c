@@ -5,8 +5,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_softplus;
-
 /** ln(1 + exp(x)); its derivative is sigmoid(x). PyTorch's, with beta 1, is x itself above 20,
  * which is the same float32. */
 CSE_API cse_tensor *cse_softplus(cse_tensor *x)

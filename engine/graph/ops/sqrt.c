@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_sqrt;
-
 /** The square root of x; NaN below 0. */
 CSE_API cse_tensor *cse_sqrt(cse_tensor *x)
 {

@@ -1,8 +1,6 @@
 /* square: the square of each element. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_square;
-
 /** x * x. */
 CSE_API cse_tensor *cse_square(cse_tensor *x)
 {

@@ -9,8 +9,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_stochastic_round;
-
 /** x (float32, independent of the batch) with each element rounded to a neighbour in `format`
  * (bfloat16, float16, cbfloat16), up with the probability that makes the expected result x. The
  * random bits are a pure function of (seed, step, `stream`, element); give each use a stream name

@@ -1,8 +1,6 @@
 /* stop_gradient: the same values, through which no gradient goes. */
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_stop_gradient;
-
 /** x, as a constant to differentiation: PyTorch's detach, JAX's stop_gradient. */
 CSE_API cse_tensor *cse_stop_gradient(cse_tensor *x)
 {

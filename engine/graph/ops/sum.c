@@ -4,8 +4,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/accumulate.h"
 
-extern const cse_op cse_op_sum;
-
 /** The sum over the given axes (negative: from the end; none: all axes). `keep_dims` keeps them
  * with size 1. */
 CSE_API cse_tensor *cse_sum(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)

@@ -6,8 +6,6 @@
 
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_take_along;
-
 /** Of x [.., n, ..] and int32 indices [.., m, ..], which have x's sizes but for `axis` (negative:
  * from the end): element j along the axis is x's element indices[j] there, as in PyTorch's gather.
  * An index outside [0, n) gives NaN (int32: INT32_MIN). The gradient is cse_scatter_add_along. */

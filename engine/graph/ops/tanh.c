@@ -3,8 +3,6 @@
 
 #include "engine/graph/ops/elementwise.h"
 
-extern const cse_op cse_op_tanh;
-
 /** The hyperbolic tangent of x. */
 CSE_API cse_tensor *cse_tanh(cse_tensor *x)
 {

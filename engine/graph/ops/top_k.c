@@ -7,8 +7,6 @@
 
 #include "engine/graph/ops/along.h"
 
-extern const cse_op cse_op_top_k;
-
 static cse_tensor *trace(cse_tensor *x, int axis, int64_t count, bool smallest)
 {
     cse_attributes attributes = { .integer_count = 3, .integers = { 0, count, smallest } };

@@ -4,8 +4,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_transpose;
-
 /** x with its axes permuted: axis i of the result is axis axes[i] of x (negative: from the end).
  * Each axis must be given once. */
 CSE_API cse_tensor *cse_transpose(cse_tensor *x, const int axes[], int axis_count)

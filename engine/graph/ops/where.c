@@ -2,8 +2,6 @@
 #include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/arguments.h"
 
-extern const cse_op cse_op_where;
-
 /** a where `condition` (a bool) holds, else b. The three broadcast; a and b have one type. The
  * gradient goes to the one that was chosen. */
 CSE_API cse_tensor *cse_where(cse_tensor *condition, cse_tensor *a, cse_tensor *b)

@@ -8,8 +8,6 @@
 #include "engine/graph/passes/pass.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_scatter_add;
-
 typedef struct walk {
     cse_graph *graph;
     int count;           /* nodes before differentiation */

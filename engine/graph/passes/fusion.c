@@ -31,8 +31,6 @@
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_broadcast_to;
-
 typedef struct draft {
     cse_group_kind kind;
     cse_part part;

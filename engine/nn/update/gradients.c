@@ -11,8 +11,6 @@
 #include "engine/graph/precision/precision.h"
 #include "engine/graph/trace/trace.h"
 
-extern const cse_op cse_op_where;
-
 /* One that was taken in the step that is traced. */
 typedef struct cse_taken_gradient {
     cse_tensor *loss, *value;

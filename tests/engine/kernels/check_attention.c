@@ -17,8 +17,6 @@
 #include "tests/support/expect.h"
 #include "tests/support/sanitized.h"
 
-extern const cse_op cse_op_fused_attention, cse_op_fused_attention_gradient;
-
 enum { CASES = SANITIZED ? 12 : 60, SHIFT = 64, BORDER = 4096, OPERANDS = CSE_ATTENTION_INPUTS };
 
 typedef struct attention_case {

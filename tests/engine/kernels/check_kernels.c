@@ -65,7 +65,6 @@ static void build_product(const product *p, kernel_case *one)
     cse_node *bias = p->bias ? kernel_case_leaf(one, cse_shape_of(p->n), p->dtype) : NULL;
     cse_node *operands[2] = { kernel_case_leaf(one, a, p->dtype),
                               kernel_case_leaf(one, b, p->dtype) };
-    extern const cse_op cse_op_matmul;
     cse_node *last = kernel_case_add(one, cse_trace(&cse_op_matmul, &transposes, 2, operands));
     if (p->rows && p->batches < 0)
         last = kernel_case_add(one, cse_reshape(last, cse_shape_of(1, p->m, p->n)));

@@ -125,7 +125,6 @@ START_TEST(products)
     const int64_t m = draw(seed, 0, 1, 140), n = draw(seed, 1, 1, 140);
     const int64_t k = depths[draw(seed, 2, 0, 7)];
     const cse_attributes transposes = { .integer_count = 2, .integers = { a, b } };
-    extern const cse_op cse_op_matmul;
     kernel_case one;
     kernel_case_begin(&one);
     cse_node *operands[2] = {

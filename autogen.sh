@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 # Plugin folders: folder | kind | C type of a descriptor | header that declares the array (and holds
 # or includes the contract) | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
-# its own name beside it is a helper of the folder and has none. "@" in a header's path is the
+# its own name beside it is a helper of the folder and has none. "@" is format.h in the
 # folder above the plugins'; an empty one is FOLDER/KIND.h.
 plugins='
 engine/graph/ops|op|cse_op|engine/graph/op.h|cse_ops
@@ -17,8 +17,8 @@ engine/nn/metrics|metric|cse_metric_descriptor|engine/nn/plugins.h|cse_metrics
 engine/nn/models|model|cse_model_descriptor|engine/nn/plugins.h|cse_models
 run/callbacks|callback|cse_callback_descriptor|run/job/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
-engine/formats/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
-engine/formats/weights/weight_formats|weight_format|cse_weights_format|@/format.h|cse_weights_formats
+engine/formats/checkpoint/formats|format|cse_checkpoint_format|@|cse_checkpoint_formats
+engine/formats/weights/weight_formats|weight_format|cse_weights_format|@|cse_weights_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
@@ -75,7 +75,7 @@ for row in $plugins; do
 $row
 EOF
     [ -n "$header" ] || header=$folder/$singular.h
-    case $header in @/*) header=$(dirname "$folder")/${header#@/} ;; esac
+    [ "$header" != @ ] || header=$(dirname "$folder")/format.h
     [ -f "$header" ] || continue
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"

@@ -1,6 +1,6 @@
 /* SelectiveGrad: trains only some elements of some parameters. It is a setting of the training more
  * than a callback: the job gives it to the optimizer, also where a step is compiled and not run
- * (run/job/job_run.c), and run/session/selective_gradients.c says what it does. */
+ * (run/job/job_run.c), and engine/nn/update/selective_gradients.c says what it does. */
 #include "run/job/callbacks.h"
 
 static const cse_setting settings[] = {

@@ -270,7 +270,7 @@ def check_targets(page):
 def check_files(page):
     tree = page.tree
     for number, span in page.spans:
-        if re.search(r"[A-Z]{3,}/|[*{}<>$=]|^-|://|^~|^/|\.\.\.|openapi\.json", span):
+        if re.search(r"[A-Z]{3,}/|[*{}<>$=]|^-|://|^~|^/|\.\.\.|openapi\.json|/NAME", span):
             continue
         for path in PATH.findall(span) + TOP_PATH.findall(span):
             path = re.sub(r"^(\.{1,2}/)+", "", path)

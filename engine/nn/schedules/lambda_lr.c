@@ -2,7 +2,7 @@
  *
  * The class of this name in cerebras.pytorch multiplies i by a list of Python functions of t, which
  * a subclass may replace; a configuration cannot, so that the functions here are those that the
- * class has by itself. Another function of t is a schedule: engine/nn/schedules/schedule.h. */
+ * class has by itself. Another function of t is a schedule: csengine/schedule.h. */
 #include "csengine/generated/ops.h"
 #include "engine/nn/schedules/clock.h"
 

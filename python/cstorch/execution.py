@@ -130,6 +130,11 @@ class Execution:
                 if not self._after_body():
                     break
             finished = True
+        except GeneratorExit:
+            # `break`: the step that this pass has called is done, and seen as all others are.
+            if self.loop is not None and self.passed.has_stepped:
+                self._after_body()
+            raise
         finally:
             self.end(raising=finished)
 

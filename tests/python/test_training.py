@@ -609,6 +609,19 @@ class Loop(Case):
         for batch in self.loop(2):
             self.after(self.step(batch))
 
+    def test_closures_of_the_last_step_before_break(self):
+        seen = []
+
+        @cstorch.step_closure
+        def see(number, loss):
+            seen.append((number, loss.item()))
+
+        for number, batch in enumerate(self.loop(100000)):
+            see(number, self.step(batch))
+            if number == 2:
+                break
+        self.assertEqual([number for number, _ in seen], [0, 1, 2])
+
     def test_an_exception_in_a_closure_ends_the_run(self):
         @cstorch.step_closure
         def fail(loss):

@@ -69,7 +69,7 @@ class Overview(Programs):
             closure(i, loss)
             if i == 4:
                 break
-        self.assertEqual([i for i, _ in seen], [0, 1, 2, 3])
+        self.assertEqual([i for i, _ in seen], [0, 1, 2, 3, 4])
 
     def test_supplements(self):
         """004:35-39 Gradient scaling and schedules may be added to a step.

@@ -434,10 +434,10 @@ class Session:
     def add_model(self, model):
         self.models.append(model)
         for name, module in model.module.named_modules():
-            self._modules[module] = name
+            self._modules[module] = f"{model.prefix}.{name}" if name else model.prefix
 
     def module_name(self, module):
-        """The dotted name of a module in its model; "" for the model and for others."""
+        """The dotted name of a module of a model, as "model.fc1"; "" for others."""
         return self._modules.get(module, "")
 
 

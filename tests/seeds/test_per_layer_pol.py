@@ -79,9 +79,9 @@ class Levels(Programs):
         000:11 The level of a layer goes before that of the model.
         """
         found = self.sums(Decorated())
-        self.assertEqual(found["fc1", False], {"fp32"})
-        self.assertEqual(found["fc1", True], {"fp32"})
-        self.assertEqual(found["last_layer", False], {ROUNDED})
+        self.assertEqual(found["model.fc1", False], {"fp32"})
+        self.assertEqual(found["model.fc1", True], {"fp32"})
+        self.assertEqual(found["model.last_layer", False], {ROUNDED})
 
     def test_pol_of_each_pass(self):
         """000:26 Arguments choose the passes apart from each other."""
@@ -92,18 +92,18 @@ class Levels(Programs):
                 return cstorch.pol(level=0, enable_fwd=False)(self.last_layer)(F.relu(x))
 
         found = self.sums(Passes())
-        self.assertEqual(found["fc1", False], {"fp32"})
-        self.assertEqual(found["fc1", True], {ROUNDED})
-        self.assertEqual(found["last_layer", False], {ROUNDED})
-        self.assertLessEqual(found["last_layer", True], {"fp32"})
+        self.assertEqual(found["model.fc1", False], {"fp32"})
+        self.assertEqual(found["model.fc1", True], {ROUNDED})
+        self.assertEqual(found["model.last_layer", False], {ROUNDED})
+        self.assertLessEqual(found["model.last_layer", True], {"fp32"})
 
     def test_pol_backward_alone(self):
         """000:28-32 bwd_level alone is about the backward pass alone.
         000:34-38 A layer may be given in place of a function: the same is computed.
         """
         found = self.sums(BackwardAlone())
-        self.assertEqual(found["fc1", False], {ROUNDED})
-        self.assertEqual(found["fc1", True], {"fp32"})
+        self.assertEqual(found["model.fc1", False], {ROUNDED})
+        self.assertEqual(found["model.fc1", True], {"fp32"})
         self.assertEqual(self.sums(Wrapped()), found)
 
     def test_pol_marks_what_is_traced(self):
@@ -113,7 +113,7 @@ class Levels(Programs):
         )
         levels = self.train(compiled, optimizer)
         executed = {op["scope"]: op["executed"] for op in self.planned() if op["op"] == "matmul"}
-        self.assertEqual(executed["fc1"], "fp32")
+        self.assertEqual(executed["model.fc1"], "fp32")
         cstorch.finish()
         torch.manual_seed(0)
         _, compiled, optimizer = self.begin(

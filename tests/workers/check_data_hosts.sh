@@ -123,7 +123,7 @@ refuse() { # name, words, arguments...
     grep -q "$words" "$work/$name.err" || complain "$name: $(cat "$work/$name.err")"
 }
 give a
-refuse unknown 'data_hosts (--data_hosts): n9 is none of the hosts of the run' \
+refuse unknown 'data_hosts: --data_hosts: n9 is none of the hosts of the run' \
     --hosts a,b --data_hosts n9
 give
 refuse nowhere 'train.csv' --hosts a,b --data_hosts b

@@ -162,7 +162,7 @@ sed 's/cluster_config: {num_csx: 1,/cluster_config: {num_csx: 1, hosts: [a, "b c
     "$config" >"$work/hosts.yaml"
 expect 'a wrong name of a host' 78 'hosts.yaml:5:[0-9]*: "b c": it is no name of a host' \
     "$csengine" start "$work/hosts.yaml"
-expect 'a host given twice' 78 'hosts: --hosts: "a": the host is in the list twice' \
+expect 'a host given twice' 78 'hosts: --hosts:1:3: "a": the host is in the list twice' \
     start --hosts a,a
 expect 'an unknown command' 64 'start' "$csengine" strat
 expect 'an unknown flag' 64 'num_csx' start --num_csz 2

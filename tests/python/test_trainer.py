@@ -11,6 +11,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
+import csengine
 import cstorch
 from cstorch.trainer import Trainer, callbacks
 from cstorch.trainer.callbacks import (
@@ -344,6 +345,23 @@ class Validations(TrainerCase):
         trainer.validate([self.data(), self.data()], ckpt_path=None, loop=ValidationLoop(1))
         self.assertIn("validate_1/loss", trainer.metrics)
         self.assertIn("validate_0/accuracy", trainer.metrics)
+
+    def test_the_store_of_the_run_has_them(self):
+        trainer = self.trainer(
+            loop=TrainingLoop(num_steps=4, eval_frequency=2, eval_steps=2),
+            callbacks=[LogOptimizerParamGroup("lr")],
+            loggers=[keep := Keep()],
+        )
+        trainer.fit(self.data(), self.data())
+        with self.assertWarnsRegex(UserWarning, "the run's store has no 'two words'"):
+            trainer.log_metrics_dict({"two words": 1.0})
+        names = {name for _, name, _ in keep.seen} - {"loss", "two words"}
+        self.assertIn("val_accuracy", names)
+        self.assertGreater(len(names), 2)
+        cstorch.finish()
+        run = csengine.Run(self.folder + "/model")
+        for name in names:
+            self.assertEqual({p.step: p.value for p in run.points(name)}, keep.of(name), name)
 
     def test_of_several_checkpoints(self):
         keep = Keep()

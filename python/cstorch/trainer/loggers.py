@@ -1,5 +1,5 @@
-"""Where a trainer's values go. Each value is in the run's own store besides, where the pages show it,
-as far as a step hands it out."""
+"""Where a trainer's values go. Each value is in the run's own store besides, where the pages show
+it."""
 
 import abc
 import csv

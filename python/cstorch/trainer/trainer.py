@@ -7,11 +7,14 @@ are traced.
 
 import contextlib
 import pathlib
+import warnings
 import weakref
 
 import torch
 
 import cstorch
+from csengine import library
+from csengine.library import lib
 from cstorch import execution, part, traced
 from cstorch.trainer import parts
 from cstorch.trainer.callbacks import (
@@ -31,6 +34,14 @@ from cstorch.trainer.callbacks.callback import HOOKS
 from cstorch.trainer.early_exit import EarlyExit
 from cstorch.trainer.loggers import Logger
 from cstorch.utils.data import DataExecutor, DataLoader
+
+
+def _record(values):
+    """Makes them points of series of the run's store, where the pages show them. The run has the
+    loss of its steps by itself."""
+    for name, value in values.items():
+        if name != "loss" and lib.cse_log_scalar(name.encode(), value) != lib.CSE_OK:
+            warnings.warn(f"the run's store has no {name!r}: {library.error()}", stacklevel=2)
 
 
 def _finalize(callbacks):
@@ -227,6 +238,8 @@ class Trainer:
             return
         values = {name: float(value) for name, value in metrics.items()}
         self.metrics.update(values)
+        if step is None:
+            _record(values)
         for logger in self.loggers:
             if logger.name in dest:
                 logger.log_metrics(values, step=self.global_step if step is None else step)

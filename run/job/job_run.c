@@ -168,7 +168,7 @@ static void record_rates(job *j)
 static cse_status select_gradients(const job *j)
 {
     const cse_job_settings *s = j->settings;
-    const void *selective = cse_registry_find(cse_callbacks, "selective_grad");
+    const void *selective = cse_registry_find(cse_callbacks, "SelectiveGrad");
     for (int i = 0; i < s->callback_count; i++)
         if (s->callbacks[i].descriptor == selective)
             CSE_TRY(cse_configured_selection(

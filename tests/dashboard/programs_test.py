@@ -162,6 +162,8 @@ def a_program_opens_a_dashboard_of_its_own():
                                env=environment)
     try:
         line = program.stderr.readline()
+        check(line.startswith("csengine: info: computes in float32, because "), line)
+        line = program.stderr.readline()
         check(line.startswith("Dashboard: http://127.0.0.1:"), line)
         url = urllib.parse.urlsplit(line.split()[1])
         token = {"Authorization": "Bearer " + urllib.parse.parse_qs(url.query)["token"][0]}

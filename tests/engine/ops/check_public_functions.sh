@@ -12,11 +12,11 @@ held_by() {
     case $1 in
     bernoulli | bernoulli_like | random_normal | random_normal_like | random_uniform | \
         random_uniform_like | random_key | dropout | step_number | sample_index)
-        echo engine/graph/ops/check_op_values.c
+        echo engine/ops/check_op_values.c
         ;;
-    cross_entropy_sums) echo engine/graph/ops/check_loss_ratio.c ;;
-    reshape | broadcast_to | cast) echo engine/graph/ops/check_op_values.c ;;
-    stochastic_round) echo engine/base/types/check_stochastic_rounding.c ;;
+    cross_entropy_sums) echo engine/ops/check_loss_ratio.c ;;
+    reshape | broadcast_to | cast) echo engine/ops/check_op_values.c ;;
+    stochastic_round) echo engine/types/check_stochastic_rounding.c ;;
     constant_int | full) echo run/check_session.c ;;
     largest_magnitudes) echo run/check_sparsity.c ;;
     *) return 1 ;;

@@ -55,6 +55,9 @@ class OwnRule(cstorch.optim.Optimizer):
             for p in group["params"]:
                 self.state[p]["velocity"] = torch.zeros_like(p)
 
+    def state_names_to_sparsify(self):
+        return []
+
     def step(self, closure=None):
         for group in self.param_groups:
             for p in group["params"]:

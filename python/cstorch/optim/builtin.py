@@ -279,8 +279,8 @@ class EngineOptimizer(Optimizer):
             if value != was and not takes:
                 raise ValueError(
                     f"{what} was saved with {name}={value!r}, and the engine has made the "
-                    f"optimizer with {was!r}; lr and weight_decay alone may change from then on: load before "
-                    "the first step, and before another state_dict() is read or loaded"
+                    f"optimizer with {was!r}; lr and weight_decay alone may change from then on: "
+                    "load before the first step, and before another state_dict() is read or loaded"
                 )
 
     def _put_back(self, before):

@@ -164,7 +164,7 @@ def load_one_parameter(pair, name):
         module.load_state_dict({name: value}, strict=False)
 
 
-@table.call(one_of(0.5, -2.0))
+@table.call(one_of(0.5, -0.75))
 def load_safetensors(pair, factor):
     """The model's weights from a file of another program."""
     state = {k: (v * factor).abs() for k, v in pair.twin.module.state_dict().items()}

@@ -17,6 +17,8 @@ PARTS = {
     "grad_scaler": "CSE_PART_GRAD_SCALER",
     "states": "CSE_PART_STATES",
 }
+# In a group of a state_dict(): its parameters, as numbers and as keys of "state".
+MEMBERS = ("params", "param_names")
 
 
 def handle_of(part):
@@ -106,29 +108,49 @@ class OwnPart(dict):
 class Part(collections.abc.Mapping):
     """What state_dict() gives: all states of the optimizers, schedules or scalers of the run. Each
     look at it reads their present values; a checkpoint has those of the moment in which it is
-    saved; torch.save and copy.deepcopy make a dictionary of tensors of it."""
+    saved; torch.save and copy.deepcopy make a dictionary of tensors of it.
 
-    def __init__(self, part):
+    Args:
+        groups: settings of an optimizer's groups when state_dict() was called, as in torch.
+    """
+
+    def __init__(self, part, groups=None):
         self.part = part
+        self.groups = groups
 
     def _now(self):
         values = {name: _value(state) for name, state in _open_states(self.part).items()}
-        return nested(self.part, values)
+        found = nested(self.part, values)
+        return found if self.groups is None else {**found, "param_groups": self.groups}
 
     def __getitem__(self, key):
+        if key == "param_groups" and self.groups is not None:
+            return self.groups
         return self._now()[key]
 
+    def __contains__(self, key):
+        return key in self._keys()
+
     def __iter__(self):
-        return iter(self._now())
+        return iter(self._keys())
 
     def __len__(self):
-        return len(self._now())
+        return len(self._keys())
+
+    def _keys(self):
+        """The keys alone, for which no value is read."""
+        if self.part != "optimizer":
+            return list(_open_states(self.part))
+        return ["state"] if self.groups is None else ["state", "param_groups"]
 
     def __reduce__(self):
         return _pickled(self._now())
 
     def __deepcopy__(self, memo):
-        return self._now()
+        found = self._now()
+        if self.groups is not None:
+            found["param_groups"] = copy.deepcopy(self.groups, memo)
+        return found
 
     def __repr__(self):
         return f"states of {self.part}"
@@ -159,14 +181,19 @@ def refuse_other_names(what, states, values):
         )
 
 
+def refuse_other_types(what, state_dict):
+    """What is loaded must be a dictionary."""
+    if not isinstance(state_dict, collections.abc.Mapping):
+        raise TypeError(f"{what} takes a state_dict(), not {type(state_dict).__name__}")
+
+
 def load(part, state_dict, what):
     """Gives the session's states of a part the values of a state_dict.
 
     Args:
         what: whose method was called, for messages.
     """
-    if not isinstance(state_dict, collections.abc.Mapping):
-        raise TypeError(f"{what} takes a state_dict(), not {type(state_dict).__name__}")
+    refuse_other_types(what, state_dict)
     if isinstance(state_dict, Part):
         if state_dict.part != part:
             raise ValueError(f"{what} was given the states of {state_dict.part}")

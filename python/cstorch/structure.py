@@ -4,9 +4,10 @@ own, which every reader of checkpoints sees, and a description says how they wer
 A described value is JSON: None, "plain" (it stands under the key as it is), or an object with one
 of these members.
   dict, list, tuple   what is in it: [described, key in the tree], in a dictionary after its key;
-                      of: "optimizer" for the states of one that the program wrote
+                      of: "optimizer" for the states of one that the program wrote;
+                      members: which parameters each of an optimizer's groups has
   dtype               a tensor; words_of: its shape, where the words of its memory are stored
-  part                states of the engine
+  part                states of the engine; param_groups: of an optimizer, as _in_json gives them
   integer, complex, bytes, text, torch   a value that the description itself holds
 """
 
@@ -22,7 +23,7 @@ from csengine.library import ffi, lib
 from cstorch import calls
 from cstorch import part as part_module
 from cstorch import session as session_module
-from cstorch.part import Part
+from cstorch.part import MEMBERS, Part
 from cstorch.saved_tensor import SavedTensor
 from cstorch.traced import is_traced
 
@@ -40,6 +41,13 @@ _HELD = {
     torch.uint8: torch.int32,
     torch.bool: torch.int32,
 }
+
+
+# Types of values, beside dictionaries, lists and tuples of them.
+_TYPES = (
+    *(torch.Tensor, torch.dtype, torch.device, numpy.ndarray, numpy.generic),
+    *(bool, int, float, complex, str, bytes, bytearray, os.PathLike),
+)
 
 
 def _is_good(key):
@@ -73,6 +81,54 @@ def _key_of(described):
     return float.fromhex(described["float"]) if "float" in described else described["value"]
 
 
+def holds(value):
+    """Whether a checkpoint holds a value, as far as its type tells."""
+    if isinstance(value, dict):
+        return all(holds(one) for one in value.values())
+    if isinstance(value, (list, tuple)):
+        return all(holds(one) for one in value)
+    return value is None or isinstance(value, _TYPES)
+
+
+def _in_json(value):
+    """Settings of groups as JSON that tells lists from tuples."""
+    if isinstance(value, dict):
+        return {"dict": [[_key_described(k), _in_json(v)] for k, v in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": [_in_json(one) for one in value]}
+    return [_in_json(one) for one in value] if isinstance(value, list) else value
+
+
+def _from_json(described):
+    if isinstance(described, list):
+        return [_from_json(one) for one in described]
+    if not isinstance(described, dict):
+        return described
+    if "tuple" in described:
+        return tuple(_from_json(one) for one in described["tuple"])
+    return {_key_of(k): _from_json(v) for k, v in described["dict"]}
+
+
+def _without_members(states):
+    """The state_dict() of an optimizer without the parameters of its groups, and these: the tree
+    would have a key for each number."""
+    groups = states.get("param_groups")
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        return states, None
+    members = [
+        {
+            key: group[key]
+            for key in MEMBERS
+            if isinstance(group.get(key), list) and {type(v) for v in group[key]} <= {int, str}
+        }
+        for group in groups
+    ]
+    kept = [
+        {k: v for k, v in group.items() if k not in taken} for group, taken in zip(groups, members)
+    ]
+    return {**states, "param_groups": kept}, members
+
+
 class Writer:
     """Puts values into a tree."""
 
@@ -99,9 +155,18 @@ class Writer:
     def _put(self, tree, key, value, prefix):
         if isinstance(value, Part):
             lib.cse_tree_set_part(tree, key, part_module.handle_of(value.part))
-            return {"part": value.part}
+            groups = value.groups
+            described = {} if groups is None else {"param_groups": _in_json(groups)}
+            return {"part": value.part, **described}
         if isinstance(value, dict):
-            described = {"dict": self.entries(lib.cse_tree_set_branch(tree, key), prefix, value)}
+            branch, members = lib.cse_tree_set_branch(tree, key), None
+            if isinstance(value, (part_module.OwnPart, part_module.SavedPart)):
+                inner, members = _without_members(value)
+            else:
+                inner = value
+            described = {"dict": self.entries(branch, prefix, inner)}
+            if members is not None:
+                described["members"] = members
             if isinstance(value, part_module.OwnPart):
                 described["of"] = "optimizer"
             is_ordered = isinstance(value, collections.OrderedDict)
@@ -247,9 +312,15 @@ class Reader:
             found = self.value(key)
             return bool(found) if described == "bool" else found
         if "part" in described:
-            return self.part(described["part"], key)
+            found = self.part(described["part"], key)
+            if "param_groups" in described:
+                found["param_groups"] = _from_json(described["param_groups"])
+            return found
         if "dict" in described:
             found = self.dictionary(described["dict"], f"{key}.")
+            if "members" in described:
+                for group, members in zip(found["param_groups"], described["members"]):
+                    group.update(members)
             if described.get("of") == "optimizer":
                 found = part_module.SavedPart(found)
                 found.global_step = self.entries["global_step"]

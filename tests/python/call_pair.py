@@ -55,6 +55,9 @@ class OwnRule(cstorch.optim.Optimizer):
             for p in group["params"]:
                 self.state[p]["velocity"] = torch.zeros_like(p)
 
+    def state_names_to_sparsify(self):
+        return []
+
     def step(self, closure=None):
         for group in self.param_groups:
             for p in group["params"]:
@@ -209,6 +212,7 @@ class Twin:
             {
                 "model": dict(self.module.state_dict()),
                 "optimizer": self.slots,
+                "rate": self.rate,
                 "schedule": self.counter,
                 "scaler": self.scaler,
                 "step": self.step,
@@ -346,6 +350,9 @@ class Pair:
             self.test.assertEqual(set(slots[name]), set(values))
             for slot, value in values.items():
                 self.exact(slots[name][slot], value, f"{name}.{slot}")
+        (group,) = found["optimizer"]["param_groups"]
+        self.test.assertEqual(group["lr"], wanted["rate"])
+        self.test.assertEqual(set(group["param_names"]), set(slots))
         self.test.assertEqual(found["step"], wanted["step"])
         if self.schedule is not None:
             (counter,) = found["schedule"].values()

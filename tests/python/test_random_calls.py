@@ -5,9 +5,11 @@ sequence is printed as Python, as short as it could be made; `begin` and the cal
 """
 
 import copy
+import json
 import os
 import pickle
 import random
+import struct
 import sys
 import unittest
 
@@ -160,6 +162,57 @@ def load_one_parameter(pair, name):
     value = torch.full_like(pair.tensors(name)[1], 0.5)
     for module in pair.modules():
         module.load_state_dict({name: value}, strict=False)
+
+
+@table.call(one_of(0.5, -0.75))
+def load_safetensors(pair, factor):
+    """The model's weights from a file of another program."""
+    state = {k: (v * factor).abs() for k, v in pair.twin.module.state_dict().items()}
+    state = {k: v.to(pair.tensors(k)[1].dtype) for k, v in state.items()}
+    path = pair.path("weights.safetensors")
+    write_safetensors(path, state)
+    pair.model.load_state_dict(cstorch.load(path))
+    pair.twin.module.load_state_dict(state)
+
+
+SAFETENSORS = {torch.float32: "F32", torch.int64: "I64", torch.bfloat16: "BF16"}
+
+
+def write_safetensors(path, state):
+    header, content = {}, b""
+    for name, value in state.items():
+        elements = bytes(value.contiguous().reshape(-1).view(torch.uint8).tolist())
+        header[name] = {
+            "dtype": SAFETENSORS[value.dtype],
+            "shape": list(value.shape),
+            "data_offsets": [len(content), len(content) + len(elements)],
+        }
+        content += elements
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + content)
+
+
+@table.call(one_of("first.weight", "norm.bias", "last.weight"))
+def assign_a_parameter(pair, name):
+    """Another parameter in the place of one is refused, until that one is back."""
+    module, _, last = name.rpartition(".")
+    module = pair.model.get_submodule(module)
+    kept = getattr(module, last)
+    value = torch.full_like(kept.detach(), 0.75)
+    pair.model.load_state_dict({name: value}, strict=False, assign=True)
+    with pair.test.assertRaisesRegex(RuntimeError, f"{name} is not the parameter.*assign=True"):
+        cstorch.save(pair.state_dicts(), pair.path("refused"))
+    setattr(module, last, kept)
+
+
+@table.call()
+def load_metric(pair):
+    """A metric has no part in state_dicts, and takes none."""
+    pair.test.assertEqual(dict(pair.metric.state_dict()), {})
+    pair.metric.load_state_dict(pair.metric.state_dict())
+    with pair.test.assertRaisesRegex(RuntimeError, "Unexpected key.*total"):
+        pair.metric.load_state_dict({"total": torch.zeros(())})
 
 
 def is_engines(pair, *_):
@@ -322,8 +375,8 @@ def load_states(pair, name, how):
     if pair.scaler is not None:
         pair.scaler.load_state_dict(found["scaler"])
     twin = pair.twin
-    twin.slots, twin.counter, twin.scaler = (
-        wanted[n] for n in ("optimizer", "schedule", "scaler")
+    twin.slots, twin.rate, twin.counter, twin.scaler = (
+        wanted[n] for n in ("optimizer", "rate", "schedule", "scaler")
     )
     twin.step, twin.has_place = wanted["step"], True
 
@@ -355,6 +408,22 @@ def refused_training(pair, *_):
 @table.call(one_of(1, 2, 3), one_of(0, 1, 1, 2), often=1.5, refused=refused_training)
 def train(pair, steps, checkpoint_steps):
     pair.train(steps, checkpoint_steps)
+
+
+@table.call(one_of(1, 2, 3), file_name, refused=refused_training)
+def train_and_save(pair, steps, name):
+    """A checkpoint closure saves in each step; the file of the last one stays."""
+    saved = []
+
+    @cstorch.checkpoint_closure
+    def save_in_step():
+        cstorch.save(_saved(pair, "engine"), pair.path(name))
+        saved.append(cstorch.load(pair.path(name))["step"])
+
+    first = pair.twin.step + 1
+    pair.train(steps, 1, save_in_step)
+    pair.test.assertEqual(saved, list(range(first, first + steps)))
+    pair.files[name] = ("engine", pair.twin.snapshot(), pair.value)
 
 
 @table.call(one_of(1, 2), refused=lambda pair, _: pair.refusal())

@@ -8,7 +8,7 @@ import torch
 from csengine.library import ffi, lib
 from cstorch import calls, messages, part, traced
 from cstorch import session as session_module
-from cstorch.optim import signatures, torch_rules, values
+from cstorch.optim import param_groups, signatures, torch_rules, values
 from cstorch.optim.optimizer import Optimizer
 from cstorch.optim.scheduler import configure_engine, in_order
 
@@ -16,6 +16,8 @@ from cstorch.optim.scheduler import configure_engine, in_order
 _IGNORED = ("foreach", "fused", "capturable", "param_names")
 # Words about a group, beside its settings.
 _OF_GROUPS = ("tags", "name", "adjust_learning_rate")
+# Settings that a step takes from the groups; the engine keeps the others from the first step on.
+_OF_STEPS = ("lr", "weight_decay")
 
 
 def _plain(name, value):
@@ -27,6 +29,13 @@ def _plain(name, value):
             f"the optimizer's setting {name} is a tensor {messages.describe(value)}; accepted: a "
             "number, or a tensor of one"
         )
+    return value.item() if hasattr(value, "item") else value
+
+
+def _as_number(value):
+    """A tensor or NumPy's number as a number of Python, also in lists and tuples."""
+    if type(value) in (list, tuple):
+        return type(value)(_as_number(one) for one in value)
     return value.item() if hasattr(value, "item") else value
 
 
@@ -56,7 +65,7 @@ class EngineOptimizer(Optimizer):
         settings.setdefault("lr", None)  # programs look for it in the groups
         super().__init__(params, settings)
 
-    def _check(self, settings):
+    def _check(self, settings, caller=None):
         given = {
             k: v
             for k, v in settings.items()
@@ -64,7 +73,8 @@ class EngineOptimizer(Optimizer):
             and not (k == "differentiable" and not v)
         }
         names = ("lr", *SETTINGS[self.engine_name].split())
-        values.check(f"{type(self).__name__}()", values.OPTIMIZER_RULES, names, given)
+        caller = caller or f"{type(self).__name__}()"
+        values.check(caller, values.OPTIMIZER_RULES, names, given)
 
     def add_param_group(self, param_group):
         """Adds a group, before the first step."""
@@ -201,7 +211,7 @@ class EngineOptimizer(Optimizer):
             for name in sorted({*now, *made}):
                 if now.get(name) == made.get(name) or self._has_schedule(name, group):
                     continue
-                if name not in ("lr", "weight_decay") or name not in now:
+                if name not in _OF_STEPS or name not in now:
                     raise messages.TraceError(
                         f"{messages.place_text()}{type(self).__name__}.param_groups[{index}]"
                         f"[{name!r}] is {now.get(name)!r}, and was {made.get(name)!r} in the first "
@@ -233,10 +243,52 @@ class EngineOptimizer(Optimizer):
         self._apply(scaler)
 
     def state_dict(self):
-        return part.Part("optimizer")
+        saved = param_groups.saved(self, self._parameter_keys())
+        settings = [{k: _as_number(v) for k, v in group.items()} for group in saved]
+        return part.Part("optimizer", settings)
 
     def load_state_dict(self, state_dict):
-        part.load("optimizer", state_dict, f"{type(self).__name__}.load_state_dict()")
+        """Gives states and groups the saved values. Before the engine has made the optimizer these
+        may be other settings of any name, from then on of lr and weight_decay."""
+        what = f"{type(self).__name__}.load_state_dict()"
+        part.refuse_other_types(what, state_dict)
+        loaded = param_groups.fitting(what, self, self._parameter_keys(), state_dict) or []
+        for index, (group, settings) in enumerate(zip(self.param_groups, loaded)):
+            self._refuse_settings(f"{what}: param_groups[{index}]", index, group, settings)
+        before = [dict(group) for group in self.param_groups]
+        for group, settings in zip(self.param_groups, loaded):
+            group.update(settings)
+        try:
+            part.load("optimizer", state_dict, what)
+        except Exception:
+            self._put_back(before)
+            raise
+
+    def _refuse_settings(self, what, index, group, settings):
+        """Names and values that the optimizer has not, and those that it has no longer."""
+        self._check({k: v for k, v in settings.items() if v is not None}, what)
+        if self.handle is None:
+            return
+        merged = {**group, **settings}
+        now, made = self._settings(merged), dict(self._made[index])
+        for word in _OF_GROUPS:
+            now[word], made[word] = merged.get(word), group.get(word)
+        for name in sorted({*now, *made}):
+            value, was = now.get(name), made.get(name)
+            takes = name in _OF_STEPS and (name in now or self._has_schedule(name, group))
+            if value != was and not takes:
+                raise ValueError(
+                    f"{what} was saved with {name}={value!r}, and the engine has made the "
+                    f"optimizer with {was!r}; lr and weight_decay alone may change from then on: "
+                    "load before the first step, and before another state_dict() is read or loaded"
+                )
+
+    def _put_back(self, before):
+        """The groups as they were, in what the engine has not been given."""
+        for group, was in zip(self.param_groups, before):
+            fixed = {} if self.handle is None else dict(group)
+            group.clear()
+            group.update({**was, **{k: v for k, v in fixed.items() if k not in _OF_STEPS}})
 
 
 def _optimizer(name, names):

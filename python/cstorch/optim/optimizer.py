@@ -1,7 +1,6 @@
 """The base of optimizers that a program writes: states in preinitialize, tensor operations in
 step."""
 
-import collections.abc
 import inspect
 
 import torch
@@ -10,6 +9,7 @@ from csengine.library import lib
 from cstorch import arguments, calls, messages, near, part, required
 from cstorch import session as session_module
 from cstorch import traced
+from cstorch.optim import param_groups
 from cstorch.optim.scheduler import in_order, refuse_doubles
 
 # PyTorch's own method is inside of one that imports its compiler, which takes seconds.
@@ -55,6 +55,7 @@ class Optimizer(near.Named, torch.optim.Optimizer):
         self._sparsity = self._finite = None
         self._declared = self._stepping = self._initialized = False
         self._is_scheduled = self._has_begun = False
+        self._first_groups = []  # settings of the groups when they were added
         super().__init__(params, defaults)
         self._initialize()
         self._initialized = True
@@ -81,6 +82,8 @@ class Optimizer(near.Named, torch.optim.Optimizer):
                 "before that, and before the first step"
             )
         _add_param_group(self, param_group)
+        settings = {k: v for k, v in self.param_groups[-1].items() if k not in part.MEMBERS}
+        self._first_groups.append({k: param_groups.copied(v) for k, v in settings.items()})
         if self._initialized:
             self._initialize()
 
@@ -216,29 +219,22 @@ class Optimizer(near.Named, torch.optim.Optimizer):
             if now.handle != handle:
                 now.handle = lib.cse_where(finite.handle, now.handle, handle)
 
+    def _parameter_keys(self):
+        """parameter -> its key in state_dict()["state"]."""
+        return {p: name.removeprefix("model.") for p, name in self._names()}
+
     def state_dict(self):
-        names = dict(self._names())
+        names = self._parameter_keys()
         states = {
-            "state": {
-                names[p].removeprefix("model."): dict(values) for p, values in self.state.items()
-            },
-            "param_groups": [
-                {
-                    k: v
-                    for k, v in group.items()
-                    if k != "params"
-                    and isinstance(v, (int, float, str, bool, tuple, list, type(None)))
-                }
-                for group in self.param_groups
-            ],
+            "state": {names[p]: dict(values) for p, values in self.state.items()},
+            "param_groups": param_groups.saved(self, names),
         }
         return part.OwnPart(states)
 
     def load_state_dict(self, state_dict):
         """Gives states and groups the saved values. All names must be those of this optimizer."""
         what = f"{type(self).__name__}.load_state_dict()"
-        if not isinstance(state_dict, collections.abc.Mapping):
-            raise TypeError(f"{what} takes a state_dict(), not {type(state_dict).__name__}")
+        part.refuse_other_types(what, state_dict)
         own = {
             f"{name.removeprefix('model.')}.{key}": value
             for parameter, name in self._names()
@@ -256,23 +252,13 @@ class Optimizer(near.Named, torch.optim.Optimizer):
                 raise ValueError(
                     f"{what}: {name} has shape {list(value.shape)}, not {list(own[name].shape)}"
                 )
-        self._load_groups(what, state_dict.get("param_groups"))
+        loaded = param_groups.fitting(what, self, self._parameter_keys(), state_dict)
+        for group, settings in zip(self.param_groups, loaded or ()):
+            group.update(settings)
         with torch.no_grad():
             for name, value in given.items():
                 own[name].copy_(value)
         part.go_on_after(state_dict)
-
-    def _load_groups(self, what, groups):
-        """The settings of each group, as torch's load_state_dict. A checkpoint of the engine's own
-        has none."""
-        if groups is None:
-            return
-        if len(groups) != len(self.param_groups):
-            raise ValueError(
-                f"{what}: {len(groups)} groups were saved, and there are {len(self.param_groups)}"
-            )
-        for group, saved in zip(self.param_groups, groups):
-            group.update({k: v for k, v in saved.items() if k != "params"})
 
     @classmethod
     def __init_subclass__(cls, **kwargs):

@@ -37,7 +37,7 @@ cse_status cse_network_check_owner(const char *caller)
 {
     if (forked)
         return cse_fail(CSE_USAGE,
-                        "%s: this process was forked from one with an open network, and has "
+                        "%s: this process was forked from one with an open session, and has "
                         "neither its threads nor its workers: use the session there, and start a "
                         "process that needs one of its own anew (in Python: "
                         "multiprocessing.get_context(\"spawn\"), or subprocess)",

@@ -263,7 +263,7 @@ list() { # variable files...
             continue
             ;;
         esac
-        printf '%s_SOURCES = %s $(test_support)\n' "$v" "$f"
+        printf '%s_SOURCES = %s\nnodist_%s_SOURCES = $(test_support)\n' "$v" "$f" "$v"
         case $f in
         tests/dashboard/* | tests/cli/*) more='libcsengine_dashboard.la ' ;;
         *) more= ;;
@@ -298,6 +298,7 @@ list() { # variable files...
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         ! -name '*.so' \
         2>/dev/null | LC_ALL=C sort) \
+        $(LC_ALL=C find client -name '*.[ch]' | LC_ALL=C sort) \
         $(LC_ALL=C find tests/fuzz tests/dashboard/libraries tests/dashboard/programs \
         -name '*.c' | LC_ALL=C sort)
 } | write_if_changed sources.am

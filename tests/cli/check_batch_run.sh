@@ -9,7 +9,9 @@ csengine=${CSENGINE_EXECUTABLE:-./csengine}
 case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
 source=$(cd "${top_srcdir:-.}" && pwd)
 work=$(mktemp -d)
-trap 'kill $(cat "$work/slurm/pid" 2>/dev/null) 2>/dev/null; rm -rf "$work"' EXIT
+# A command that waits for its job waits as long as Slurm does not tell its end.
+trap 'kill $(cat "$work/slurm/pid" 2>/dev/null) 2>/dev/null; pkill -KILL -f "$work/queue/"
+    rm -rf "$work"' EXIT
 failures=0
 fail() {
     echo "FAIL: $*"

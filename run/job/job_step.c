@@ -1,33 +1,11 @@
 /* What a job does with each step, and the execution of its steps. */
-#include "engine/base/arena.h"
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/base/clock.h"
-#include "engine/base/config/config_effects.h"
-#include "engine/base/config/settings.h"
-#include "engine/base/directory.h"
-#include "engine/base/error.h"
-#include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/formats/weights/open.h"
-#include "engine/nn/configured.h"
-#include "engine/nn/plugin_find.h"
-#include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/parameter_groups.h"
-#include "engine/nn/update/selective_gradients.h"
-#include "engine/nn/update/sparsity.h"
-#include "run/job/callbacks.h"
-#include "run/job/found_checkpoints.h"
-#include "run/job/hints.h"
-#include "run/job/host_change.h"
-#include "run/job/job_digest.h"
-#include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
-#include "run/job/room_wait.h"
-#include "store/damage.h"
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 

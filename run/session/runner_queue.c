@@ -1,8 +1,9 @@
 /* Steps that wait for the caller's loop. */
 #include "run/session/runner.h"
 
-#include "engine/base/arena.h"
 #include <string.h>
+
+#include "engine/base/arena.h"
 
 void cse_runner_queue(cse_runner *r, const cse_record *record, bool checkpoint)
 {

@@ -1,4 +1,4 @@
-/* The rule of compute_format.h. */
+/* The words of `precision` that decide, of settings that are checked and of a tree that is not. */
 #include "engine/base/config/compute_format.h"
 
 #include <strings.h>

@@ -1,10 +1,11 @@
 /* The copies of the nodes of a region that is computed again. */
 #include "engine/graph/passes/recompute.h"
 
-#include "engine/graph/passes/pass.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "engine/graph/passes/pass.h"
 
 typedef struct rewrite {
     cse_graph *graph;

@@ -1,10 +1,11 @@
 /* The loss of a model: its own, or what the data ask for. */
+#include <string.h>
+
 #include "csengine/generated/ops.h"
 #include "csengine/modules.h"
 #include "engine/base/types/shape.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include <string.h>
 
 /* The only input of the step other than `target`; NULL when there is none or more than one. */
 static cse_tensor *only_input(const cse_graph *graph, const cse_node *target)

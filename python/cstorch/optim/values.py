@@ -1,11 +1,9 @@
 """What the arguments of optimizers and schedules may be. Limits of one class alone are the engine's,
 which tells them when the run begins."""
 
-import difflib
-
 import torch
 
-from cstorch import arguments, traced
+from cstorch import arguments, near, traced
 from cstorch.arguments import FLAG, either, number, one_of, whole
 
 MOST = 1_000_000
@@ -109,10 +107,10 @@ def check(caller, rules, accepted, given):
     """
     for name in given:
         if name not in accepted:
-            near = difflib.get_close_matches(name, accepted, 1)
+            meant = near.closest(name, accepted)
             raise TypeError(
                 f"{caller} has no argument {name!r}; "
-                + (f"did you mean {near[0]!r}? " if near else "")
+                + (f"did you mean {meant!r}? " if meant else "")
                 + f"accepted: {', '.join(accepted)}"
             )
     arguments.check(caller, rules, given)

@@ -1,4 +1,4 @@
-"""Digests of the tensors of tests/engine/checkpoint/fixture.h, by the definition in
+"""Digests of the tensors of tests/engine/formats/checkpoint/fixture.h, by the definition in
 engine/formats/checkpoint/digest.h and Python's own BLAKE2b; check_checkpoint.c holds what this prints."""
 import hashlib
 import struct

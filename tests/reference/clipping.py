@@ -1,4 +1,4 @@
-"""Prints the parameters of tests/engine/precision/check_clipping.c: the rule of
+"""Prints the parameters of tests/engine/graph/precision/check_clipping.c: the rule of
 torch.nn.utils.clip_grad_norm_, min(1, max_norm / (norm + 1e-6)), in float64. The first four rows were
 compared with PyTorch's own function. Run: python3 clipping.py"""
 import math

@@ -1,6 +1,6 @@
 """Writes cnn_losses.h: the losses of 50 steps of the model cnn (two convolutions, relu, max pooling,
 two linear layers) by PyTorch in float64, with AdamW and clipping; and how far PyTorch's own float32
-is from them. Weights and data are waves, as tests/engine/models/check_cnn_losses.c makes them.
+is from them. Weights and data are waves, as tests/engine/nn/models/check_cnn_losses.c makes them.
 Run: python3 cnn_losses.py >cnn_losses.h, then clang-format."""
 import math
 

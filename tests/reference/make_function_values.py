@@ -6,7 +6,7 @@ Run once with PyTorch installed (the stored files say which release), for GROUP 
 shapes and moves:
     python3 tests/reference/make_function_values.py GROUP > tests/reference/function_values_GROUP.h
 The functions of the engine that belong to the names stand in
-tests/engine/ops/check_function_values.c. Floats are odd multiples of 1/16 below 2, all different
+tests/engine/graph/ops/check_function_values.c. Floats are odd multiples of 1/16 below 2, all different
 within a tensor of up to 64: every 16-bit format holds them, and none lies on a kink (kinks are even
 multiples). Values are computed in float64. Gradients are those of sum(output * upstream).
 """

@@ -14,7 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/code/codegen/artefact.h"
 #include "engine/code/codegen/codegen.h"
-#include "tests/engine/checkpoint/fixture.h"
+#include "tests/engine/formats/checkpoint/fixture.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/simulation/disk_calls.h"
 #include "tests/support/temporary_folder.h"

@@ -107,6 +107,23 @@ rm kinds.tmp kinds_rows.tmp
     echo "#endif"
 } | write_if_changed engine/graph/op_list.h
 
+# The samples of the plugins, for the tests.
+{
+    rows=$(sed -n 's/^CSE_SAMPLES(\([a-z]*\), \([a-z0-9_]*\),.*/cse_samples_of_\1_\2/p' \
+        $(sources_of tests/samples))
+    echo "/* Written by autogen.sh: the samples of tests/samples. */"
+    echo "#include <stddef.h>"
+    echo
+    echo "#include \"tests/samples/samples.h\""
+    echo
+    printf 'extern const cse_samples %s;\n' $rows
+    echo
+    echo "const cse_samples *const cse_samples_of_all[] = {"
+    printf '    &%s,\n' $rows
+    echo "    NULL,"
+    echo "};"
+} | write_if_changed tests/samples/registry.c
+
 mkdir -p include/csengine/generated
 LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/graph/ops) |
     write_if_changed include/csengine/generated/ops.h
@@ -242,6 +259,7 @@ list() { # variable files...
     outside=$(LC_ALL=C find examples/outside -name '*.c' 2>/dev/null | LC_ALL=C sort)
     benches=$(LC_ALL=C find bench -name 'bench_*.c' 2>/dev/null | LC_ALL=C sort)
     list test_support $support $(headers_of tests)
+    list test_samples $(sources_of tests/samples) tests/samples/registry.c
     # In the order they are run: the slowest first, so that none of them runs alone at the end.
     all=$(for f in $scripts $tests; do echo "${f%.c}"; done)
     slowest=$(for f in $(cat tests/slowest.txt); do echo "$all" | grep -x "$f" || :; done)
@@ -268,6 +286,7 @@ list() { # variable files...
         tests/dashboard/* | tests/cli/*) more='libcsengine_dashboard.la ' ;;
         *) more= ;;
         esac
+        ! grep -q '^#include "tests/samples/' "$f" || more="libtest_samples.la $more"
         printf '%s_LDADD = %slibcsengine_internal.la $(CHECK_LIBS)\n' "$v" "$more"
     done
     for f in $examples; do

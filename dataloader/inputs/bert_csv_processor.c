@@ -9,6 +9,5 @@ const cse_input_descriptor cse_input_bert_csv_processor = {
     .read = cse_csv_lists_read,
     .locate = cse_csv_lists_locate,
     .close = cse_csv_lists_close,
-    .samples = cse_csv_lists_samples,
     .describe = cse_csv_lists_describe,
 };

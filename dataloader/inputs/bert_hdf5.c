@@ -9,6 +9,5 @@ const cse_input_descriptor cse_input_bert_hdf5 = {
     .read = cse_masked_tokens_read,
     .locate = cse_masked_tokens_locate,
     .close = cse_masked_tokens_close,
-    .samples = cse_masked_tokens_samples,
     .describe = cse_masked_tokens_describe,
 };

@@ -349,36 +349,3 @@ void cse_csv_lists_locate(const cse_input *input, const cse_element_place *place
     const int file = find(self, place->sample, &line);
     snprintf(text, size, "%s: line %" PRId64, cse_file_pool_path_view(self->pool, file), line + 1);
 }
-
-#define HEADER "input_ids,attention_mask,labels,note,masked_lm_weights,next_sentence_label\n"
-#define ROW(n)                                    \
-    "\"[" n ", 7]\",\"[1, 0]\",\"[-100,3]\",any," \
-    "\"[1]\"," n "\n"
-#define FILE_A HEADER ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5")
-#define FILE_B HEADER ROW("6") ROW("7") ROW("8") ROW("9")
-
-const cse_input_sample cse_csv_lists_samples[] = {
-    { .settings = "data_dir: $folder",
-      .source = "by hand",
-      .files = { { .name = "a.csv", .text = FILE_A }, { .name = "b.csv", .text = FILE_B } },
-      .sample_count = 10,
-      .value_count = 7,
-      .values = { { 0, 0, 0, 0 },
-                  { 0, 7, 0, 7 },
-                  { 0, 9, 1, 7 },
-                  { 1, 6, 1, 0 },
-                  { 2, 5, 0, -100 },
-                  { 3, 3, 0, 1 },
-                  { 4, 9, 0, 9 } } },
-    { .settings = "data_dir: $folder", .refusal = "no file ends in .csv" },
-    { .settings = "data_dir: $folder",
-      .refusal = "there is no column attention_mask",
-      .files = { { .name = "a.csv", .text = "input_ids,labels\n\"[1]\",\"[2]\"\n" } } },
-    { .settings = "data_dir: $folder",
-      .refusal = "two columns have the name labels",
-      .files = { { .name = "a.csv", .text = "labels,labels\n\"[1]\",\"[2]\"\n" } } },
-    { .settings = "data_dir: $folder",
-      .refusal = "line 2: column input_ids is no list",
-      .files = { { .name = "a.csv", .text = "input_ids,labels\n\"[1,x]\",\"[2]\"\n" } } },
-    { .settings = NULL },
-};

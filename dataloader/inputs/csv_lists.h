@@ -10,7 +10,6 @@
 #include "dataloader/input.h"
 
 extern const cse_setting cse_csv_lists_settings[];
-extern const cse_input_sample cse_csv_lists_samples[];
 
 cse_status cse_csv_lists_open(cse_input *input, const cse_settings *settings);
 cse_status cse_csv_lists_describe(cse_input *input, const cse_settings *settings,

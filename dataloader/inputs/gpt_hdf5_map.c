@@ -10,6 +10,5 @@ const cse_input_descriptor cse_input_gpt_hdf5_map = {
     .read = cse_hdf5_tokens_read,
     .locate = cse_hdf5_tokens_locate,
     .close = cse_hdf5_tokens_close,
-    .samples = cse_gpt_hdf5_samples,
     .describe = cse_hdf5_tokens_describe,
 };

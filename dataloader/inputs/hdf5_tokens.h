@@ -72,8 +72,7 @@ void cse_hdf5_tokens_locate(const cse_input *input, const cse_element_place *pla
                             size_t size);
 void cse_hdf5_tokens_close(cse_input *input);
 
-/* Settings and samples of the ModelZoo's processor, which has two names. */
+/* Settings of the ModelZoo's processor, which has two names. */
 extern const cse_setting cse_gpt_hdf5_settings[];
-extern const cse_input_sample cse_gpt_hdf5_samples[];
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "dataloader/inputs/class_pictures.h"
-#include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/pictures/image_transform.h"
 #include "engine/base/arena.h"
@@ -113,19 +112,6 @@ static cse_status image_folder_describe(cse_input *input, const cse_settings *se
     return CSE_OK;
 }
 
-static const cse_input_sample samples[] = {
-    { PICTURES_0 },
-    { PICTURES_1 },
-    { PICTURES_2 },
-    { .settings = "data_dir: $folder, num_classes: 3",
-      .refusal = "2 folders of classes",
-      .files = PICTURES },
-    { .settings = "data_dir: $folder", .refusal = "a folder of pictures for each class" },
-    { .settings = "data_dir: $folder, resize: 100", .refusal = "at least each side" },
-    { .settings = "data_dir: $folder, std: [1, 0, 1]", .refusal = "numbers above 0" },
-    { .settings = NULL },
-};
-
 const cse_input_descriptor cse_input_image_folder = {
     .name = "image_folder",
     .summary = "pictures (JPEG, PNG, WebP) in a folder for each class",
@@ -134,6 +120,5 @@ const cse_input_descriptor cse_input_image_folder = {
     .read = image_folder_read,
     .locate = image_folder_locate,
     .close = image_folder_close,
-    .samples = samples,
     .describe = image_folder_describe,
 };

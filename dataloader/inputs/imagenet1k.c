@@ -6,7 +6,6 @@
 
 #include "csengine/modules.h"
 #include "dataloader/inputs/class_pictures.h"
-#include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/inputs/labelled.h"
 #include "dataloader/pictures/image_steps.h"
 #include "engine/base/arena.h"
@@ -134,25 +133,6 @@ static void imagenet_locate(const cse_input *input, const cse_element_place *pla
     cse_class_pictures_locate(&self->pictures, place, text, size);
 }
 
-static const cse_input_sample samples[] = {
-    { STEPS_0 },
-    { STEPS_1 },
-    { .settings = "data_dir: $folder, image_size: [4, 3], transforms: [{name: color_jitter}]",
-      .refusal = "no step that is known" },
-    { .settings =
-          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 4]}, "
-          "{name: to_tensor}]",
-      .refusal = "of 4 x 4" },
-    { .settings =
-          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 3]}]",
-      .refusal = "to_tensor is missing" },
-    { .settings =
-          "data_dir: $folder, image_size: [4, 3], transforms: [{name: resize, size: [4, 3]}, "
-          "{name: to_tensor}]",
-      .refusal = "cannot list the folder" },
-    { .settings = NULL },
-};
-
 const cse_input_descriptor cse_input_imagenet1k = {
     .name = "ImageNet1KProcessor",
     .summary = "pictures of ImageNet's folders with a list of transforms, as the ModelZoo has them",
@@ -161,6 +141,5 @@ const cse_input_descriptor cse_input_imagenet1k = {
     .read = imagenet_read,
     .locate = imagenet_locate,
     .close = imagenet_close,
-    .samples = samples,
     .describe = imagenet_describe,
 };

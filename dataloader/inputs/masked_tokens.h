@@ -11,7 +11,6 @@
 #include "dataloader/input.h"
 
 extern const cse_setting cse_masked_tokens_settings[];
-extern const cse_input_sample cse_masked_tokens_samples[];
 
 cse_status cse_masked_tokens_open(cse_input *input, const cse_settings *settings);
 cse_status cse_masked_tokens_describe(cse_input *input, const cse_settings *settings,

@@ -14,7 +14,6 @@
 #include "dataloader/files/file_list.h"
 #include "dataloader/files/tar_index.h"
 #include "dataloader/inputs/labelled.h"
-#include "dataloader/inputs/tar_samples_samples.h"
 #include "dataloader/pictures/image_transform.h"
 #include "engine/base/arena.h"
 
@@ -254,40 +253,6 @@ static void tar_samples_locate(const cse_input *input, const cse_element_place *
              offset_of(sample));
 }
 
-/* The archive ten times; each has two samples. */
-#define ARCHIVES                                                                        \
-    {                                                                                   \
-        { .name = "shard-*.tar", .text = tar_archive, .size = sizeof tar_archive - 1 }, \
-    }
-
-static const cse_input_sample samples[] = {
-    { .settings = "path: $folder, image_size: [2, 2], mean: [0], std: [1]",
-      .source = "Python's tarfile (tests/reference/tar_samples.py)",
-      .files = ARCHIVES,
-      .sample_count = 20,
-      .value_count = 5,
-      .values = { { CSE_FEATURES_STREAM, 0, 0, 10 / 255.0f },
-                  { CSE_FEATURES_STREAM, 19, 11, 30 / 255.0f },
-                  { CSE_ANSWERS_STREAM, 0, 0, 3 },
-                  { CSE_ANSWERS_STREAM, 1, 0, 4 },
-                  { CSE_ANSWERS_STREAM, 18, 0, 3 } } },
-    { .settings = "path: $folder, label: json", .refusal = "no member of a .tar" },
-    { .settings = "path: $folder/shard-0.tar",
-      .refusal = "offset 0: no header of a tar archive",
-      .files = { { .name = "shard-0.tar", .text = tar_archive + 1, .size = 2048 } } },
-    { .settings = "path: $folder/shard-0.tar",
-      .refusal = "the archive is not whole",
-      .files = { { .name = "shard-0.tar", .text = tar_archive, .size = 600 } } },
-    { .settings = "path: $folder/shard-0.tar",
-      .refusal = "no tar archive",
-      .files = { { .name = "shard-0.tar", .text = "x" } } },
-    { .settings = "path: $folder/a.tar",
-      .refusal = "a.tar.idx: \"512 9999999 a.png\"",
-      .files = { { .name = "a.tar", .text = tar_archive, .size = sizeof tar_archive - 1 },
-                 { .name = "a.tar.idx", .text = "512 9999999 a.png\n" } } },
-    { .settings = NULL },
-};
-
 const cse_input_descriptor cse_input_tar_samples = {
     .name = "tar_samples",
     .summary = "pictures and labels from tar archives, as WebDataset has them",
@@ -296,5 +261,4 @@ const cse_input_descriptor cse_input_tar_samples = {
     .read = tar_samples_read,
     .locate = tar_samples_locate,
     .close = tar_samples_close,
-    .samples = samples,
 };

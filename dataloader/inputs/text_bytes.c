@@ -128,24 +128,6 @@ static cse_status text_bytes_read(cse_input *input, const int64_t *indices, int6
     return CSE_OK;
 }
 
-static const cse_input_sample samples[] = {
-    { .settings = "path: $folder/text.gz, sequence_length: 4, stride: 2",
-      .source = "ASCII",
-      .files = { { .name = "text.gz", .text = "abcdefghijklmnopqrstuvwxyz\377", .gzip = true } },
-      .sample_count = 12,
-      .value_count = 6,
-      .values = { { INPUT_IDS_STREAM, 0, 0, 'a' },
-                  { INPUT_IDS_STREAM, 1, 0, 'c' },
-                  { INPUT_IDS_STREAM, 11, 3, 'z' },
-                  { LABELS_STREAM, 0, 0, 'b' },
-                  { LABELS_STREAM, 1, 3, 'g' },
-                  { LABELS_STREAM, 11, 3, 255 } } },
-    { .settings = "path: $folder/text, sequence_length: 4",
-      .refusal = "expected at least 5 bytes",
-      .files = { { .name = "text", .text = "abcd" } } },
-    { .settings = NULL },
-};
-
 const cse_input_descriptor cse_input_text_bytes = {
     .name = "text_bytes",
     .summary = "any file as a sequence of bytes, each with the byte that follows",
@@ -154,5 +136,4 @@ const cse_input_descriptor cse_input_text_bytes = {
     .read = text_bytes_read,
     .locate = text_bytes_locate,
     .close = text_bytes_close,
-    .samples = samples,
 };

@@ -17,7 +17,7 @@ static bool may_store(const cse_node *node, cse_dtype rule)
     if (node->dtype == rule)
         return true;
     if (!cse_dtype_is_float(node->dtype) || !cse_dtype_is_float(rule) ||
-        node->op->role == CSE_OP_ROLE_CAST || node->op->samples == NULL)
+        node->op->role == CSE_OP_ROLE_CAST || node->op->role == CSE_OP_ROLE_STORE)
         return false;
     return (computes && node->dtype == CSE_FLOAT32) ||
            (kind == CSE_OP_COMPOSITE && rule == CSE_FLOAT32);

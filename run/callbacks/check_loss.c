@@ -7,14 +7,8 @@
 
 static const cse_setting settings[] = { { .name = NULL } };
 
-static const cse_callback_sample samples[] = {
-    { .settings = "{}", .val_losses = { 1.0 }, .source = "the session checks (run/session)" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_check_loss = {
     .name = "CheckLoss",
     .summary = "a loss that is not finite ends the run: it does so in any case",
     .settings = settings,
-    .samples = samples,
 };

@@ -117,12 +117,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* What it computes is held by tests/run/callbacks/check_callbacks.sh, against numpy. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{}", .val_losses = { 1.0, 2.0 }, .source = "it logs what the step computes" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_compute_norm = {
     .name = "ComputeNorm",
     .summary = "records the norms of parameters and gradients, of the model and of each layer",
@@ -130,5 +124,4 @@ const cse_callback_descriptor cse_callback_compute_norm = {
     .setup = setup,
     .finalize = free,
     .trace = trace,
-    .samples = samples,
 };

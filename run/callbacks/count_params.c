@@ -21,20 +21,10 @@ static cse_status on_fit_start(void *self, int64_t step)
 
 static const cse_setting settings[] = { { .name = NULL } };
 
-static const cse_callback_sample samples[] = {
-    { .settings = "{}",
-      .val_losses = { 1.0 },
-      .logs = { "num_params 0 676" },
-      .tells = "676 parameters in 4 tensors",
-      .source = "16 * 32 + 32 + 32 * 4 + 4" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_count_params = {
     .name = "CountParams",
     .summary = "tells and logs how many parameters the model has",
     .settings = settings,
     .setup = setup,
     .on_fit_start = on_fit_start,
-    .samples = samples,
 };

@@ -16,15 +16,6 @@ static cse_status on_train_step_end(void *self, const cse_callback_step *step)
     return CSE_OK;
 }
 
-static const cse_callback_sample samples[] = {
-    { .settings = "{}",
-      .val_losses = { 1.0, 2.0 },
-      .logs = { "loop_time_remaining 1 0.9", "time_remaining 1 1.9", "loop_time_remaining 2 0.8",
-                "time_remaining 2 1.8" },
-      .source = "10 steps a second; 9 and 19 of them are left after the first" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_duration_profiler = {
     .name = "DurationProfiler",
     .summary = "logs the seconds that are left",
@@ -32,5 +23,4 @@ const cse_callback_descriptor cse_callback_duration_profiler = {
     .setup = cse_rates_profiler_setup,
     .finalize = free,
     .on_train_step_end = on_train_step_end,
-    .samples = samples,
 };

@@ -20,16 +20,9 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* Which files stay is held by tests/run/callbacks/check_checkpoint_callbacks.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{n: 2}", .val_losses = { 1.0 }, .source = "the job removes files" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_keep_n_checkpoints = {
     .name = "KeepNCheckpoints",
     .summary = "removes all but the newest n checkpoints of the run",
     .settings = settings,
     .setup = setup,
-    .samples = samples,
 };

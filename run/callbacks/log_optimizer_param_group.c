@@ -87,19 +87,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-static const cse_callback_sample samples[] = {
-    { .settings = "{keys: [lr, weight_decay]}",
-      .val_losses = { 1.0 },
-      .logs = { "weight_decay/0 1 0.01", "weight_decay/0 2 0.01" },
-      .source = "the optimizer's settings" },
-    { .settings = "{keys: momentum}",
-      .val_losses = { 1.0 },
-      .logs = { "momentum/0 1 0.9" },
-      .source = "the optimizer's settings" },
-    { .settings = "{keys: [weight_decoy]}", .refusal = "no number \"weight_decoy\"" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_log_optimizer_param_group = {
     .name = "LogOptimizerParamGroup",
     .summary = "logs settings of the optimizer beside the learning rate",
@@ -107,5 +94,4 @@ const cse_callback_descriptor cse_callback_log_optimizer_param_group = {
     .setup = setup,
     .finalize = free,
     .on_train_step_end = on_train_step_end,
-    .samples = samples,
 };

@@ -57,12 +57,6 @@ static void trace(void *self, const cse_callback_trace *t)
 
 static const cse_setting settings[] = { { .name = NULL } };
 
-/* What it computes is held by tests/run/check_sparse_runs.sh, against the masks of checkpoints. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{}", .val_losses = { 1.0 }, .source = "it does nothing but trace" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_log_sparsity = {
     .name = "LogSparsity",
     .summary = "logs how sparse each sparse parameter is to be, and is",
@@ -70,5 +64,4 @@ const cse_callback_descriptor cse_callback_log_sparsity = {
     .setup = setup,
     .finalize = free,
     .trace = trace,
-    .samples = samples,
 };

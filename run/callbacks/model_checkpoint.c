@@ -97,17 +97,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* The file is held by tests/run/callbacks/check_checkpoint_callbacks.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{}",
-      .val_losses = { 1.0 },
-      .tells = "step 10 has the best val_loss and no checkpoint",
-      .source = "the test writes none" },
-    { .settings = "{filename: ../best.mdl}", .refusal = "filename" },
-    { .settings = "{filename: checkpoint_0.mdl}", .refusal = "other than checkpoint_" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_model_checkpoint = {
     .name = "ModelCheckpoint",
     .summary = "keeps the checkpoint of the best validation under a name of its own",
@@ -115,5 +104,4 @@ const cse_callback_descriptor cse_callback_model_checkpoint = {
     .setup = setup,
     .finalize = free,
     .on_validate_end = on_validate_end,
-    .samples = samples,
 };

@@ -60,12 +60,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* What the step computes is held by tests/run/callbacks/check_nan_checker.c. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{num_steps: 2}", .val_losses = { 1.0 }, .source = "no such value: no failure" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_nan_checker = {
     .name = "NaNChecker",
     .summary = "ends the run when a parameter is not finite, and names it",
@@ -74,5 +68,4 @@ const cse_callback_descriptor cse_callback_nan_checker = {
     .finalize = free,
     .trace = trace,
     .on_train_step_end = on_train_step_end,
-    .samples = samples,
 };

@@ -14,15 +14,6 @@ static cse_status on_train_step_end(void *self, const cse_callback_step *step)
     return CSE_OK;
 }
 
-static const cse_callback_sample samples[] = {
-    { .settings = "{}",
-      .val_losses = { 1.0 },
-      .logs = { "local_samples_per_sec 1 640", "avg_samples_per_sec 1 640",
-                "avg_steps_per_sec 1 10", "local_samples_per_sec 2 640" },
-      .source = "64 samples in 0.1 s" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_rate_profiler = {
     .name = "RateProfiler",
     .summary = "logs samples and steps per second, smoothed and since the start",
@@ -30,5 +21,4 @@ const cse_callback_descriptor cse_callback_rate_profiler = {
     .setup = cse_rates_profiler_setup,
     .finalize = free,
     .on_train_step_end = on_train_step_end,
-    .samples = samples,
 };

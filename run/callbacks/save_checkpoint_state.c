@@ -61,15 +61,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* What is saved is held by tests/run/callbacks/check_checkpoint_callbacks.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{k: 2}", .val_losses = { 1.0 }, .source = "it acts on checkpoints" },
-    { .settings = "{k: 2, checkpoint_name: \"../x_{step}\"}", .refusal = "checkpoint_name" },
-    { .settings = "{k: 2, checkpoint_name: model.mdl}", .refusal = "with one {step}" },
-    { .settings = "{k: 2, checkpoint_states: weights}", .refusal = "no states \"weights\"" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_save_checkpoint_state = {
     .name = "SaveCheckpointState",
     .summary = "saves some states, such as the weights alone, after every k-th checkpoint",
@@ -77,5 +68,4 @@ const cse_callback_descriptor cse_callback_save_checkpoint_state = {
     .setup = setup,
     .finalize = free,
     .on_after_save_checkpoint = on_after_save_checkpoint,
-    .samples = samples,
 };

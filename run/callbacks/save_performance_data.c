@@ -66,12 +66,6 @@ static cse_status on_fit_end(void *self, int64_t step)
 
 static const cse_setting settings[] = { { .name = NULL } };
 
-/* The file is held by tests/run/callbacks/check_callbacks.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{}", .val_losses = { 1.0 }, .source = "it writes a file" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_save_performance_data = {
     .name = "SavePerformanceData",
     .summary = "writes samples, seconds and rates to MODEL_DIR/performance.json",
@@ -80,5 +74,4 @@ const cse_callback_descriptor cse_callback_save_performance_data = {
     .finalize = free,
     .on_train_step_end = on_train_step_end,
     .on_fit_end = on_fit_end,
-    .samples = samples,
 };

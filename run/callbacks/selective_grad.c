@@ -12,22 +12,8 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* What it does to the training is held by tests/run/callbacks/check_selective_grad.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{selective_grads: {param_filter: '*.weight', init_method: outlier}}",
-      .val_losses = { 1.0 },
-      .source = "one mapping" },
-    { .settings = "{selective_grads: [{param_filter: [fc_layers.0.weight]}, "
-                  "{upper_threshold: 1.5}]}",
-      .val_losses = { 1.0 },
-      .source = "a list" },
-    { .settings = "{}", .val_losses = { 1.0 }, .source = "the default filter" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_selective_grad = {
     .name = "SelectiveGrad",
     .summary = "trains only some elements of some parameters",
     .settings = settings,
-    .samples = samples,
 };

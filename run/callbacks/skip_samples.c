@@ -24,20 +24,9 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* What training reads is held by tests/run/callbacks/check_skip_samples.sh. */
-static const cse_callback_sample samples[] = {
-    { .settings = "{n: 100}",
-      .val_losses = { 1.0 },
-      .tells = "from 100 samples further on",
-      .source = "the setting" },
-    { .settings = "{n: 0}", .refusal = "n" },
-    { .settings = NULL },
-};
-
 const cse_callback_descriptor cse_callback_skip_samples = {
     .name = "SkipSamples",
     .summary = "begins training after the first samples of the stream",
     .settings = settings,
     .setup = setup,
-    .samples = samples,
 };

@@ -16,6 +16,8 @@ struct cse_contract {
     const char *folder;        /* the checks may write files there */
     /* The check that ended, and its status; a failure's message is the last failure's. */
     void (*told)(const cse_contract *contract, const char *check, cse_status status);
+    /* The samples of a descriptor that lie elsewhere; NULL, or NULL from it: its own are taken. */
+    const void *(*samples_of)(const void *descriptor);
     void *self;
     int checks, failures;
 };
@@ -27,6 +29,10 @@ void cse_contract_tell(cse_contract *contract, cse_status status, const char *ch
 /* All checks of a plugin. Optimizers, schedules, metrics and models are made by name: those of a
  * library must be known (cse_plugin_load). No session may be open. */
 void cse_contract_check(cse_contract *contract, const char *kind, const void *descriptor);
+
+/* The samples of a descriptor, whose own are `own`; NULL: there are none. */
+const void *cse_contract_samples(const cse_contract *contract, const void *descriptor,
+                                 const void *own);
 
 /* Each kind's. */
 typedef void cse_contract_of_kind(cse_contract *contract, const void *descriptor);

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const void *cse_contract_samples(const cse_contract *contract, const void *descriptor,
+                                 const void *own)
+{
+    const void *elsewhere = contract->samples_of != NULL ? contract->samples_of(descriptor) : NULL;
+    return elsewhere != NULL ? elsewhere : own;
+}
+
 void cse_contract_tell(cse_contract *contract, cse_status status, const char *check, ...)
 {
     char text[512];

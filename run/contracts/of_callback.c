@@ -202,13 +202,14 @@ static cse_status in_session(const cse_contract *contract, const cse_callback_de
     return status;
 }
 
-static cse_status check_descriptor(const cse_callback_descriptor *d)
+static cse_status check_descriptor(const cse_callback_descriptor *d,
+                                   const cse_callback_sample *samples)
 {
     bool values = false;
     if (d->summary == NULL || d->summary[0] == '\0')
         return cse_fail(CSE_DATA, "it has no summary");
     CSE_TRY(cse_contract_settings(d->settings, d->name));
-    for (const cse_callback_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    for (const cse_callback_sample *s = samples; s != NULL && s->settings != NULL; s++)
         values = values || s->refusal == NULL;
     return values ? CSE_OK : cse_fail(CSE_DATA, "it has no sample without a refusal");
 }
@@ -216,8 +217,9 @@ static cse_status check_descriptor(const cse_callback_descriptor *d)
 void cse_contract_of_callback(cse_contract *contract, const void *descriptor)
 {
     const cse_callback_descriptor *d = descriptor;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_callback_sample *s = d->samples; s != NULL && s->settings != NULL; s++) {
+    const cse_callback_sample *samples = cse_contract_samples(contract, d, d->samples);
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_callback_sample *s = samples; s != NULL && s->settings != NULL; s++) {
         cse_contract_tell(contract, in_session(contract, d, s, meet),
                           s->refusal != NULL ? "refuses %s" : "does in a run what is stated for %s",
                           s->settings);

@@ -313,7 +313,7 @@ static cse_status refuse(const cse_contract *contract, const cse_input_sample *s
     return status;
 }
 
-static cse_status check_descriptor(const cse_input_descriptor *d)
+static cse_status check_descriptor(const cse_input_descriptor *d, const cse_input_sample *samples)
 {
     bool values = false;
     if (d->summary == NULL || d->summary[0] == '\0')
@@ -322,7 +322,7 @@ static cse_status check_descriptor(const cse_input_descriptor *d)
     for (const cse_setting *own = d->settings; own->name != NULL; own++)
         if (cse_setting_table_has(cse_dataloader_settings, own->name))
             return cse_fail(CSE_DATA, "%s is a setting that every data loader has", own->name);
-    for (const cse_input_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    for (const cse_input_sample *s = samples; s != NULL && s->settings != NULL; s++)
         values = values || s->refusal == NULL;
     return values ? CSE_OK : cse_fail(CSE_DATA, "it has no sample with values");
 }
@@ -331,9 +331,10 @@ static cse_status check_descriptor(const cse_input_descriptor *d)
 void cse_contract_of_input(cse_contract *contract, const void *descriptor)
 {
     const cse_input_descriptor *d = descriptor;
+    const cse_input_sample *samples = cse_contract_samples(contract, d, d->samples);
     const char *outer = contract->folder;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_input_sample *s = d->samples; s != NULL && s->settings != NULL; s++) {
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_input_sample *s = samples; s != NULL && s->settings != NULL; s++) {
         char folder[512];
         snprintf(folder, sizeof folder, "%s/input_XXXXXX", outer);
         contract->folder = mkdtemp(folder) != NULL ? folder : outer;

@@ -147,13 +147,13 @@ static cse_status refuse(const cse_contract *contract, const cse_logger_descript
     return status;
 }
 
-static cse_status check_descriptor(const cse_logger_descriptor *d)
+static cse_status check_descriptor(const cse_logger_descriptor *d, const cse_logger_sample *samples)
 {
     bool values = false;
     if (d->summary == NULL || d->summary[0] == '\0')
         return cse_fail(CSE_DATA, "it has no summary");
     CSE_TRY(cse_contract_settings(d->settings, d->name));
-    for (const cse_logger_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    for (const cse_logger_sample *s = samples; s != NULL && s->settings != NULL; s++)
         values = values || s->refusal == NULL;
     return values ? CSE_OK : cse_fail(CSE_DATA, "it has no sample with bytes");
 }
@@ -161,8 +161,9 @@ static cse_status check_descriptor(const cse_logger_descriptor *d)
 void cse_contract_of_logger(cse_contract *contract, const void *descriptor)
 {
     const cse_logger_descriptor *d = descriptor;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_logger_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    const cse_logger_sample *samples = cse_contract_samples(contract, d, d->samples);
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_logger_sample *s = samples; s != NULL && s->settings != NULL; s++)
         if (s->refusal != NULL)
             cse_contract_tell(contract, refuse(contract, d, s), "refuses %s", s->settings);
         else

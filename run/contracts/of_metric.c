@@ -106,7 +106,7 @@ static cse_status refuse(const char *name, const cse_metric_sample *sample)
     return status;
 }
 
-static cse_status check_descriptor(const cse_metric_descriptor *d)
+static cse_status check_descriptor(const cse_metric_descriptor *d, const cse_metric_sample *samples)
 {
     bool least = false, most = false;
     if (d->summary == NULL || d->summary[0] == '\0')
@@ -122,7 +122,7 @@ static cse_status check_descriptor(const cse_metric_descriptor *d)
         if (d->states[i].name == NULL || (!d->states[i].scalar && d->length_setting == NULL))
             return cse_fail(CSE_DATA, "state %d has no name, or no length_setting says its length",
                             i);
-    for (const cse_metric_sample *s = d->samples; s != NULL && s->name != NULL; s++) {
+    for (const cse_metric_sample *s = samples; s != NULL && s->name != NULL; s++) {
         least = least || (s->refusal == NULL && s->argument_count == d->min_arguments);
         most = most || (s->refusal == NULL && s->argument_count == d->max_arguments);
     }
@@ -134,8 +134,9 @@ static cse_status check_descriptor(const cse_metric_descriptor *d)
 void cse_contract_of_metric(cse_contract *contract, const void *descriptor)
 {
     const cse_metric_descriptor *d = descriptor;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_metric_sample *s = d->samples; s != NULL && s->name != NULL; s++) {
+    const cse_metric_sample *samples = cse_contract_samples(contract, d, d->samples);
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_metric_sample *s = samples; s != NULL && s->name != NULL; s++) {
         if (s->refusal != NULL)
             cse_contract_tell(contract, refuse(d->name, s), "refuses %s", s->settings);
         for (int size = BATCH; size >= 1 && s->refusal == NULL; size /= 2)

@@ -230,7 +230,7 @@ static cse_status check_gradient(const cse_op *op, const cse_op_sample *sample)
 
 /* ---- the descriptor ---- */
 
-static cse_status check_descriptor(const cse_op *op)
+static cse_status check_descriptor(const cse_op *op, const cse_op_sample *samples)
 {
     const bool by_expression = op->kind == CSE_OP_ELEMENTWISE || op->kind == CSE_OP_REDUCE;
     const bool by_block = op->kind == CSE_OP_BLOCK || op->kind == CSE_OP_REDUCE;
@@ -239,7 +239,7 @@ static cse_status check_descriptor(const cse_op *op)
         return cse_fail(CSE_DATA, "it has no summary");
     if (op->infer == NULL || op->reference == NULL)
         return cse_fail(CSE_DATA, "it has no shape rule (infer) or no reference kernel");
-    if (op->samples == NULL || op->samples[0].name == NULL)
+    if (samples == NULL || samples[0].name == NULL)
         return cse_fail(CSE_DATA, "it has no samples");
     if ((op->expression != NULL) != by_expression || (op->emit != NULL) != by_block ||
         (op->expand != NULL) != (op->kind == CSE_OP_COMPOSITE) ||
@@ -257,10 +257,10 @@ static cse_status check_descriptor(const cse_op *op)
 void cse_contract_of_op(cse_contract *contract, const void *descriptor)
 {
     const cse_op *op = descriptor;
-    cse_status status = check_descriptor(op);
+    const cse_op_sample *samples = cse_contract_samples(contract, op, op->samples);
+    cse_status status = check_descriptor(op, samples);
     cse_contract_tell(contract, status, "is complete");
-    for (const cse_op_sample *s = op->samples; status == CSE_OK && s != NULL && s->name != NULL;
-         s++) {
+    for (const cse_op_sample *s = samples; status == CSE_OK && s != NULL && s->name != NULL; s++) {
         cse_contract_tell(contract, run_sample(op, s), "runs on \"%s\"", s->name);
         if (op->gradient != NULL && !s->skip_gradient)
             cse_contract_tell(contract, check_gradient(op, s),

@@ -146,7 +146,8 @@ static cse_status check_states(const cse_optimizer_descriptor *d, const cse_sett
     }
 }
 
-static cse_status check_descriptor(const cse_optimizer_descriptor *d)
+static cse_status check_descriptor(const cse_optimizer_descriptor *d,
+                                   const cse_optimizer_sample *samples)
 {
     cse_settings *settings = NULL;
     bool values = false;
@@ -162,7 +163,7 @@ static cse_status check_descriptor(const cse_optimizer_descriptor *d)
         (cse_settings_has(settings, "lr") || cse_settings_has(settings, "learning_rate")))
         status = cse_fail(CSE_DATA, "lr must be null by default: default_learning_rate says more");
     cse_settings_destroy(&settings);
-    for (const cse_optimizer_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    for (const cse_optimizer_sample *s = samples; s != NULL && s->settings != NULL; s++)
         values = values || s->refusal == NULL;
     return status != CSE_OK || values ? status : cse_fail(CSE_DATA, "it has no sample with values");
 }
@@ -170,8 +171,9 @@ static cse_status check_descriptor(const cse_optimizer_descriptor *d)
 void cse_contract_of_optimizer(cse_contract *contract, const void *descriptor)
 {
     const cse_optimizer_descriptor *d = descriptor;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_optimizer_sample *s = d->samples; s != NULL && s->settings != NULL; s++) {
+    const cse_optimizer_sample *samples = cse_contract_samples(contract, d, d->samples);
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_optimizer_sample *s = samples; s != NULL && s->settings != NULL; s++) {
         if (s->refusal != NULL) {
             cse_contract_tell(contract, refuse(d->name, s), "refuses %s", s->settings);
             continue;

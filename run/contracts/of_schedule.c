@@ -75,13 +75,14 @@ static cse_status refuse(const char *name, const cse_schedule_sample *sample)
     return status;
 }
 
-static cse_status check_descriptor(const cse_schedule_descriptor *d)
+static cse_status check_descriptor(const cse_schedule_descriptor *d,
+                                   const cse_schedule_sample *samples)
 {
     bool values = false;
     if (d->summary == NULL || d->summary[0] == '\0')
         return cse_fail(CSE_DATA, "it has no summary");
     CSE_TRY(cse_contract_settings(d->settings, d->name));
-    for (const cse_schedule_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    for (const cse_schedule_sample *s = samples; s != NULL && s->settings != NULL; s++)
         values = values || s->refusal == NULL;
     return values ? CSE_OK : cse_fail(CSE_DATA, "it has no sample with values");
 }
@@ -89,8 +90,9 @@ static cse_status check_descriptor(const cse_schedule_descriptor *d)
 void cse_contract_of_schedule(cse_contract *contract, const void *descriptor)
 {
     const cse_schedule_descriptor *d = descriptor;
-    cse_contract_tell(contract, check_descriptor(d), "is complete");
-    for (const cse_schedule_sample *s = d->samples; s != NULL && s->settings != NULL; s++)
+    const cse_schedule_sample *samples = cse_contract_samples(contract, d, d->samples);
+    cse_contract_tell(contract, check_descriptor(d, samples), "is complete");
+    for (const cse_schedule_sample *s = samples; s != NULL && s->settings != NULL; s++)
         if (s->refusal != NULL)
             cse_contract_tell(contract, refuse(d->name, s), "refuses %s", s->settings);
         else

@@ -165,11 +165,11 @@ cse_op_trial *cse_op_trial_new(int format)
     return t;
 }
 
-int cse_op_trial_add(cse_op_trial *t, const cse_op *op)
+int cse_op_trial_add(cse_op_trial *t, const cse_op *op, const cse_op_sample *samples)
 {
     const int before = t->count;
     cse_trace_begin(t->graph);
-    for (const cse_op_sample *s = op->samples; s != NULL && s->name != NULL; s++)
+    for (const cse_op_sample *s = samples; s != NULL && s->name != NULL; s++)
         if (takes(t, op, s))
             add_sample(t, op, s);
     cse_trace_end();
@@ -203,7 +203,7 @@ void cse_contract_op_code(cse_contract *contract, const cse_op *op)
 {
     for (int f = 0; cse_op_trial_format(f) != CSE_DTYPE_COUNT; f++) {
         cse_op_trial *t = cse_op_trial_new(f);
-        if (cse_op_trial_add(t, op) > 0)
+        if (cse_op_trial_add(t, op, cse_contract_samples(contract, op, op->samples)) > 0)
             cse_contract_tell(contract, cse_op_trial_run(t, NULL, contract->folder),
                               "equals its reference in %s", cse_dtype_name(cse_op_trial_format(f)));
         cse_op_trial_destroy(&t);

@@ -15,7 +15,7 @@ typedef struct cse_op_trial cse_op_trial;
 cse_dtype cse_op_trial_format(int format);
 cse_op_trial *cse_op_trial_new(int format);
 /* Adds those samples of the op that its shape rule takes in the format. Returns their number. */
-int cse_op_trial_add(cse_op_trial *trial, const cse_op *op);
+int cse_op_trial_add(cse_op_trial *trial, const cse_op *op, const cse_op_sample *samples);
 /* Compiles what was added, once, without the passes in `disable` (NULL: with all), in `folder`, and
  * compares it with the reference kernels. CSE_DATA names the sample and the element. */
 cse_status cse_op_trial_run(cse_op_trial *trial, const char *disable, const char *folder);

@@ -209,15 +209,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-static const cse_logger_sample samples[] = {
-    { .settings = "{program: /bin/sh, arguments: [-c, \"cat >> $folder/input\"]}",
-      .source = "Python's json module; tests/reference/loggers.py",
-      .file = "input",
-      .bytes = CSE_JSON_SAMPLE },
-    { .settings = "{program: /nowhere/program}", .refusal = "/nowhere/program cannot be run" },
-    { .settings = NULL },
-};
-
 const cse_logger_descriptor cse_logger_command = {
     .name = "CommandLogger",
     .summary = "hands each scalar to a program, as JSON lines on its standard input",
@@ -227,5 +218,4 @@ const cse_logger_descriptor cse_logger_command = {
     .flush = flush,
     .close = close_command,
     .later = true,
-    .samples = samples,
 };

@@ -36,19 +36,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* Written by tests/reference/loggers.py. */
-static const cse_logger_sample samples[] = {
-    { .settings = "{}",
-      .source = "Python's csv module",
-      .file = "metrics.csv",
-      .bytes = "step,time_s,name,value\n"
-               "1,1700000000.250000,loss,0.5\n"
-               "300,1700000001.500000,\"val \"\"accuracy\"\", %\",0.10000000000000001\n"
-               "70000,1700000002.750000,lr/0,inf\n" },
-    { .settings = "{path: $folder/none/x.csv}", .refusal = "cannot be opened" },
-    { .settings = NULL },
-};
-
 const cse_logger_descriptor cse_logger_csv = {
     .name = "CSVLogger",
     .summary = "a line step,time_s,name,value for each scalar",
@@ -57,6 +44,5 @@ const cse_logger_descriptor cse_logger_csv = {
     .scalar = write_scalar,
     .flush = cse_log_file_flush,
     .close = cse_log_file_close,
-    .samples = samples,
     .go_on = cse_log_file_go_on,
 };

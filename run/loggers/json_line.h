@@ -12,11 +12,4 @@ enum { CSE_JSON_LINE_BYTES = 4096 };
  * lacks, becomes null; of a name only as much as fits is written. */
 size_t cse_json_line(const cse_logged_scalar *scalar, char line[CSE_JSON_LINE_BYTES]);
 
-/* The lines of the samples of logger.h; printed by tests/reference/loggers.py. */
-#define CSE_JSON_SAMPLE                                                           \
-    "{\"step\":1,\"time_s\":1700000000.250000,\"name\":\"loss\",\"value\":0.5}\n" \
-    "{\"step\":300,\"time_s\":1700000001.500000,"                                 \
-    "\"name\":\"val \\\"accuracy\\\", %\",\"value\":0.10000000000000001}\n"       \
-    "{\"step\":70000,\"time_s\":1700000002.750000,\"name\":\"lr/0\",\"value\":null}\n"
-
 #endif

@@ -26,16 +26,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-/* Written by tests/reference/loggers.py. */
-static const cse_logger_sample samples[] = {
-    { .settings = "{}",
-      .source = "Python's json module",
-      .file = "metrics.jsonl",
-      .bytes = CSE_JSON_SAMPLE },
-    { .settings = "{path: $folder/none/x.jsonl}", .refusal = "cannot be opened" },
-    { .settings = NULL },
-};
-
 const cse_logger_descriptor cse_logger_jsonl = {
     .name = "JSONLLogger",
     .summary = "a line of JSON for each scalar",
@@ -44,6 +34,5 @@ const cse_logger_descriptor cse_logger_jsonl = {
     .scalar = write_scalar,
     .flush = cse_log_file_flush,
     .close = cse_log_file_close,
-    .samples = samples,
     .go_on = cse_log_file_go_on,
 };

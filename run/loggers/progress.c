@@ -93,16 +93,6 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
-static const cse_logger_sample samples[] = {
-    { .settings = "{path: $folder/progress.log}",
-      .source = "by hand, from the head of this file",
-      .file = "progress.log",
-      .bytes =
-          "| Step=1, loss=0.5\n| Step=300, val \"accuracy\", %=0.1\n| Step=70000, lr/0=inf\n" },
-    { .settings = "{path: $folder/none/x.log}", .refusal = "cannot be opened" },
-    { .settings = NULL },
-};
-
 const cse_logger_descriptor cse_logger_progress = {
     .name = "ProgressLogger",
     .summary = "lines of progress in a file; null instead of settings: none are printed",
@@ -111,5 +101,4 @@ const cse_logger_descriptor cse_logger_progress = {
     .scalar = write_scalar,
     .flush = flush,
     .close = close_file,
-    .samples = samples,
 };

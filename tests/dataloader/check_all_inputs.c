@@ -1,7 +1,7 @@
 /* The contract of every input function: run/contracts/of_input.c. */
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 
 START_TEST(the_contract_is_kept)
 {

@@ -1,8 +1,8 @@
 /* Tables of Arrow that are damaged, cut off or compressed are refused, and no row of them is read
  * from elsewhere. That good ones are read is the contract test's matter (check_all_inputs). */
 #include "dataloader/formats/arrow_file.h"
-#include "dataloader/inputs/arrow_samples.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/samples/inputs/arrow.h"
 
 enum { BYTES = sizeof stream_form - 1, MOST_LENGTH = 64 };
 

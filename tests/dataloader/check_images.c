@@ -1,10 +1,10 @@
 /* Pictures: what chance decides is the same for the same seed, epoch and sample and differs
  * between epochs; bad ones are errors or replaced; hostile sizes take no memory. */
 #include "dataloader/input.h"
-#include "dataloader/inputs/image_folder_samples.h"
 #include "dataloader/pictures/image_decode.h"
 #include "engine/base/directory.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/samples/inputs/image_folder.h"
 #include "tests/support/open_loader.h"
 
 enum { PICTURES_OF_A_CLASS = 6, ELEMENTS = 3 * 8 * 8 };

@@ -1,11 +1,11 @@
-"""Writes dataloader/inputs/arrow_samples.h: a table of 12 rows in the two formats of Arrow, made by
+"""Writes tests/samples/inputs/arrow.h: a table of 12 rows in the two formats of Arrow, made by
 pyarrow, in two batches. Of row i: tokens are 10 i + t (lists of four), grid is [2, 3] floats of
 i / 4 + half its place, small is -i, label is i % 3, flag whether i is odd, ragged a list of min(i, 4)
 numbers 100 i + t, seen as many ones, the fourth a zero where i is 5, text "ab" or, where i is 4,
 "abc"; word is a dictionary. A third table has rows that cannot be read: a null, a null in a list,
 2^40 and 2^64 - 1.
 
-Usage: arrow.py >dataloader/inputs/arrow_samples.h (package pyarrow)"""
+Usage: arrow.py >tests/samples/inputs/arrow.h (package pyarrow)"""
 
 import io
 
@@ -14,10 +14,8 @@ from bytes_as_c import literal
 
 ROWS = range(12)
 
-
 def column(values, kind):
     return pa.array(values, kind)
-
 
 def table():
     grid = pa.list_(pa.list_(pa.float32(), 3), 2)
@@ -41,7 +39,6 @@ def table():
         }
     )
 
-
 def with_nulls():
     def but(row, other):
         return [other if i == row else i for i in ROWS]
@@ -55,18 +52,16 @@ def with_nulls():
         }
     )
 
-
 def written(make, made):
     memory = io.BytesIO()
     with make(memory, made.schema) as writer:
         writer.write_table(made, max_chunksize=8)
     return memory.getvalue()
 
-
 print(
     "/* Written by tests/reference/arrow.py: tables of Arrow for the contract test. */\n"
-    "#ifndef CSE_DATALOADER_INPUTS_ARROW_SAMPLES_H\n"
-    "#define CSE_DATALOADER_INPUTS_ARROW_SAMPLES_H\n\n/* clang-format off */"
+    "#ifndef CSE_TESTS_SAMPLES_INPUTS_ARROW_H\n"
+    "#define CSE_TESTS_SAMPLES_INPUTS_ARROW_H\n\n/* clang-format off */"
 )
 print(f"static const char stream_form[] =\n    {literal(written(pa.ipc.new_stream, table()))};")
 print(f"static const char file_form[] =\n    {literal(written(pa.ipc.new_file, table()))};")

@@ -1,7 +1,7 @@
-"""Writes dataloader/inputs/image_folder_samples.h: a PNG and a JPEG, and what Pillow makes of them. The functions
+"""Writes tests/samples/inputs/image_folder.h: a PNG and a JPEG, and what Pillow makes of them. The functions
 are those of torchvision for pictures of Pillow, which call it: Resize, CenterCrop, ToTensor and Normalize.
 
-Usage: image_folder.py >dataloader/inputs/image_folder_samples.h (packages pillow, numpy)"""
+Usage: image_folder.py >tests/samples/inputs/image_folder.h (packages pillow, numpy)"""
 import io
 
 import numpy as np
@@ -10,22 +10,18 @@ from bytes_as_c import literal
 
 random = np.random.default_rng(5)
 
-
 def smooth(height, width):
     coarse = Image.fromarray(random.integers(0, 256, (4, 4, 3), dtype=np.uint8))
     return coarse.resize((width, height), Image.BICUBIC)
-
 
 def stored(image, **options):
     memory = io.BytesIO()
     image.save(memory, **options)
     return memory.getvalue()
 
-
 png = stored(smooth(6, 7), format="PNG")
 jpeg = stored(smooth(20, 14), format="JPEG", quality=80)
 pictures = [Image.open(io.BytesIO(content)).convert("RGB") for content in (png, jpeg)]
-
 
 def values(transform, elements):
     rows = []
@@ -34,7 +30,6 @@ def values(transform, elements):
         rows += [f"{{ CSE_FEATURES_STREAM, {sample}, {e}, {flat[e].item():.9g} }}" for e in elements]
     return ", ".join(rows + ["{ CSE_ANSWERS_STREAM, 0, 0, 0 }", "{ CSE_ANSWERS_STREAM, 19, 0, 1 }"])
 
-
 def resize(picture, size):
     if isinstance(size, int):  # of the shorter side
         w, h = picture.size
@@ -42,19 +37,16 @@ def resize(picture, size):
     # In two steps, since Pillow 13 begins with the height for some sizes.
     return picture.resize((size[1], picture.size[1]), Image.BILINEAR).resize((size[1], size[0]), Image.BILINEAR)
 
-
 def center_crop(picture, size):
     w, h = picture.size
     top, left = round((h - size[0]) / 2), round((w - size[1]) / 2)
     return picture.crop((left, top, left + size[1], top + size[0]))
-
 
 def normalize(picture, mean, std):
     array = np.asarray(picture, dtype=np.float32) / np.float32(255)
     array = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     column = (-1, 1, 1)
     return (array - np.float32(mean).reshape(column)) / np.float32(std).reshape(column)
-
 
 IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 cases = [
@@ -66,7 +58,8 @@ cases = [
      lambda p: normalize(resize(p, (20, 14)).convert("L"), [0.5], [0.25]), (0, 139, 279)),
 ]
 print('/* Written by tests/reference/image_folder.py: pictures for the contract test, and their values. */\n'
-      "#ifndef CSE_DATALOADER_INPUTS_IMAGE_FOLDER_SAMPLES_H\n#define CSE_DATALOADER_INPUTS_IMAGE_FOLDER_SAMPLES_H\n\n"
+      "#ifndef CSE_TESTS_SAMPLES_INPUTS_IMAGE_FOLDER_H\n#define CSE_TESTS_SAMPLES_INPUTS_IMAGE_FOLDER_H\n\n"
+      '#include "dataloader/inputs/labelled.h"\n\n'
       "/* clang-format off */")
 print("static const char png_picture[] =\n    " + literal(png) + ";")
 print("static const char jpeg_picture[] =\n    " + literal(jpeg) + ";")
@@ -81,14 +74,12 @@ for n, (settings, transform, elements) in enumerate(cases):
           "    .source = \"Pillow (tests/reference/image_folder.py)\", \\\n"
           f"    .files = PICTURES, .sample_count = 20, .value_count = {count}, .values = {{ \\\n    {body} }}")
 
-
 def resized(picture, size, filter):
     """As resize, but with a filter, and rounded to bytes between both steps as Pillow does."""
     if isinstance(size, int):
         w, h = picture.size
         size = (size * h // w, size) if w < h else (size, size * w // h)
     return picture.resize((size[1], picture.size[1]), filter).resize((size[1], size[0]), filter)
-
 
 HALF = ([0.5, 0.5, 0.5], [0.5, 0.25, 0.5])
 steps = [

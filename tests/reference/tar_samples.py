@@ -1,7 +1,7 @@
-"""Writes dataloader/inputs/tar_samples_samples.h: a tar archive of one picture and its label, made by Python's
+"""Writes tests/samples/inputs/tar_samples.h: a tar archive of one picture and its label, made by Python's
 tarfile in pax format with a long name, which the contract test has ten times; the picture is one grey pixel.
 
-Usage: tar_samples.py >dataloader/inputs/tar_samples_samples.h (package pillow)"""
+Usage: tar_samples.py >tests/samples/inputs/tar_samples.h (package pillow)"""
 import io
 import tarfile
 
@@ -48,7 +48,7 @@ for part in lines:
     row += (" " if row else "") + part
 out.append(row)
 print('/* Written by tests/reference/tar_samples.py: an archive for the contract test. */\n'
-      "#ifndef CSE_DATALOADER_INPUTS_TAR_SAMPLES_SAMPLES_H\n#define CSE_DATALOADER_INPUTS_TAR_SAMPLES_SAMPLES_H\n\n"
+      "#ifndef CSE_TESTS_SAMPLES_INPUTS_TAR_SAMPLES_H\n#define CSE_TESTS_SAMPLES_INPUTS_TAR_SAMPLES_H\n\n"
       "/* clang-format off */\n"
       '#define ZEROS_16 "\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0"')
 print("static const char tar_archive[] =\n    " + "\n    ".join(out) + ";")

@@ -23,5 +23,4 @@ const cse_op cse_op_abs = {
     .gradient = gradient,
     .unary = fabs,
     .expression = "__builtin_fabsf($0)",
-    .samples = cse_samples_around_zero,
 };

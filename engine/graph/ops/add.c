@@ -42,5 +42,4 @@ const cse_op cse_op_add = {
     .binary = value_of,
     .simplify = simplify,
     .expression = "$0 + $1",
-    .samples = cse_samples_of_numbers,
 };

@@ -2,7 +2,7 @@
 #ifndef CSE_OPS_ALONG_H
 #define CSE_OPS_ALONG_H
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /* `before`: the sizes before the axis multiplied; `length`: the axis; `after`: the sizes after it

@@ -2,7 +2,7 @@
  *
  * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the
  * largest. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** Index of the largest element along `axis` (negative: from the end), the first of equals: int32,
@@ -99,18 +99,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                  is_integer ? "" : " || (value != value && largest == largest)", (long long)after);
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "rows",
-      .inputs = { CSE_FLOATS(-2, 2, 9, 10) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1) },
-    { .name = "middle, with equals",
-      .inputs = { CSE_INTEGERS(0, 3, 3, 6, 4) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_argmax = {
     .name = "argmax",
     .summary = "where the largest element along an axis is",
@@ -121,5 +109,4 @@ const cse_op cse_op_argmax = {
     .infer = infer,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

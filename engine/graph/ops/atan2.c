@@ -19,19 +19,6 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[1] = cse_neg(cse_mul(share, y));
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "all quarters",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 2,
-      .tolerance = CSE_PRELUDE_TOLERANCE,
-      .skip_gradient = true }, /* the angle jumps where x < 0 */
-    { .name = "x above 0",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(0.5, 2, 3, 67) },
-      .input_count = 2,
-      .tolerance = CSE_PRELUDE_TOLERANCE },
-    { .name = NULL },
-};
-
 const cse_op cse_op_atan2 = {
     CSE_BINARY,
     .name = "atan2",
@@ -41,5 +28,4 @@ const cse_op cse_op_atan2 = {
     .gradient = gradient,
     .binary = atan2,
     .expression = "cse_atan2($0, $1)",
-    .samples = samples,
 };

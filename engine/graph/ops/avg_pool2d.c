@@ -44,5 +44,4 @@ const cse_op cse_op_avg_pool2d = {
     .gradient = gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_avg_pool2d },
-    .samples = cse_samples_of_avg_pool2d,
 };

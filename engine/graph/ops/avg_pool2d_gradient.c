@@ -54,5 +54,4 @@ const cse_op cse_op_avg_pool2d_gradient = {
     .gradient = gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_avg_pool2d_gradient },
-    .samples = cse_samples_of_pool2d_gradients,
 };

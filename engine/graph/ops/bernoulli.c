@@ -2,8 +2,8 @@
  *
  * A random op (engine/graph/ops/random_arguments.h). Attributes: numbers[0] the probability of a
  * 1. */
+#include "engine/graph/op.h"
 #include "engine/graph/ops/random_arguments.h"
-#include "engine/graph/ops/samples.h"
 
 static cse_tensor *draw(const cse_tensor *like, cse_shape shape, const char *stream,
                         double probability)
@@ -45,17 +45,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "of samples",
-      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
-      .input_count = 1,
-      .attributes = { .integer_count = 2,
-                      .integers = { 3735928559, 67 },
-                      .number_count = 1,
-                      .numbers = { 0.3 } } },
-    { .name = NULL },
-};
-
 const cse_op cse_op_bernoulli = {
     .name = "bernoulli",
     .summary = "ones with a given probability, else zeros",
@@ -66,5 +55,4 @@ const cse_op cse_op_bernoulli = {
     .infer = cse_infer_random,
     .reference = reference,
     .expression = "cse_draw_uniform(" CSE_DRAW_COUNTER("$0") ") < $f0 ? 1.0f : 0.0f",
-    .samples = samples,
 };

@@ -12,13 +12,6 @@ static double value_of(double a, double b)
     return (int32_t)a & (int32_t)b;
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "both signs",
-      .inputs = { CSE_INTEGERS(-2147483648., 2147483647., 5, 13), CSE_INTEGERS(-100, 100, 5, 13) },
-      .input_count = 2 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_bitwise_and = {
     CSE_BINARY,
     .name = "bitwise_and",
@@ -27,5 +20,4 @@ const cse_op cse_op_bitwise_and = {
     .infer = cse_infer_integers,
     .binary = value_of,
     .expression = "$0 & $1",
-    .samples = samples,
 };

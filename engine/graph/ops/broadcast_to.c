@@ -3,7 +3,7 @@
  *
  * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
  * 1 and a missing dimension are repeated. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/identities.h"
 
@@ -136,16 +136,6 @@ static void reference(const cse_reference *call)
     cse_walk_copy(&walk, call->inputs[0], call->output, cse_dtype_size(node->dtype));
 }
 
-#define TO(...) .attributes = { .integer_count = 3, .integers = { __VA_ARGS__ } }, .input_count = 1
-
-static const cse_op_sample samples[] = {
-    { .name = "a row", .inputs = { CSE_FLOATS(-2, 2, 7) }, TO(3, 5, 7) },
-    { .name = "a column", .inputs = { CSE_FLOATS(-2, 2, 5, 1) }, TO(3, 5, 7) },
-    { .name = "a scalar", .inputs = { { { 0, { 0 } }, CSE_FLOAT32, -2, 2 } }, TO(3, 5, 7) },
-    { .name = "the middle", .inputs = { CSE_FLOATS(-2, 2, 3, 1, 7) }, TO(3, 5, 7) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_broadcast_to = {
     .name = "broadcast_to",
     .summary = "a tensor repeated along axes of a larger shape",
@@ -157,5 +147,4 @@ const cse_op cse_op_broadcast_to = {
     .gradient = gradient,
     .reference = reference,
     .simplify = cse_drop_same_shape,
-    .samples = samples,
 };

@@ -3,7 +3,7 @@
  * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. Indices are
  * compared where the element is read, so no mask is stored. Attributes: integers[0] the queries,
  * integers[1] the keys, numbers[0] the number in masked places. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** x [..., query, key] with `fill` wherever key > query, like PyTorch's tril: query i keeps keys 0
@@ -81,22 +81,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* The op only copies values, so the tolerance is 0. */
-static const cse_op_sample samples[] = {
-    { .name = "square",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 5) },
-      .input_count = 1,
-      .attributes = { .integer_count = 2,
-                      .integers = { 5, 5 },
-                      .number_count = 1,
-                      .numbers = { -7 } } },
-    { .name = "more keys than queries",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 70) },
-      .input_count = 1,
-      .attributes = { .integer_count = 2, .integers = { 3, 70 }, .number_count = 1 } },
-    { .name = NULL },
-};
-
 const cse_op cse_op_causal_mask = {
     .name = "causal_mask",
     .summary = "elements of later keys than the query replaced by a number",
@@ -108,5 +92,4 @@ const cse_op cse_op_causal_mask = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$i <= (int32_t)(($n - $i) / $a1 % $a0) ? $0 : $f0",
-    .samples = samples,
 };

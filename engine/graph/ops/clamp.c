@@ -32,17 +32,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-#define INTO(low, high) \
-    .input_count = 1, .attributes = { .number_count = 2, .numbers = { low, high } }
-
-/* The op only copies values, so the tolerance is 0. Ends lie between the samples' values. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 67) }, INTO(-0.507463, 1.223881) },
-    { .name = "from below", .inputs = { CSE_FLOATS(-2, 2, 3, 20) }, INTO(-INFINITY, 0.466667) },
-    { .name = "from above", .inputs = { CSE_FLOATS(-2, 2, 3, 20) }, INTO(-1.466667, INFINITY) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_clamp = {
     .name = "clamp",
     .summary = "each element moved into an interval",
@@ -54,5 +43,4 @@ const cse_op cse_op_clamp = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$0 < $f0 ? $f0 : $0 > $f1 ? $f1 : $0",
-    .samples = samples,
 };

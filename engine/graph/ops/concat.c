@@ -3,7 +3,7 @@
  * Attributes: integers[0] the axis. */
 #include <stdlib.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /* A node has a bounded number of inputs: more are laid together in several steps. */
@@ -135,18 +135,6 @@ static void emit(cse_text *out, const cse_tensor *node)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "columns",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 7), CSE_FLOATS(-2, 2, 5, 1), CSE_FLOATS(-2, 2, 5, 4) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(1) },
-    { .name = "rows",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4), CSE_FLOATS(-2, 2, 1, 3, 4) },
-      .input_count = 2,
-      CSE_WITH_INTEGERS(0) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_concat = {
     .name = "concat",
     .summary = "tensors laid one after the other along an axis",
@@ -158,5 +146,4 @@ const cse_op cse_op_concat = {
     .gradient = gradient,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

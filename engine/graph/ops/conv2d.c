@@ -76,15 +76,6 @@ static void reference(const cse_reference *call)
             (cse_conv2d_roles){ CSE_CONV2D_OUTPUT, CSE_CONV2D_INPUT, CSE_CONV2D_WEIGHT });
 }
 
-/* At most 75 products below 1 summed in float32: 75^2 * 2^-24. */
-static const cse_op_sample samples[] = {
-    CSE_CONV2D_SAMPLE("plain", 3.4e-4, (2, 3, 8, 7), (4, 3, 3, 3), 1, 1, 0, 0, 1, 1, 1),
-    CSE_CONV2D_SAMPLE("stride 2, padded", 3.4e-4, (2, 3, 8, 7), (4, 3, 5, 5), 2, 2, 2, 2, 1, 1, 1),
-    CSE_CONV2D_SAMPLE("dilated", 3.4e-4, (1, 2, 9, 9), (3, 2, 3, 3), 1, 2, 1, 0, 2, 3, 1),
-    CSE_CONV2D_SAMPLE("two groups", 3.4e-4, (2, 4, 6, 6), (6, 2, 3, 3), 1, 1, 1, 1, 1, 1, 2),
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     cse_shape weight = node->inputs[1]->shape;
@@ -106,5 +97,4 @@ const cse_op cse_op_conv2d = {
                 .types = CSE_KERNEL_BFLOAT16_TOO,
                 .bias_axis = 3 },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

@@ -33,16 +33,6 @@ static void reference(const cse_reference *call)
     cse_reference_conv2d_gradient(call, CSE_CONV2D_WEIGHT);
 }
 
-/* At most 72 products below 1 summed in float32: 72^2 * 2^-24. */
-static const cse_op_sample samples[] = {
-    CSE_CONV2D_SAMPLE("plain", 3.4e-4, (2, 3, 8, 7), (2, 4, 6, 5), 1, 1, 0, 0, 1, 1, 1, 3, 3),
-    CSE_CONV2D_SAMPLE("stride 2, padded", 3.4e-4, (2, 3, 8, 7), (2, 4, 4, 4), 2, 2, 2, 2, 1, 1, 1,
-                      5, 5),
-    CSE_CONV2D_SAMPLE("dilated", 3.4e-4, (1, 2, 9, 9), (1, 3, 7, 2), 1, 2, 1, 0, 2, 3, 1, 3, 3),
-    CSE_CONV2D_SAMPLE("two groups", 3.4e-4, (2, 4, 6, 6), (2, 6, 6, 6), 1, 1, 1, 1, 1, 1, 2, 3, 3),
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     cse_shape dy = node->inputs[1]->shape;
@@ -63,5 +53,4 @@ const cse_op cse_op_conv2d_gradient_weight = {
                 .make_tiled = cse_kernel_new_tiled_conv2d_gradient_weight,
                 .types = CSE_KERNEL_BFLOAT16_TOO },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

@@ -6,7 +6,7 @@
 #ifndef CSE_OPS_CONVOLUTION_H
 #define CSE_OPS_CONVOLUTION_H
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/windows.h"
 
 /* The tensors of a convolution, numbered as in cse_conv2d_roles. */
@@ -35,13 +35,5 @@ cse_tensor *cse_from_image(cse_tensor *x);
 
 /* Fails unless both inputs are floats of one type. */
 cse_status cse_infer_conv2d_type(const cse_infer *in, cse_dtype *dtype);
-
-/* A sample: the sizes of both inputs in parentheses, then the attributes. */
-#define CSE_CONV2D_SAMPLE(title, bound, first, second, ...)                             \
-    {                                                                                   \
-        .name = title, .inputs = { CSE_CONV2D_FLOATS first, CSE_CONV2D_FLOATS second }, \
-        .input_count = 2, .tolerance = (bound), CSE_WITH_INTEGERS(__VA_ARGS__)          \
-    }
-#define CSE_CONV2D_FLOATS(...) CSE_FLOATS(-1, 1, __VA_ARGS__)
 
 #endif

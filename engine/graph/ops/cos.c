@@ -23,5 +23,4 @@ const cse_op cse_op_cos = {
     .gradient = gradient,
     .unary = cos,
     .expression = "cse_cos($0)",
-    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

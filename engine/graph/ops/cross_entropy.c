@@ -4,9 +4,9 @@
  * row: log(sum(exp(z))) - z[label] with z = x - maximum. */
 #include <math.h>
 
+#include "engine/graph/op.h"
 #include "engine/graph/ops/losses.h"
 #include "engine/graph/ops/rows.h"
-#include "engine/graph/ops/samples.h"
 
 /* Whether the rows are those of the tensors that both were reshaped from. */
 static bool are_reshaped_rows(const cse_tensor *logits, const cse_tensor *labels)
@@ -135,21 +135,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* Tolerance: a float32 sum of at most 67 terms and a few ulp of the logarithm, on values below 13.
- */
-static const cse_op_sample samples[] = {
-    { .name = "10 classes",
-      .inputs = { CSE_FLOATS(-4, 4, 9, 10), CSE_INTEGERS(0, 10, 9) },
-      .input_count = 2,
-      .tolerance = 5e-6 },
-    { .name = "67 classes in time, some ignored",
-      .inputs = { CSE_FLOATS(-4, 4, 2, 3, 67), CSE_INTEGERS(0, 3, 2, 3) },
-      .input_count = 2,
-      .attributes = { .integer_count = 1, .integers = { 1 } },
-      .tolerance = 5e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_cross_entropy = {
     .name = "cross_entropy",
     .summary = "the negative log-probability of each row's label under softmax",
@@ -162,5 +147,4 @@ const cse_op cse_op_cross_entropy = {
     .reference = reference,
     .indices = { .count = class_count, .name = "the number of classes", .ignored = ignored_label },
     .expand = expand,
-    .samples = samples,
 };

@@ -3,8 +3,8 @@
  * A random op (engine/graph/ops/random_arguments.h) of x and the samples: forward and backward pass
  * each draw the same mask, which is never stored. Attributes: numbers[0] the probability of a 0,
  * numbers[1] the factor 1 / (1 - probability) of the other elements. */
+#include "engine/graph/op.h"
 #include "engine/graph/ops/random_arguments.h"
-#include "engine/graph/ops/samples.h"
 
 /** x with each element set to 0 with `probability`, in [0, 1), and the others divided by 1 -
  * probability. For training only: leave it out of evaluation. Each element is a pure function of
@@ -58,17 +58,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a quarter",
-      .inputs = { CSE_FLOATS(-2, 2, 6, 67), CSE_INTEGERS(0, 256, 6, 67) },
-      .input_count = 2,
-      .attributes = { .integer_count = 2,
-                      .integers = { 3735928559, 67 },
-                      .number_count = 2,
-                      .numbers = { 0.25, 4.0 / 3 } } },
-    { .name = NULL },
-};
-
 const cse_op cse_op_dropout = {
     .name = "dropout",
     .summary = "elements set to 0 at random, the others scaled up",
@@ -80,5 +69,4 @@ const cse_op cse_op_dropout = {
     .gradient = gradient,
     .reference = reference,
     .expression = "cse_draw_uniform(" CSE_DRAW_COUNTER("$1") ") < $f0 ? 0.0f : $0 * $f1",
-    .samples = samples,
 };

@@ -44,50 +44,6 @@ void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_te
     }
 }
 
-const cse_op_sample cse_samples_of_numbers[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 2 },
-    { .name = "int32",
-      .inputs = { CSE_INTEGERS(-4, 5, 5, 3), CSE_INTEGERS(-4, 5, 5, 3) },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
-const cse_op_sample cse_samples_of_logic[] = {
-    { .name = "a row of 67", .inputs = { CSE_BOOLS(3, 67), CSE_BOOLS(3, 67) }, .input_count = 2 },
-    { .name = NULL },
-};
-
-const cse_op_sample cse_samples_of_extrema[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_FLOATS(-2, 0, 3, 67), CSE_FLOATS(0, 2, 3, 67) },
-      .input_count = 2 },
-    { .name = "the other way",
-      .inputs = { CSE_FLOATS(0, 2, 3, 67), CSE_FLOATS(-2, 0, 3, 67) },
-      .input_count = 2 },
-    { .name = "mixed",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = "int32",
-      .inputs = { CSE_INTEGERS(-4, 5, 5, 3), CSE_INTEGERS(-4, 5, 5, 3) },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
-const cse_op_sample cse_samples_around_zero[] = {
-    { .name = "a row of 67", .inputs = { CSE_FLOATS(0.1, 2, 3, 67) }, .input_count = 1 },
-    { .name = "negative", .inputs = { CSE_FLOATS(-2, -0.1, 3, 67) }, .input_count = 1 },
-    { .name = "both signs",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 cse_tensor *cse_elementwise_2(const cse_op *op, cse_tensor *a, cse_tensor *b)
 {
     if (a == NULL || b == NULL || cse_trace_is_poison(a) || cse_trace_is_poison(b))

@@ -8,7 +8,7 @@
 #ifndef CSE_OPS_ELEMENTWISE_H
 #define CSE_OPS_ELEMENTWISE_H
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /* As cse_trace_2 after broadcasting both to their common shape. */
@@ -30,37 +30,6 @@ void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_te
 #define CSE_BINARY                                                \
     .kind = CSE_OP_ELEMENTWISE, .min_inputs = 2, .max_inputs = 2, \
     .reference = cse_reference_elementwise
-#define CSE_COMPARISON                                                          \
-    CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_comparison, \
-                .samples = cse_samples_of_numbers
-
-/* The prelude's functions of generated code differ from libm's by a few units in the last place. */
-#define CSE_PRELUDE_TOLERANCE 1e-6
-
-/* One sample of floats in [low, high], with rows of 67 so that vector loops of any width have a
- * remainder; `bound` is its tolerance. */
-#define CSE_UNARY_SAMPLES(low, high, bound)           \
-    (const cse_op_sample[])                           \
-    {                                                 \
-        { .name = "a row of 67",                      \
-          .inputs = { CSE_FLOATS(low, high, 3, 67) }, \
-          .input_count = 1,                           \
-          .tolerance = (bound) },                     \
-            { .name = NULL },                         \
-    }
-#define CSE_BINARY_SAMPLES(low0, high0, low1, high1, bound)                             \
-    (const cse_op_sample[])                                                             \
-    {                                                                                   \
-        { .name = "a row of 67",                                                        \
-          .inputs = { CSE_FLOATS(low0, high0, 3, 67), CSE_FLOATS(low1, high1, 3, 67) }, \
-          .input_count = 2,                                                             \
-          .tolerance = (bound) },                                                       \
-            { .name = NULL },                                                           \
-    }
-
-extern const cse_op_sample cse_samples_of_numbers[];  /* two inputs: floats, int32 */
-extern const cse_op_sample cse_samples_of_logic[];    /* two inputs of bools */
-extern const cse_op_sample cse_samples_of_extrema[];  /* either input the larger one */
-extern const cse_op_sample cse_samples_around_zero[]; /* one input, either side of a kink at 0 */
+#define CSE_COMPARISON CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_comparison
 
 #endif

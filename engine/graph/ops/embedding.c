@@ -5,7 +5,7 @@
  * look-ups, and error messages can speak of tokens and channels. */
 #include <math.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** Row indices[i] of table [n, channel] for each int32 index: [indices..., channel]. An index
@@ -75,17 +75,6 @@ static void reference(const cse_reference *call)
         }
 }
 
-/* The op only copies values, so the tolerance is 0. */
-static const cse_op_sample samples[] = {
-    { .name = "tokens in time",
-      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(0, 11, 3, 5) },
-      .input_count = 2 },
-    { .name = "few rows, often",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 16), CSE_INTEGERS(0, 3, 20) },
-      .input_count = 2 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_embedding = {
     .name = "embedding",
     .summary = "a learned row for each token",
@@ -98,5 +87,4 @@ const cse_op cse_op_embedding = {
     .reference = reference,
     .indices = { .count = row_count, .name = "vocab_size" },
     .expand = expand,
-    .samples = samples,
 };

@@ -25,5 +25,4 @@ const cse_op cse_op_erf = {
     .gradient = gradient,
     .unary = erf,
     .expression = "cse_erf($0)",
-    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

@@ -23,5 +23,4 @@ const cse_op cse_op_exp = {
     .gradient = gradient,
     .unary = exp,
     .expression = "cse_exp($0)",
-    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

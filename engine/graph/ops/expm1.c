@@ -23,5 +23,4 @@ const cse_op cse_op_expm1 = {
     .gradient = gradient,
     .unary = expm1,
     .expression = "cse_expm1($0)",
-    .samples = CSE_UNARY_SAMPLES(-4, 2, CSE_PRELUDE_TOLERANCE),
 };

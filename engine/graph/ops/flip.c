@@ -1,7 +1,7 @@
 /* flip: the elements along some axes in the opposite order.
  *
  * Attributes: integers[0] bit i is set where axis i is turned. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** x with the elements along each of `axes` (negative: from the end) in the opposite order. */
@@ -57,18 +57,6 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_walk_emit(out, &walk, "x0");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "rows",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(2) },
-    { .name = "two axes of three",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 5, 4) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(5) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_flip = {
     .name = "flip",
     .summary = "the elements along some axes in the opposite order",
@@ -80,5 +68,4 @@ const cse_op cse_op_flip = {
     .gradient = gradient,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

@@ -15,23 +15,6 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[0] = cse_scale(output_gradient, 0);
 }
 
-/* Whole numbers and what lies halfway between them among the rest. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_FLOATS(-3, 3, 3, 67) },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = "halves",
-      .inputs = { CSE_FLOATS(-2.25, 2.25, 9) },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = "large",
-      .inputs = { CSE_FLOATS(-3e9, 3e9, 67) },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 const cse_op cse_op_floor = {
     CSE_UNARY,
     .name = "floor",
@@ -41,5 +24,4 @@ const cse_op cse_op_floor = {
     .gradient = gradient,
     .unary = floor,
     .expression = "cse_floor($0)",
-    .samples = samples,
 };

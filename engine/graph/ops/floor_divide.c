@@ -15,13 +15,6 @@ static double value_of(double a, double b)
     return b != 0 ? floor(a / b) : 0;
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "both signs",
-      .inputs = { CSE_INTEGERS(-40, 41, 5, 13), CSE_INTEGERS(-3, 4, 5, 13) },
-      .input_count = 2 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_floor_divide = {
     CSE_BINARY,
     .name = "floor_divide",
@@ -30,5 +23,4 @@ const cse_op cse_op_floor_divide = {
     .infer = cse_infer_integers,
     .binary = value_of,
     .expression = "cse_floor_divide($0, $1)",
-    .samples = samples,
 };

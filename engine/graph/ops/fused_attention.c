@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
@@ -91,31 +91,6 @@ static void reference(const cse_reference *call)
     free(weights);
 }
 
-/* Scores and outputs are sums of at most 70 terms of some units: 70 roundings of them, and the
- * exponential of a score that is off by 1e-5. */
-#define SAMPLE(title, causal, result, q, k, v)                                                   \
-    {                                                                                            \
-        .name = title, .inputs = { CSE_FLOATS q, CSE_FLOATS k, CSE_FLOATS v }, .input_count = 3, \
-        .attributes = { CSE_ATTENTION_INTEGERS,                                                  \
-                        CSE_ATTENTION_NUMBERS,                                                   \
-                        { 0, 0, (causal), 0, (result) },                                         \
-                        { 0, 1, 0.25 },                                                          \
-                        NULL },                                                                  \
-        .tolerance = 6e-5                                                                        \
-    }
-
-static const cse_op_sample samples[] = {
-    SAMPLE("every key", 0, CSE_ATTENTION_OUTPUT, (-2, 2, 2, 5, 3, 4), (-2, 2, 2, 7, 3, 4),
-           (-1, 1, 2, 7, 3, 6)),
-    SAMPLE("of every key", 0, CSE_ATTENTION_STATISTICS, (-2, 2, 2, 5, 3, 4), (-2, 2, 2, 7, 3, 4),
-           (-1, 1, 2, 7, 3, 6)),
-    SAMPLE("causal", 1, CSE_ATTENTION_OUTPUT, (-1, 1, 2, 70, 2, 17), (-1, 1, 2, 70, 2, 17),
-           (-1, 1, 2, 70, 2, 16)),
-    SAMPLE("of a causal one", 1, CSE_ATTENTION_STATISTICS, (-1, 1, 2, 70, 2, 17),
-           (-1, 1, 2, 70, 2, 17), (-1, 1, 2, 70, 2, 16)),
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     const cse_attention_sizes s = cse_attention_sizes_of_node(node);
@@ -135,5 +110,4 @@ const cse_op cse_op_fused_attention = {
                 .types = CSE_KERNEL_ANY_FLOAT,
                 .results = CSE_ATTENTION_RESULTS },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

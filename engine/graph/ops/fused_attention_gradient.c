@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/attention.h"
 
@@ -106,33 +106,6 @@ static void reference(const cse_reference *call)
     free(sums);
 }
 
-/* The inputs are drawn independently, so the weights need not sum to 1: below e^(6 / 4), times
- * gradients below 8, summed over 40 queries with some tens of roundings each. */
-#define SAMPLE(title, causal, result)                                                 \
-    {                                                                                 \
-        .name = title,                                                                \
-        .inputs = { CSE_FLOATS(-1, 1, 2, 37, 2, 5), CSE_FLOATS(-1, 1, 2, 40, 2, 5),   \
-                    CSE_FLOATS(-1, 1, 2, 40, 2, 3), CSE_FLOATS(-1, 1, 2, 37, 2, 3),   \
-                    CSE_FLOATS(-1, 1, 2, 2, 2, 37), CSE_FLOATS(-1, 1, 2, 37, 2, 3) }, \
-        .input_count = 6,                                                             \
-        .attributes = { CSE_ATTENTION_INTEGERS,                                       \
-                        CSE_ATTENTION_NUMBERS,                                        \
-                        { 0, 0, (causal), 0, (result) },                              \
-                        { 0, 1, 0.25 },                                               \
-                        NULL },                                                       \
-        .tolerance = 2e-4                                                             \
-    }
-
-static const cse_op_sample samples[] = {
-    SAMPLE("of the queries", 0, CSE_ATTENTION_QUERY),
-    SAMPLE("of the keys", 0, CSE_ATTENTION_KEY),
-    SAMPLE("of the values", 0, CSE_ATTENTION_VALUE),
-    SAMPLE("causal, of the queries", 1, CSE_ATTENTION_QUERY),
-    SAMPLE("causal, of the keys", 1, CSE_ATTENTION_KEY),
-    SAMPLE("causal, of the values", 1, CSE_ATTENTION_VALUE),
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     const cse_attention_sizes s = cse_attention_sizes_of_node(node);
@@ -152,5 +125,4 @@ const cse_op cse_op_fused_attention_gradient = {
                 .types = CSE_KERNEL_ANY_FLOAT,
                 .results = CSE_ATTENTION_GRADIENTS },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** Row indices[i] of table [n, ...] for each int32 index: [indices..., row...]. An index outside
@@ -89,20 +89,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                  node->dtype == CSE_INT32 ? "-2147483647 - 1" : "__builtin_nanf(\"\")");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "an embedding",
-      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(0, 11, 3, 5) },
-      .input_count = 2 },
-    { .name = "outside of the table",
-      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(-3, 14, 3, 5) },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = "numbers",
-      .inputs = { CSE_FLOATS(-2, 2, 5), CSE_INTEGERS(0, 5, 9) },
-      .input_count = 2 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_gather = {
     .name = "gather",
     .summary = "rows of a table, chosen by index",
@@ -115,5 +101,4 @@ const cse_op cse_op_gather = {
     .reference = reference,
     .indices = { .count = row_count, .name = "the number of rows" },
     .emit = emit,
-    .samples = samples,
 };

@@ -41,21 +41,6 @@ static void reference(const cse_reference *call)
     cse_reference_unary(call, call->node->attributes.integers[0] ? by_tanh : exact);
 }
 
-/* A few roundings in float32, each relative to at most |x| <= 4, against double. */
-static const cse_op_sample samples[] = {
-    { .name = "exact",
-      .inputs = { CSE_FLOATS(-4, 4, 3, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(0),
-      .tolerance = 2e-6 },
-    { .name = "by tanh",
-      .inputs = { CSE_FLOATS(-4, 4, 3, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1),
-      .tolerance = 2e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_gelu = {
     .name = "gelu",
     .summary = "the Gaussian error linear unit, exact or by tanh",
@@ -67,5 +52,4 @@ const cse_op cse_op_gelu = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$a0 ? cse_gelu_tanh($0) : cse_gelu_exact($0)",
-    .samples = samples,
 };

@@ -76,21 +76,6 @@ static void reference(const cse_reference *call)
     cse_reference_binary(call, call->node->attributes.integers[0] ? by_tanh : exact);
 }
 
-/* A few roundings in float32, each relative to at most |x| <= 4, against double. */
-static const cse_op_sample samples[] = {
-    { .name = "exact",
-      .inputs = { CSE_FLOATS(-4, 4, 3, 67), CSE_FLOATS(-1, 1, 3, 67) },
-      .input_count = 2,
-      CSE_WITH_INTEGERS(0),
-      .tolerance = 2e-6 },
-    { .name = "by tanh",
-      .inputs = { CSE_FLOATS(-4, 4, 3, 67), CSE_FLOATS(-1, 1, 3, 67) },
-      .input_count = 2,
-      CSE_WITH_INTEGERS(1),
-      .tolerance = 2e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_gelu_gradient = {
     .name = "gelu_gradient",
     .summary = "the gradient of gelu with respect to its input",
@@ -102,5 +87,4 @@ const cse_op cse_op_gelu_gradient = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$1 * ($a0 ? cse_gelu_tanh_slope($0) : cse_gelu_exact_slope($0))",
-    .samples = samples,
 };

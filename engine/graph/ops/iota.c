@@ -2,7 +2,7 @@
  *
  * The input gives the shape alone. Attributes: integers[0] the first number, integers[1] the step
  * from one to the next along the last axis. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** int32 [count]: start, start + step, start + 2 step, ... (NumPy's arange, XLA's iota), for
@@ -37,18 +37,6 @@ static void reference(const cse_reference *call)
         y[i] = (int32_t)(uint32_t)(integers[0] + integers[1] * (i % row));
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_INTEGERS(0, 2, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(-3, 2) },
-    { .name = "rows",
-      .inputs = { CSE_INTEGERS(0, 2, 3, 7) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(5, -1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_iota = {
     .name = "iota",
     .summary = "whole numbers in a row",
@@ -59,5 +47,4 @@ const cse_op cse_op_iota = {
     .infer = infer,
     .reference = reference,
     .expression = "(int32_t)((uint32_t)$a0 + (uint32_t)$a1 * (uint32_t)$i)",
-    .samples = samples,
 };

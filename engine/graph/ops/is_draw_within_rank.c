@@ -4,8 +4,8 @@
  * index of the rank. */
 #include "csengine/generated/ops.h"
 #include "engine/base/random.h"
+#include "engine/graph/op.h"
 #include "engine/graph/ops/ranking.h"
-#include "engine/graph/ops/samples.h"
 
 cse_tensor *cse_draw_within_rank(const char *stream, const cse_tensor *like, cse_tensor *rank)
 {
@@ -38,15 +38,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_INTEGERS(-2147483647, 2147483647, 3, 67),
-                  CSE_INTEGERS(-2147483647, 2147483647, 3, 67), CSE_INTEGERS(0, 2147483647, 3, 67),
-                  CSE_INTEGERS(0, 201, 3, 67) },
-      .input_count = 4 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_is_draw_within_rank = {
     .name = "is_draw_within_rank",
     .summary = "whether an element is among those of the highest random scores",
@@ -57,5 +48,4 @@ const cse_op cse_op_is_draw_within_rank = {
     .infer = infer,
     .reference = reference,
     .expression = "cse_within_rank(cse_draw_score($0, $1, $n), $n, $2, $3)",
-    .samples = samples,
 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/graph/op.h"
 #include "engine/graph/ops/ranking.h"
-#include "engine/graph/ops/samples.h"
 
 cse_tensor *cse_within_rank(cse_tensor *x, cse_tensor *rank)
 {
@@ -35,18 +35,6 @@ static void reference(const cse_reference *call)
         y[i] = cse_is_within_rank(x[i] & 0x7fffffff, call->first_element + i, least[i], last[i]);
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "above and below 1",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67), CSE_INTEGERS(0x3f800000, 0x3f800001, 3, 67),
-                  CSE_INTEGERS(-1, 201, 3, 67) },
-      .input_count = 3 },
-    { .name = "equal ones by index",
-      .inputs = { CSE_FLOATS(1, 1, 3, 67), CSE_INTEGERS(0x3f800000, 0x3f800001, 3, 67),
-                  CSE_INTEGERS(50, 51, 3, 67) },
-      .input_count = 3 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_is_within_rank = {
     .name = "is_within_rank",
     .summary = "whether an element is among those of largest magnitude",
@@ -57,5 +45,4 @@ const cse_op cse_op_is_within_rank = {
     .infer = infer,
     .reference = reference,
     .expression = "cse_within_rank(cse_magnitude($0), $n, $1, $2)",
-    .samples = samples,
 };

@@ -14,8 +14,8 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/random.h"
+#include "engine/graph/op.h"
 #include "engine/graph/ops/ranking.h"
-#include "engine/graph/ops/samples.h"
 
 enum { INSIDE_INPUTS = 4, OUTSIDE_INPUTS = 6 };
 
@@ -205,46 +205,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                       "#undef SCORE\n");
 }
 
-#define SCALAR(type, low, high)             \
-    {                                       \
-        { 0, { 0 } }, (type), (low), (high) \
-    }
-static const cse_op_sample samples[] = {
-    { .name = "part of what a mask has",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 67), CSE_FLOATS(0, 1, 5, 67), SCALAR(CSE_FLOAT32, 0.2, 0.9),
-                  SCALAR(CSE_INT32, 300, 400) },
-      .input_count = 4,
-      CSE_WITH_INTEGERS(0) },
-    { .name = "a number of them",
-      .inputs = { CSE_FLOATS(-2, 2, 67), CSE_FLOATS(0, 1, 67), SCALAR(CSE_FLOAT32, 1, 1),
-                  SCALAR(CSE_INT32, 1, 67) },
-      .input_count = 4,
-      CSE_WITH_INTEGERS(0) },
-    { .name = "all equal",
-      .inputs = { CSE_FLOATS(0.5, 0.5, 67), CSE_FLOATS(1, 1, 67), SCALAR(CSE_FLOAT32, 1, 1),
-                  SCALAR(CSE_INT32, 20, 21) },
-      .input_count = 4,
-      CSE_WITH_INTEGERS(0) },
-    { .name = "not now",
-      .inputs = { CSE_FLOATS(-2, 2, 67), CSE_FLOATS(0, 1, 67), SCALAR(CSE_FLOAT32, 1, 1),
-                  SCALAR(CSE_INT32, -1, 0) },
-      .input_count = 4,
-      CSE_WITH_INTEGERS(0) },
-    { .name = "outside",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 67), CSE_FLOATS(0, 1, 5, 67), SCALAR(CSE_FLOAT32, 1, 1),
-                  SCALAR(CSE_INT32, 1, 100), CSE_FLOATS(-2, 2, 5, 67),
-                  CSE_INTEGERS(0x3f800000, 0x3f900000, 3) },
-      .input_count = 6,
-      CSE_WITH_INTEGERS(0) },
-    { .name = "outside, at random",
-      .inputs = { CSE_INTEGERS(-2147483647, 2147483647, 2), CSE_FLOATS(0, 1, 5, 67),
-                  SCALAR(CSE_FLOAT32, 1, 1), SCALAR(CSE_INT32, 1, 100), CSE_FLOATS(-2, 2, 5, 67),
-                  CSE_INTEGERS(0x3f800000, 0x3f900000, 3) },
-      .input_count = 6,
-      CSE_WITH_INTEGERS(1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_kth_magnitude = {
     .name = "kth_magnitude",
     .summary = "from which magnitude on elements are among the largest",
@@ -255,5 +215,4 @@ const cse_op cse_op_kth_magnitude = {
     .infer = infer,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

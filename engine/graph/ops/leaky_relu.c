@@ -28,18 +28,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-#define SLOPE .input_count = 1, .attributes = { .number_count = 1, .numbers = { 0.125 } }
-
-static const cse_op_sample samples[] = {
-    { .name = "positive", .inputs = { CSE_FLOATS(0.1, 2, 3, 67) }, SLOPE },
-    { .name = "negative", .inputs = { CSE_FLOATS(-2, -0.1, 3, 67) }, SLOPE },
-    { .name = "both signs",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 67) },
-      SLOPE,
-      .skip_gradient = true }, /* a kink at 0 */
-    { .name = NULL },
-};
-
 const cse_op cse_op_leaky_relu = {
     .name = "leaky_relu",
     .summary = "negative elements times a small slope, the others as they are",
@@ -51,5 +39,4 @@ const cse_op cse_op_leaky_relu = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$0 > 0.0f ? $0 : $0 * $f0",
-    .samples = samples,
 };

@@ -23,5 +23,4 @@ const cse_op cse_op_log = {
     .gradient = gradient,
     .unary = log,
     .expression = "cse_log($0)",
-    .samples = CSE_UNARY_SAMPLES(0.25, 4, CSE_PRELUDE_TOLERANCE),
 };

@@ -23,5 +23,4 @@ const cse_op cse_op_log1p = {
     .gradient = gradient,
     .unary = log1p,
     .expression = "cse_log1p($0)",
-    .samples = CSE_UNARY_SAMPLES(-0.9, 4, CSE_PRELUDE_TOLERANCE),
 };

@@ -3,8 +3,8 @@
  * Works on the last axis: x - maximum - log(sum(exp(x - maximum))). */
 #include <math.h>
 
+#include "engine/graph/op.h"
 #include "engine/graph/ops/rows.h"
-#include "engine/graph/ops/samples.h"
 
 /** The logarithm of softmax along `axis` (negative: from the end). */
 CSE_API cse_tensor *cse_log_softmax(cse_tensor *x, int axis)
@@ -58,18 +58,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* Tolerance: a float32 sum of at most 67 terms and a few ulp of the logarithm, on values below 13.
- */
-static const cse_op_sample samples[] = {
-    { .name = "rows", .inputs = { CSE_FLOATS(-4, 4, 9, 67) }, .input_count = 1, .tolerance = 5e-6 },
-    { .name = "far apart",
-      .inputs = { CSE_FLOATS(-300, 300, 2, 3, 5) },
-      .input_count = 1,
-      .tolerance = 5e-6,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 const cse_op cse_op_log_softmax = {
     .name = "log_softmax",
     .summary = "the logarithm of softmax",
@@ -81,5 +69,4 @@ const cse_op cse_op_log_softmax = {
     .gradient = gradient,
     .reference = reference,
     .expand = expand,
-    .samples = samples,
 };

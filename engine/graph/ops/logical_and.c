@@ -20,5 +20,4 @@ const cse_op cse_op_logical_and = {
     .infer = cse_infer_logical,
     .binary = value_of,
     .expression = "$0 && $1",
-    .samples = cse_samples_of_logic,
 };

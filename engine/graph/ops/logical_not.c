@@ -12,11 +12,6 @@ static double value_of(double x)
     return x == 0;
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67", .inputs = { CSE_BOOLS(3, 67) }, .input_count = 1 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_logical_not = {
     CSE_UNARY,
     .name = "logical_not",
@@ -25,5 +20,4 @@ const cse_op cse_op_logical_not = {
     .infer = cse_infer_logical,
     .unary = value_of,
     .expression = "!$0",
-    .samples = samples,
 };

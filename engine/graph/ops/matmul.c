@@ -4,7 +4,7 @@
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
  * reshapes and broadcasts them to that. */
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/accumulate.h"
 
 static cse_tensor *trace_product(cse_tensor *a, cse_tensor *b, bool transpose_a, bool transpose_b)
@@ -130,31 +130,6 @@ static void reference(const cse_reference *call)
             }
 }
 
-/* k products below 1 summed in float32 in any order err by at most k^2 * 2^-24 (k <= 33: 6.5e-5),
- * relative to max(1, |y|). */
-#define TRANSPOSED(a, b)                   \
-    .input_count = 2, .tolerance = 6.5e-5, \
-    .attributes = { .integer_count = 2, .integers = { a, b } }
-
-static const cse_op_sample samples[] = {
-    { .name = "plain",
-      .inputs = { CSE_FLOATS(-1, 1, 5, 33), CSE_FLOATS(-1, 1, 33, 7) },
-      TRANSPOSED(0, 0) },
-    { .name = "second transposed",
-      .inputs = { CSE_FLOATS(-1, 1, 5, 33), CSE_FLOATS(-1, 1, 7, 33) },
-      TRANSPOSED(0, 1) },
-    { .name = "first transposed",
-      .inputs = { CSE_FLOATS(-1, 1, 33, 5), CSE_FLOATS(-1, 1, 33, 7) },
-      TRANSPOSED(1, 0) },
-    { .name = "both transposed",
-      .inputs = { CSE_FLOATS(-1, 1, 33, 5), CSE_FLOATS(-1, 1, 7, 33) },
-      TRANSPOSED(1, 1) },
-    { .name = "batched",
-      .inputs = { CSE_FLOATS(-1, 1, 2, 3, 5, 8), CSE_FLOATS(-1, 1, 2, 3, 6, 8) },
-      TRANSPOSED(0, 1) },
-    { .name = NULL },
-};
-
 /* Replaces a transposed operand by its input and sets the product's transpose flag: nothing is
  * copied. */
 static cse_tensor *simplify(cse_tensor *node)
@@ -191,5 +166,4 @@ const cse_op cse_op_matmul = {
                 .bias_axis = 1 },
     .simplify = simplify,
     .summed_terms = summed_terms,
-    .samples = samples,
 };

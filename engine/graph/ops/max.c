@@ -3,7 +3,7 @@
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
 #include <math.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** The largest element over the given axes (negative: from the end; none: all axes), NaN where one
@@ -74,20 +74,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                     ": value;");
 }
 
-#define OVER(...)                                                                  \
-    .input_count = 1,                                                              \
-    .attributes = { .integer_count = sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), \
-                    .integers = { __VA_ARGS__ } }
-
-static const cse_op_sample samples[] = {
-    { .name = "rows kept", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(1, 1) },
-    { .name = "rows", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 1) },
-    { .name = "columns", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 0) },
-    { .name = "middle", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 1) },
-    { .name = "all", .inputs = { CSE_FLOATS(-2, 2, 5, 7) }, OVER(0, 0, 1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_max = {
     .name = "max",
     .summary = "the largest element over some axes or all",
@@ -102,5 +88,4 @@ const cse_op cse_op_max = {
     .expression = "$0 != $0 || $0 > $1 ? $0 : $1",
     .initial = -INFINITY,
     .emit = emit,
-    .samples = samples,
 };

@@ -47,5 +47,4 @@ const cse_op cse_op_max_pool2d = {
     .gradient = gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_max_pool2d },
-    .samples = cse_samples_of_max_pool2d,
 };

@@ -51,5 +51,4 @@ const cse_op cse_op_max_pool2d_gradient = {
     .infer = cse_infer_pool2d_gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_max_pool2d_gradient },
-    .samples = cse_samples_of_pool2d_gradients,
 };

@@ -27,5 +27,4 @@ const cse_op cse_op_minimum = {
     .gradient = gradient,
     .binary = value_of,
     .expression = "$0 < $1 || $0 != $0 ? $0 : $1",
-    .samples = cse_samples_of_extrema,
 };

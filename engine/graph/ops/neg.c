@@ -18,15 +18,6 @@ static double value_of(double x)
     return -x;
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 3, 67) }, .input_count = 1 },
-    { .name = "int32",
-      .inputs = { CSE_INTEGERS(-4, 5, 5, 3) },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 /* -(-x) = x. */
 static cse_tensor *simplify(cse_tensor *node)
 {
@@ -43,5 +34,4 @@ const cse_op cse_op_neg = {
     .unary = value_of,
     .simplify = simplify,
     .expression = "-$0",
-    .samples = samples,
 };

@@ -2,7 +2,7 @@
  *
  * The input is the labels broadcast along the last axis; the output's element is 1 where its index
  * along that axis equals the label. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** [..., classes] float32 from int32 labels [...]: 1 at the label's place, else 0. A label outside
@@ -43,11 +43,6 @@ static void reference(const cse_reference *call)
         y[i] = labels[i] == i % classes ? 1.0f : 0.0f;
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "7 classes", .inputs = { CSE_INTEGERS(-1, 8, 12, 7) }, .input_count = 1 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_one_hot = {
     .name = "one_hot",
     .summary = "a 1 at each label's place in a row of zeros",
@@ -58,5 +53,4 @@ const cse_op cse_op_one_hot = {
     .infer = infer,
     .reference = reference,
     .expression = "$0 == $i ? 1.0f : 0.0f",
-    .samples = samples,
 };

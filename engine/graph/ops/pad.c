@@ -4,7 +4,7 @@
  * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */
 #include <math.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** x with low[i] elements of `value` before and high[i] after it along each axis i, and between[i]
@@ -106,24 +106,6 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_walk_emit(out, &walk, "x0");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "around",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 7) },
-      .input_count = 1,
-      .attributes = { .integer_count = 6,
-                      .integers = { 1, 0, 2, 3, 0, 0 },
-                      .number_count = 1,
-                      .numbers = { 0.5 } } },
-    { .name = "between",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4) },
-      .input_count = 1,
-      .attributes = { .integer_count = 9,
-                      .integers = { 0, 1, 2, 1, 1, 0, 0, 2, 1 },
-                      .number_count = 1,
-                      .numbers = { -1 } } },
-    { .name = NULL },
-};
-
 const cse_op cse_op_pad = {
     .name = "pad",
     .summary = "a tensor surrounded with a number",
@@ -135,5 +117,4 @@ const cse_op cse_op_pad = {
     .gradient = gradient,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

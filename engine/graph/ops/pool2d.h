@@ -6,7 +6,7 @@
 #ifndef CSE_OPS_POOL2D_H
 #define CSE_OPS_POOL2D_H
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/windows.h"
 
 /* Traces the pooling `op` of x. */
@@ -23,9 +23,5 @@ void cse_reference_pool2d(const cse_reference *call, cse_pool2d_value *value_of)
 typedef void cse_pool2d_share(const cse_reference *call, const cse_pool2d_window *window,
                               double output_gradient, double sums[]);
 void cse_reference_pool2d_gradient(const cse_reference *call, cse_pool2d_share *share);
-
-/* Samples of a pooling; those of its gradient have the gradient of the output as second input. */
-extern const cse_op_sample cse_samples_of_max_pool2d[], cse_samples_of_avg_pool2d[],
-    cse_samples_of_pool2d_gradients[];
 
 #endif

@@ -4,7 +4,7 @@
  * element. As a node of its own the key is derived once a step. Attributes: integers[0] the stream
  * (32 bits of the hash of its name), integers[1] the half, 0 or 1. */
 #include "engine/base/random.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** One half (0: low, 1: high) of the 64-bit key of `stream` at this step, as an int32 scalar: a
@@ -38,18 +38,6 @@ static void reference(const cse_reference *call)
                             (int)integers[1]);
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "of steps, the low half",
-      .inputs = { CSE_INTEGERS(0, 9999, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(3735928559, 0) },
-    { .name = "of a step, the high half",
-      .inputs = { { { 0, { 0 } }, CSE_INT32, 0, 9999 } },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(3735928559, 1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_random_key = {
     .name = "random_key",
     .summary = "half of the key that a stream's numbers are drawn from in a step",
@@ -60,5 +48,4 @@ const cse_op cse_op_random_key = {
     .infer = infer,
     .reference = reference,
     .expression = "cse_key_half(cse_hash_key($seed, $0, CSE_STREAM($a0), 0, 0), $a1)",
-    .samples = samples,
 };

@@ -2,8 +2,8 @@
  *
  * A random op (engine/graph/ops/random_arguments.h). Attributes: numbers[0] the mean, numbers[1]
  * the standard deviation. */
+#include "engine/graph/op.h"
 #include "engine/graph/ops/random_arguments.h"
-#include "engine/graph/ops/samples.h"
 
 static cse_tensor *draw(const cse_tensor *like, cse_shape shape, const char *stream, double mean,
                         double deviation)
@@ -45,20 +45,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* Tolerance: logarithm, root and cosine in float32 err by a few units of 2^-23, scaled by the
- * deviation 2 and the largest draw. */
-static const cse_op_sample samples[] = {
-    { .name = "of samples",
-      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
-      .input_count = 1,
-      .attributes = { .integer_count = 2,
-                      .integers = { 3735928559, 67 },
-                      .number_count = 2,
-                      .numbers = { 1, 2 } },
-      .tolerance = 4e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_random_normal = {
     .name = "random_normal",
     .summary = "random numbers, normally distributed",
@@ -69,5 +55,4 @@ const cse_op cse_op_random_normal = {
     .infer = cse_infer_random,
     .reference = reference,
     .expression = "$f0 + $f1 * cse_draw_normal(" CSE_DRAW_COUNTER("$0") ")",
-    .samples = samples,
 };

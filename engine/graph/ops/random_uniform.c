@@ -2,8 +2,8 @@
  *
  * A random op (engine/graph/ops/random_arguments.h). Attributes: numbers[0] the low end, numbers[1]
  * the width. */
+#include "engine/graph/op.h"
 #include "engine/graph/ops/random_arguments.h"
-#include "engine/graph/ops/samples.h"
 
 static cse_tensor *draw(const cse_tensor *like, cse_shape shape, const char *stream, double low,
                         double high)
@@ -43,17 +43,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "of samples",
-      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
-      .input_count = 1,
-      .attributes = { .integer_count = 2,
-                      .integers = { 3735928559, 67 },
-                      .number_count = 2,
-                      .numbers = { -1, 3 } } },
-    { .name = NULL },
-};
-
 const cse_op cse_op_random_uniform = {
     .name = "random_uniform",
     .summary = "random numbers, uniform in an interval",
@@ -64,5 +53,4 @@ const cse_op cse_op_random_uniform = {
     .infer = cse_infer_random,
     .reference = reference,
     .expression = "$f0 + $f1 * cse_draw_uniform(" CSE_DRAW_COUNTER("$0") ")",
-    .samples = samples,
 };

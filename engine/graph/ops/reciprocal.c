@@ -26,5 +26,4 @@ const cse_op cse_op_reciprocal = {
     .gradient = gradient,
     .unary = value_of,
     .expression = "1.0f / $0",
-    .samples = CSE_UNARY_SAMPLES(0.25, 4, 0),
 };

@@ -29,5 +29,4 @@ const cse_op cse_op_relu = {
     .gradient = gradient,
     .unary = value_of,
     .expression = "$0 < 0.0f ? 0.0f : $0",
-    .samples = cse_samples_around_zero,
 };

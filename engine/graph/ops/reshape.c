@@ -3,7 +3,7 @@
  * Attributes: integers are the sizes of the result, all known. */
 #include <string.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 #include "engine/graph/trace/identities.h"
 
@@ -74,14 +74,6 @@ static void reference(const cse_reference *call)
                (size_t)cse_shape_elements(call->node->shape) * cse_dtype_size(call->node->dtype));
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "merged",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 4, 5) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(12, 5) },
-    { .name = NULL },
-};
-
 /* Merges a reshape of a reshape into one, and removes a reshape to the same shape. */
 static cse_tensor *simplify(cse_tensor *node)
 {
@@ -103,5 +95,4 @@ const cse_op cse_op_reshape = {
     .gradient = gradient,
     .reference = reference,
     .simplify = simplify,
-    .samples = samples,
 };

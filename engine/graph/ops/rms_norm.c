@@ -5,8 +5,8 @@
  * epsilon, added to the mean square. */
 #include <math.h>
 
+#include "engine/graph/op.h"
 #include "engine/graph/ops/rows.h"
-#include "engine/graph/ops/samples.h"
 
 /** x / sqrt(mean(x^2) + epsilon) * weight over the last axis: x [..., channel], weight [channel]
  * (NULL: all 1). Llama's epsilon is 1e-5. */
@@ -81,21 +81,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* A sum of at most 67 terms in float32: 67 * 2^-24 of values near 1. */
-static const cse_op_sample samples[] = {
-    { .name = "rows",
-      .inputs = { CSE_FLOATS(-2, 2, 9, 67), CSE_FLOATS(0.5, 1.5, 67) },
-      .input_count = 2,
-      .attributes = { .number_count = 1, .numbers = { 1e-5 } },
-      .tolerance = 1e-5 },
-    { .name = "in time",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 16), CSE_FLOATS(0.5, 1.5, 16) },
-      .input_count = 2,
-      .attributes = { .number_count = 1, .numbers = { 1e-5 } },
-      .tolerance = 1e-5 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_rms_norm = {
     .name = "rms_norm",
     .summary = "each row divided by its root mean square, with a weight for each channel",
@@ -107,5 +92,4 @@ const cse_op cse_op_rms_norm = {
     .gradient = gradient,
     .reference = reference,
     .expand = expand,
-    .samples = samples,
 };

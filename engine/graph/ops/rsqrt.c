@@ -29,5 +29,4 @@ const cse_op cse_op_rsqrt = {
     .gradient = gradient,
     .unary = value_of,
     .expression = "cse_rsqrt($0)",
-    .samples = CSE_UNARY_SAMPLES(0.25, 4, CSE_PRELUDE_TOLERANCE),
 };

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/graph/op.h"
 #include "engine/graph/ops/attention.h"
 #include "engine/graph/ops/rows.h"
-#include "engine/graph/ops/samples.h"
 #include "engine/graph/trace/trace.h"
 
 static int result_of(const cse_tensor *node)
@@ -191,32 +191,6 @@ static void reference(const cse_reference *call)
     free(sums);
 }
 
-/* Sums of at most 7 products below 4, thrice, with weights that sum to 1: some tens of roundings of
- * values below 30. */
-#define SAMPLE(title, causal, result)                                               \
-    {                                                                               \
-        .name = title,                                                              \
-        .inputs = { CSE_FLOATS(-2, 2, 1, 2, 5, 3), CSE_FLOATS(-2, 2, 1, 2, 7, 3),   \
-                    CSE_FLOATS(-1, 1, 1, 2, 7, 4), CSE_FLOATS(-1, 1, 1, 2, 5, 4) }, \
-        .input_count = 4,                                                           \
-        .attributes = { CSE_ATTENTION_INTEGERS,                                     \
-                        CSE_ATTENTION_NUMBERS,                                      \
-                        { 0, 0, (causal), 0, (result) },                            \
-                        { 0, 1, 0.5 },                                              \
-                        NULL },                                                     \
-        .tolerance = 1e-4                                                           \
-    }
-
-static const cse_op_sample samples[] = {
-    SAMPLE("of the queries", 0, CSE_ATTENTION_QUERY),
-    SAMPLE("of the keys", 0, CSE_ATTENTION_KEY),
-    SAMPLE("of the values", 0, CSE_ATTENTION_VALUE),
-    SAMPLE("causal, of the queries", 1, CSE_ATTENTION_QUERY),
-    SAMPLE("causal, of the keys", 1, CSE_ATTENTION_KEY),
-    SAMPLE("causal, of the values", 1, CSE_ATTENTION_VALUE),
-    { .name = NULL },
-};
-
 /* The larger of the two sums over the time. */
 static int64_t summed_terms(const cse_tensor *node)
 {
@@ -236,7 +210,6 @@ const cse_op cse_op_scaled_dot_product_attention_gradient = {
     .reference = reference,
     .summed_terms = summed_terms,
     .expand = expand,
-    .samples = samples,
 };
 
 void cse_attention_trace_gradients(cse_tensor *node, cse_tensor *output_gradient,

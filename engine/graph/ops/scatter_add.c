@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** A table [count, row...] whose row i is the sum of those of the rows [indices..., row...] whose
@@ -115,21 +115,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                  length);
 }
 
-/* At most 15 rows below 2 added in float32: 15 * 30 * 2^-24. */
-static const cse_op_sample samples[] = {
-    { .name = "an embedding's gradient",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7), CSE_INTEGERS(-1, 5, 3, 5) },
-      .input_count = 2,
-      CSE_WITH_INTEGERS(4),
-      .tolerance = 3e-5 },
-    { .name = "added to a table",
-      .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7), CSE_INTEGERS(-1, 5, 3, 5), CSE_FLOATS(-2, 2, 4, 7) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(4),
-      .tolerance = 3e-5 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_scatter_add = {
     .name = "scatter_add",
     .summary = "rows added into a table at given indices",
@@ -142,5 +127,4 @@ const cse_op cse_op_scatter_add = {
     .reference = reference,
     .emit = emit,
     .updates = 3,
-    .samples = samples,
 };

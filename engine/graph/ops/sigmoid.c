@@ -44,5 +44,4 @@ const cse_op cse_op_sigmoid = {
     .gradient = gradient,
     .unary = value_of,
     .expression = "cse_sigmoid($0)",
-    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

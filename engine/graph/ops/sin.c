@@ -23,5 +23,4 @@ const cse_op cse_op_sin = {
     .gradient = gradient,
     .unary = sin,
     .expression = "cse_sin($0)",
-    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

@@ -2,7 +2,7 @@
  *
  * Attributes, of an input of rank r: integers[0..r) the starts, [r..2r) the stops (exclusive),
  * [2r..3r) the steps, at least 1; all within the input. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /* Whether the range of each axis, as slice keeps it, is the whole axis. */
@@ -147,18 +147,6 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_walk_emit(out, &walk, "x0");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a corner",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1, 3, 4, 60, 1, 1) },
-    { .name = "by steps",
-      .inputs = { CSE_FLOATS(-2, 2, 7, 4, 9) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(0, 1, 2, 7, 2, 9, 2, 1, 3) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_slice = {
     .name = "slice",
     .summary = "every step-th element of a range along each axis",
@@ -170,5 +158,4 @@ const cse_op cse_op_slice = {
     .gradient = gradient,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

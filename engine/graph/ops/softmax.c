@@ -3,8 +3,8 @@
  * Works on the last axis. The row's maximum is subtracted first, so that nothing overflows. */
 #include <math.h>
 
+#include "engine/graph/op.h"
 #include "engine/graph/ops/rows.h"
-#include "engine/graph/ops/samples.h"
 
 /** exp(x) divided by its sum along `axis` (negative: from the end). */
 CSE_API cse_tensor *cse_softmax(cse_tensor *x, int axis)
@@ -40,17 +40,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* exp, a sum of at most 67 terms in float32 and two roundings: 70 * 2^-24 of a value below 1. */
-static const cse_op_sample samples[] = {
-    { .name = "rows", .inputs = { CSE_FLOATS(-4, 4, 9, 67) }, .input_count = 1, .tolerance = 5e-6 },
-    { .name = "large values",
-      .inputs = { CSE_FLOATS(900, 901, 2, 3, 5) },
-      .input_count = 1,
-      .tolerance = 5e-6,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 const cse_op cse_op_softmax = {
     .name = "softmax",
     .summary = "each row as probabilities in proportion to exp(x)",
@@ -62,5 +51,4 @@ const cse_op cse_op_softmax = {
     .gradient = gradient,
     .reference = reference,
     .expand = expand,
-    .samples = samples,
 };

@@ -23,5 +23,4 @@ const cse_op cse_op_sqrt = {
     .gradient = gradient,
     .unary = sqrt,
     .expression = "cse_sqrt($0)",
-    .samples = CSE_UNARY_SAMPLES(0.25, 4, CSE_PRELUDE_TOLERANCE),
 };

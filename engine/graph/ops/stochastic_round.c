@@ -6,7 +6,7 @@
  * Attributes: integers[0] explicit mantissa bits, integers[1] the exponent bias. */
 #include "engine/base/random.h"
 #include "engine/base/types/narrow.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** x (float32, independent of the batch) with each element rounded to a neighbour in `format`
@@ -70,23 +70,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-#define SAMPLE(title, mantissa, bias, most)                                                       \
-    {                                                                                             \
-        .name = title,                                                                            \
-        .inputs = { CSE_FLOATS(-most, most, 6, 67), CSE_INTEGERS(-2147483647, 2147483647, 6, 67), \
-                    CSE_INTEGERS(-2147483647, 2147483647, 6, 67) },                               \
-        .input_count = 3, .attributes = { .integer_count = 2, .integers = { mantissa, bias } },   \
-        .skip_gradient = true                                                                     \
-    }
-
-static const cse_op_sample samples[] = {
-    SAMPLE("to bfloat16", 7, 127, 3),
-    SAMPLE("to float16", 10, 15, 3),
-    SAMPLE("to cbfloat16", 9, 31, 3),
-    SAMPLE("small ones to float16", 10, 15, 1e-5),
-    { .name = NULL },
-};
-
 const cse_op cse_op_stochastic_round = {
     .name = "stochastic_round",
     .summary = "a 16-bit format's values in place of float32 ones, up or down at random",
@@ -99,5 +82,4 @@ const cse_op cse_op_stochastic_round = {
     .reference = reference,
     .expression = "cse_round_format_stochastic($0, cse_hash_bits(cse_key_of($1, $2), "
                   "(uint32_t)$n), $a0, $a1)",
-    .samples = samples,
 };

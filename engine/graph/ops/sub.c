@@ -37,5 +37,4 @@ const cse_op cse_op_sub = {
     .binary = value_of,
     .simplify = simplify,
     .expression = "$0 - $1",
-    .samples = cse_samples_of_numbers,
 };

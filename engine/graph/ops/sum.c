@@ -1,7 +1,7 @@
 /* sum: over some axes or all; and the mean, which is a sum times a factor.
  *
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/accumulate.h"
 
 /** The sum over the given axes (negative: from the end; none: all axes). `keep_dims` keeps them
@@ -134,25 +134,6 @@ static void emit(cse_text *out, const cse_tensor *node)
         cse_emit_reduce(out, node, "0", "accumulator += value;");
 }
 
-/* n terms below 2 added in float32 in any order err by at most n * 2^-24 * sum|x| <= n^2 * 2^-23;
- * typical errors grow with sqrt(n) only, and n <= 105 here. */
-#define OVER(...)                                                                  \
-    .input_count = 1, .tolerance = 1e-4,                                           \
-    .attributes = { .integer_count = sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), \
-                    .integers = { __VA_ARGS__ } }
-
-static const cse_op_sample samples[] = {
-    { .name = "rows", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 1) },
-    { .name = "rows kept", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(1, 1) },
-    { .name = "columns", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 0) },
-    { .name = "leading", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 1) },
-    { .name = "middle", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(1, 1) },
-    { .name = "outer", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 2) },
-    { .name = "all", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 1, 2) },
-    { .name = "int32", .inputs = { CSE_INTEGERS(-9, 9, 5, 7) }, OVER(0, 1), .skip_gradient = true },
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     int64_t made = cse_shape_elements(node->shape);
@@ -174,5 +155,4 @@ const cse_op cse_op_sum = {
     .expression = "$0 + $1",
     .initial = 0,
     .emit = emit,
-    .samples = samples,
 };

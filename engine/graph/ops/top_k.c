@@ -150,22 +150,6 @@ static void emit(cse_text *out, const cse_tensor *node)
                       "}\n");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "three of a row",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1, 3, 0) },
-    { .name = "the smallest in the middle, with equals",
-      .inputs = { CSE_INTEGERS(0, 4, 3, 17, 4) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1, 9, 1) },
-    { .name = "all",
-      .inputs = { CSE_FLOATS(-2, 2, 40, 3) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(0, 40, 1) },
-    { .name = NULL },
-};
-
 const cse_op cse_op_top_k = {
     .name = "top_k",
     .summary = "where the largest elements along an axis are",
@@ -176,5 +160,4 @@ const cse_op cse_op_top_k = {
     .infer = infer,
     .reference = reference,
     .emit = emit,
-    .samples = samples,
 };

@@ -1,7 +1,7 @@
 /* transpose: the axes in another order.
  *
  * Attributes: integers[i] is the input's axis that becomes axis i. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** x with its axes permuted: axis i of the result is axis axes[i] of x (negative: from the end).
@@ -102,23 +102,6 @@ static void emit(cse_text *out, const cse_tensor *node)
     cse_walk_emit(out, &walk, "x0");
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a matrix",
-      .inputs = { CSE_FLOATS(-2, 2, 5, 67) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(1, 0) },
-    { .name = "heads",
-      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4, 5) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(0, 2, 1, 3) },
-    { .name = "a cycle",
-      .inputs = { CSE_INTEGERS(-9, 9, 3, 4, 5) },
-      .input_count = 1,
-      CSE_WITH_INTEGERS(2, 0, 1),
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 /* The identity, and the inverse of the transpose that it reads. */
 static cse_tensor *simplify(cse_tensor *node)
 {
@@ -158,5 +141,4 @@ const cse_op cse_op_transpose = {
     .simplify = simplify,
     .is_matrix_transpose = is_matrix_transpose,
     .emit = emit,
-    .samples = samples,
 };

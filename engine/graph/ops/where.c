@@ -1,5 +1,5 @@
 /* where: a choice between two tensors, element by element. */
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** a where `condition` (a bool) holds, else b. The three broadcast; a and b have one type. The
@@ -54,17 +54,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { CSE_BOOLS(3, 67), CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(-2, 2, 3, 67) },
-      .input_count = 3 },
-    { .name = "int32",
-      .inputs = { CSE_BOOLS(9), CSE_INTEGERS(-9, 9, 9), CSE_INTEGERS(-9, 9, 9) },
-      .input_count = 3,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 const cse_op cse_op_where = {
     .name = "where",
     .summary = "the second tensor where the first holds, else the third",
@@ -77,5 +66,4 @@ const cse_op cse_op_where = {
     .gradient = gradient,
     .reference = reference,
     .expression = "$0 ? $1 : $2",
-    .samples = samples,
 };

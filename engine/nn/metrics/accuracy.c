@@ -23,32 +23,6 @@ static void update(cse_metric_step *m)
     m->value = cse_metric_quotient(correct, cse_metric_add(m, 2, counted));
 }
 
-/* Written by tests/reference/metrics.py. */
-static const cse_metric_sample samples[] = {
-    { .name = "plain",
-      .source = "numpy.mean(labels == predictions)",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
-                     { .dtype = CSE_INT32, .values = { 2, 2, 0, 2, 1, 2, 2, 0, 1, 1, 1, 0 } } },
-      .values = { 0.5, 0.75, 0.5 } },
-    { .name = "weighted",
-      .source = "NumPy: weights of the hits, over the number of weights above 0",
-      .argument_count = 3,
-      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
-                     { .dtype = CSE_INT32, .values = { 2, 2, 0, 2, 1, 2, 2, 0, 1, 1, 1, 0 } },
-                     { .dtype = CSE_FLOAT32,
-                       .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
-      .values = { 0.625, 0.625, 0.5 } },
-    { .name = "without weight at first",
-      .source = "the definition: 0, then 4 of 4",
-      .argument_count = 3,
-      .arguments = { { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
-                     { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
-                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
-      .values = { 0, 1, 1 } },
-    { .name = NULL },
-};
-
 const cse_metric_descriptor cse_metric_accuracy = {
     .name = "accuracy",
     .summary = "fraction of labels that were predicted",
@@ -59,5 +33,4 @@ const cse_metric_descriptor cse_metric_accuracy = {
     .state_count = 4,
     .states = { CSE_METRIC_TOTAL("correct"), CSE_METRIC_TOTAL("total") },
     .update = update,
-    .samples = samples,
 };

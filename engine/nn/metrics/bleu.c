@@ -6,7 +6,6 @@
  * over n = 1 to N = max_n. 0 while there is no common n-gram of some length. */
 #include "csengine/generated/ops.h"
 #include "engine/nn/metrics/ngrams.h"
-#include "engine/nn/metrics/ngrams_samples.h"
 
 enum { COMMON, CANDIDATES = 2, CANDIDATE_TOKENS = 4, LABEL_TOKENS = 6, MOST_N = 16 };
 
@@ -45,43 +44,6 @@ static void update(cse_metric_step *m)
     m->value = cse_where(cse_all(there, NULL, 0, false), score, zero);
 }
 
-/* Written by tests/reference/metrics.py. */
-static const cse_metric_sample samples[] = {
-    { .name = "up to 2",
-      .settings = "{max_n: 2}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_PREDICTIONS } } },
-      .values = { 0.7637626158, 0.663403472, 0.6548430686 } },
-    { .name = "up to 2, padded",
-      .settings = "{max_n: 2, padding: 0}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32,
-                       .columns = 4,
-                       .values = { CSE_NGRAMS_PADDED_PREDICTIONS } } },
-      .values = { 0.2089788602, 0.1907794406, 0.1737453208 } },
-    { .name = "up to 4",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_PREDICTIONS } } },
-      .values = { 0.6179654585, 0.4306122473, 0.4347837519 } },
-    { .name = "up to 4, padded",
-      .settings = "{padding: 0}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32,
-                       .columns = 4,
-                       .values = { CSE_NGRAMS_PADDED_PREDICTIONS } } },
-      .values = { 0, 0, 0 } },
-    { .name = "refused", .settings = "{max_n: 17}", .refusal = "max_n" },
-    { .name = NULL },
-};
-
 const cse_metric_descriptor cse_metric_bleu = {
     .name = "bleu",
     .summary = "BLEU of token sequences, one reference each",
@@ -94,5 +56,4 @@ const cse_metric_descriptor cse_metric_bleu = {
                 CSE_METRIC_TOTAL("candidate_tokens"), CSE_METRIC_TOTAL("label_tokens") },
     .length_setting = "max_n",
     .update = update,
-    .samples = samples,
 };

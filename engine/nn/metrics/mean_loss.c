@@ -16,36 +16,6 @@ static void update(cse_metric_step *m)
     m->value = cse_metric_quotient(loss, tokens);
 }
 
-/* Written by tests/reference/metrics.py. */
-static const cse_metric_sample samples[] = {
-    { .name = "plain",
-      .source = "NumPy: sums over the samples",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
-                     { .dtype = CSE_FLOAT32,
-                       .values = { 2.375, 0.5, 0, 1.625, 0, 0.75, 1.1875, 2.125, 0.1875, 1.625,
-                                   1.3125, 0.3125 } } },
-      .values = { 1.125, 1.0703125, 1 } },
-    { .name = "weighted",
-      .source = "NumPy: sums over the samples",
-      .argument_count = 3,
-      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
-                     { .dtype = CSE_FLOAT32,
-                       .values = { 2.375, 0.5, 0, 2.4375, 0, 0.1875, 1.484375, 0.53125, 0.28125,
-                                   1.625, 0, 0 } },
-                     { .dtype = CSE_FLOAT32,
-                       .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
-      .values = { 1.328125, 1.15625, 1.046875 } },
-    { .name = "without weight at first",
-      .source = "the definition: 0, then (1 + 2 + 3 + 4) / 4",
-      .argument_count = 3,
-      .arguments = { { .dtype = CSE_INT32, .values = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
-                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0 } },
-                     { .dtype = CSE_FLOAT32, .values = { 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 } } },
-      .values = { 0, 2.5, 2.5 } },
-    { .name = NULL },
-};
-
 const cse_metric_descriptor cse_metric_mean_loss = {
     .name = "mean_loss",
     .summary = "mean loss of a token",
@@ -56,5 +26,4 @@ const cse_metric_descriptor cse_metric_mean_loss = {
     .state_count = 4,
     .states = { CSE_METRIC_TOTAL("loss"), CSE_METRIC_TOTAL("tokens") },
     .update = update,
-    .samples = samples,
 };

@@ -8,7 +8,6 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/nn/metrics/ngrams.h"
-#include "engine/nn/metrics/ngrams_samples.h"
 
 enum { COMMON, LABELLED = 2, PREDICTED = 4 };
 
@@ -44,59 +43,6 @@ static void update(cse_metric_step *m)
     m->value = cse_div(common, cse_maximum(all, cse_constant(1)));
 }
 
-/* Written by tests/reference/metrics.py. */
-static const cse_metric_sample samples[] = {
-    { .name = "1",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_PREDICTIONS } } },
-      .values = { 0.875, 0.8125, 0.8125 } },
-    { .name = "1, padded",
-      .settings = "{padding: 0}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32,
-                       .columns = 4,
-                       .values = { CSE_NGRAMS_PADDED_PREDICTIONS } } },
-      .values = { 0.375, 0.34375, 0.3541666667 } },
-    { .name = "2, precision",
-      .settings = "{n: 2, measure: precision}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_PREDICTIONS } } },
-      .values = { 0.6666666667, 0.5416666667, 0.5277777778 } },
-    { .name = "2, precision, padded",
-      .settings = "{n: 2, measure: precision, padding: 0}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32,
-                       .columns = 4,
-                       .values = { CSE_NGRAMS_PADDED_PREDICTIONS } } },
-      .values = { 0.6666666667, 0.8, 0.7142857143 } },
-    { .name = "2, f1",
-      .settings = "{n: 2, measure: f1}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_PREDICTIONS } } },
-      .values = { 0.6666666667, 0.5416666667, 0.5277777778 } },
-    { .name = "2, f1, padded",
-      .settings = "{n: 2, measure: f1, padding: 0}",
-      .source = "the definition, by collections.Counter",
-      .argument_count = 2,
-      .arguments = { { .dtype = CSE_INT32, .columns = 4, .values = { CSE_NGRAMS_LABELS } },
-                     { .dtype = CSE_INT32,
-                       .columns = 4,
-                       .values = { CSE_NGRAMS_PADDED_PREDICTIONS } } },
-      .values = { 0.2666666667, 0.275862069, 0.2325581395 } },
-    { .name = "refused", .settings = "{n: 0}", .refusal = "out of range" },
-    { .name = NULL },
-};
-
 const cse_metric_descriptor cse_metric_rouge_n = {
     .name = "rouge_n",
     .summary = "ROUGE-N: the common runs of n tokens, over those of the labels",
@@ -108,5 +54,4 @@ const cse_metric_descriptor cse_metric_rouge_n = {
     .states = { CSE_METRIC_TOTAL("common"), CSE_METRIC_TOTAL("labelled"),
                 CSE_METRIC_TOTAL("predicted") },
     .update = update,
-    .samples = samples,
 };

@@ -24,25 +24,9 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
     return cse_constant(cse_settings_number(part->settings, "learning_rate"));
 }
 
-static const cse_schedule_sample samples[] = {
-    { .settings = "{learning_rate: 0.125}",
-      .source = "the formula",
-      .points = { { 0, 0.125 },
-                  { 1, 0.125 },
-                  { 2, 0.125 },
-                  { 3, 0.125 },
-                  { 10, 0.125 },
-                  { 23, 0.125 },
-                  { 1000, 0.125 },
-                  { 1000000, 0.125 } } },
-    { .settings = "{}", .refusal = "learning_rate" },
-    { .settings = NULL },
-};
-
 const cse_schedule_descriptor cse_schedule_constant_lr = {
     .name = "ConstantLR",
     .summary = "always the same learning rate",
     .settings = settings,
     .learning_rate = learning_rate,
-    .samples = samples,
 };

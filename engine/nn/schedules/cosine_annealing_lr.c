@@ -32,39 +32,9 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
     return cse_shift(cse_scale(height, 0.5 * (first - least)), least);
 }
 
-/* Written by tests/reference/schedules.py. */
-static const cse_schedule_sample samples[] = {
-    { .settings = "{initial_learning_rate: 0.4, T_max: 7, eta_min: 0.02}",
-      .source = "torch.optim.lr_scheduler.CosineAnnealingLR in float64",
-      .points = {
-          { 0, 0.4 },
-          { 1, 0.381184085 },
-          { 3, 0.252278977 },
-          { 6, 0.038815915 },
-          { 7, 0.02 },
-          { 8, 0.038815915 },
-          { 14, 0.4 },
-          { 23, 0.091536938 },
-      } },
-    { .settings = "{initial_learning_rate: 0.4, T_max: 7, eta_min: 0.02}",
-      .source = "the formula in float64",
-      .points = {
-          { 1000, 0.038815915 },
-          { 20001, 0.091536938 },
-          { 300002, 0.167721023 },
-          { 4000003, 0.02 },
-          { 50000004, 0.328463062 },
-          { 600000005, 0.252278977 },
-          { 2000000006, 0.167721023 },
-          { 2147483640, 0.038815915 },
-      } },
-    { .settings = NULL },
-};
-
 const cse_schedule_descriptor cse_schedule_cosine_annealing_lr = {
     .name = "CosineAnnealingLR",
     .summary = "a cosine down and up again",
     .settings = settings,
     .learning_rate = learning_rate,
-    .samples = samples,
 };

@@ -19,27 +19,9 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
     return cse_schedule_scaled(part, cse_mul(rise, cse_schedule_power(0.95, time)));
 }
 
-/* Written by tests/reference/schedules.py. */
-static const cse_schedule_sample samples[] = {
-    { .settings = "{initial_learning_rate: 0.4}",
-      .source = "torch.optim.lr_scheduler.LambdaLR in float64",
-      .points = {
-          { 0, 0.0 },
-          { 1, 0.012666667 },
-          { 3, 0.034295 },
-          { 5, 0.051585396 },
-          { 7, 0.065178148 },
-          { 10, 0.079831592 },
-          { 14, 0.091032663 },
-          { 23, 0.094256106 },
-      } },
-    { .settings = NULL },
-};
-
 const cse_schedule_descriptor cse_schedule_lambda_lr = {
     .name = "LambdaLR",
     .summary = "rises with the step number and falls by a factor of 0.95",
     .settings = settings,
     .learning_rate = learning_rate,
-    .samples = samples,
 };

@@ -20,27 +20,9 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
                                  cse_schedule_time(t)));
 }
 
-/* Written by tests/reference/schedules.py. */
-static const cse_schedule_sample samples[] = {
-    { .settings = "{initial_learning_rate: 0.4, coefficient: 0.95}",
-      .source = "torch.optim.lr_scheduler.MultiplicativeLR in float64",
-      .points = {
-          { 0, 0.4 },
-          { 1, 0.38 },
-          { 3, 0.34295 },
-          { 5, 0.309512375 },
-          { 7, 0.279334918 },
-          { 10, 0.239494776 },
-          { 14, 0.195069992 },
-          { 23, 0.122942747 },
-      } },
-    { .settings = NULL },
-};
-
 const cse_schedule_descriptor cse_schedule_multiplicative_lr = {
     .name = "MultiplicativeLR",
     .summary = "is multiplied by a coefficient each step",
     .settings = settings,
     .learning_rate = learning_rate,
-    .samples = samples,
 };

@@ -22,27 +22,9 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
         part, cse_schedule_power(cse_settings_number(part->settings, "gamma"), changes));
 }
 
-/* Written by tests/reference/schedules.py. */
-static const cse_schedule_sample samples[] = {
-    { .settings = "{initial_learning_rate: 0.4, step_size: 5, gamma: 0.6}",
-      .source = "torch.optim.lr_scheduler.StepLR in float64",
-      .points = {
-          { 0, 0.4 },
-          { 4, 0.4 },
-          { 5, 0.24 },
-          { 9, 0.24 },
-          { 10, 0.144 },
-          { 14, 0.144 },
-          { 15, 0.0864 },
-          { 23, 0.05184 },
-      } },
-    { .settings = NULL },
-};
-
 const cse_schedule_descriptor cse_schedule_step_lr = {
     .name = "StepLR",
     .summary = "falls by a factor every so many steps, at once",
     .settings = settings,
     .learning_rate = learning_rate,
-    .samples = samples,
 };

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "run/job/callbacks.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 
 START_TEST(the_contract_is_kept)
 {

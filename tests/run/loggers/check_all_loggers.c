@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "run/loggers/logger.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 
 START_TEST(the_contract_is_kept)
 {

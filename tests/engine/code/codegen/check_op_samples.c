@@ -6,6 +6,7 @@
 
 #include "engine/graph/trace/trace.h"
 #include "run/contracts/op_code.h"
+#include "tests/samples/samples.h"
 #include "tests/support/temporary_folder.h"
 
 /* Formats change what an op's loop holds, fusion which loops there are: each format once with it.
@@ -24,7 +25,7 @@ START_TEST(compiled_samples_are_as_the_reference)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     cse_op_trial *trial = cse_op_trial_new(compilations[_i].format);
     for (const cse_op *const *op = cse_ops; *op != NULL; op++)
-        count += cse_op_trial_add(trial, *op);
+        count += cse_op_trial_add(trial, *op, cse_samples_of(*op));
     ck_assert_int_gt(count, 80);
     ck_assert_msg(cse_op_trial_run(trial, compilations[_i].disabled, folder) == CSE_OK, "%s",
                   cse_error_message());

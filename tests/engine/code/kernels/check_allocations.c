@@ -8,6 +8,7 @@
 
 #include "engine/graph/trace/attention.h"
 #include "tests/engine/code/kernels/fixture.h"
+#include "tests/samples/samples.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS 0
@@ -71,7 +72,7 @@ static void count_runs(const cse_op *op, cse_dtype dtype)
     kernel_case one;
     cse_node *inputs[6], *nodes[CSE_MAX_INPUTS];
     const void *values[CSE_MAX_INPUTS];
-    const cse_op_sample *sample = op->samples;
+    const cse_op_sample *sample = cse_samples_of(op);
     kernel_case_begin(&one);
     for (int i = 0; i < sample->input_count; i++) {
         bool statistics = sample->input_count == CSE_ATTENTION_INPUTS &&

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tests/engine/code/kernels/fixture.h"
+#include "tests/samples/samples.h"
 
 /* At least the roundings of any sample: the longest sums have 100 terms. */
 enum { SAMPLE_TERMS = 128 };
@@ -35,7 +36,7 @@ START_TEST(every_sample_agrees_with_the_reference)
     for (int i = 0; cse_ops[i] != NULL; i++) {
         if (cse_ops[i]->kind != CSE_OP_LIBRARY || cse_ops[i]->kernel.results > 1)
             continue;
-        for (const cse_op_sample *s = cse_ops[i]->samples; s->name != NULL; s++, checked++)
+        for (const cse_op_sample *s = cse_samples_of(cse_ops[i]); s->name != NULL; s++, checked++)
             check_sample(cse_ops[i], s, dtypes[_i]);
     }
     ck_assert_int_ge(checked, 20);

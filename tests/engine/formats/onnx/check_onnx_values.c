@@ -14,6 +14,7 @@
 #include "engine/formats/onnx/onnx.h"
 #include "engine/graph/trace/trace.h"
 #include "tests/engine/formats/checkpoint/fixture.h"
+#include "tests/samples/samples.h"
 
 enum { TRACES = 2, MOST_INPUTS = 6, LEAST_WRITTEN = 140 };
 
@@ -157,7 +158,7 @@ static bool write_sample(const cse_op *op, int number)
 {
     char name[128];
     cse_forward_pass pass;
-    const cse_op_sample *sample = &op->samples[number];
+    const cse_op_sample *sample = &cse_samples_of(op)[number];
     if (!has_types(sample) || is_left_open(op, sample))
         return false;
     cse_arena *arena = cse_arena_new();
@@ -202,7 +203,7 @@ START_TEST(every_counterpart_computes_the_same)
     int written = 0;
     ck_assert_ptr_nonnull(make_directory(directory));
     for (const cse_op *const *row = cse_ops; *row != NULL; row++)
-        for (int k = 0; (*row)->samples != NULL && (*row)->samples[k].name != NULL; k++)
+        for (int k = 0; cse_samples_of(*row)[k].name != NULL; k++)
             written += write_sample(*row, k);
     ck_assert_int_ge(written, LEAST_WRITTEN);
     snprintf(reader, sizeof reader, "%s/tests/cli/onnx_model.py", tree != NULL ? tree : ".");

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "engine/graph/trace/trace.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
+#include "tests/samples/samples.h"
 
 START_TEST(the_contract_is_kept)
 {
@@ -35,7 +36,7 @@ START_TEST(every_float_op_of_floats_has_a_gradient_or_says_why_not)
         bool listed = false;
         for (int k = 0; without[k] != NULL; k++)
             listed = listed || strcmp(without[k], cse_ops[i]->name) == 0;
-        for (const cse_op_sample *s = cse_ops[i]->samples; s->name != NULL && !listed; s++)
+        for (const cse_op_sample *s = cse_samples_of(cse_ops[i]); s->name != NULL && !listed; s++)
             ck_assert_msg(cse_ops[i]->gradient != NULL || !is_of_floats(cse_ops[i], s),
                           "%s: no gradient", cse_ops[i]->name);
     }

@@ -6,7 +6,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/nn/plugins.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 #include "tests/support/traced_run.h"
 
 /* Three batches of four samples: labels, and predictions of which nine are right. */

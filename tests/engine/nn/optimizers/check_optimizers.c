@@ -11,7 +11,7 @@
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/optimizers/rule.h"
 #include "engine/nn/plugins.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 #include "tests/support/evaluate.h"
 #include "tests/support/prescribed_gradients.h"
 

@@ -9,7 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/nn/plugins.h"
-#include "tests/support/contract.h"
+#include "tests/samples/contract.h"
 #include "tests/support/traced_run.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))

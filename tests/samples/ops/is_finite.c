@@ -1,0 +1,9 @@
+/* Samples of is_finite, with independent values. */
+#include "tests/samples/samples.h"
+
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 3, 67) }, .input_count = 1 },
+    { .name = NULL },
+};
+
+CSE_SAMPLES(op, is_finite, samples);

@@ -1,0 +1,31 @@
+/* Samples of scaled_dot_product_attention_gradient, with independent values. */
+#include "engine/graph/trace/attention.h"
+#include "tests/samples/samples.h"
+
+/* Sums of at most 7 products below 4, thrice, with weights that sum to 1: some tens of roundings of
+ * values below 30. */
+#define SAMPLE(title, causal, result)                                               \
+    {                                                                               \
+        .name = title,                                                              \
+        .inputs = { CSE_FLOATS(-2, 2, 1, 2, 5, 3), CSE_FLOATS(-2, 2, 1, 2, 7, 3),   \
+                    CSE_FLOATS(-1, 1, 1, 2, 7, 4), CSE_FLOATS(-1, 1, 1, 2, 5, 4) }, \
+        .input_count = 4,                                                           \
+        .attributes = { CSE_ATTENTION_INTEGERS,                                     \
+                        CSE_ATTENTION_NUMBERS,                                      \
+                        { 0, 0, (causal), 0, (result) },                            \
+                        { 0, 1, 0.5 },                                              \
+                        NULL },                                                     \
+        .tolerance = 1e-4                                                           \
+    }
+
+static const cse_op_sample samples[] = {
+    SAMPLE("of the queries", 0, CSE_ATTENTION_QUERY),
+    SAMPLE("of the keys", 0, CSE_ATTENTION_KEY),
+    SAMPLE("of the values", 0, CSE_ATTENTION_VALUE),
+    SAMPLE("causal, of the queries", 1, CSE_ATTENTION_QUERY),
+    SAMPLE("causal, of the keys", 1, CSE_ATTENTION_KEY),
+    SAMPLE("causal, of the values", 1, CSE_ATTENTION_VALUE),
+    { .name = NULL },
+};
+
+CSE_SAMPLES(op, scaled_dot_product_attention_gradient, samples);

@@ -33,7 +33,7 @@ for name, level in ("a dark one", 0), ("bright", 190):
     os.makedirs(f"{work}/data/{name}")
     for i in range(20):
         data = png(f"{work}/data/{name}/{i:02}.png", level)
-text = open(f"{tree}/dataloader/inputs/image_folder_samples.h").read()
+text = open(f"{tree}/tests/samples/inputs/image_folder.h").read()
 text = re.search(r"jpeg_picture\[\] =(.*?);\n", text, re.S).group(1)
 text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 open(f"{work}/photo.jpg", "wb").write(text.encode().decode("unicode_escape").encode("latin-1"))

@@ -171,7 +171,7 @@ write("records", "zstd", b"\4" + bytes.fromhex("28b52ffd040341000074686520636174
 header = b'{"__metadata__":{"sample_count":"9"},"x":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]}}'
 write("records", "answer", b"\5" + struct.pack("<Q", len(header)) + header + bytes(16))
 words("records", ["data_offsets", "F32", "'descr':", "'shape':", "'<f8'", "path=", "size=", "ustar", "text"])
-pictures = open(f"{tree}/dataloader/inputs/image_folder_samples.h").read()
+pictures = open(f"{tree}/tests/samples/inputs/image_folder.h").read()
 for name in ("png", "jpeg"):
     text = re.search(name + r"_picture\[\] =(.*?);\n", pictures, re.S).group(1)
     text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
@@ -224,7 +224,7 @@ for cipher in (5, 13):
         write("link", f"frames{cipher}.{what}", bytes([cipher, 4, 0, 0, 200, 0, 0, 8, what, 9, 1, 0, 0]))
 words("link", ["csehosts", "[::1]", ":65535"])
 
-samples = open(f"{tree}/dataloader/inputs/arrow_samples.h").read()
+samples = open(f"{tree}/tests/samples/inputs/arrow.h").read()
 for name, literal in re.findall(r"char (\w+)\[\] =\n(.*?);\n", samples, re.S):
     quoted = re.findall(r'^ +"(.*)"$', literal, re.M)
     write("arrow", name, eval("b'" + "".join(quoted).replace("'", "\\'") + "'"))
@@ -242,3 +242,23 @@ words("weights", ["dtype", "shape", "data_offsets", "F32", "BF16", "I64", "GGUF"
                   "general.architecture", "llama.block_count", "gpt2.block_count", "NUMPY",
                   "_rebuild_tensor_v2", "_rebuild_parameter", "FloatStorage", "OrderedDict",
                   "collections", "torch._utils", "storage", "fortran_order", "descr"])
+
+# Folders: config.json, an index, the header of model.safetensors.
+for family in sorted(os.listdir(f"{tree}/tests/reference/weights")):
+    folder = f"{tree}/tests/reference/weights/{family}"
+    if not os.path.exists(f"{folder}/config.json"):
+        continue
+    config = json.load(open(f"{folder}/config.json"))
+    with open(f"{folder}/model.safetensors", "rb") as file:
+        header = file.read(struct.unpack("<Q", file.read(8))[0]).strip()
+    names = {name: "model.safetensors" for name in json.loads(header) if name != "__metadata__"}
+    index = json.dumps({"metadata": {"total_size": 1}, "weight_map": names}).encode()
+    write("folder", family, b"\0".join([json.dumps(config).encode(), b"", header]))
+    write("folder", family + "_index", b"\0".join([json.dumps(config).encode(), index, header]))
+known = set()
+for name in sorted(os.listdir(f"{tree}/maps")):
+    if name.endswith(".yaml"):
+        text = open(f"{tree}/maps/{name}").read()
+        known.update(re.findall(r"theirs: \[?([A-Za-z0-9_.*]+)", text))
+        known.update(re.findall(r"model_type: ([a-z0-9_]+)", text))
+words("folder", sorted(known) + ["weight_map", "dtype", "shape", "data_offsets", "quantization_config", "auto_map"])

@@ -231,7 +231,7 @@ def rouge(count, n, measure, guessed, padding=None):
 
 
 COUNTER = "the definition, by collections.Counter"
-print("/* ngrams_samples.h */")
+print("/* tests/samples/metrics/ngrams.h */")
 LABELS = define("CSE_NGRAMS_LABELS", I, 4, texts)
 PREDICTIONS = define("CSE_NGRAMS_PREDICTIONS", I, 4, guesses)
 PADDED = define("CSE_NGRAMS_PADDED_PREDICTIONS", I, 4, shorter)

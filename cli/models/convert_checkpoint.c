@@ -20,6 +20,7 @@
 #include "engine/formats/checkpoint/seal.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 #include "engine/formats/weights/save.h"
 #include "engine/formats/weights/side_files.h"
@@ -295,7 +296,9 @@ static cse_status convert_weights(conversion *c)
     cse_weights *weights = NULL;
     const bool prints = cse_option_is_on(c->line, "print_model");
     CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
-    cse_status status = prints ? print_model(c, weights) : CSE_OK;
+    cse_status status = c->write.all ? CSE_OK : cse_weights_merge_adapter(&weights);
+    if (status == CSE_OK && prints)
+        status = print_model(c, weights);
     if (status == CSE_OK)
         status = trace_their_forward(c, weights);
     const int count = c->has_forward ? c->forward.weight_count : weights->count;

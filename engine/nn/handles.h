@@ -52,6 +52,7 @@ struct cse_model {
     int parameter_count, parameter_capacity;
     const char **frozen; /* expressions of names that are not trained */
     int frozen_count, frozen_capacity;
+    struct cse_adapter *adapter; /* alone trained (adapters/adapter.h); NULL: the model itself is */
     bool building, compiled, training;
 };
 

@@ -7,6 +7,7 @@
 
 #include "csengine/modules.h"
 #include "engine/graph/trace/trace.h"
+#include "engine/nn/adapters/adapter.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
 
@@ -40,6 +41,8 @@ static cse_status build(cse_network *network, cse_model *model, const cse_settin
     model->building = false;
     if (status == CSE_OK)
         status = network->error;
+    if (status == CSE_OK && model->adapter != NULL)
+        status = cse_adapter_check(model->adapter);
     if (status != CSE_OK)
         return cse_fail_within(status, "%s: ", subject);
     return CSE_OK;
@@ -50,6 +53,7 @@ static cse_model *make_model(cse_network *network, const cse_model_descriptor *d
 {
     cse_model *model = cse_arena_alloc(network->arena, sizeof *model);
     model->descriptor = descriptor;
+    model->adapter = network->adapter;
     CSE_GROW(network->models, network->model_count, network->model_capacity);
     network->models[network->model_count++] = model;
     cse_status status = build(network, model, settings, tree);
@@ -216,7 +220,7 @@ cse_status cse_model_freeze(cse_model *model, const char *pattern)
 
 static bool is_frozen(const cse_model *model, const char *name)
 {
-    bool found = false;
+    bool found = model->adapter != NULL && !cse_adapter_trains(model->adapter, name);
     for (int i = 0; i < model->frozen_count && !found; i++) {
         regex_t expression;
         if (regcomp(&expression, model->frozen[i], REG_EXTENDED | REG_NOSUB) != 0)
@@ -235,6 +239,15 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                                          .dtype = CSE_FLOAT32,
                                          .initializer = initializer,
                                          .trainable = !is_frozen(model, name) });
+}
+
+cse_state *cse_model_adapter_parameter(cse_model *model, const char *name, cse_shape shape,
+                                       cse_initializer initializer)
+{
+    return declare(
+        model, name,
+        &(cse_state_options){
+            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
 }
 
 void cse_parameter_rate(cse_state *parameter, double factor)
@@ -287,12 +300,13 @@ cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64
 {
     double bound = 1 / sqrt((double)in);
     const cse_initializer uniform = { CSE_INIT_UNIFORM, -bound, bound };
-    cse_linear_layer layer = { NULL, NULL };
+    cse_linear_layer layer = { NULL, NULL, NULL };
     layer.weight = cse_parameter(model, cse_model_text(model, "%s.weight", name),
                                  cse_shape_of(out, in), uniform);
     if (bias)
         layer.bias = cse_parameter(model, cse_model_text(model, "%s.bias", name), cse_shape_of(out),
                                    uniform);
+    layer.adapter = cse_adapter_declare(model, name, in, out);
     return layer;
 }
 
@@ -300,7 +314,8 @@ cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
 {
     /* Separate statements, since C leaves the evaluation order of arguments open. */
     cse_tensor *weight = cse_read(layer.weight);
-    return cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
+    cse_tensor *y = cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
+    return layer.adapter != NULL ? cse_add(y, cse_low_rank_apply(layer.adapter, x)) : y;
 }
 
 /* ---- traced calls ---- */

@@ -34,6 +34,7 @@ struct cse_network {
     int group_count, schedule_count; /* of all optimizers */
     const char *optimizer_name;      /* of the last one; NULL: none */
     bool has_optimizer;
+    struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
     /* What is asked of a step. */
     cse_precision *precision;   /* NULL: float32 throughout */
     cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */

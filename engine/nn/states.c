@@ -11,6 +11,7 @@
 #include "engine/base/types/shape.h"
 #include "engine/code/execute/execute.h"
 #include "engine/graph/trace/trace.h"
+#include "engine/nn/adapters/adapter.h"
 #include "engine/nn/network.h"
 
 size_t cse_state_bytes(const cse_state *state)
@@ -335,6 +336,8 @@ void cse_network_clear(cse_network *network)
         free(network->optimizers[i]->optimized);
         free(network->optimizers[i]->groups);
     }
+    if (network->adapter != NULL)
+        free(network->adapter->linear);
     cse_precision_destroy(&network->precision);
     cse_name_index_clear(&network->state_names);
     free(network->states);

@@ -69,8 +69,9 @@ CSE_API const char *cse_model_text(cse_model *model, const char *format, ...) CS
 
 /* A fully connected layer: y = x weight^T + bias. */
 typedef struct cse_linear_layer {
-    cse_state *weight; /* [out, in] */
-    cse_state *bias;   /* [out], or NULL */
+    cse_state *weight;                  /* [out, in] */
+    cse_state *bias;                    /* [out], or NULL */
+    const struct cse_low_rank *adapter; /* what an adapter adds; NULL: nothing */
 } cse_linear_layer;
 
 /* Declares <name>.weight and, with `bias`, <name>.bias, initialised as PyTorch's Linear: uniform in

@@ -52,6 +52,10 @@ typedef struct cse_configuration {
     /* Activation recomputation as YAML, with the names of the configuration's section `recompute`:
      * "{scopes: [model.layers.*], memory_limit_mib: 2048}"; NULL: CSE_RECOMPUTE blocks alone. */
     const char *recompute;
+    /* {NAME: {peft_type: LORA, r: 8, ...}} as YAML, with the names of the configuration's section
+     * `adapters`: models that are made have these factors beside their linear layers, which alone
+     * are trained. NULL: none. */
+    const char *adapters;
     /* true: the same bits on every x86-64 processor with AVX2, whatever else it has, from the same
      * compiler; slower where there is more than AVX2. false: the same bits on each machine. */
     bool portable;

@@ -108,6 +108,7 @@ static cse_status trace_model(const cse_job_settings *settings, cse_arena *arena
     CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&settings->session,
                                   &(cse_session_sections){ .precision = settings->precision,
+                                                           .adapters = settings->adapters,
                                                            .recompute = settings->recompute }));
     cse_session *session = cse_session_open_view("cse_forward_pass_trace");
     tracing t = { .model = cse_compile(cse_configured_model(settings->model)) };

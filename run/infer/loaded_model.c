@@ -43,6 +43,7 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&settings->session,
                                   &(cse_session_sections){ .precision = settings->precision,
+                                                           .adapters = settings->adapters,
                                                            .recompute = settings->recompute }));
     cse_session *session = cse_session_open_view("cse_loaded_model_open");
     loaded->model = cse_compile(cse_configured_model(settings->model));

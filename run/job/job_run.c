@@ -606,6 +606,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
+                                                           .adapters = settings->adapters,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
     job j = { .settings = settings,

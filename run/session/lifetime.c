@@ -15,6 +15,7 @@
 #include "engine/base/error.h"
 #include "engine/base/path.h"
 #include "engine/code/execute/execute.h"
+#include "engine/nn/adapters/adapter.h"
 #include "engine/nn/owner.h"
 #include "run/session/background_save.h"
 #include "run/session/runner.h"
@@ -168,6 +169,7 @@ static cse_status complete_session(const cse_session_sections *sections)
     cse_session_explain_format(session, sections->precision);
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
+    CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
     session->recompute = cse_session_recompute_request(session->arena, sections->recompute);
     return sections->numerics != NULL ? cse_numerics_new(sections->numerics, &session->numerics)
                                       : CSE_OK;
@@ -206,6 +208,8 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     if (status == CSE_OK)
         status = parse_section(cse_recompute_setting_table, "recompute", configuration->recompute,
                                &sections.recompute);
+    if (status == CSE_OK && configuration->adapters != NULL)
+        status = cse_network_parse("adapters", configuration->adapters, &sections.adapters);
     return end_configuring(status == CSE_OK ? complete_session(&sections) : status);
 }
 

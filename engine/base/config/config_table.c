@@ -101,6 +101,10 @@ static const cse_setting init_table[] = {
     { "model", CSE_SETTING_ANY, NULL, 0, 0, NULL,
       "name, library (a shared object, when it is not built in), and the model's own settings",
       NULL },
+    { "adapters", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "{NAME: {peft_type: LORA, r: 8, ...}}: factors beside the linear layers, which alone are "
+      "trained",
+      NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

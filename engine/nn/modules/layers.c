@@ -3,6 +3,7 @@
 
 #include "csengine/modules.h"
 #include "engine/graph/trace/trace.h"
+#include "engine/nn/adapters/adapter.h"
 
 static cse_state *constant(cse_model *model, const char *name, int64_t size, double value)
 {
@@ -16,11 +17,12 @@ cse_linear_layer cse_linear_module(cse_model *model, const char *name, int64_t i
                                    const cse_linear_options *options)
 {
     const cse_shape shape = cse_shape_of(out, in);
-    cse_linear_layer layer = { NULL, NULL };
+    cse_linear_layer layer = { NULL, NULL, NULL };
     layer.weight = cse_parameter(model, cse_model_text(model, "%s.weight", name), shape,
                                  cse_initial_for(options->weight, shape));
     if (!options->no_bias)
         layer.bias = constant(model, cse_model_text(model, "%s.bias", name), out, 0);
+    layer.adapter = cse_adapter_declare(model, name, in, out);
     return layer;
 }
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { CSE_MODEL_ABI = 1 };
+enum { CSE_MODEL_ABI = 2 };
 
 typedef struct cse_model_descriptor {
     const char *name;

@@ -71,7 +71,8 @@ static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 {
     const bool of_validation = is_below(setting, "trainer.fit.val_dataloader");
     if (of_validation || is_below(setting, "trainer.validate"))
-        return !j->evaluated || (!of_validation && j->settings->mode != CSE_JOB_EVALUATE);
+        return j->loaders_planned < j->settings->val_count ||
+               (!of_validation && j->settings->mode != CSE_JOB_EVALUATE);
     if (j->settings->mode == CSE_JOB_EVALUATE)
         return setting->place.line > 0; /* given on the command line: told */
     return !cse_job_executes(j) && (is_below(setting, "trainer.init.loggers") ||
@@ -80,7 +81,7 @@ static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 
 /* Tells each setting that has no effect, once. Called when the step is planned: by then every
  * setting that has an effect was read. */
-static void tell_unread(job *j)
+static void tell_unread(job *j, bool training)
 {
     cse_config_effect effect;
     cse_yaml_unread *unread = NULL;
@@ -89,8 +90,8 @@ static void tell_unread(job *j)
     if (result->unread == NULL) /* room for every value */
         cse_yaml_list_values(cse_config_arena_view(config), cse_config_root_view(config),
                              &result->unread);
-    j->evaluated = j->evaluated || j->settings->val_dataloader == NULL ||
-                   (j->evaluating && j->loader + 1 == j->settings->val_count);
+    if (!training && j->loader + 1 > j->loaders_planned)
+        j->loaders_planned = j->loader + 1;
     int count = cse_config_unread(config, &unread), told = result->unread_count;
     for (int i = 0; i < count; i++) {
         bool known = is_of_another_job(j, &unread[i]);
@@ -112,32 +113,41 @@ static cse_status change_hosts(void *self, const char *hosts)
     return cse_host_change_ask(j->settings->host_change, hosts);
 }
 
-static void on_planned(void *self)
+static void tell_complete(job *j, cse_job_event *event)
+{
+    cse_text text = { 0 };
+    cse_tell_complete(&j->session->report, j->session->configuration.model_dir, &text);
+    j->result->complete = true;
+    event->kind = CSE_JOB_COMPLETE;
+    event->text = text.data;
+    cse_job_emit(j, event);
+    cse_recorder_line(j->recorder, text.data);
+    cse_text_clear(&text);
+}
+
+static void on_planned(void *self, const cse_step *step)
 {
     job *j = self;
     const cse_session_report *report = &j->session->report;
     cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
     if (j->settings->config != NULL)
-        tell_unread(j);
-    cse_job_tell_format(j);
-    if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
+        tell_unread(j, step->training);
+    if (!cse_job_executes(j))
         return;
-    cse_job_keep_target(j);
-    if (report->first_step < report->run_last_step && !j->accepted && j->recorder != NULL) {
-        j->accepted = true;
+    const unsigned actions = cse_job_live(&j->life, !step->training ? CSE_ON_VALIDATION_PLANNED
+                                                    : report->first_step < report->run_last_step
+                                                        ? CSE_ON_STEPS_PLANNED
+                                                        : CSE_ON_NOTHING_PLANNED);
+    if (actions & CSE_DO_TELL_FORMAT)
+        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->computes);
+    if (actions & (CSE_DO_TELL_END | CSE_DO_TELL_CHANGES | CSE_DO_KEEP_END))
+        cse_job_keep_target(j, actions);
+    if (actions & CSE_DO_ACCEPT && j->recorder != NULL) {
         event.kind = CSE_JOB_ACCEPTED;
         cse_job_emit(j, &event);
-    } else if (report->first_step == report->run_last_step && j->result->steps_run == 0 &&
-               cse_takeover_count(j->settings->takeover) == 0) {
-        cse_text text = { 0 };
-        cse_tell_complete(report, j->session->configuration.model_dir, &text);
-        j->result->complete = true;
-        event.kind = CSE_JOB_COMPLETE;
-        event.text = text.data;
-        cse_job_emit(j, &event);
-        cse_recorder_line(j->recorder, text.data);
-        cse_text_clear(&text);
     }
+    if (actions & CSE_DO_TELL_COMPLETE && cse_takeover_count(j->settings->takeover) == 0)
+        tell_complete(j, &event);
 }
 
 /* ---- the job's objects ---- */
@@ -334,7 +344,8 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
                            .stops = stop_requested(j) };
     int64_t told_ns = 0;
     cse_status status;
-    j->lacks_room = true;
+    bool gives_up = false;
+    cse_job_live(&j->life, CSE_ON_NO_ROOM);
     cse_job_watch_phase(&j->watch, CSE_JOB_STORAGE);
     cse_recorder_storage(j->recorder, true);
     while (cse_job_waits_after(j, status = cse_job_save(j, step)) ||
@@ -345,12 +356,12 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
             told_ns = cse_clock_ns();
         }
         wait.directory[0] = '\0'; /* a place that did not do is not tried again */
-        j->cannot_save = !cse_room_wait_turn(&wait);
-        if (j->cannot_save)
+        gives_up = !cse_room_wait_turn(&wait);
+        if (gives_up)
             status = cse_fail(CSE_IO, "ended before there was %s for its checkpoint: %s",
                               cse_job_place_is_lost(j) ? "a folder" : "room", why);
         free(why);
-        if (j->cannot_save)
+        if (gives_up)
             break;
         j->place =
             wait.directory[0] != '\0' ? cse_arena_string(j->session->arena, wait.directory) : NULL;
@@ -358,7 +369,7 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
     cse_recorder_storage(j->recorder, false);
     cse_job_watch_phase(&j->watch, phase);
     j->session->paused = j->session->paused || wait.paused;
-    j->lacks_room = false;
+    cse_job_live(&j->life, gives_up ? CSE_ON_WAIT_GIVEN_UP : CSE_ON_WAIT_OVER);
     j->place = NULL;
     return status;
 }
@@ -369,12 +380,12 @@ static cse_status keep_last_step(job *j, cse_status status)
 {
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
-        cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints || j->cannot_save ||
-        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j))
+        cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints ||
+        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j) ||
+        !(cse_job_live(&j->life, CSE_ON_UNSAVED_FAILURE) & CSE_DO_SAVE_LAST))
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
-    j->failed = true;
     cse_status saved = cse_job_save(j, step);
     if (cse_job_waits_after(j, saved))
         saved = save_when_there_is_room(j, step);
@@ -412,7 +423,7 @@ static cse_status train(job *j)
             return CSE_OK;
         CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), true));
         CSE_TRY(train_segment(j));
-        if (j->lacks_room)
+        if (cse_job_life_waits(j->life))
             CSE_TRY(save_when_there_is_room(j, cse_global_step()));
         run_last_step = j->session->report.run_last_step;
         CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), false));
@@ -598,6 +609,18 @@ static cse_status run_session(job *j)
     return CSE_OK;
 }
 
+static void end_life(job *j, cse_status status)
+{
+    const cse_job_result *result = j->result;
+    const cse_job_life_event over = status == CSE_PREEMPTED ? CSE_ON_STOPPED
+                                    : status != CSE_OK      ? CSE_ON_FAILED
+                                    : result->hands_on      ? CSE_ON_HANDED_ON
+                                    : result->stopped       ? CSE_ON_STOPPED
+                                                            : CSE_ON_FINISHED;
+    if (cse_job_live(&j->life, over) & CSE_DO_FORGET_END)
+        cse_job_forget_target(j);
+}
+
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
 {
     cse_configuration session = settings->session;
@@ -608,7 +631,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
-    job j = { .settings = settings,
+    job j = { .life = CSE_JOB_LIFE_BEGIN,
+              .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),
               .directory.lock = -1 };
@@ -634,7 +658,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                            .stopped = result->stopped,
                            .left_alone = cse_takeover_is_left_alone(settings->takeover),
                            .weights_digest = result->weights_digest });
-    cse_job_end_target(&j, status);
+    end_life(&j, status);
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);

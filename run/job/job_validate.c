@@ -137,10 +137,8 @@ static cse_status run_loader(cse_job *j, int loader)
     j->session->hooks.counts_from_start = false;
     cse_eval_mode(j->model);
     cse_recorder_validating(j->recorder);
-    j->evaluating = true;
     j->loader = loader;
     cse_status status = cse_job_run_loop(j, &s->val_dataloader[loader], &options, evaluation_step);
-    j->evaluating = false;
     cse_train_mode(j->model);
     j->session->hooks.counts_from_start = counts_from_start;
     return status;
@@ -360,7 +358,7 @@ bool cse_job_owes_validation(const cse_job *j)
     double every = hooks->segment;
     if (cse_job_follows(j))
         return j->settings->hosts->given->message.job.owes_validation != 0;
-    if (!j->goes_on && !cse_callback_set_sees_validations(j->callbacks))
+    if (!cse_job_life_goes_on(j->life) && !cse_callback_set_sees_validations(j->callbacks))
         return false;
     if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||
         j->replayed_step == cse_global_step())

@@ -65,7 +65,7 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
     }
     if (status == CSE_OK) {
         if (session->hooks.on_planned != NULL)
-            session->hooks.on_planned(session->hooks.self);
+            session->hooks.on_planned(session->hooks.self, step);
         CSE_SESSION_REPORT(session, on_graph, step);
     }
     if (status == CSE_OK && !c->validate_only)

@@ -24,7 +24,8 @@ typedef struct cse_session_hooks {
     int (*stop_requested)(void *self);
     /* As that of cse_run_callbacks; may be NULL. */
     cse_status (*change_hosts)(void *self, const char *hosts);
-    void (*on_planned)(void *self); /* the passes have run; may be NULL */
+    /* The passes have run; may be NULL. */
+    void (*on_planned)(void *self, const cse_step *step);
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
     const cse_passes_options *passes;

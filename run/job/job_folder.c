@@ -33,7 +33,7 @@ void cse_job_guard_folder(cse_job *j)
 
 const char *cse_job_handed_on(const cse_job *j)
 {
-    const char *path = cse_takeover_checkpoint(j->settings->takeover);
+    const char *path = cse_takeover_checkpoint(j->environment->takeover);
     if (path == NULL || access(path, F_OK) == 0 || errno != ENOENT)
         return path;
     cse_log_line(CSE_LOG_WARNING, "%s was removed: the states that are in memory go on", path);

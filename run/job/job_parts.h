@@ -29,6 +29,7 @@ typedef struct cse_job_metric {
 typedef struct cse_job {
     cse_job_life life;
     const cse_job_settings *settings;
+    const cse_job_environment *environment;
     cse_job_result *result;
     cse_session *session;
     cse_model *model;

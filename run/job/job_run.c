@@ -53,10 +53,11 @@ static cse_tensor *training_step(cse_step *step, void *self)
 static int stop_requested(void *self)
 {
     const job *j = self;
-    const cse_job_settings *s = j->settings;
     cse_job_guard_folder(self);
-    const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
-    if (asked == 0 && cse_host_change_is_asked(s->host_change))
+    const int asked = j->environment->stop_requested != NULL
+                          ? j->environment->stop_requested(j->environment->self)
+                          : 0;
+    if (asked == 0 && cse_host_change_is_asked(j->environment->host_change))
         return 3;
     return asked == 0 && cse_job_stops_here(j) ? 1 : asked;
 }
@@ -110,7 +111,7 @@ static void tell_unread(job *j, bool training)
 static cse_status change_hosts(void *self, const char *hosts)
 {
     const job *j = self;
-    return cse_host_change_ask(j->settings->host_change, hosts);
+    return cse_host_change_ask(j->environment->host_change, hosts);
 }
 
 static void tell_complete(job *j, cse_job_event *event)
@@ -146,7 +147,7 @@ static void on_planned(void *self, const cse_step *step)
         event.kind = CSE_JOB_ACCEPTED;
         cse_job_emit(j, &event);
     }
-    if (actions & CSE_DO_TELL_COMPLETE && cse_takeover_count(j->settings->takeover) == 0)
+    if (actions & CSE_DO_TELL_COMPLETE && cse_takeover_count(j->environment->takeover) == 0)
         tell_complete(j, &event);
 }
 
@@ -259,7 +260,7 @@ static cse_status load(job *j)
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
     const bool follows = cse_job_follows(j);
-    const char *handed_on = follows ? s->hosts->given->file : cse_job_handed_on(j);
+    const char *handed_on = follows ? j->environment->hosts->given->file : cse_job_handed_on(j);
     if (follows && handed_on == NULL)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     if (handed_on != NULL) {
@@ -486,7 +487,7 @@ static cse_status make_callbacks(job *j)
         return CSE_OK;
     CSE_TRY(cse_callback_set_new(s->callbacks, s->callback_count, &j->host, &j->callbacks));
     if (cse_job_follows(j))
-        j->past = cse_past_validations_parse(s->hosts->given->message.job.validations);
+        j->past = cse_past_validations_parse(j->environment->hosts->given->message.job.validations);
     else if (s->val_dataloader != NULL)
         j->past = cse_past_validations_read(j->host.model_dir, cse_job_validation_names(j));
     return CSE_OK;
@@ -501,10 +502,10 @@ static cse_status look_back(job *j)
         CSE_TRY(cse_job_prepare_validations(j));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
-    if (s->run_store)
+    if (j->environment->run_store)
         CSE_TRY(cse_damage_mend_unless_held(model_dir));
     cse_previous_run_read(model_dir, &j->previous);
-    if (s->run_store)
+    if (j->environment->run_store)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));
     cse_found_checkpoints_look(j);
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
@@ -515,13 +516,13 @@ static cse_status look_back(job *j)
                                                     .best_is_greatest = s->best_is_greatest,
                                                     .diverged_factor = s->diverged_factor });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
-                 cse_takeover_checkpoint(s->takeover) == NULL;
+                 cse_takeover_checkpoint(j->environment->takeover) == NULL;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
 }
 
 static cse_status open_recorder(job *j)
 {
-    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
+    if (!j->environment->run_store || j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
     cse_run_directory_sweep();
@@ -534,8 +535,8 @@ static cse_status open_recorder(job *j)
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
         .run_directory = j->directory.path,
-        .succession = cse_takeover_succession(j->settings->takeover),
-        .tail = j->settings->tail,
+        .succession = cse_takeover_succession(j->environment->takeover),
+        .tail = j->environment->tail,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);
@@ -562,26 +563,27 @@ static cse_status run_session(job *j)
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
     cse_job_watch_start(&j->watch,
-                        &(cse_job_watch_options){ .on_event = s->on_event,
-                                                  .self = s->self,
-                                                  .interval_ns = s->progress_interval_ns,
-                                                  .validates = s->mode == CSE_JOB_TRAIN &&
-                                                               s->val_dataloader != NULL },
+                        &(cse_job_watch_options){
+                            .on_event = j->environment->on_event,
+                            .self = j->environment->self,
+                            .interval_ns = j->environment->progress_interval_ns,
+                            .validates = s->mode == CSE_JOB_TRAIN && s->val_dataloader != NULL },
                         j->session);
-    cse_takeover_observe(s->takeover, &j->handed_on, &j->watch.observer);
-    j->session->paused = cse_takeover_is_paused(s->takeover);
+    cse_takeover_observe(j->environment->takeover, &j->handed_on, &j->watch.observer);
+    j->session->paused = cse_takeover_is_paused(j->environment->takeover);
     j->session->canonical_configuration = s->canonical_configuration;
     j->session->effective_settings = s->effective_settings;
-    j->session->hooks =
-        (cse_session_hooks){ .self = j,
-                             .stop_requested = stop_requested,
-                             .change_hosts = s->host_change != NULL ? change_hosts : NULL,
-                             .on_planned = on_planned,
-                             .save = cse_job_save_between,
-                             .new_data = s->new_data,
-                             .passes = s->passes,
-                             .kept_arena =
-                                 s->hosts == NULL ? cse_takeover_arena(s->takeover) : NULL };
+    j->session->hooks = (cse_session_hooks){
+        .self = j,
+        .stop_requested = stop_requested,
+        .change_hosts = j->environment->host_change != NULL ? change_hosts : NULL,
+        .on_planned = on_planned,
+        .save = cse_job_save_between,
+        .new_data = s->new_data,
+        .passes = j->environment->passes,
+        .kept_arena =
+            j->environment->hosts == NULL ? cse_takeover_arena(j->environment->takeover) : NULL
+    };
     cse_job_hosts_attach(j);
     CSE_TRY(make_model(j));
     j->host.model = j->model;
@@ -621,8 +623,9 @@ static void end_life(job *j, cse_status status)
         cse_job_forget_target(j);
 }
 
-cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
+cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *result)
 {
+    const cse_job_settings *settings = environment->settings;
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
@@ -633,10 +636,11 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                                            .recompute = settings->recompute }));
     job j = { .life = CSE_JOB_LIFE_BEGIN,
               .settings = settings,
+              .environment = environment,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),
               .directory.lock = -1 };
-    cse_session_start_time(j.session, settings->started_ns);
+    cse_session_start_time(j.session, environment->started_ns);
     j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
@@ -650,13 +654,14 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     if (status == CSE_OK)
         status = cse_job_check_end(&j);
     result->hands_on = status == CSE_OK && result->stopped &&
-                       cse_host_change_is_asked(settings->host_change) && stop_requested(&j) == 3;
+                       cse_host_change_is_asked(environment->host_change) &&
+                       stop_requested(&j) == 3;
     cse_recorder_close(&j.recorder,
                        &(cse_recorder_end){
                            .status = status,
                            .hands_on = result->hands_on ? "the run goes on with other hosts" : NULL,
                            .stopped = result->stopped,
-                           .left_alone = cse_takeover_is_left_alone(settings->takeover),
+                           .left_alone = cse_takeover_is_left_alone(environment->takeover),
                            .weights_digest = result->weights_digest });
     end_life(&j, status);
     cse_callback_set_destroy(&j.callbacks);

@@ -18,7 +18,7 @@ static cse_status tell_written(job *j, cse_written_checkpoint *written)
     j->saved_step = written->step;
     const bool fails = cse_job_life_fails(j->life);
     if (!fails)
-        cse_takeover_note_checkpoint(j->settings->takeover, written->path);
+        cse_takeover_note_checkpoint(j->environment->takeover, written->path);
     written->digest = j->session->saved_digest;
     written->identity = j->session->latest.digest;
     if (j->recorder != NULL)

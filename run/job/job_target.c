@@ -19,7 +19,7 @@ static bool is_unfinished_run(const job *j)
     if (run == NULL || s->checkpoint_path != NULL || step < run->first_step ||
         step > run->last_step)
         return false;
-    return s->takes_lead ||
+    return j->environment->takes_lead ||
            strcmp(cse_run_target_of(s, j->session->arena).length, run->length) == 0;
 }
 
@@ -37,9 +37,9 @@ void cse_job_count_steps(cse_job *j)
     cse_session_hooks *hooks = &j->session->hooks;
     hooks->run_end = 0;
     if (cse_job_follows(j)) {
-        hooks->run_start = j->settings->hosts->given->message.job.run_start;
-        hooks->run_end = j->settings->hosts->given->message.job.run_end;
-    } else if (cse_takeover_target(j->settings->takeover, &hooks->run_start, &hooks->run_end)) {
+        hooks->run_start = j->environment->hosts->given->message.job.run_start;
+        hooks->run_end = j->environment->hosts->given->message.job.run_end;
+    } else if (cse_takeover_target(j->environment->takeover, &hooks->run_start, &hooks->run_end)) {
         cse_job_live(&j->life, CSE_ON_COUNTED_TAKEN);
         j->target = cse_run_target_of(j->settings, j->session->arena);
         j->target.first_step = hooks->run_start;
@@ -50,7 +50,7 @@ void cse_job_count_steps(cse_job *j)
         cse_job_live(&j->life, CSE_ON_COUNTED_UNFINISHED);
     } else {
         hooks->run_start = first_step_of_limits(j);
-        if (j->settings->run_store)
+        if (j->environment->run_store)
             cse_job_live(&j->life, CSE_ON_COUNTED_ANEW);
     }
     hooks->counts_from_start = true;
@@ -110,15 +110,15 @@ void cse_job_keep_target(cse_job *j, unsigned actions)
                      "where this run ends cannot be written down, so a start that repeats it "
                      "counts its limits anew: %s",
                      cse_error_message());
-    cse_takeover_note_target(j->settings->takeover, target.first_step, target.last_step);
+    cse_takeover_note_target(j->environment->takeover, target.first_step, target.last_step);
     j->session->hooks.run_end = target.last_step;
     j->target = target;
 }
 
 void cse_job_forget_target(const cse_job *j)
 {
-    if (j->settings->takeover != NULL)
-        cse_takeover_note_over(j->settings->takeover);
+    if (j->environment->takeover != NULL)
+        cse_takeover_note_over(j->environment->takeover);
     else
         cse_run_target_remove(j->session->configuration.model_dir);
 }

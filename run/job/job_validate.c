@@ -357,7 +357,7 @@ bool cse_job_owes_validation(const cse_job *j)
     const int64_t done = cse_global_step() - hooks->run_start;
     double every = hooks->segment;
     if (cse_job_follows(j))
-        return j->settings->hosts->given->message.job.owes_validation != 0;
+        return j->environment->hosts->given->message.job.owes_validation != 0;
     if (!cse_job_life_goes_on(j->life) && !cse_callback_set_sees_validations(j->callbacks))
         return false;
     if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||

@@ -198,8 +198,8 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
     given.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING
                         : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
                                                      : CSE_LOADS_NEWEST;
-    given.job.run_start = j->session->hooks.run_start;
-    given.job.run_end = j->session->hooks.run_end;
+    given.job.run_start = j->session->plan.run_start;
+    given.job.run_end = j->session->plan.run_end;
     given.job.owes_validation = owes_validation;
     given.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
     cse_text_clear(&past);

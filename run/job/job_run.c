@@ -140,7 +140,7 @@ static void on_planned(void *self, const cse_step *step)
                                                         ? CSE_ON_STEPS_PLANNED
                                                         : CSE_ON_NOTHING_PLANNED);
     if (actions & CSE_DO_TELL_FORMAT)
-        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->computes);
+        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->opened.computes);
     if (actions & (CSE_DO_TELL_END | CSE_DO_TELL_CHANGES | CSE_DO_KEEP_END))
         cse_job_keep_target(j, actions);
     if (actions & CSE_DO_ACCEPT && j->recorder != NULL) {
@@ -243,7 +243,7 @@ static cse_status load_from(job *j, const char *path)
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));
     const bool is_named =
         j->settings->checkpoint_path != NULL && strcmp(path, j->settings->checkpoint_path) == 0;
-    j->session->hooks.load_only = is_named ? j->host.load_only : NULL;
+    j->session->plan.load_only = is_named ? j->host.load_only : NULL;
     CSE_TRY(cse_load(path));
     j->saved_step = cse_global_step();
     j->loaded_path = cse_arena_string(j->session->arena, path);
@@ -283,8 +283,8 @@ static cse_status load(job *j)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     }
     if ((handed_on != NULL && !follows) || s->checkpoint_path == NULL) {
-        j->session->hooks.counts_from_start = true;
-        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
+        j->session->plan.counts_from_start = true;
+        j->session->plan.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
     }
     CSE_TRY(load_from(j, path));
     if (s->checkpoint_path != NULL)
@@ -339,7 +339,7 @@ static void tell_lack(const job *j, int64_t step, const char *why)
 static cse_status save_when_there_is_room(job *j, int64_t step)
 {
     const cse_job_phase phase = j->watch.phase;
-    cse_room_wait wait = { .endpoint = j->session->endpoint,
+    cse_room_wait wait = { .endpoint = j->session->execution.endpoint,
                            .stop_requested = stop_requested,
                            .self = j,
                            .stops = stop_requested(j) };
@@ -369,7 +369,7 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
     }
     cse_recorder_storage(j->recorder, false);
     cse_job_watch_phase(&j->watch, phase);
-    j->session->paused = j->session->paused || wait.paused;
+    j->session->execution.paused = j->session->execution.paused || wait.paused;
     cse_job_live(&j->life, gives_up ? CSE_ON_WAIT_GIVEN_UP : CSE_ON_WAIT_OVER);
     j->place = NULL;
     return status;
@@ -410,7 +410,7 @@ static cse_status train(job *j)
         !j->settings->no_checkpoints)
         CSE_TRY(cse_job_save(j, 0));
     if (j->settings->val_dataloader != NULL)
-        j->session->hooks.segment = j->settings->eval_frequency;
+        j->session->plan.segment = j->settings->eval_frequency;
     cse_job_count_steps(j);
     const bool owes_validation = cse_job_owes_validation(j);
     CSE_TRY(cse_job_hosts_give(j, owes_validation));
@@ -570,16 +570,16 @@ static cse_status run_session(job *j)
                             .validates = s->mode == CSE_JOB_TRAIN && s->val_dataloader != NULL },
                         j->session);
     cse_takeover_observe(j->environment->takeover, &j->handed_on, &j->watch.observer);
-    j->session->paused = cse_takeover_is_paused(j->environment->takeover);
-    j->session->canonical_configuration = s->canonical_configuration;
-    j->session->effective_settings = s->effective_settings;
+    j->session->execution.paused = cse_takeover_is_paused(j->environment->takeover);
+    j->session->saving.canonical_configuration = s->canonical_configuration;
+    j->session->saving.effective_settings = s->effective_settings;
+    j->session->plan.new_data = s->new_data;
     j->session->hooks = (cse_session_hooks){
         .self = j,
         .stop_requested = stop_requested,
         .change_hosts = j->environment->host_change != NULL ? change_hosts : NULL,
         .on_planned = on_planned,
         .save = cse_job_save_between,
-        .new_data = s->new_data,
         .passes = j->environment->passes,
         .kept_arena =
             j->environment->hosts == NULL ? cse_takeover_arena(j->environment->takeover) : NULL

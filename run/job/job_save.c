@@ -19,8 +19,8 @@ static cse_status tell_written(job *j, cse_written_checkpoint *written)
     const bool fails = cse_job_life_fails(j->life);
     if (!fails)
         cse_takeover_note_checkpoint(j->environment->takeover, written->path);
-    written->digest = j->session->saved_digest;
-    written->identity = j->session->latest.digest;
+    written->digest = j->session->saving.digest;
+    written->identity = j->session->saving.latest.digest;
     if (j->recorder != NULL)
         cse_recorder_checkpoint(j->recorder, written);
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", written->path);
@@ -108,7 +108,7 @@ cse_status cse_job_save_step(void *self, const cse_values *values)
     int64_t step = cse_values_step(values);
     if (cse_job_checkpoint_directory(j) == NULL)
         return CSE_OK;
-    bool ends = j->session->ending || step == j->session->report.run_last_step;
+    bool ends = j->session->execution.ending || step == j->session->report.run_last_step;
     bool begun = false;
     if (!ends)
         CSE_TRY(save_in_background(j, step, &begun));

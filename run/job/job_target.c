@@ -27,33 +27,33 @@ static bool is_unfinished_run(const job *j)
  * configuration it is the length of training from step 0. */
 static int64_t first_step_of_limits(const job *j)
 {
-    if (!j->session->hooks.counts_from_start || j->settings->num_steps_from_here)
+    if (!j->session->plan.counts_from_start || j->settings->num_steps_from_here)
         return cse_global_step();
     return 0;
 }
 
 void cse_job_count_steps(cse_job *j)
 {
-    cse_session_hooks *hooks = &j->session->hooks;
-    hooks->run_end = 0;
+    cse_session_plan *plan = &j->session->plan;
+    plan->run_end = 0;
     if (cse_job_follows(j)) {
-        hooks->run_start = j->environment->hosts->given->message.job.run_start;
-        hooks->run_end = j->environment->hosts->given->message.job.run_end;
-    } else if (cse_takeover_target(j->environment->takeover, &hooks->run_start, &hooks->run_end)) {
+        plan->run_start = j->environment->hosts->given->message.job.run_start;
+        plan->run_end = j->environment->hosts->given->message.job.run_end;
+    } else if (cse_takeover_target(j->environment->takeover, &plan->run_start, &plan->run_end)) {
         cse_job_live(&j->life, CSE_ON_COUNTED_TAKEN);
         j->target = cse_run_target_of(j->settings, j->session->arena);
-        j->target.first_step = hooks->run_start;
-        j->target.last_step = hooks->run_end;
+        j->target.first_step = plan->run_start;
+        j->target.last_step = plan->run_end;
     } else if (is_unfinished_run(j)) {
-        hooks->run_start = j->unfinished->first_step;
-        hooks->run_end = j->unfinished->last_step;
+        plan->run_start = j->unfinished->first_step;
+        plan->run_end = j->unfinished->last_step;
         cse_job_live(&j->life, CSE_ON_COUNTED_UNFINISHED);
     } else {
-        hooks->run_start = first_step_of_limits(j);
+        plan->run_start = first_step_of_limits(j);
         if (j->environment->run_store)
             cse_job_live(&j->life, CSE_ON_COUNTED_ANEW);
     }
-    hooks->counts_from_start = true;
+    plan->counts_from_start = true;
 }
 
 /* ---- what is told of an unfinished run ---- */
@@ -111,7 +111,7 @@ void cse_job_keep_target(cse_job *j, unsigned actions)
                      "counts its limits anew: %s",
                      cse_error_message());
     cse_takeover_note_target(j->environment->takeover, target.first_step, target.last_step);
-    j->session->hooks.run_end = target.last_step;
+    j->session->plan.run_end = target.last_step;
     j->target = target;
 }
 

@@ -113,8 +113,8 @@ static cse_status wait_for(const char *program, const char *what, pid_t child, i
 static cse_status find_program(char path[PATH_MAX])
 {
     const cse_session *session = cse_session_open_view("the client library");
-    return cse_worker_executable(session != NULL ? session->cluster.worker_executable : NULL, path,
-                                 PATH_MAX);
+    return cse_worker_executable(session != NULL ? session->opened.cluster.worker_executable : NULL,
+                                 path, PATH_MAX);
 }
 
 /* `pipe_ends` are -1 where the output is another file. */

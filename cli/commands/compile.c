@@ -113,10 +113,10 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
                         .json = cse_option_is_on(line, "json") };
     cse_passes_options passes = { .after = print_after, .self = &wanted };
     if (pass != NULL || wanted.precision) /* a plan that is found was made without passes */
-        job->settings.passes = &passes;
+        job->environment.passes = &passes;
     bool print_c = cse_option_is_on(line, "print_c");
     cse_job_result result = { 0 };
-    CSE_TRY(cse_job_run(&job->settings, &result));
+    CSE_TRY(cse_job_run(&job->environment, &result));
     if (print_c)
         CSE_TRY(print_file(result.artefact_directory, "step.c"));
     if (result.artefact_directory[0] == '\0')

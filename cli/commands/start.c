@@ -69,7 +69,7 @@ static int run(const cse_command_line *line)
     if (status != CSE_OK)
         return cse_report(status);
     status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
-    job.settings.run_store = true;
+    job.environment.run_store = true;
     if (cse_confinement_view() != NULL)
         job.settings.session.model_dir =
             cse_confinement_folder(cse_confinement_view(), CSE_PATH_OUTPUT, 0);

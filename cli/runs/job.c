@@ -50,6 +50,7 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
                           ? CSE_LOG_ERROR
                           : cse_log_level_from_name(cse_settings_text(logging, "log_level")));
     CSE_TRY(cse_job_settings_read(job->config, mode, job->arena, &job->settings));
+    job->environment = cse_job_environment_of(&job->settings);
     return CSE_OK;
 }
 
@@ -193,20 +194,20 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
         .quiet = cse_option_is_on(line, "quiet"),
         .terminal = !json && cse_is_terminal(1),
     };
-    is_supervised = job->settings.takeover != NULL;
+    is_supervised = job->environment.takeover != NULL;
     answer_signals();
-    shown_job shown = { &progress, job->settings.takeover, job->dashboard };
-    job->settings.self = &shown;
-    job->settings.on_event = show_event;
-    job->settings.stop_requested = stop_requested;
-    job->settings.preempted = preempted;
+    shown_job shown = { &progress, job->environment.takeover, job->dashboard };
+    job->environment.self = &shown;
+    job->environment.on_event = show_event;
+    job->environment.stop_requested = stop_requested;
+    job->environment.preempted = preempted;
     cse_progress_start(&progress);
-    job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
+    job->environment.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
     cse_run_samples *samples = cse_run_samples_new(&job->settings);
-    job->settings.on_look = cse_run_samples_look;
-    job->settings.look_self = samples;
-    cse_status status = cse_hosts_run(&job->settings, &result);
+    job->environment.on_look = cse_run_samples_look;
+    job->environment.look_self = samples;
+    cse_status status = cse_hosts_run(&job->environment, &result);
     cse_run_samples_destroy(&samples);
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)
@@ -232,7 +233,8 @@ static cse_status enter_sandbox(const supervised_job *supervised)
     cse_run_directory_use(supervised->directory.path);
     setenv("TMPDIR", supervised->directory.path, 1); /* for the compiler */
     /* One that leads hosts starts programs there; the kernel holds its workers. */
-    return cse_leads_hosts(&supervised->job->settings) && cse_confinement_allows_hosts(confinement)
+    return cse_leads_hosts(&supervised->job->environment) &&
+                   cse_confinement_allows_hosts(confinement)
                ? CSE_OK
                : cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, confinement,
                                    supervised->directory.path);
@@ -251,7 +253,7 @@ static bool takes_over(void *self)
 {
     const supervised_job *supervised = self;
     return supervised->job->settings.mode == CSE_JOB_TRAIN &&
-           cse_takeover_begin(supervised->job->settings.takeover);
+           cse_takeover_begin(supervised->job->environment.takeover);
 }
 
 /* What a coordinator that was killed could not. Files of a confined job are opened by confined
@@ -273,14 +275,14 @@ static int supervise(void *self)
 {
     supervised_job *supervised = self;
     cse_prepared_job *job = supervised->job;
-    job->settings.takeover = cse_takeover_new();
-    job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
+    job->environment.takeover = cse_takeover_new();
+    job->environment.started_ns = cse_clock_ns(); /* a successor has no more time than it */
     int exit_code = cse_supervisor_run(
         &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = supervised });
     /* At the very last: as long as it can be killed, the same command goes on to the same end. */
-    if (exit_code == 0 && cse_takeover_is_over(job->settings.takeover))
+    if (exit_code == 0 && cse_takeover_is_over(job->environment.takeover))
         cse_run_target_remove(job->settings.session.model_dir);
-    cse_takeover_destroy(&job->settings.takeover);
+    cse_takeover_destroy(&job->environment.takeover);
     return exit_code;
 }
 

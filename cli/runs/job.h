@@ -82,6 +82,7 @@ typedef struct cse_prepared_job {
     cse_config *config;
     cse_diagnostics diagnostics; /* the configuration's errors, if any */
     cse_job_settings settings;
+    cse_job_environment environment; /* of these settings */
     cse_arena *arena;
     struct cse_dashboard_child *dashboard; /* started once the run is accepted; NULL: none */
 } cse_prepared_job;

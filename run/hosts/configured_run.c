@@ -70,12 +70,12 @@ static int stop_requested(void *self)
 }
 
 /* Links to other hosts break while they are written to, which must not end the program. */
-static cse_status run_without_pipe_signal(configured *c, cse_job_result *result)
+static cse_status run_without_pipe_signal(cse_job_environment *environment, cse_job_result *result)
 {
     const struct sigaction ignored = { .sa_handler = SIG_IGN };
     struct sigaction before;
     sigaction(SIGPIPE, &ignored, &before);
-    cse_status status = cse_hosts_run(&c->settings, result);
+    cse_status status = cse_hosts_run(environment, result);
     sigaction(SIGPIPE, &before, NULL);
     return status;
 }
@@ -96,11 +96,12 @@ cse_status cse_run_configuration(const cse_run_request *request, cse_run_outcome
     *outcome = (cse_run_outcome){ .steps = 0 };
     cse_status status = read_configuration(&c);
     if (status == CSE_OK) {
-        c.settings.run_store = true;
-        c.settings.on_event = on_event;
-        c.settings.stop_requested = stop_requested;
-        c.settings.self = &c;
-        status = run_without_pipe_signal(&c, result);
+        cse_job_environment environment = cse_job_environment_of(&c.settings);
+        environment.run_store = true;
+        environment.on_event = on_event;
+        environment.stop_requested = stop_requested;
+        environment.self = &c;
+        status = run_without_pipe_signal(&environment, result);
     }
     tell(result, outcome);
     free(result);

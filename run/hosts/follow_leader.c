@@ -180,10 +180,12 @@ static cse_status run_job(follower *f)
     cse_job_follow(&settings, &f->hosts, f->directory.path);
     if (settings.session.compile_dir == NULL)
         settings.session.compile_dir = compile_directory(f);
-    settings.stop_requested = stops;
-    settings.self = f;
+    cse_job_environment environment = cse_job_environment_of(&settings);
+    environment.hosts = &f->hosts;
+    environment.stop_requested = stops;
+    environment.self = f;
     if (status == CSE_OK)
-        status = cse_job_run(&settings, &result);
+        status = cse_job_run(&environment, &result);
     if (status == CSE_OK && !result.stopped)
         memcpy(f->weights_digest, result.weights_digest, sizeof f->weights_digest);
     cse_config_destroy(&config);
@@ -265,23 +267,24 @@ static cse_status lead(follower *f)
     cse_status status = cse_job_settings_read(config, CSE_JOB_TRAIN, f->arena, &settings);
     settings.host_settings.hosts = hosts;
     settings.host_settings.of_place = false;
-    settings.run_store = true;
-    settings.takes_lead = true;
-    settings.tail = f->tail;
     settings.checkpoint_path = NULL;
     settings.autoload_last_checkpoint = true;
-    settings.stop_requested = stops_leading;
-    settings.self = f;
+    cse_job_environment environment = cse_job_environment_of(&settings);
+    environment.run_store = true;
+    environment.takes_lead = true;
+    environment.tail = f->tail;
+    environment.stop_requested = stops_leading;
+    environment.self = f;
     cse_lead_taken taken = { .lock = f->lock, .run = f->place.run };
     if (!keeps_group(f))
         cse_host_group_close(&f->group);
     taken.group = f->group;
     if (status == CSE_OK) {
         f->group = NULL; /* the led hosts close it */
-        status = cse_led_hosts_open(&settings, &taken, &led);
+        status = cse_led_hosts_open(&environment, &taken, &led);
     }
     if (status == CSE_OK)
-        status = cse_job_run(&settings, &result);
+        status = cse_job_run(&environment, &result);
     cse_error *failure = status != CSE_OK ? cse_error_copy(cse_error_last()) : NULL;
     cse_led_hosts_close(&led, status, &result);
     cse_config_destroy(&config);

@@ -6,8 +6,8 @@
 
 #include "run/job/job.h"
 
-/* `settings`: its hooks are called, its hosts are set here. Returns the first failure; `result`
- * holds what was reached before it. */
-cse_status cse_hosts_run(cse_job_settings *settings, cse_job_result *result);
+/* `environment`: those who watch are called, its hosts are set here. Returns the first failure;
+ * `result` holds what was reached before it. */
+cse_status cse_hosts_run(cse_job_environment *environment, cse_job_result *result);
 
 #endif

@@ -72,21 +72,21 @@ static bool may_use_hosts(void)
 /* A confined job may start nothing on other hosts, but needs none where its place is one host: the
  * batch script of a run asks for the hosts of its place in any case. One that may is held by the
  * kernel as a whole there. */
-static bool has_one_host(const cse_job_settings *s)
+static bool has_one_host(const cse_job_environment *environment)
 {
     cse_host_list list = { .count = 0 };
     const char *variable = NULL;
-    return s->host_settings.of_place &&
+    return environment->hosts_of_place &&
            cse_host_list_environment(getenv, &list, &variable) == CSE_OK && list.count == 1;
 }
 
-bool cse_leads_hosts(const cse_job_settings *s)
+bool cse_leads_hosts(const cse_job_environment *environment)
 {
-    if (cse_confinement_view() != NULL && has_one_host(s))
+    if (cse_confinement_view() != NULL && has_one_host(environment))
         return false;
-    const cse_job_host_settings *hosts = &s->host_settings;
-    return (hosts->hosts != NULL || hosts->of_place) && s->mode == CSE_JOB_TRAIN &&
-           !s->session.compile_only && !s->session.validate_only;
+    const cse_job_settings *s = environment->settings;
+    return (environment->host_list != NULL || environment->hosts_of_place) &&
+           s->mode == CSE_JOB_TRAIN && !s->session.compile_only && !s->session.validate_only;
 }
 
 /* ---- the list ---- */
@@ -96,11 +96,11 @@ static bool is_local(const led *l)
     return strcmp(l->launcher->name, "local") == 0;
 }
 
-static cse_status read_list(led *l, const cse_job_host_settings *s)
+static cse_status read_list(led *l, const cse_job_environment *environment)
 {
     const char *variable = NULL;
-    if (!s->of_place) {
-        l->list = *s->hosts;
+    if (!environment->hosts_of_place) {
+        l->list = *environment->host_list;
         return CSE_OK;
     }
     CSE_TRY(cse_host_list_environment(getenv, &l->list, &variable));
@@ -108,17 +108,18 @@ static cse_status read_list(led *l, const cse_job_host_settings *s)
         return CSE_OK;
     return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
                                      .context = "backend.cluster_config.hosts: ",
-                                     .place = s->hosts_place },
+                                     .place = environment->settings->host_settings.hosts_place },
                        "auto: this process is in no job of Slurm, PBS, LSF or Open MPI; name the "
                        "hosts: --hosts a,b");
 }
 
 /* With "local" all hosts are this machine, and the first of them leads. */
-static cse_status find_hosts(led *l, const cse_job_host_settings *s)
+static cse_status find_hosts(led *l, const cse_job_environment *environment)
 {
-    CSE_TRY(cse_host_launcher_select(
-        s->launcher != NULL ? s->launcher : cse_host_launcher_default(), &l->launcher));
-    CSE_TRY(read_list(l, s));
+    const char *launcher = environment->settings->host_settings.launcher;
+    CSE_TRY(cse_host_launcher_select(launcher != NULL ? launcher : cse_host_launcher_default(),
+                                     &l->launcher));
+    CSE_TRY(read_list(l, environment));
     l->place.host_count = l->list.count;
     if (is_local(l))
         return CSE_OK;
@@ -126,12 +127,13 @@ static cse_status find_hosts(led *l, const cse_job_host_settings *s)
 }
 
 /* A run that goes on may have lost some of them. */
-static cse_status find_data_hosts(led *l, const cse_job_host_settings *s)
+static cse_status find_data_hosts(led *l, const cse_job_environment *environment)
 {
+    const cse_job_host_settings *s = &environment->settings->host_settings;
     const cse_error refused = { .status = CSE_CONFIG,
                                 .context = "backend.cluster_config.data_hosts: ",
                                 .place = s->data_hosts_place };
-    const bool goes_on = l->taken != NULL || s->may_lack;
+    const bool goes_on = l->taken != NULL || environment->may_lack_hosts;
     if (s->data_hosts == NULL)
         return CSE_OK;
     for (int i = 0; i < s->data_hosts->count; i++) {
@@ -258,8 +260,9 @@ static cse_status start_agents(led *l, const cse_job_host_settings *s)
 
 /* ---- open, close ---- */
 
-static cse_status open_group(led *l, const cse_job_settings *settings)
+static cse_status open_group(led *l, const cse_job_environment *environment)
 {
+    const cse_job_settings *settings = environment->settings;
     const cse_job_host_settings *s = &settings->host_settings;
     cse_host_group_options options = { .host = l->place.leader,
                                        .host_count = l->place.host_count,
@@ -275,7 +278,8 @@ static cse_status open_group(led *l, const cse_job_settings *settings)
                                        .min_hosts = s->min_hosts,
                                        .replicas = settings->session.num_csx,
                                        .even_shares = s->even_shares,
-                                       .may_lack_hosts = l->taken != NULL || s->may_lack,
+                                       .may_lack_hosts =
+                                           l->taken != NULL || environment->may_lack_hosts,
                                        .listens_everywhere = !is_local(l),
                                        .turn = turn,
                                        .self = l };
@@ -327,15 +331,16 @@ static cse_status prepare_link(led *l, const cse_job_host_settings *s)
         &l->carriers);
 }
 
-static cse_status open_hosts(led *l, const cse_job_settings *settings)
+static cse_status open_hosts(led *l, const cse_job_environment *environment)
 {
+    const cse_job_settings *settings = environment->settings;
     const cse_job_host_settings *s = &settings->host_settings;
     if (!may_use_hosts())
         return cse_fail(CSE_PERMISSION,
                         "backend.cluster_config.hosts: a confined job starts nothing "
                         "on other hosts");
-    CSE_TRY(find_hosts(l, s));
-    CSE_TRY(find_data_hosts(l, s));
+    CSE_TRY(find_hosts(l, environment));
+    CSE_TRY(find_data_hosts(l, environment));
     cse_log_name_own_host(l->list.hosts[l->place.leader].name);
     if (getrandom(l->place.key, sizeof l->place.key, 0) != sizeof l->place.key)
         return cse_fail(CSE_TEMPORARY, "hosts: the kernel gives no random bytes");
@@ -349,19 +354,19 @@ static cse_status open_hosts(led *l, const cse_job_settings *settings)
         cse_confinement_encode(cse_confinement_view(), &l->confinement);
     l->place.confinement = l->confinement.data != NULL ? l->confinement.data : "";
     CSE_TRY(prepare_link(l, s));
-    if (l->carriers != NULL && l->taken == NULL && !s->may_lack) {
+    if (l->carriers != NULL && l->taken == NULL && !environment->may_lack_hosts) {
         place_hosts(l, FIRST_PORT); /* their names */
         CSE_TRY(cse_led_carriers_start(l->carriers));
     }
-    if (settings->host_change != NULL) {
+    if (environment->host_change != NULL) {
         char program[PATH_MAX];
         CSE_TRY(cse_worker_executable(NULL, program, sizeof program));
         l->returning =
-            cse_returning_hosts_new(settings->host_change, l->launcher, s->launcher_options,
+            cse_returning_hosts_new(environment->host_change, l->launcher, s->launcher_options,
                                     cse_arena_string(l->arena, program));
     }
-    CSE_TRY(open_group(l, settings));
-    cse_host_change_set_hosts(settings->host_change, &l->list, l->place.leader);
+    CSE_TRY(open_group(l, environment));
+    cse_host_change_set_hosts(environment->host_change, &l->list, l->place.leader);
     return start_agents(l, s);
 }
 
@@ -393,7 +398,7 @@ static void take_group(led *l, const cse_job_settings *settings)
                                                    .even_shares = s->even_shares });
 }
 
-cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *taken,
+cse_status cse_led_hosts_open(cse_job_environment *environment, const cse_lead_taken *taken,
                               cse_led_hosts **opened)
 {
     led *l = cse_calloc(1, sizeof *l);
@@ -403,14 +408,14 @@ cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *
     l->taken = taken;
     cse_status status = CSE_OK;
     if (taken != NULL && taken->group != NULL)
-        take_group(l, settings);
+        take_group(l, environment->settings);
     else
-        status = open_hosts(l, settings);
+        status = open_hosts(l, environment);
     if (status != CSE_OK) {
         destroy(l);
         return status;
     }
-    settings->hosts = &l->hosts;
+    environment->hosts = &l->hosts;
     *opened = l;
     return CSE_OK;
 }

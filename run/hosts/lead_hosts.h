@@ -7,8 +7,8 @@
 
 typedef struct cse_led_hosts cse_led_hosts;
 
-/* Whether the settings ask for other hosts. */
-bool cse_leads_hosts(const cse_job_settings *settings);
+/* Whether the environment asks for other hosts. */
+bool cse_leads_hosts(const cse_job_environment *environment);
 
 struct cse_host_group;
 
@@ -21,9 +21,9 @@ typedef struct cse_lead_taken {
     struct cse_host_group *group;
 } cse_lead_taken;
 
-/* Opens this host's place, starts the agents, and sets settings->hosts. They are waited for when
+/* Opens this host's place, starts the agents, and sets environment->hosts. They are waited for when
  * training begins. `taken` NULL: the run begins here. */
-cse_status cse_led_hosts_open(cse_job_settings *settings, const cse_lead_taken *taken,
+cse_status cse_led_hosts_open(cse_job_environment *environment, const cse_lead_taken *taken,
                               cse_led_hosts **led);
 /* The job has ended so: the agents are told, and end. */
 void cse_led_hosts_close(cse_led_hosts **led, cse_status status, const cse_job_result *result);

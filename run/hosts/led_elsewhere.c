@@ -19,7 +19,7 @@
 #define GRACE_NS (2 * SECOND_NS) /* beyond what a host waits before it leads */
 
 typedef struct watch {
-    const cse_job_settings *settings;
+    const cse_job_environment *environment;
     const char *model_dir;
     int64_t batch_size, first_step, last_step;
     cse_store_reader *reader; /* NULL: not open */
@@ -55,32 +55,34 @@ static void show_step(watch *w, const cse_point *point)
         .learning_rate = (double)NAN,
         .time_ms = point->time_ms,
     };
-    w->settings->on_event(w->settings->self, &event);
+    w->environment->on_event(w->environment->self, &event);
     w->shown_step = point->step;
     w->shown_ns = now_ns;
 }
 
 static void show_progress(watch *w)
 {
-    const int64_t each = w->settings->log_steps > 0 ? w->settings->log_steps : 1;
+    const int64_t each =
+        w->environment->settings->log_steps > 0 ? w->environment->settings->log_steps : 1;
     cse_point point;
     if (w->reader == NULL && cse_store_reader_open(w->model_dir, &w->reader) != CSE_OK)
         return;
-    if (w->settings->on_event != NULL && cse_store_reader_last_point(w->reader, "loss", &point) &&
+    if (w->environment->on_event != NULL &&
+        cse_store_reader_last_point(w->reader, "loss", &point) &&
         point.step / each != w->shown_step / each && cse_clock_ns() - w->shown_ns > SECOND_NS / 4)
         show_step(w, &point);
 }
 
 static void take_stop(watch *w)
 {
-    const cse_job_settings *s = w->settings;
-    const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
+    const cse_job_environment *e = w->environment;
+    const int asked = e->stop_requested != NULL ? e->stop_requested(e->self) : 0;
     json_t *action = NULL;
     if (asked <= w->asked)
         return;
     w->asked = asked;
     if (cse_takeover_is_left_alone(
-            s->takeover)) /* it has only watched: the run needs nobody here */
+            e->takeover)) /* it has only watched: the run needs nobody here */
         return;
     if (cse_run_command(w->model_dir, asked > 1 ? "kill" : "cancel", NULL, &action) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING,
@@ -100,7 +102,7 @@ static bool is_led(const watch *w)
 /* One after the other may have to wait until those before it are silent for a lease. */
 static bool wait_for_leader(watch *w)
 {
-    const double lease_s = w->settings->host_settings.lease_seconds;
+    const double lease_s = w->environment->settings->host_settings.lease_seconds;
     const int64_t end_ns = cse_clock_ns() + (int64_t)(1.5 * lease_s * 1e9) + GRACE_NS;
     while (!is_led(w)) {
         if (cse_clock_ns() > end_ns || w->asked > 0)
@@ -116,7 +118,7 @@ static bool wait_for_leader(watch *w)
 
 static void follow_leader(watch *w)
 {
-    while (is_led(w) && !cse_takeover_is_left_alone(w->settings->takeover)) {
+    while (is_led(w) && !cse_takeover_is_left_alone(w->environment->takeover)) {
         show_progress(w);
         take_stop(w);
         cse_sleep_ns(TURN_NS);
@@ -148,7 +150,7 @@ static void fill(const watch *w, const cse_run_status *run, cse_job_result *resu
     result->stopped = run->state == CSE_RUN_CANCELLED;
     result->steps_run = run->last_step - w->first_step;
     result->samples_run = result->steps_run * w->batch_size;
-    result->train_seconds = (double)(cse_clock_ns() - w->settings->started_ns) * 1e-9;
+    result->train_seconds = (double)(cse_clock_ns() - w->environment->started_ns) * 1e-9;
     snprintf(result->checkpoint_path, sizeof result->checkpoint_path, "%s/checkpoint_%lld.mdl",
              w->model_dir, (long long)run->last_step);
 }
@@ -170,18 +172,18 @@ static bool has_ended(watch *w, cse_job_result *result, cse_status *status)
     return true;
 }
 
-cse_status cse_led_elsewhere(const cse_job_settings *settings, cse_job_result *result,
+cse_status cse_led_elsewhere(const cse_job_environment *environment, cse_job_result *result,
                              bool *goes_on)
 {
-    watch w = { .settings = settings,
-                .model_dir = settings->session.model_dir,
-                .batch_size = cse_job_batch_size(settings) };
+    watch w = { .environment = environment,
+                .model_dir = environment->settings->session.model_dir,
+                .batch_size = cse_job_batch_size(environment->settings) };
     cse_status status = CSE_OK;
     bool ended = false, left_alone = false;
-    (void)cse_takeover_target(settings->takeover, &w.first_step, &w.last_step);
+    (void)cse_takeover_target(environment->takeover, &w.first_step, &w.last_step);
     while (!ended && !left_alone && wait_for_leader(&w)) {
         follow_leader(&w);
-        left_alone = cse_takeover_is_left_alone(settings->takeover);
+        left_alone = cse_takeover_is_left_alone(environment->takeover);
         ended = has_ended(&w, result, &status);
     }
     cse_store_reader_close(&w.reader);
@@ -189,6 +191,6 @@ cse_status cse_led_elsewhere(const cse_job_settings *settings, cse_job_result *r
     if (!ended && !*goes_on)
         status = cse_fail(CSE_INTERRUPTED, "told to end while another host led the run, or none");
     if (ended && status == CSE_OK && !result->stopped)
-        cse_takeover_note_over(settings->takeover);
+        cse_takeover_note_over(environment->takeover);
     return status;
 }

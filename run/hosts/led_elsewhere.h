@@ -9,7 +9,7 @@
  * it leads; the job's events are shown as those of a job that runs here. `goes_on`: nobody leads,
  * and the run is to be taken over here. Otherwise *result and the status say how the run ended.
  * Asked to stop, it asks the leading host for that. */
-cse_status cse_led_elsewhere(const cse_job_settings *settings, cse_job_result *result,
+cse_status cse_led_elsewhere(const cse_job_environment *environment, cse_job_result *result,
                              bool *goes_on);
 
 #endif

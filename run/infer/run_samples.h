@@ -15,7 +15,7 @@ typedef struct cse_run_samples cse_run_samples;
 cse_run_samples *cse_run_samples_new(const cse_job_settings *settings);
 void cse_run_samples_destroy(cse_run_samples **samples);
 
-/* For cse_job_settings.on_look; `self`: the samples. */
+/* For cse_job_environment.on_look; `self`: the samples. */
 void cse_run_samples_look(void *self, const cse_job_look *look);
 
 #endif

@@ -26,9 +26,9 @@ struct cse_host_change {
     host_record records[CSE_MAX_HOSTS];
     char leader[CSE_HOST_NAME_BYTES];
     bool is_asked;
-    cse_host_list taken[2]; /* that the settings point to: now, and before that */
+    cse_host_list taken[2]; /* that the environment points to: now, and before that */
     int newest;
-    const cse_host_list *before; /* the settings' list before the newest one */
+    const cse_host_list *before; /* the environment's list before the newest one */
     bool before_of_place;
 };
 
@@ -247,26 +247,25 @@ static void list_present(const cse_host_change *change, cse_host_list *list)
 }
 
 /* One host needs no others: it runs alone. */
-void cse_host_change_take(cse_host_change *change, cse_job_settings *settings)
+void cse_host_change_take(cse_host_change *change, cse_job_environment *environment)
 {
-    cse_job_host_settings *s = &settings->host_settings;
     change->newest = 1 - change->newest;
     cse_host_list *taken = &change->taken[change->newest];
     pthread_mutex_lock(&change->lock);
     list_present(change, taken);
     change->is_asked = false;
     pthread_mutex_unlock(&change->lock);
-    change->before = s->hosts;
-    change->before_of_place = s->of_place;
-    s->hosts = taken->count > 1 ? taken : NULL;
-    s->of_place = false;
-    s->may_lack = true;
-    settings->hosts = NULL;
+    change->before = environment->host_list;
+    change->before_of_place = environment->hosts_of_place;
+    environment->host_list = taken->count > 1 ? taken : NULL;
+    environment->hosts_of_place = false;
+    environment->may_lack_hosts = true;
+    environment->hosts = NULL;
 }
 
-void cse_host_change_take_back(cse_host_change *change, cse_job_settings *settings)
+void cse_host_change_take_back(cse_host_change *change, cse_job_environment *environment)
 {
-    settings->host_settings.hosts = change->before;
-    settings->host_settings.of_place = change->before_of_place;
+    environment->host_list = change->before;
+    environment->hosts_of_place = change->before_of_place;
     change->newest = 1 - change->newest;
 }

@@ -54,9 +54,9 @@ bool cse_host_change_look(cse_host_change *change, int index, cse_host_known *kn
 cse_status cse_host_change_ask(cse_host_change *change, const char *hosts);
 bool cse_host_change_is_asked(cse_host_change *change);
 
-/* When the job has stopped for it: puts the new list into the job's settings. */
-void cse_host_change_take(cse_host_change *change, cse_job_settings *settings);
+/* When the job has stopped for it: puts the new list into its environment. */
+void cse_host_change_take(cse_host_change *change, cse_job_environment *environment);
 /* The new hosts could not be opened: puts the list before that back. */
-void cse_host_change_take_back(cse_host_change *change, cse_job_settings *settings);
+void cse_host_change_take_back(cse_host_change *change, cse_job_environment *environment);
 
 #endif

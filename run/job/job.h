@@ -36,7 +36,6 @@ typedef struct cse_job_host_settings {
     double lease_seconds, return_seconds;
     int min_hosts;
     bool even_shares;
-    bool may_lack; /* the run goes on without those that do not come */
 } cse_job_host_settings;
 
 struct cse_host_change;
@@ -57,7 +56,7 @@ typedef struct cse_job_settings {
 
     /* Those of `session` as values; may be NULL. */
     const cse_settings *precision, *numerics, *recompute;
-    const cse_settings *samples; /* for on_look */
+    const cse_settings *samples; /* for the environment's on_look */
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
     cse_yaml_node *adapters;          /* {NAME: settings} (adapters/adapter.h); NULL: none */
@@ -74,7 +73,6 @@ typedef struct cse_job_settings {
      * (autoload), and at the checkpoint's step when a checkpoint is named. */
     cse_loop_settings loop;
     bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_job_count_steps */
-    bool takes_lead;          /* of a run whose end was decided on another host */
     int64_t eval_steps;       /* batches of a validation; 0: all */
     double diverged_factor;   /* of the loss of the first steps; 0: no training has diverged */
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
@@ -100,11 +98,6 @@ typedef struct cse_job_settings {
     int checkpoint_count;
 
     cse_job_host_settings host_settings;
-    struct cse_job_hosts *hosts;         /* job_hosts.h; NULL: this host alone */
-    struct cse_record_tail *tail;        /* of a host that has followed and leads; may be NULL */
-    struct cse_host_change *host_change; /* host_change.h; NULL: they stay */
-    int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
-    struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 
     int64_t log_steps;                                          /* 0: every 50 */
     bool no_progress;                                           /* no events of steps */
@@ -113,11 +106,28 @@ typedef struct cse_job_settings {
     const cse_config *config;            /* to report values that were not read; may be NULL */
     const char *canonical_configuration; /* kept in checkpoints; may be NULL */
     const char *effective_settings;      /* those that can change a bit; may be NULL */
-    bool run_store;                      /* training that runs keeps a run store in model_dir */
     /* For the run store: the configuration as YAML, and where each value was set, as JSON
      * {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
     const char *given_configuration; /* what was given, overrides included, as YAML */
+} cse_job_settings;
+
+/* What a job runs in: who watches and steers it, and what it shares with others. Made by who runs
+ * it (cse_job_environment_of, job_settings.h) and, where hosts change, changed between two jobs. */
+typedef struct cse_job_environment {
+    const cse_job_settings *settings;
+    bool run_store;                /* training that runs keeps a run store in model_dir */
+    bool takes_lead;               /* of a run whose end was decided on another host */
+    int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
+    struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
+
+    /* Those of settings->host_settings, or those that they were changed to. */
+    const cse_host_list *host_list;
+    bool hosts_of_place;
+    bool may_lack_hosts;                 /* the run goes on without those that do not come */
+    struct cse_job_hosts *hosts;         /* job_hosts.h; NULL: this host alone */
+    struct cse_host_change *host_change; /* host_change.h; NULL: they stay */
+    struct cse_record_tail *tail;        /* of a host that has followed and leads; may be NULL */
 
     int64_t progress_interval_ns; /* between two PROGRESS events; 0: none */
     /* All may be NULL. */
@@ -131,7 +141,7 @@ typedef struct cse_job_settings {
     bool (*preempted)(void *self);
     void *self;
     const cse_passes_options *passes; /* for `compile --print-after` */
-} cse_job_settings;
+} cse_job_environment;
 
 enum { CSE_JOB_MAX_METRICS = 64 };
 
@@ -168,6 +178,6 @@ typedef struct cse_job_result {
 
 /* Runs the job in a session of its own. Returns the first failure; `result` holds what was reached
  * before it. */
-cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result);
+cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *result);
 
 #endif

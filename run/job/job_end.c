@@ -6,8 +6,8 @@
 /* The steps are saved by then, as at any other stop. */
 static cse_status check_preemption(const cse_job *j)
 {
-    const cse_job_settings *s = j->settings;
-    if (!j->result->stopped || s->preempted == NULL || !s->preempted(s->self))
+    if (!j->result->stopped || j->environment->preempted == NULL ||
+        !j->environment->preempted(j->environment->self))
         return CSE_OK;
     return cse_fail_at(&(cse_error){ .status = CSE_PREEMPTED,
                                      .hint = "started again, the run goes on from there" },

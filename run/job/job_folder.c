@@ -22,8 +22,9 @@ void cse_job_guard_folder(cse_job *j)
     if (now_ns - j->guarded_ns < LOOK_NS)
         return;
     j->guarded_ns = now_ns;
-    if (!j->keeps_target || cse_job_follows(j) || !cse_run_target_path(model_dir, path) ||
-        lstat(path, &about) == 0 || errno != ENOENT || stat(model_dir, &about) != 0)
+    if (!cse_job_life_keeps_end(j->life) || cse_job_follows(j) ||
+        !cse_run_target_path(model_dir, path) || lstat(path, &about) == 0 || errno != ENOENT ||
+        stat(model_dir, &about) != 0)
         return;
     if (cse_run_target_keep(model_dir, &j->target) == CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "%s was removed while the run is under way; it is made anew",
@@ -32,7 +33,7 @@ void cse_job_guard_folder(cse_job *j)
 
 const char *cse_job_handed_on(const cse_job *j)
 {
-    const char *path = cse_takeover_checkpoint(j->settings->takeover);
+    const char *path = cse_takeover_checkpoint(j->environment->takeover);
     if (path == NULL || access(path, F_OK) == 0 || errno != ENOENT)
         return path;
     cse_log_line(CSE_LOG_WARNING, "%s was removed: the states that are in memory go on", path);

@@ -15,7 +15,9 @@ typedef cse_job job;
 static int stops(void *self)
 {
     const job *j = self;
-    return j->settings->stop_requested != NULL ? j->settings->stop_requested(j->settings->self) : 0;
+    return j->environment->stop_requested != NULL
+               ? j->environment->stop_requested(j->environment->self)
+               : 0;
 }
 
 /* Of a follower. */
@@ -30,14 +32,14 @@ static void describe(void *describer, json_t *report)
 {
     const job *j = describer;
     if (!cse_job_follows(j))
-        cse_host_reports_add(j->settings->hosts->group, j->settings->host_change, report);
+        cse_host_reports_add(j->environment->hosts->group, j->environment->host_change, report);
 }
 
 static cse_status meet(void *self, const cse_execution *execution,
                        const cse_execution_hosts **hosts)
 {
     const job *j = self;
-    struct cse_job_hosts *h = j->settings->hosts;
+    struct cse_job_hosts *h = j->environment->hosts;
     const cse_members_execution begun = { .number = ++h->executions,
                                           .microbatches = execution->graph->microbatch_count,
                                           .first_step = execution->first_step,
@@ -63,14 +65,14 @@ static int loader_number(const job *j, const cse_settings *input)
 static cse_status ask_data(void *self, const cse_settings *input, char **description)
 {
     const job *j = self;
-    return cse_host_group_ask_data(j->settings->hosts->group, loader_number(j, input), stops, self,
-                                   description);
+    return cse_host_group_ask_data(j->environment->hosts->group, loader_number(j, input), stops,
+                                   self, description);
 }
 
 static void tell_data(void *self, const cse_settings *input, const char *description)
 {
     const job *j = self;
-    cse_host_group_tell_data(j->settings->hosts->group, loader_number(j, input), description);
+    cse_host_group_tell_data(j->environment->hosts->group, loader_number(j, input), description);
 }
 
 static void on_start(void *self, const cse_step *step, const cse_session_report *report)
@@ -105,7 +107,7 @@ static void on_step(void *self, const cse_record *record)
 
 void cse_job_hosts_attach(cse_job *j)
 {
-    struct cse_job_hosts *h = j->settings->hosts;
+    struct cse_job_hosts *h = j->environment->hosts;
     if (h == NULL)
         return;
     cse_session_observer *last = &j->watch.observer;
@@ -130,7 +132,7 @@ void cse_job_hosts_attach(cse_job *j)
 
 const char *cse_job_checkpoint_directory(const cse_job *j)
 {
-    const struct cse_job_hosts *h = j->settings->hosts;
+    const struct cse_job_hosts *h = j->environment->hosts;
     if (!cse_job_follows(j))
         return j->session->configuration.model_dir;
     return h->takes_lead != NULL && h->takes_lead(h->self) ? h->given->message.job.model_dir : NULL;
@@ -138,35 +140,33 @@ const char *cse_job_checkpoint_directory(const cse_job *j)
 
 bool cse_job_follows(const cse_job *j)
 {
-    return j->settings->hosts != NULL && j->settings->hosts->given != NULL;
+    return j->environment->hosts != NULL && j->environment->hosts->given != NULL;
 }
 
 void cse_job_stop(const cse_job *j)
 {
-    if (j->settings->hosts == NULL)
+    if (j->environment->hosts == NULL)
         cse_stop();
     else if (!cse_job_follows(j))
-        cse_host_group_end_execution(j->settings->hosts->group);
+        cse_host_group_end_execution(j->environment->hosts->group);
 }
 
 bool cse_job_doubts_states(const cse_job *j)
 {
-    return j->settings->hosts != NULL && cse_host_group_differs(j->settings->hosts->group);
+    return j->environment->hosts != NULL && cse_host_group_differs(j->environment->hosts->group);
 }
 
 bool cse_job_stops_here(const cse_job *j)
 {
-    return j->settings->hosts != NULL && cse_host_group_ends_here(j->settings->hosts->group);
+    return j->environment->hosts != NULL && cse_host_group_ends_here(j->environment->hosts->group);
 }
 
 void cse_job_follow(cse_job_settings *s, struct cse_job_hosts *hosts, const char *directory)
 {
     static const char *const no_labels[] = { NULL };
-    s->hosts = hosts;
     s->session.model_dir = directory;
     s->session.job_labels = no_labels;
     s->session.job_time_sec = 0;
-    s->run_store = false;
     s->no_checkpoints = false; /* its last step stays saveable */
     s->checkpoint_steps = 0;
     s->checkpoint_minutes = 0;
@@ -182,7 +182,7 @@ void cse_job_follow(cse_job_settings *s, struct cse_job_hosts *hosts, const char
 
 cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
 {
-    struct cse_job_hosts *h = j->settings->hosts;
+    struct cse_job_hosts *h = j->environment->hosts;
     const cse_job_settings *s = j->settings;
     cse_host_message given = { .kind = CSE_HOST_JOB };
     cse_text past = { 0 };
@@ -198,8 +198,8 @@ cse_status cse_job_hosts_give(cse_job *j, bool owes_validation)
     given.job.loading = j->loaded_path == NULL       ? CSE_LOADS_NOTHING
                         : s->checkpoint_path != NULL ? CSE_LOADS_NAMED
                                                      : CSE_LOADS_NEWEST;
-    given.job.run_start = j->session->hooks.run_start;
-    given.job.run_end = j->session->hooks.run_end;
+    given.job.run_start = j->session->plan.run_start;
+    given.job.run_end = j->session->plan.run_end;
     given.job.owes_validation = owes_validation;
     given.job.validations = past.data != NULL ? cse_arena_string(j->session->arena, past.data) : "";
     cse_text_clear(&past);

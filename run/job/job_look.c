@@ -4,15 +4,14 @@
 
 void cse_job_look_at(const cse_job *j, bool validated, double seconds)
 {
-    const cse_job_settings *s = j->settings;
-    if (s->on_look == NULL || j->session->hooks.ask_data != NULL || j->recorder == NULL ||
-        j->result->stopped || !cse_job_executes(j))
+    if (j->environment->on_look == NULL || j->session->hooks.ask_data != NULL ||
+        j->recorder == NULL || j->result->stopped || !cse_job_executes(j))
         return;
-    s->on_look(s->look_self, &(cse_job_look){ .model = j->model,
-                                              .recorder = j->recorder,
-                                              .step = cse_global_step(),
-                                              .validated = validated,
-                                              .seconds = seconds });
+    j->environment->on_look(j->environment->look_self, &(cse_job_look){ .model = j->model,
+                                                                        .recorder = j->recorder,
+                                                                        .step = cse_global_step(),
+                                                                        .validated = validated,
+                                                                        .seconds = seconds });
 }
 
 cse_status cse_job_validate_and_look(cse_job *j)

@@ -5,6 +5,7 @@
 #include "run/job/callback_set.h"
 #include "run/job/hints.h"
 #include "run/job/job.h"
+#include "run/job/job_life.h"
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
 #include "run/job/past_validations.h"
@@ -26,7 +27,9 @@ typedef struct cse_job_metric {
 } cse_job_metric;
 
 typedef struct cse_job {
+    cse_job_life life;
     const cse_job_settings *settings;
+    const cse_job_environment *environment;
     cse_job_result *result;
     cse_session *session;
     cse_model *model;
@@ -41,26 +44,19 @@ typedef struct cse_job {
     const char *best;            /* the metric of cse_job_prepare_validations; NULL: none */
     cse_job_metric *metrics;     /* [metric_count], loss and accuracy first */
     int metric_count;            /* 0: they have no names yet */
-    bool evaluating, evaluated;  /* a validation is being traced; one was traced */
     int loader;                  /* that is evaluated, from 0 */
+    int loaders_planned;         /* data loaders of a validation of which a step was planned */
     int64_t saved_step;          /* of the last checkpoint that was written or loaded; else 0 */
     int64_t first_step;          /* where this start of the run began */
     const char *loaded_path;     /* the checkpoint that it began with; NULL: none */
     int64_t replayed_step;       /* of the last validation before it that callbacks were told */
-    bool failed;                 /* a failure ends it: its last step is saved, where it is not */
-    bool cannot_save;            /* a checkpoint that had to be written was not */
-    bool lacks_room;             /* the same, as there was no room: it waits for some */
     const char *place;           /* where an operator wants the last one; NULL: model_dir */
-    bool accepted;               /* CSE_JOB_ACCEPTED was told */
-    bool told_format;            /* what the run computes in */
     cse_hints hints;             /* settings that describe other hardware */
     cse_previous_run previous;   /* in model_dir */
     const cse_run_target *unfinished; /* the run of model_dir that has not ended; NULL: none */
     int64_t *found_steps;             /* its checkpoints without a row (found_checkpoints.h) */
     int found_count;
-    bool goes_on;                   /* its end, or that of the coordinator before, is this one's */
-    bool keeps_target;              /* the end is written down */
-    cse_run_target target;          /* as it is, then */
+    cse_run_target target;          /* the end, once it is written down */
     int64_t guarded_ns;             /* when its folder was last looked at */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
@@ -83,8 +79,6 @@ cse_status cse_job_run_loop(cse_job *job, const cse_config_plugin *loader,
                             const cse_executor_options *options, cse_step_function *function);
 
 void cse_job_emit_text(const cse_job *job, int kind, int64_t step, const char *text);
-/* Tells what the run computes in, and why: once, before its first step. */
-void cse_job_tell_format(cse_job *job);
 
 /* ---- job_save.c ---- */
 
@@ -101,10 +95,11 @@ cse_status cse_job_save_between(void *self);
 
 /* Decides from which step the limits count, and where they end if that was decided before. */
 void cse_job_count_steps(cse_job *job);
-/* The training is planned, so that its end is known: writes that down, before the first step. */
-void cse_job_keep_target(cse_job *job);
-/* The job has ended so: where the run is over, the next start decides anew. */
-void cse_job_end_target(const cse_job *job, cse_status status);
+/* The training is planned, so that its end is known: tells of the unfinished run and writes the end
+ * down, before the first step, as `actions` (job_life.h) say. */
+void cse_job_keep_target(cse_job *job, unsigned actions);
+/* The run is over: the next start decides anew. */
+void cse_job_forget_target(const cse_job *job);
 
 /* ---- job_metrics.c ---- */
 
@@ -168,6 +163,6 @@ cse_status cse_job_load_foreign(cse_job *j, const char *path);
 void cse_job_warn(const cse_job *j, const cse_error *warning);
 
 /* Adds what an execution takes to what the job is told to take. */
-void cse_job_take_needs(cse_job *job, const cse_execution_needs *needs);
+void cse_job_take_needs(cse_job *job, bool training, const cse_execution_needs *needs);
 
 #endif

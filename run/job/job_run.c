@@ -53,10 +53,11 @@ static cse_tensor *training_step(cse_step *step, void *self)
 static int stop_requested(void *self)
 {
     const job *j = self;
-    const cse_job_settings *s = j->settings;
     cse_job_guard_folder(self);
-    const int asked = s->stop_requested != NULL ? s->stop_requested(s->self) : 0;
-    if (asked == 0 && cse_host_change_is_asked(s->host_change))
+    const int asked = j->environment->stop_requested != NULL
+                          ? j->environment->stop_requested(j->environment->self)
+                          : 0;
+    if (asked == 0 && cse_host_change_is_asked(j->environment->host_change))
         return 3;
     return asked == 0 && cse_job_stops_here(j) ? 1 : asked;
 }
@@ -71,7 +72,8 @@ static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 {
     const bool of_validation = is_below(setting, "trainer.fit.val_dataloader");
     if (of_validation || is_below(setting, "trainer.validate"))
-        return !j->evaluated || (!of_validation && j->settings->mode != CSE_JOB_EVALUATE);
+        return j->loaders_planned < j->settings->val_count ||
+               (!of_validation && j->settings->mode != CSE_JOB_EVALUATE);
     if (j->settings->mode == CSE_JOB_EVALUATE)
         return setting->place.line > 0; /* given on the command line: told */
     return !cse_job_executes(j) && (is_below(setting, "trainer.init.loggers") ||
@@ -80,7 +82,7 @@ static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 
 /* Tells each setting that has no effect, once. Called when the step is planned: by then every
  * setting that has an effect was read. */
-static void tell_unread(job *j)
+static void tell_unread(job *j, bool training)
 {
     cse_config_effect effect;
     cse_yaml_unread *unread = NULL;
@@ -89,8 +91,8 @@ static void tell_unread(job *j)
     if (result->unread == NULL) /* room for every value */
         cse_yaml_list_values(cse_config_arena_view(config), cse_config_root_view(config),
                              &result->unread);
-    j->evaluated = j->evaluated || j->settings->val_dataloader == NULL ||
-                   (j->evaluating && j->loader + 1 == j->settings->val_count);
+    if (!training && j->loader + 1 > j->loaders_planned)
+        j->loaders_planned = j->loader + 1;
     int count = cse_config_unread(config, &unread), told = result->unread_count;
     for (int i = 0; i < count; i++) {
         bool known = is_of_another_job(j, &unread[i]);
@@ -109,35 +111,44 @@ static void tell_unread(job *j)
 static cse_status change_hosts(void *self, const char *hosts)
 {
     const job *j = self;
-    return cse_host_change_ask(j->settings->host_change, hosts);
+    return cse_host_change_ask(j->environment->host_change, hosts);
 }
 
-static void on_planned(void *self)
+static void tell_complete(job *j, cse_job_event *event)
+{
+    cse_text text = { 0 };
+    cse_tell_complete(&j->session->report, j->session->configuration.model_dir, &text);
+    j->result->complete = true;
+    event->kind = CSE_JOB_COMPLETE;
+    event->text = text.data;
+    cse_job_emit(j, event);
+    cse_recorder_line(j->recorder, text.data);
+    cse_text_clear(&text);
+}
+
+static void on_planned(void *self, const cse_step *step)
 {
     job *j = self;
     const cse_session_report *report = &j->session->report;
     cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
     if (j->settings->config != NULL)
-        tell_unread(j);
-    cse_job_tell_format(j);
-    if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
+        tell_unread(j, step->training);
+    if (!cse_job_executes(j))
         return;
-    cse_job_keep_target(j);
-    if (report->first_step < report->run_last_step && !j->accepted && j->recorder != NULL) {
-        j->accepted = true;
+    const unsigned actions = cse_job_live(&j->life, !step->training ? CSE_ON_VALIDATION_PLANNED
+                                                    : report->first_step < report->run_last_step
+                                                        ? CSE_ON_STEPS_PLANNED
+                                                        : CSE_ON_NOTHING_PLANNED);
+    if (actions & CSE_DO_TELL_FORMAT)
+        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), j->session->opened.computes);
+    if (actions & (CSE_DO_TELL_END | CSE_DO_TELL_CHANGES | CSE_DO_KEEP_END))
+        cse_job_keep_target(j, actions);
+    if (actions & CSE_DO_ACCEPT && j->recorder != NULL) {
         event.kind = CSE_JOB_ACCEPTED;
         cse_job_emit(j, &event);
-    } else if (report->first_step == report->run_last_step && j->result->steps_run == 0 &&
-               cse_takeover_count(j->settings->takeover) == 0) {
-        cse_text text = { 0 };
-        cse_tell_complete(report, j->session->configuration.model_dir, &text);
-        j->result->complete = true;
-        event.kind = CSE_JOB_COMPLETE;
-        event.text = text.data;
-        cse_job_emit(j, &event);
-        cse_recorder_line(j->recorder, text.data);
-        cse_text_clear(&text);
     }
+    if (actions & CSE_DO_TELL_COMPLETE && cse_takeover_count(j->environment->takeover) == 0)
+        tell_complete(j, &event);
 }
 
 /* ---- the job's objects ---- */
@@ -232,7 +243,7 @@ static cse_status load_from(job *j, const char *path)
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));
     const bool is_named =
         j->settings->checkpoint_path != NULL && strcmp(path, j->settings->checkpoint_path) == 0;
-    j->session->hooks.load_only = is_named ? j->host.load_only : NULL;
+    j->session->plan.load_only = is_named ? j->host.load_only : NULL;
     CSE_TRY(cse_load(path));
     j->saved_step = cse_global_step();
     j->loaded_path = cse_arena_string(j->session->arena, path);
@@ -249,7 +260,7 @@ static cse_status load(job *j)
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
     const bool follows = cse_job_follows(j);
-    const char *handed_on = follows ? s->hosts->given->file : cse_job_handed_on(j);
+    const char *handed_on = follows ? j->environment->hosts->given->file : cse_job_handed_on(j);
     if (follows && handed_on == NULL)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     if (handed_on != NULL) {
@@ -272,8 +283,8 @@ static cse_status load(job *j)
         return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
     }
     if ((handed_on != NULL && !follows) || s->checkpoint_path == NULL) {
-        j->session->hooks.counts_from_start = true;
-        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
+        j->session->plan.counts_from_start = true;
+        j->session->plan.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
     }
     CSE_TRY(load_from(j, path));
     if (s->checkpoint_path != NULL)
@@ -328,13 +339,14 @@ static void tell_lack(const job *j, int64_t step, const char *why)
 static cse_status save_when_there_is_room(job *j, int64_t step)
 {
     const cse_job_phase phase = j->watch.phase;
-    cse_room_wait wait = { .endpoint = j->session->endpoint,
+    cse_room_wait wait = { .endpoint = j->session->execution.endpoint,
                            .stop_requested = stop_requested,
                            .self = j,
                            .stops = stop_requested(j) };
     int64_t told_ns = 0;
     cse_status status;
-    j->lacks_room = true;
+    bool gives_up = false;
+    cse_job_live(&j->life, CSE_ON_NO_ROOM);
     cse_job_watch_phase(&j->watch, CSE_JOB_STORAGE);
     cse_recorder_storage(j->recorder, true);
     while (cse_job_waits_after(j, status = cse_job_save(j, step)) ||
@@ -345,20 +357,20 @@ static cse_status save_when_there_is_room(job *j, int64_t step)
             told_ns = cse_clock_ns();
         }
         wait.directory[0] = '\0'; /* a place that did not do is not tried again */
-        j->cannot_save = !cse_room_wait_turn(&wait);
-        if (j->cannot_save)
+        gives_up = !cse_room_wait_turn(&wait);
+        if (gives_up)
             status = cse_fail(CSE_IO, "ended before there was %s for its checkpoint: %s",
                               cse_job_place_is_lost(j) ? "a folder" : "room", why);
         free(why);
-        if (j->cannot_save)
+        if (gives_up)
             break;
         j->place =
             wait.directory[0] != '\0' ? cse_arena_string(j->session->arena, wait.directory) : NULL;
     }
     cse_recorder_storage(j->recorder, false);
     cse_job_watch_phase(&j->watch, phase);
-    j->session->paused = j->session->paused || wait.paused;
-    j->lacks_room = false;
+    j->session->execution.paused = j->session->execution.paused || wait.paused;
+    cse_job_live(&j->life, gives_up ? CSE_ON_WAIT_GIVEN_UP : CSE_ON_WAIT_OVER);
     j->place = NULL;
     return status;
 }
@@ -369,12 +381,12 @@ static cse_status keep_last_step(job *j, cse_status status)
 {
     const int64_t step = cse_global_step();
     if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
-        cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints || j->cannot_save ||
-        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j))
+        cse_job_checkpoint_directory(j) == NULL || j->settings->no_checkpoints ||
+        j->session->network.states_lost || step == j->saved_step || cse_job_doubts_states(j) ||
+        !(cse_job_live(&j->life, CSE_ON_UNSAVED_FAILURE) & CSE_DO_SAVE_LAST))
         return status;
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
-    j->failed = true;
     cse_status saved = cse_job_save(j, step);
     if (cse_job_waits_after(j, saved))
         saved = save_when_there_is_room(j, step);
@@ -398,7 +410,7 @@ static cse_status train(job *j)
         !j->settings->no_checkpoints)
         CSE_TRY(cse_job_save(j, 0));
     if (j->settings->val_dataloader != NULL)
-        j->session->hooks.segment = j->settings->eval_frequency;
+        j->session->plan.segment = j->settings->eval_frequency;
     cse_job_count_steps(j);
     const bool owes_validation = cse_job_owes_validation(j);
     CSE_TRY(cse_job_hosts_give(j, owes_validation));
@@ -412,7 +424,7 @@ static cse_status train(job *j)
             return CSE_OK;
         CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), true));
         CSE_TRY(train_segment(j));
-        if (j->lacks_room)
+        if (cse_job_life_waits(j->life))
             CSE_TRY(save_when_there_is_room(j, cse_global_step()));
         run_last_step = j->session->report.run_last_step;
         CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), false));
@@ -475,7 +487,7 @@ static cse_status make_callbacks(job *j)
         return CSE_OK;
     CSE_TRY(cse_callback_set_new(s->callbacks, s->callback_count, &j->host, &j->callbacks));
     if (cse_job_follows(j))
-        j->past = cse_past_validations_parse(s->hosts->given->message.job.validations);
+        j->past = cse_past_validations_parse(j->environment->hosts->given->message.job.validations);
     else if (s->val_dataloader != NULL)
         j->past = cse_past_validations_read(j->host.model_dir, cse_job_validation_names(j));
     return CSE_OK;
@@ -490,10 +502,10 @@ static cse_status look_back(job *j)
         CSE_TRY(cse_job_prepare_validations(j));
     if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_job_follows(j))
         return CSE_OK;
-    if (s->run_store)
+    if (j->environment->run_store)
         CSE_TRY(cse_damage_mend_unless_held(model_dir));
     cse_previous_run_read(model_dir, &j->previous);
-    if (s->run_store)
+    if (j->environment->run_store)
         CSE_TRY(cse_run_target_read(model_dir, j->session->arena, &j->unfinished));
     cse_found_checkpoints_look(j);
     const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
@@ -504,13 +516,13 @@ static cse_status look_back(job *j)
                                                     .best_is_greatest = s->best_is_greatest,
                                                     .diverged_factor = s->diverged_factor });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
-                 cse_takeover_checkpoint(s->takeover) == NULL;
+                 cse_takeover_checkpoint(j->environment->takeover) == NULL;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
 }
 
 static cse_status open_recorder(job *j)
 {
-    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
+    if (!j->environment->run_store || j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
     cse_run_directory_sweep();
@@ -523,8 +535,8 @@ static cse_status open_recorder(job *j)
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
         .run_directory = j->directory.path,
-        .succession = cse_takeover_succession(j->settings->takeover),
-        .tail = j->settings->tail,
+        .succession = cse_takeover_succession(j->environment->takeover),
+        .tail = j->environment->tail,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);
@@ -551,26 +563,27 @@ static cse_status run_session(job *j)
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
     cse_job_watch_start(&j->watch,
-                        &(cse_job_watch_options){ .on_event = s->on_event,
-                                                  .self = s->self,
-                                                  .interval_ns = s->progress_interval_ns,
-                                                  .validates = s->mode == CSE_JOB_TRAIN &&
-                                                               s->val_dataloader != NULL },
+                        &(cse_job_watch_options){
+                            .on_event = j->environment->on_event,
+                            .self = j->environment->self,
+                            .interval_ns = j->environment->progress_interval_ns,
+                            .validates = s->mode == CSE_JOB_TRAIN && s->val_dataloader != NULL },
                         j->session);
-    cse_takeover_observe(s->takeover, &j->handed_on, &j->watch.observer);
-    j->session->paused = cse_takeover_is_paused(s->takeover);
-    j->session->canonical_configuration = s->canonical_configuration;
-    j->session->effective_settings = s->effective_settings;
-    j->session->hooks =
-        (cse_session_hooks){ .self = j,
-                             .stop_requested = stop_requested,
-                             .change_hosts = s->host_change != NULL ? change_hosts : NULL,
-                             .on_planned = on_planned,
-                             .save = cse_job_save_between,
-                             .new_data = s->new_data,
-                             .passes = s->passes,
-                             .kept_arena =
-                                 s->hosts == NULL ? cse_takeover_arena(s->takeover) : NULL };
+    cse_takeover_observe(j->environment->takeover, &j->handed_on, &j->watch.observer);
+    j->session->execution.paused = cse_takeover_is_paused(j->environment->takeover);
+    j->session->saving.canonical_configuration = s->canonical_configuration;
+    j->session->saving.effective_settings = s->effective_settings;
+    j->session->plan.new_data = s->new_data;
+    j->session->hooks = (cse_session_hooks){
+        .self = j,
+        .stop_requested = stop_requested,
+        .change_hosts = j->environment->host_change != NULL ? change_hosts : NULL,
+        .on_planned = on_planned,
+        .save = cse_job_save_between,
+        .passes = j->environment->passes,
+        .kept_arena =
+            j->environment->hosts == NULL ? cse_takeover_arena(j->environment->takeover) : NULL
+    };
     cse_job_hosts_attach(j);
     CSE_TRY(make_model(j));
     j->host.model = j->model;
@@ -598,8 +611,21 @@ static cse_status run_session(job *j)
     return CSE_OK;
 }
 
-cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
+static void end_life(job *j, cse_status status)
 {
+    const cse_job_result *result = j->result;
+    const cse_job_life_event over = status == CSE_PREEMPTED ? CSE_ON_STOPPED
+                                    : status != CSE_OK      ? CSE_ON_FAILED
+                                    : result->hands_on      ? CSE_ON_HANDED_ON
+                                    : result->stopped       ? CSE_ON_STOPPED
+                                                            : CSE_ON_FINISHED;
+    if (cse_job_live(&j->life, over) & CSE_DO_FORGET_END)
+        cse_job_forget_target(j);
+}
+
+cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *result)
+{
+    const cse_job_settings *settings = environment->settings;
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
@@ -609,11 +635,13 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                                            .adapters = settings->adapters,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
-    job j = { .settings = settings,
+    job j = { .life = CSE_JOB_LIFE_BEGIN,
+              .settings = settings,
+              .environment = environment,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),
               .directory.lock = -1 };
-    cse_session_start_time(j.session, settings->started_ns);
+    cse_session_start_time(j.session, environment->started_ns);
     j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
@@ -627,15 +655,16 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     if (status == CSE_OK)
         status = cse_job_check_end(&j);
     result->hands_on = status == CSE_OK && result->stopped &&
-                       cse_host_change_is_asked(settings->host_change) && stop_requested(&j) == 3;
+                       cse_host_change_is_asked(environment->host_change) &&
+                       stop_requested(&j) == 3;
     cse_recorder_close(&j.recorder,
                        &(cse_recorder_end){
                            .status = status,
                            .hands_on = result->hands_on ? "the run goes on with other hosts" : NULL,
                            .stopped = result->stopped,
-                           .left_alone = cse_takeover_is_left_alone(settings->takeover),
+                           .left_alone = cse_takeover_is_left_alone(environment->takeover),
                            .weights_digest = result->weights_digest });
-    cse_job_end_target(&j, status);
+    end_life(&j, status);
     cse_callback_set_destroy(&j.callbacks);
     cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);

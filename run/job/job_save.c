@@ -16,15 +16,16 @@ typedef cse_job job;
 static cse_status tell_written(job *j, cse_written_checkpoint *written)
 {
     j->saved_step = written->step;
-    if (!j->failed)
-        cse_takeover_note_checkpoint(j->settings->takeover, written->path);
-    written->digest = j->session->saved_digest;
-    written->identity = j->session->latest.digest;
+    const bool fails = cse_job_life_fails(j->life);
+    if (!fails)
+        cse_takeover_note_checkpoint(j->environment->takeover, written->path);
+    written->digest = j->session->saving.digest;
+    written->identity = j->session->saving.latest.digest;
     if (j->recorder != NULL)
         cse_recorder_checkpoint(j->recorder, written);
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", written->path);
     cse_job_emit_text(j, CSE_JOB_CHECKPOINT, written->step, written->path);
-    if (!j->failed) {
+    if (!fails) {
         cse_retention_written(j->retention, written->step);
         cse_retention_apply(j->retention, j->recorder);
     }
@@ -38,15 +39,16 @@ cse_status cse_job_save(job *j, int64_t step)
     const char *place = j->place != NULL ? j->place : cse_job_checkpoint_directory(j);
     if (place == NULL)
         return CSE_OK;
-    if (j->failed)
+    if (cse_job_life_fails(j->life))
         cse_failed_checkpoint_path(j->session, place, step, path);
     else
         cse_checkpoint_path(place, step, path, sizeof path);
     CSE_TRY(cse_job_make_place(j, place));
+    const bool waits = cse_job_life_waits(j->life);
     const cse_job_phase phase = j->watch.phase;
     const cse_callback_checkpoint told = { .step = step, .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_SAVING, &told));
-    if (!j->lacks_room) {
+    if (!waits) {
         cse_recorder_saving(j->recorder, true);
         cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
     }
@@ -54,9 +56,16 @@ cse_status cse_job_save(job *j, int64_t step)
     cse_status status = cse_save(path);
     written.end_ns = cse_clock_ns();
     cse_job_watch_phase(&j->watch, phase);
-    if (!j->lacks_room)
+    if (!waits)
         cse_recorder_saving(j->recorder, false);
     return status == CSE_OK ? tell_written(j, &written) : status;
+}
+
+/* A failure to write a checkpoint that may not be missing. */
+static cse_status note_saving(job *j, cse_status status)
+{
+    cse_job_live(&j->life, status == CSE_OK ? CSE_ON_SAVED : CSE_ON_NOT_SAVED);
+    return status;
 }
 
 static cse_status on_saved(void *self, const cse_background_result *result)
@@ -65,8 +74,7 @@ static cse_status on_saved(void *self, const cse_background_result *result)
     cse_recorder_saving(j->recorder, false);
     if (result->status != CSE_OK) {
         cse_status status = cse_pass_over_checkpoint(result->step, result->status, "training");
-        j->cannot_save = status != CSE_OK;
-        return status;
+        return note_saving(j, status);
     }
     return tell_written(j, &(cse_written_checkpoint){ .step = result->step,
                                                       .path = result->path,
@@ -100,7 +108,7 @@ cse_status cse_job_save_step(void *self, const cse_values *values)
     int64_t step = cse_values_step(values);
     if (cse_job_checkpoint_directory(j) == NULL)
         return CSE_OK;
-    bool ends = j->session->ending || step == j->session->report.run_last_step;
+    bool ends = j->session->execution.ending || step == j->session->report.run_last_step;
     bool begun = false;
     if (!ends)
         CSE_TRY(save_in_background(j, step, &begun));
@@ -108,13 +116,12 @@ cse_status cse_job_save_step(void *self, const cse_values *values)
         return CSE_OK;
     cse_status status = cse_job_save(j, step);
     if (ends && cse_job_waits_after(j, status)) {
-        j->lacks_room = true;
+        cse_job_live(&j->life, CSE_ON_NO_ROOM);
         return CSE_OK;
     }
     if (!ends)
         status = cse_pass_over_checkpoint(step, status, "training");
-    j->cannot_save = status != CSE_OK;
-    return status;
+    return note_saving(j, status);
 }
 
 /* During a validation: the states are those of the last step of training. */

@@ -270,6 +270,13 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     return check_mode(config, settings);
 }
 
+cse_job_environment cse_job_environment_of(const cse_job_settings *settings)
+{
+    return (cse_job_environment){ .settings = settings,
+                                  .host_list = settings->host_settings.hosts,
+                                  .hosts_of_place = settings->host_settings.of_place };
+}
+
 int64_t cse_job_batch_size(const cse_job_settings *settings)
 {
     const cse_config_plugin *loader = settings->train_dataloader;

@@ -167,10 +167,11 @@ void cse_tell_divergence(cse_session *session, const char *path, const cse_previ
         cse_text_add(text,
                      "the last run of %s diverged after step %lld: going on from step %lld "
                      "with the same settings repeats that",
-                     model_dir, (long long)previous->steps_done, (long long)session->global_step);
+                     model_dir, (long long)previous->steps_done,
+                     (long long)session->training.global_step);
     else
         return;
-    tell_way_out(model_dir, session->global_step, text);
+    tell_way_out(model_dir, session->training.global_step, text);
 }
 
 /* ---- nothing left ---- */

@@ -44,7 +44,7 @@ static void record_line(cse_job *j, const cse_job_event *event)
         return;
     j->line_ns = now_ns;
     snprintf(line, sizeof line, "%s %lld of %lld, loss %.5f, %.1f samples/s",
-             j->evaluating ? "evaluation batch" : "step", (long long)event->step,
+             event->training ? "step" : "evaluation batch", (long long)event->step,
              (long long)event->last_step, (double)event->loss, event->global_samples_per_second);
     cse_recorder_line(j->recorder, line);
 }
@@ -92,16 +92,16 @@ cse_status cse_job_show_step(void *self, const cse_values *values)
         .global_samples_per_second = rate(step - report->first_commit_step, report->batch_size,
                                           report->commit_ns - report->first_commit_ns),
     };
-    event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     cse_job_watch_describe(&j->watch, values, &event);
+    event.kind = event.training ? CSE_JOB_STEP : CSE_JOB_EVAL_STEP;
     if (!j->settings->no_progress)
         cse_job_emit(j, &event);
     record_line(j, &event);
-    if (!j->evaluating)
+    if (event.training)
         log_step(j, values, &event);
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
-    return j->evaluating ? CSE_OK : call_back(j, values, &event);
+    return event.training ? call_back(j, values, &event) : CSE_OK;
 }
 
 cse_status cse_job_run_loop(cse_job *j, const cse_config_plugin *loader,
@@ -122,6 +122,6 @@ cse_status cse_job_run_loop(cse_job *j, const cse_config_plugin *loader,
     }
     j->result->stopped = report->execution.stopped;
     if (status == CSE_OK)
-        cse_job_take_needs(j, &report->needs);
+        cse_job_take_needs(j, loader == j->settings->train_dataloader, &report->needs);
     return status;
 }

@@ -19,7 +19,7 @@ static bool is_unfinished_run(const job *j)
     if (run == NULL || s->checkpoint_path != NULL || step < run->first_step ||
         step > run->last_step)
         return false;
-    return s->takes_lead ||
+    return j->environment->takes_lead ||
            strcmp(cse_run_target_of(s, j->session->arena).length, run->length) == 0;
 }
 
@@ -27,31 +27,33 @@ static bool is_unfinished_run(const job *j)
  * configuration it is the length of training from step 0. */
 static int64_t first_step_of_limits(const job *j)
 {
-    if (!j->session->hooks.counts_from_start || j->settings->num_steps_from_here)
+    if (!j->session->plan.counts_from_start || j->settings->num_steps_from_here)
         return cse_global_step();
     return 0;
 }
 
 void cse_job_count_steps(cse_job *j)
 {
-    cse_session_hooks *hooks = &j->session->hooks;
-    hooks->run_end = 0;
+    cse_session_plan *plan = &j->session->plan;
+    plan->run_end = 0;
     if (cse_job_follows(j)) {
-        hooks->run_start = j->settings->hosts->given->message.job.run_start;
-        hooks->run_end = j->settings->hosts->given->message.job.run_end;
-    } else if (cse_takeover_target(j->settings->takeover, &hooks->run_start, &hooks->run_end)) {
-        j->goes_on = j->keeps_target = true;
+        plan->run_start = j->environment->hosts->given->message.job.run_start;
+        plan->run_end = j->environment->hosts->given->message.job.run_end;
+    } else if (cse_takeover_target(j->environment->takeover, &plan->run_start, &plan->run_end)) {
+        cse_job_live(&j->life, CSE_ON_COUNTED_TAKEN);
         j->target = cse_run_target_of(j->settings, j->session->arena);
-        j->target.first_step = hooks->run_start;
-        j->target.last_step = hooks->run_end;
+        j->target.first_step = plan->run_start;
+        j->target.last_step = plan->run_end;
     } else if (is_unfinished_run(j)) {
-        hooks->run_start = j->unfinished->first_step;
-        hooks->run_end = j->unfinished->last_step;
-        j->goes_on = true;
+        plan->run_start = j->unfinished->first_step;
+        plan->run_end = j->unfinished->last_step;
+        cse_job_live(&j->life, CSE_ON_COUNTED_UNFINISHED);
     } else {
-        hooks->run_start = first_step_of_limits(j);
+        plan->run_start = first_step_of_limits(j);
+        if (j->environment->run_store)
+            cse_job_live(&j->life, CSE_ON_COUNTED_ANEW);
     }
-    hooks->counts_from_start = true;
+    plan->counts_from_start = true;
 }
 
 /* ---- what is told of an unfinished run ---- */
@@ -90,18 +92,17 @@ static void warn_of_changes(const job *j, const cse_run_target *now)
     cse_text_clear(&text);
 }
 
-void cse_job_keep_target(cse_job *j)
+void cse_job_keep_target(cse_job *j, unsigned actions)
 {
     const cse_session_report *report = &j->session->report;
-    if (j->keeps_target || !j->settings->run_store || cse_job_follows(j))
-        return;
     cse_run_target target = cse_run_target_of(j->settings, j->session->arena);
-    if (j->unfinished != NULL && !j->goes_on)
+    if (j->unfinished != NULL && actions & CSE_DO_TELL_END)
         warn_of_other_end(j, &target);
-    if (j->unfinished != NULL && j->settings->checkpoint_path == NULL)
+    if (j->unfinished != NULL && actions & CSE_DO_TELL_CHANGES &&
+        j->settings->checkpoint_path == NULL)
         warn_of_changes(j, &target);
-    if (!j->goes_on && report->first_step == report->run_last_step)
-        return; /* there is nothing to do: what was to be done stays so */
+    if (!(actions & CSE_DO_KEEP_END))
+        return;
     target.first_step = report->run_first_step;
     target.last_step = report->run_last_step;
     if (cse_run_target_keep(j->session->configuration.model_dir, &target) != CSE_OK)
@@ -109,19 +110,15 @@ void cse_job_keep_target(cse_job *j)
                      "where this run ends cannot be written down, so a start that repeats it "
                      "counts its limits anew: %s",
                      cse_error_message());
-    cse_takeover_note_target(j->settings->takeover, target.first_step, target.last_step);
-    j->session->hooks.run_end = target.last_step;
-    j->keeps_target = true;
+    cse_takeover_note_target(j->environment->takeover, target.first_step, target.last_step);
+    j->session->plan.run_end = target.last_step;
     j->target = target;
 }
 
-void cse_job_end_target(const cse_job *j, cse_status status)
+void cse_job_forget_target(const cse_job *j)
 {
-    const cse_job_result *result = j->result;
-    if (status != CSE_OK || result->stopped || result->hands_on || !j->keeps_target)
-        return;
-    if (j->settings->takeover != NULL)
-        cse_takeover_note_over(j->settings->takeover);
+    if (j->environment->takeover != NULL)
+        cse_takeover_note_over(j->environment->takeover);
     else
         cse_run_target_remove(j->session->configuration.model_dir);
 }

@@ -5,8 +5,8 @@
 
 void cse_job_emit(const cse_job *j, const cse_job_event *event)
 {
-    if (j->settings->on_event != NULL)
-        j->settings->on_event(j->settings->self, event);
+    if (j->environment->on_event != NULL)
+        j->environment->on_event(j->environment->self, event);
 }
 
 void cse_job_emit_text(const cse_job *j, int kind, int64_t step, const char *text)

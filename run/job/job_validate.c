@@ -133,16 +133,14 @@ static cse_status run_loader(cse_job *j, int loader)
                                      .activation_steps =
                                          s->log_steps > 0 ? s->log_steps : CSE_DEFAULT_LOG_STEPS };
     CSE_TRY(cse_job_reset_metrics(j));
-    bool counts_from_start = j->session->hooks.counts_from_start;
-    j->session->hooks.counts_from_start = false;
+    bool counts_from_start = j->session->plan.counts_from_start;
+    j->session->plan.counts_from_start = false;
     cse_eval_mode(j->model);
     cse_recorder_validating(j->recorder);
-    j->evaluating = true;
     j->loader = loader;
     cse_status status = cse_job_run_loop(j, &s->val_dataloader[loader], &options, evaluation_step);
-    j->evaluating = false;
     cse_train_mode(j->model);
-    j->session->hooks.counts_from_start = counts_from_start;
+    j->session->plan.counts_from_start = counts_from_start;
     return status;
 }
 
@@ -334,8 +332,8 @@ cse_status cse_job_prepare_validations(cse_job *j)
     CSE_TRY(find_best_metric(j, &j->best));
     CSE_TRY(check_monitors(j));
     if (cse_job_executes(j)) {
-        j->session->hooks.later_data = j->settings->val_dataloader;
-        j->session->hooks.later_count = j->settings->val_count;
+        j->session->plan.later_data = j->settings->val_dataloader;
+        j->session->plan.later_count = j->settings->val_count;
     }
     return CSE_OK;
 }
@@ -355,18 +353,18 @@ cse_status cse_job_replay(cse_job *j)
 
 bool cse_job_owes_validation(const cse_job *j)
 {
-    const cse_session_hooks *hooks = &j->session->hooks;
-    const int64_t done = cse_global_step() - hooks->run_start;
-    double every = hooks->segment;
+    const cse_session_plan *plan = &j->session->plan;
+    const int64_t done = cse_global_step() - plan->run_start;
+    double every = plan->segment;
     if (cse_job_follows(j))
-        return j->settings->hosts->given->message.job.owes_validation != 0;
-    if (!j->goes_on && !cse_callback_set_sees_validations(j->callbacks))
+        return j->environment->hosts->given->message.job.owes_validation != 0;
+    if (!cse_job_life_goes_on(j->life) && !cse_callback_set_sees_validations(j->callbacks))
         return false;
-    if (j->past == NULL || !hooks->resumes || done <= 0 || every <= 0 ||
+    if (j->past == NULL || !plan->resumes || done <= 0 || every <= 0 ||
         j->replayed_step == cse_global_step())
         return false;
     if (every < 1)
-        every *= (double)(hooks->run_end - hooks->run_start);
+        every *= (double)(plan->run_end - plan->run_start);
     const int64_t steps = (int64_t)ceil(every);
     return steps >= 1 && done % steps == 0;
 }

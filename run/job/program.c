@@ -97,15 +97,15 @@ static void end_record(void *self, cse_session *session)
 {
     program *p = self;
     const cse_error *failure =
-        session->network.failure != NULL ? session->network.failure : session->outcome;
-    const bool digest_holds = session->latest.step == session->global_step;
+        session->network.failure != NULL ? session->network.failure : session->execution.outcome;
+    const bool digest_holds = session->saving.latest.step == session->training.global_step;
     if (failure != NULL)
         cse_fail_again(failure);
     cse_recorder_close(
         &p->recorder,
         &(cse_recorder_end){ .status = failure != NULL ? failure->status : CSE_OK,
-                             .stopped = session->cancelled,
-                             .weights_digest = digest_holds ? session->saved_digest : "" });
+                             .stopped = session->execution.cancelled,
+                             .weights_digest = digest_holds ? session->saving.digest : "" });
     session->observer = (cse_session_observer){ .self = NULL };
     cse_run_directory_remove(&p->directory);
     free(p);

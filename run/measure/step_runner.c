@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "run/job/job_settings.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 #include "workers/worker/work.h"
@@ -36,7 +37,8 @@ static cse_status compile(const cse_job_settings *settings, cse_job_result *resu
     cse_job_settings compiled = *settings;
     compiled.mode = CSE_JOB_COMPILE;
     compiled.val_dataloader = NULL;
-    return cse_job_run(&compiled, result);
+    const cse_job_environment environment = cse_job_environment_of(&compiled);
+    return cse_job_run(&environment, result);
 }
 
 static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings *settings,

@@ -9,6 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/graph/precision/graphamp.h"
 #include "engine/graph/precision/search.h"
+#include "run/job/job_settings.h"
 #include "run/measure/precision_section.h"
 #include "run/measure/variants.h"
 
@@ -50,8 +51,9 @@ static cse_status trace_layers(const cse_tuning_options *options, cse_tuning *t)
     job.val_dataloader = NULL;
     job.config = NULL; /* what this trace alone does not read is no fault of the configuration */
     job.session.validate_only = true;
-    job.passes = &passes;
-    CSE_TRY(cse_job_run(&job, &result));
+    cse_job_environment environment = cse_job_environment_of(&job);
+    environment.passes = &passes;
+    CSE_TRY(cse_job_run(&environment, &result));
     if (t->layer_count > 0)
         return CSE_OK;
     return cse_fail(CSE_CONFIG,

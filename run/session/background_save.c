@@ -60,21 +60,21 @@ cse_status cse_session_capture(cse_session *session, const cse_graph *graph,
         return status;
     }
     cse_session_end_capture(session);
-    session->captured = memory;
+    session->saving.captured = memory;
     return CSE_OK;
 }
 
 void cse_session_end_capture(cse_session *session)
 {
-    cse_shared_checkpoint_destroy(&session->captured);
+    cse_shared_checkpoint_destroy(&session->saving.captured);
 }
 
 bool cse_session_has_captured(const cse_session *session, const cse_state *state)
 {
-    const struct cse_background_save *saving = session->saving;
+    const struct cse_background_save *saving = session->saving.background;
     return state->borrowed &&
-           ((session->captured != NULL &&
-             cse_shared_checkpoint_has(session->captured, state->values)) ||
+           ((session->saving.captured != NULL &&
+             cse_shared_checkpoint_has(session->saving.captured, state->values)) ||
             (saving != NULL && cse_shared_checkpoint_has(saving->memory, state->values)));
 }
 
@@ -109,9 +109,9 @@ static cse_status start_writer(const cse_session *session, struct cse_background
     char executable[PATH_MAX], descriptor[16];
     char program[] = "csengine", command[] = "writer";
     const int number = cse_shared_checkpoint_descriptor(s->memory);
-    CSE_TRY(cse_launcher_select(session->cluster.launcher, &s->launcher));
-    CSE_TRY(
-        cse_worker_executable(session->cluster.worker_executable, executable, sizeof executable));
+    CSE_TRY(cse_launcher_select(session->opened.cluster.launcher, &s->launcher));
+    CSE_TRY(cse_worker_executable(session->opened.cluster.worker_executable, executable,
+                                  sizeof executable));
     snprintf(descriptor, sizeof descriptor, "%d", number);
     char *const arguments[] = { program, command, descriptor, NULL };
     const char *const environment[] = { NULL };
@@ -141,7 +141,7 @@ static cse_status begin(cse_session *session, struct cse_background_save *s)
 
 bool cse_session_can_save_in_background(const cse_session *session)
 {
-    return session->captured != NULL && session->saving == NULL;
+    return session->saving.captured != NULL && session->saving.background == NULL;
 }
 
 cse_status cse_session_save_in_background(cse_session *session,
@@ -155,21 +155,21 @@ cse_status cse_session_save_in_background(cse_session *session,
     s->request = *request;
     s->path = cse_strdup(request->path);
     s->start_ns = cse_clock_ns();
-    s->memory = session->captured;
+    s->memory = session->saving.captured;
     cse_status status = begin(session, s);
     if (status != CSE_OK) {
         s->memory = NULL; /* stays the session's */
         release(&s);
         return status;
     }
-    session->captured = NULL;
-    session->saving = s;
+    session->saving.captured = NULL;
+    session->saving.background = s;
     return CSE_OK;
 }
 
 bool cse_session_is_saving(const cse_session *session)
 {
-    return session->saving != NULL;
+    return session->saving.background != NULL;
 }
 
 /* The status of the writer that ended so. */
@@ -185,7 +185,7 @@ static cse_status status_of(cse_session *session, struct cse_background_save *s,
         status = cse_fail(outcome->status, "%s", outcome->message);
     } else {
         const cse_checkpoint written = { .links = s->links, .global_step = s->step };
-        memcpy(session->saved_digest, outcome->digest, sizeof session->saved_digest);
+        memcpy(session->saving.digest, outcome->digest, sizeof session->saving.digest);
         cse_session_link_to(session, &written, s->path);
         status = CSE_OK;
     }
@@ -225,7 +225,7 @@ static void watch_deadline(struct cse_background_save *s)
 
 cse_status cse_session_saving_turn(cse_session *session)
 {
-    struct cse_background_save *s = session->saving;
+    struct cse_background_save *s = session->saving.background;
     cse_exit how = { .code = -1 };
     if (s == NULL)
         return CSE_OK;
@@ -242,7 +242,7 @@ cse_status cse_session_saving_turn(cse_session *session)
                                      .path = s->path };
     if (how.code != 0)
         cse_checkpoint_remove_part(s->path);
-    session->saving = NULL; /* the next one may begin in `done` */
+    session->saving.background = NULL; /* the next one may begin in `done` */
     cse_status status = s->request.done(s->request.self, &result);
     release(&s);
     return status;
@@ -251,17 +251,17 @@ cse_status cse_session_saving_turn(cse_session *session)
 cse_status cse_session_finish_saving(cse_session *session, bool wait)
 {
     cse_status status = CSE_OK;
-    while (wait && session->saving != NULL) {
-        struct cse_background_save *s = session->saving;
+    while (wait && session->saving.background != NULL) {
+        struct cse_background_save *s = session->saving.background;
         struct pollfd ended = { .fd = s->writer != NULL ? s->launcher->descriptor(s->writer) : -1,
                                 .events = POLLIN };
         if (s->writer != NULL)
             poll(&ended, 1, WAIT_MS);
         status = cse_session_saving_turn(session);
     }
-    if (session->saving != NULL) {
-        char *path = cse_strdup(session->saving->path);
-        release(&session->saving);
+    if (session->saving.background != NULL) {
+        char *path = cse_strdup(session->saving.background->path);
+        release(&session->saving.background);
         cse_checkpoint_remove_part(path);
         free(path);
     }

@@ -27,9 +27,9 @@ void cse_session_take_code(cse_session *session, const cse_graph *graph)
     unsigned char build[CSE_BUILD_IDENTITY_BYTES];
     char fingerprint[33], digits[2 * CSE_BUILD_IDENTITY_BYTES + 1];
     cse_text text = { 0 };
-    cse_links *links = &session->links;
-    if (session->effective_settings != NULL) {
-        cse_text_add(&text, "%s", session->effective_settings);
+    cse_links *links = &session->saving.links;
+    if (session->saving.effective_settings != NULL) {
+        cse_text_add(&text, "%s", session->saving.effective_settings);
         set_link(links, CSE_LINK_CONFIGURATION, &text);
         text.size = 0;
     }
@@ -44,12 +44,12 @@ void cse_session_take_code(cse_session *session, const cse_graph *graph)
 void cse_session_take_artefact(cse_session *session, const char *digest)
 {
     const uint64_t seed = session->configuration.seed;
-    cse_links *links = &session->links;
+    cse_links *links = &session->saving.links;
     cse_text text = { 0 };
     snprintf(links->link[CSE_LINK_ARTEFACT].digest, CSE_DIGEST_DIGITS + 1, "%s", digest);
     snprintf(links->link[CSE_LINK_ARTEFACT].detail, CSE_LINK_DETAIL_BYTES, "%s",
              cse_isa_name(cse_isa_of_host()));
-    cse_data_identity_digest(&session->data, links->link[CSE_LINK_DATA].digest);
+    cse_data_identity_digest(&session->data.identity, links->link[CSE_LINK_DATA].digest);
     cse_text_add(&text, "%" PRIu64, seed);
     set_link(links, CSE_LINK_SEED, &text);
     snprintf(links->link[CSE_LINK_SEED].detail, CSE_LINK_DETAIL_BYTES, "%s", text.data);
@@ -59,12 +59,13 @@ void cse_session_take_artefact(cse_session *session, const char *digest)
 /* A step that is saved again has the same checkpoint before it. */
 static void link_previous(cse_session *session)
 {
-    cse_links *links = &session->links;
+    cse_links *links = &session->saving.links;
     char *digest = links->link[CSE_LINK_PREVIOUS].digest;
     char *detail = links->link[CSE_LINK_PREVIOUS].detail;
-    if (session->latest.digest[0] != '\0' && session->latest.step < session->global_step) {
-        memcpy(digest, session->latest.digest, CSE_DIGEST_DIGITS + 1);
-        snprintf(detail, CSE_LINK_DETAIL_BYTES, "step %" PRId64, session->latest.step);
+    if (session->saving.latest.digest[0] != '\0' &&
+        session->saving.latest.step < session->training.global_step) {
+        memcpy(digest, session->saving.latest.digest, CSE_DIGEST_DIGITS + 1);
+        snprintf(detail, CSE_LINK_DETAIL_BYTES, "step %" PRId64, session->saving.latest.step);
     } else if (*digest == '\0') {
         cse_links_initial(links, digest);
         snprintf(detail, CSE_LINK_DETAIL_BYTES, "start");
@@ -74,13 +75,13 @@ static void link_previous(cse_session *session)
 const char *cse_session_links(cse_session *session)
 {
     cse_text text = { 0 };
-    if (session->links.link[CSE_LINK_CODE].digest[0] == '\0')
+    if (session->saving.links.link[CSE_LINK_CODE].digest[0] == '\0')
         return NULL; /* nothing was trained */
     link_previous(session);
-    cse_links_print(&session->links, &text);
-    free(session->links_text);
-    session->links_text = text.data;
-    return session->links_text;
+    cse_links_print(&session->saving.links, &text);
+    free(session->saving.links_text);
+    session->saving.links_text = text.data;
+    return session->saving.links_text;
 }
 
 /* The identity is one of the file: without it, the next checkpoint links to the one before. */
@@ -92,8 +93,8 @@ void cse_session_link_to(cse_session *session, const cse_checkpoint *checkpoint,
         cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
         return;
     }
-    memcpy(session->latest.digest, digest, sizeof digest);
-    session->latest.step = checkpoint->global_step;
+    memcpy(session->saving.latest.digest, digest, sizeof digest);
+    session->saving.latest.step = checkpoint->global_step;
 }
 
 /* Saved again, it has the checkpoint before it that it has. */
@@ -102,6 +103,6 @@ void cse_session_go_on_from(cse_session *session, const cse_checkpoint *checkpoi
 {
     cse_links loaded;
     cse_links_parse(checkpoint->links, &loaded);
-    session->links.link[CSE_LINK_PREVIOUS] = loaded.link[CSE_LINK_PREVIOUS];
+    session->saving.links.link[CSE_LINK_PREVIOUS] = loaded.link[CSE_LINK_PREVIOUS];
     cse_session_link_to(session, checkpoint, path);
 }

@@ -15,19 +15,19 @@
 static void keep_kernels(cse_session *session, const char *kernels)
 {
     static const char portable[] = "portable on ";
-    const char *before = session->kernels;
+    const char *before = session->saving.kernels;
     bool both_portable = before != NULL && strncmp(before, portable, sizeof portable - 1) == 0 &&
                          strncmp(kernels, portable, sizeof portable - 1) == 0;
-    if (session->loaded_path != NULL && before != NULL && !both_portable &&
+    if (session->saving.loaded_path != NULL && before != NULL && !both_portable &&
         strcmp(before, kernels) != 0)
         cse_log_line(CSE_LOG_WARNING,
                      "checkpoint %s was trained with other kernels, which sum in another order: "
                      "from here on the bits differ from those of a run that had stayed with them. "
                      "There: %s. Here: %s",
-                     session->loaded_path, before, kernels);
+                     session->saving.loaded_path, before, kernels);
     if (before == NULL || strcmp(before, kernels) != 0)
-        session->kernels = cse_arena_string(session->arena, kernels);
-    session->loaded_path = NULL;
+        session->saving.kernels = cse_arena_string(session->arena, kernels);
+    session->saving.loaded_path = NULL;
 }
 
 static cse_status finish_compilation(cse_session *session, cse_compilation *compilation,
@@ -65,7 +65,7 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
     }
     if (status == CSE_OK) {
         if (session->hooks.on_planned != NULL)
-            session->hooks.on_planned(session->hooks.self);
+            session->hooks.on_planned(session->hooks.self, step);
         CSE_SESSION_REPORT(session, on_graph, step);
     }
     if (status == CSE_OK && !c->validate_only)
@@ -77,11 +77,11 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
 void cse_step_keep_artefact(cse_session *session)
 {
     const int64_t now_ns = cse_clock_ns();
-    if (now_ns - session->artefact_ns < ARTEFACT_LOOK_NS)
+    if (now_ns - session->execution.artefact_ns < ARTEFACT_LOOK_NS)
         return;
-    session->artefact_ns = now_ns;
-    if (session->artefact == NULL)
-        session->artefact = cse_calloc(1, sizeof *session->artefact);
-    cse_kept_artefact_look(session->artefact, session->report.artefact_directory,
+    session->execution.artefact_ns = now_ns;
+    if (session->execution.artefact == NULL)
+        session->execution.artefact = cse_calloc(1, sizeof *session->execution.artefact);
+    cse_kept_artefact_look(session->execution.artefact, session->report.artefact_directory,
                            session->report.artefact_digest);
 }

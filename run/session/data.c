@@ -48,8 +48,8 @@ static cse_status open_elsewhere(cse_session *session, const cse_settings *input
     const cse_session_hooks *hooks = &session->hooks;
     char *text = NULL;
     CSE_TRY(hooks->ask_data(hooks->self, input, &text));
-    cse_status status =
-        cse_data_description_open(text, input, session->configuration.seed, &session->data, loader);
+    cse_status status = cse_data_description_open(text, input, session->configuration.seed,
+                                                  &session->data.identity, loader);
     free(text);
     return status;
 }
@@ -61,7 +61,7 @@ static void tell(const cse_session *session, const cse_settings *input,
     cse_text text = { 0 };
     if (hooks->tell_data == NULL)
         return;
-    cse_data_description_print(loader, &session->data, &text);
+    cse_data_description_print(loader, &session->data.identity, &text);
     hooks->tell_data(hooks->self, input, text.data);
     cse_text_clear(&text);
 }
@@ -75,7 +75,7 @@ cse_status cse_session_open_data(cse_session *session, const cse_settings *input
         return open_elsewhere(session, input, loader);
     if (session->observer.run_directory != NULL)
         cache = cse_arena_printf(session->arena, "%s/data_identity.txt", c->model_dir);
-    const cse_data_watch watch = { .identity = &session->data, .cache = cache };
+    const cse_data_watch watch = { .identity = &session->data.identity, .cache = cache };
     cse_status status = cse_data_open(input, c->seed, &watch, loader);
     if (status == CSE_OK)
         tell(session, input, *loader);
@@ -104,24 +104,24 @@ void cse_session_keep_names(const cse_session *session, const cse_dataloader *lo
 const char *cse_session_data_text(cse_session *session)
 {
     cse_text text = { 0 };
-    if (session->data_text == NULL) {
-        cse_data_identity_print(&session->data, &text);
-        session->data_text = cse_arena_string(session->arena, text.data);
+    if (session->data.text == NULL) {
+        cse_data_identity_print(&session->data.identity, &text);
+        session->data.text = cse_arena_string(session->arena, text.data);
         cse_text_clear(&text);
     }
-    return session->data_text;
+    return session->data.text;
 }
 
 void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoint, const char *path)
 {
     cse_session_clear_loaded(session);
     if (checkpoint->data == NULL) {
-        if (session->hooks.resumes && checkpoint->global_step > 0)
+        if (session->plan.resumes && checkpoint->global_step > 0)
             cse_log_line(CSE_LOG_INFO, "checkpoint %s does not say which data it was trained on",
                          path);
-    } else if (cse_data_identity_parse(checkpoint->data, &session->loaded.data)) {
-        session->loaded.path = cse_arena_string(session->arena, path);
-        session->loaded.trained = checkpoint->links != NULL;
+    } else if (cse_data_identity_parse(checkpoint->data, &session->data.loaded.data)) {
+        session->data.loaded.path = cse_arena_string(session->arena, path);
+        session->data.loaded.trained = checkpoint->links != NULL;
     }
 }
 
@@ -136,20 +136,21 @@ static bool has_role(const cse_data_identity *identity, bool training)
 /* Whether both sides say something of their data. What was trained says it, also of no file. */
 static bool are_known(const cse_session *session, bool training)
 {
-    const bool before = has_role(&session->loaded.data, training),
-               now = has_role(&session->data, training);
-    return training && session->loaded.trained ? before || now : before && now;
+    const bool before = has_role(&session->data.loaded.data, training),
+               now = has_role(&session->data.identity, training);
+    return training && session->data.loaded.trained ? before || now : before && now;
 }
 
 /* Validation data change no weights: other ones are told, also when a run is resumed. */
 static cse_status compare(const cse_session *session, bool training)
 {
-    const char *path = session->loaded.path;
+    const char *path = session->data.loaded.path;
     cse_text what = { 0 };
     cse_status status = CSE_OK;
-    if (!cse_data_identity_differs(&session->loaded.data, &session->data, training, &what))
+    if (!cse_data_identity_differs(&session->data.loaded.data, &session->data.identity, training,
+                                   &what))
         return CSE_OK;
-    if (training && session->hooks.resumes && !session->hooks.new_data)
+    if (training && session->plan.resumes && !session->plan.new_data)
         status = cse_fail(CSE_DATA,
                           "checkpoint %s was trained on other data: %s; put the file back, or go "
                           "on with the new data: --new_data (checkpoint: {new_data: true})",
@@ -163,27 +164,27 @@ static cse_status compare(const cse_session *session, bool training)
 
 cse_status cse_session_settle_data(cse_session *session, bool training)
 {
-    for (int i = 0; i < session->data.count; i++)
-        if (training && session->data.files[i].opened)
-            session->data.files[i].training = true;
-    session->data_text = NULL;
-    if (session->loaded.path == NULL || session->loaded.compared[training] ||
+    for (int i = 0; i < session->data.identity.count; i++)
+        if (training && session->data.identity.files[i].opened)
+            session->data.identity.files[i].training = true;
+    session->data.text = NULL;
+    if (session->data.loaded.path == NULL || session->data.loaded.compared[training] ||
         !are_known(session, training))
         return CSE_OK;
-    session->loaded.compared[training] = true;
+    session->data.loaded.compared[training] = true;
     return compare(session, training);
 }
 
 void cse_session_clear_loaded(cse_session *session)
 {
-    cse_data_identity_clear(&session->loaded.data);
-    session->loaded.path = NULL;
-    session->loaded.trained = false;
-    session->loaded.compared[false] = session->loaded.compared[true] = false;
+    cse_data_identity_clear(&session->data.loaded.data);
+    session->data.loaded.path = NULL;
+    session->data.loaded.trained = false;
+    session->data.loaded.compared[false] = session->data.loaded.compared[true] = false;
 }
 
 void cse_session_clear_data(cse_session *session)
 {
     cse_session_clear_loaded(session);
-    cse_data_identity_clear(&session->data);
+    cse_data_identity_clear(&session->data.identity);
 }

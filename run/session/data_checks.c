@@ -107,22 +107,23 @@ static void keep_features(cse_session *session, const cse_input *input)
     const char **names = cse_arena_alloc(session->arena, (count + 1) * sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = cse_arena_string(session->arena, input->feature_names[i]);
-    session->feature_names = names;
-    session->feature_count = (int64_t)count;
+    session->data.feature_names = names;
+    session->data.feature_count = (int64_t)count;
 }
 
 /* Features are told apart by their order alone where one of the two has no names. */
 static cse_status check_features(const cse_session *session, const cse_input *input)
 {
-    if (session->feature_count == 0 || input->feature_names == NULL ||
-        input->feature_count != session->feature_count)
+    if (session->data.feature_count == 0 || input->feature_names == NULL ||
+        input->feature_count != session->data.feature_count)
         return CSE_OK; /* another number of them does not fit the model, which says so */
     for (int64_t i = 0; i < input->feature_count; i++)
-        if (strcmp(input->feature_names[i], session->feature_names[i]) != 0)
+        if (strcmp(input->feature_names[i], session->data.feature_names[i]) != 0)
             return cse_fail(CSE_DATA,
                             "%s: feature %" PRId64 " is column \"%s\", but in the training data it "
                             "is \"%s\": name the columns in one order with features",
-                            input->source, i, input->feature_names[i], session->feature_names[i]);
+                            input->source, i, input->feature_names[i],
+                            session->data.feature_names[i]);
     return CSE_OK;
 }
 
@@ -131,16 +132,16 @@ static cse_status check_features(const cse_session *session, const cse_input *in
 static cse_status check_later(cse_session *session, const cse_graph *graph)
 {
     cse_status status = CSE_OK;
-    for (int i = 0; i < session->hooks.later_count && status == CSE_OK; i++) {
+    for (int i = 0; i < session->plan.later_count && status == CSE_OK; i++) {
         cse_dataloader *loader = NULL;
-        status = cse_session_open_data(session, session->hooks.later_data[i].settings, &loader);
+        status = cse_session_open_data(session, session->plan.later_data[i].settings, &loader);
         if (status == CSE_OK)
             status = check_features(session, cse_dataloader_input_view(loader));
         if (status == CSE_OK)
             status = check_labels(graph, loader);
         cse_dataloader_close(&loader);
     }
-    session->hooks.later_count = 0;
+    session->plan.later_count = 0;
     return status;
 }
 

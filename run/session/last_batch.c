@@ -27,12 +27,13 @@ struct cse_told {
 
 static bool was_told(cse_session *session, const char *text)
 {
-    for (const struct cse_told *told = session->told_of_last; told != NULL; told = told->next)
+    for (const struct cse_told *told = session->execution.told_of_last; told != NULL;
+         told = told->next)
         if (strcmp(told->text, text) == 0)
             return true;
     struct cse_told *told = cse_arena_alloc(session->arena, sizeof *told);
-    *told = (struct cse_told){ .text = text, .next = session->told_of_last };
-    session->told_of_last = told;
+    *told = (struct cse_told){ .text = text, .next = session->execution.told_of_last };
+    session->execution.told_of_last = told;
     return false;
 }
 
@@ -67,7 +68,7 @@ static int64_t next_step(const cse_runner *r, bool training)
 {
     if (training && r->found)
         return r->facts.end_step - 1; /* the last batch of an epoch is an execution by itself */
-    return r->follows || !training ? r->at : r->session->global_step;
+    return r->follows || !training ? r->at : r->session->training.global_step;
 }
 
 /* Returns whether batches are read as before, or there are none but whole ones. */
@@ -108,10 +109,10 @@ static cse_status trace(cse_runner *r)
 {
     cse_session *session = r->session;
     cse_step_destroy(&r->step);
-    session->traces++;
+    session->execution.traces++;
     cse_status status = cse_step_trace(session, r->loader, r->function, r->self, &r->step);
     if (r->step->training)
-        session->batch_size = session->report.batch_size;
+        session->training.batch_size = session->report.batch_size;
     return status == CSE_OK ? check_batch_norm(r) : status;
 }
 

@@ -70,11 +70,11 @@ static cse_status set_cluster(cse_session *session)
         return cse_fail(CSE_CONFIG,
                         "weight_grad_reduce is '%s'; accepted: " CSE_CHOICES_TEXT(CSE_ROUNDINGS),
                         payload);
-    session->cluster = (cse_cluster_options){ .num_csx = c->num_csx,
-                                              .num_workers_per_csx = c->num_workers_per_csx,
-                                              .max_wgt_servers = c->max_wgt_servers,
-                                              .weight_grad_reduce = reduced,
-                                              .worker_executable = c->worker_executable };
+    session->opened.cluster = (cse_cluster_options){ .num_csx = c->num_csx,
+                                                     .num_workers_per_csx = c->num_workers_per_csx,
+                                                     .max_wgt_servers = c->max_wgt_servers,
+                                                     .weight_grad_reduce = reduced,
+                                                     .worker_executable = c->worker_executable };
     return CSE_OK;
 }
 
@@ -134,7 +134,7 @@ static cse_status set_directories(cse_session *session)
 static cse_status check_free(void)
 {
     CSE_TRY(cse_network_check_owner("cse_configure"));
-    if (cse_session_held() != NULL && !cse_session_held()->refused)
+    if (cse_session_held() != NULL && !cse_session_held()->opened.refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
     cse_finish();
@@ -152,7 +152,7 @@ static void open_session(const cse_configuration *configuration)
     c->job_labels = copy_labels(session->arena, c->job_labels);
     c->job_priority = cse_arena_string(session->arena, c->job_priority);
     c->precision_origin = cse_arena_string(session->arena, c->precision_origin);
-    session->started_ns = cse_clock_ns();
+    session->execution.started_ns = cse_clock_ns();
     session->network.arena = session->arena;
     session->network.seed = c->seed;
     cse_session_set_open(session);
@@ -170,9 +170,10 @@ static cse_status complete_session(const cse_session_sections *sections)
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
     CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
-    session->recompute = cse_session_recompute_request(session->arena, sections->recompute);
-    return sections->numerics != NULL ? cse_numerics_new(sections->numerics, &session->numerics)
-                                      : CSE_OK;
+    session->opened.recompute = cse_session_recompute_request(session->arena, sections->recompute);
+    return sections->numerics != NULL
+               ? cse_numerics_new(sections->numerics, &session->opened.numerics)
+               : CSE_OK;
 }
 
 /* The session stays, in order to tell its failure to those that ask later. */
@@ -180,7 +181,7 @@ static cse_status end_configuring(cse_status status)
 {
     if (status == CSE_OK)
         return CSE_OK;
-    cse_session_held()->refused = true;
+    cse_session_held()->opened.refused = true;
     return cse_network_fail(status);
 }
 
@@ -199,7 +200,7 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     cse_session_sections sections = { .precision = NULL };
     CSE_TRY(check_free());
     open_session(configuration);
-    cse_session_held()->tells_format = true;
+    cse_session_held()->opened.tells_format = true;
     cse_status status = parse_section(cse_precision_setting_table, "precision",
                                       configuration->precision, &sections.precision);
     if (status == CSE_OK)
@@ -234,15 +235,15 @@ void cse_finish(void)
     cse_network_clear(&session->network);
     cse_session_end_capture(session);
     cse_session_clear_arenas(session);
-    cse_control_endpoint_close(&session->endpoint);
-    cse_numerics_destroy(&session->numerics);
-    free(session->links_text);
+    cse_control_endpoint_close(&session->execution.endpoint);
+    cse_numerics_destroy(&session->opened.numerics);
+    free(session->saving.links_text);
     cse_session_clear_data(session);
-    cse_name_index_clear(&session->scalar_names);
-    free(session->outcome);
-    if (session->artefact != NULL)
-        cse_kept_artefact_clear(session->artefact);
-    free(session->artefact);
+    cse_name_index_clear(&session->scalars.names);
+    free(session->execution.outcome);
+    if (session->execution.artefact != NULL)
+        cse_kept_artefact_clear(session->execution.artefact);
+    free(session->execution.artefact);
     cse_arena_destroy(&session->arena);
     free(session);
 }

@@ -217,7 +217,7 @@ static cse_status take_all(const matching *m)
 static void link_weights(cse_session *session)
 {
     cse_checkpoint own;
-    cse_links *links = &session->links;
+    cse_links *links = &session->saving.links;
     cse_session_checkpoint(session, &own);
     cse_checkpoint_digest(&own, prefix, links->link[CSE_LINK_PREVIOUS].digest);
     snprintf(links->link[CSE_LINK_PREVIOUS].detail, CSE_LINK_DETAIL_BYTES, "weights");
@@ -233,7 +233,7 @@ static cse_status load(matching *m, const cse_model *model)
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
     link_weights(m->session);
-    m->session->origin = cse_arena_string(m->session->arena, m->weights->origin);
+    m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
              "parameters are not in it and keep their initial values");
     complete(&l->notices[1], m->weights->path, m->weights->count - l->taken,

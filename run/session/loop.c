@@ -52,7 +52,7 @@ static void leave_step(cse_loop *loop)
         return;
     if (loop->at->checkpoint)
         cse_runner_leave_checkpoint(&loop->runner);
-    loop->runner.session->delivered = NULL;
+    loop->runner.session->execution.delivered = NULL;
     free(loop->at->values);
     free(loop->at);
     loop->at = NULL;
@@ -66,8 +66,8 @@ static void enter_step(cse_loop *loop)
     cse_status status = loop->status;
     loop->at = take_waiting(r);
     loop->busy = true;
-    r->session->delivered = loop->at->values;
-    r->session->delivered_step = loop->at->record.step + 1;
+    r->session->execution.delivered = loop->at->values;
+    r->session->execution.delivered_step = loop->at->record.step + 1;
     if (loop->at->checkpoint)
         cse_runner_enter_checkpoint(r);
     if (status == CSE_OK && loop->at->activation)
@@ -125,7 +125,7 @@ cse_loop *cse_execution_begin(cse_executor *executor, cse_step_function *functio
     cse_session *session = cse_session_open_view("cse_execution_begin");
     if (session == NULL)
         return NULL;
-    if (session->loop != NULL) {
+    if (session->execution.loop != NULL) {
         cse_fail(CSE_USAGE, "cse_execution_begin: a loop is open already; cse_execution_end first");
         return NULL;
     }
@@ -133,7 +133,7 @@ cse_loop *cse_execution_begin(cse_executor *executor, cse_step_function *functio
     loop->runner = (cse_runner){ .session = session, .queues = true };
     cse_status status =
         cse_runner_open(&loop->runner, "cse_execution_begin", executor, function, self);
-    session->loop = loop;
+    session->execution.loop = loop;
     if (status != CSE_OK)
         close_loop(loop, status);
     return loop;
@@ -181,7 +181,7 @@ static cse_status end_loop(cse_loop **ended, cse_stop_request stop)
     loop->runner.stop = stop;
     while (go_on(loop, INT64_MAX))
         continue;
-    loop->runner.session->loop = NULL;
+    loop->runner.session->execution.loop = NULL;
     cse_status status = loop->status;
     if (status != CSE_OK)
         cse_fail_again(loop->failure);
@@ -202,7 +202,7 @@ cse_status cse_execution_end(cse_loop **loop)
 
 void cse_session_abandon_loop(cse_session *session)
 {
-    cse_loop *loop = session->loop;
+    cse_loop *loop = session->execution.loop;
     if (loop != NULL)
         (void)end_loop(&loop, CSE_STOP_NOW);
 }

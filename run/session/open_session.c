@@ -16,7 +16,7 @@ cse_status cse_session_status(void)
 int64_t cse_global_step(void)
 {
     cse_session *session = cse_session_open_view("cse_global_step");
-    return session != NULL ? session->global_step : 0;
+    return session != NULL ? session->training.global_step : 0;
 }
 
 void cse_session_begin_record(cse_session *session)

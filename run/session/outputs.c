@@ -27,22 +27,23 @@ cse_output *cse_step_output(cse_step *step, const char *name, cse_tensor *tensor
     if (fetch < 0)
         return NULL;
     cse_output *output = cse_arena_alloc(session->arena, sizeof *output);
-    *output =
-        (cse_output){ .session = session, .trace = session->traces, .step = step, .fetch = fetch };
+    *output = (cse_output){
+        .session = session, .trace = session->execution.traces, .step = step, .fetch = fetch
+    };
     return output;
 }
 
 const void *cse_output_view(const cse_output *output, cse_shape *shape, cse_dtype *dtype)
 {
-    if (output == NULL || output->session->delivered == NULL ||
-        output->session->traces != output->trace)
+    if (output == NULL || output->session->execution.delivered == NULL ||
+        output->session->execution.traces != output->trace)
         return NULL;
     const cse_fetch_entry *fetch = &output->step->graph->fetches[output->fetch];
     if (shape != NULL)
         *shape = fetch->value->shape;
     if (dtype != NULL)
         *dtype = fetch->value->dtype;
-    return output->session->delivered + fetch->offset_bytes;
+    return output->session->execution.delivered + fetch->offset_bytes;
 }
 
 double cse_output_number(const cse_output *output)

@@ -77,7 +77,7 @@ static void add_reason(const cse_session *session, const cse_settings *settings,
                        const char *value, cse_text *text)
 {
     const char *origin = session->configuration.precision_origin;
-    if (!session->tells_format)
+    if (!session->opened.tells_format)
         origin = cse_settings_origin(settings, name);
     else if (origin == NULL)
         origin = "cse_configuration.precision";
@@ -105,13 +105,13 @@ void cse_session_explain_format(cse_session *session, const cse_settings *precis
     else
         add_reason(session, precision, format.setting, format.name != NULL ? "true" : "false",
                    &text);
-    session->computes = cse_arena_string(session->arena, text.data);
+    session->opened.computes = cse_arena_string(session->arena, text.data);
     cse_text_clear(&text);
 }
 
 void cse_session_tell_format(cse_session *session)
 {
-    if (session->tells_format && session->computes != NULL)
-        cse_log_line(CSE_LOG_INFO, "%s", session->computes);
-    session->tells_format = false;
+    if (session->opened.tells_format && session->opened.computes != NULL)
+        cse_log_line(CSE_LOG_INFO, "%s", session->opened.computes);
+    session->opened.tells_format = false;
 }

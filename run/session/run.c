@@ -5,7 +5,6 @@
  * closures save the copy while the next steps run. Where a loop of the caller drives the execution
  * (runner.h), both wait in a queue instead, and nothing else is different. */
 #include <assert.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +115,11 @@ static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record 
 
 cse_status cse_runner_call(runner *r, bool on_checkpoint, const cse_record *record)
 {
-    const unsigned char *before = r->session->delivered;
-    r->session->delivered = record->fetched;
-    r->session->delivered_step = record->step + 1;
+    const unsigned char *before = r->session->execution.delivered;
+    r->session->execution.delivered = record->fetched;
+    r->session->execution.delivered_step = record->step + 1;
     cse_status status = call_closures(r, on_checkpoint, record);
-    r->session->delivered = before;
+    r->session->execution.delivered = before;
     return status;
 }
 
@@ -134,7 +133,7 @@ void cse_runner_leave_checkpoint(runner *r)
     if (!r->session->network.states_standing)
         return;
     r->session->network.states_standing = false;
-    r->session->checkpoint_ns = cse_clock_ns();
+    r->session->execution.checkpoint_ns = cse_clock_ns();
     if (r->step->training)
         drop_states(r, false);
 }
@@ -150,8 +149,8 @@ static bool checkpoint_due(void *self)
 {
     const runner *r = self;
     const double minutes = r->options->checkpoint_minutes;
-    return r->step->training && minutes > 0 && r->session->checkpoint_ns != 0 &&
-           (double)(cse_clock_ns() - r->session->checkpoint_ns) >= minutes * 60e9;
+    return r->step->training && minutes > 0 && r->session->execution.checkpoint_ns != 0 &&
+           (double)(cse_clock_ns() - r->session->execution.checkpoint_ns) >= minutes * 60e9;
 }
 
 static bool wants_snapshot(void *self, int64_t steps_done)
@@ -166,8 +165,8 @@ static cse_status on_record(void *self, const cse_record *record)
     runner *r = self;
     cse_session_report *report = &r->session->report;
     int64_t steps_done = record->step + 1, every = r->options->activation_steps;
-    if (r->session->checkpoint_ns == 0)
-        r->session->checkpoint_ns = cse_clock_ns();
+    if (r->session->execution.checkpoint_ns == 0)
+        r->session->execution.checkpoint_ns = cse_clock_ns();
     if (report->first_commit_step == 0) {
         report->first_commit_step = steps_done;
         report->first_commit_ns = record->committed_ns;
@@ -276,7 +275,7 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     }
     r->session->network.states_lost = false;
     if (r->step->training)
-        r->session->global_step = standing->steps_done;
+        r->session->training.global_step = standing->steps_done;
 }
 
 /* Gives up the values of states that were copied and that training changes now; and, after a
@@ -330,7 +329,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
     const int64_t steps_done = snapshot->steps_done;
-    r->session->ending = snapshot->ending;
+    r->session->execution.ending = snapshot->ending;
     if (!r->step->training && snapshot->requested)
         CSE_TRY(save_between(r->session));
     if (!is_kept(r, steps_done) || only_hands_on(r, snapshot))
@@ -401,81 +400,17 @@ static cse_stop_request stop_requested(void *self)
 static cse_status open_endpoint(cse_session *session)
 {
     const char *directory = session->observer.run_directory;
-    if (directory == NULL || session->endpoint != NULL)
+    if (directory == NULL || session->execution.endpoint != NULL)
         return CSE_OK;
-    return cse_control_endpoint_open(directory, session->cluster.transport, &session->endpoint);
-}
-
-/* The end of the segment that `first_step` lies in. */
-static int64_t segment_end(const cse_session *session, int64_t first_step, int64_t run_start,
-                           int64_t run_last_step)
-{
-    double segment = session->hooks.segment;
-    if (segment <= 0)
-        return run_last_step;
-    if (segment < 1)
-        segment *= (double)(run_last_step - run_start);
-    int64_t steps = (int64_t)ceil(segment) < 1 ? 1 : (int64_t)ceil(segment);
-    int64_t end = run_start + ((first_step - run_start) / steps + 1) * steps;
-    return end < run_last_step ? end : run_last_step;
-}
-
-/* The part of the run that this execution has a share of. */
-static void cut_steps(runner *r, int64_t first, int64_t start, int64_t run_last)
-{
-    const int64_t ahead = r->found ? r->facts.end_step - 1 : first;
-    r->origin = start;
-    r->first_step = first;
-    if (!r->follows)
-        r->begin_step = first;
-    r->end_step = r->step->training ? segment_end(r->session, ahead, start, run_last) : run_last;
-    r->last_step = r->found ? r->facts.end_step : cse_runner_kind_end(r, first, r->end_step);
-    if (r->last_step > r->end_step || r->drops_last)
-        r->end_step = r->last_step;
-}
-
-static cse_status plan_steps(runner *r)
-{
-    const cse_executor_options *o = r->options;
-    const cse_dataloader *loader = r->loader;
-    cse_session *session = r->session;
-    const cse_loop_settings loop = { .num_steps = o->num_steps,
-                                     .max_steps = o->max_steps,
-                                     .num_epochs = o->num_epochs,
-                                     .steps_per_epoch = o->steps_per_epoch };
-    const int64_t done = r->found ? r->facts.freed : session->global_step;
-    int64_t steps = 0, first = r->step->training ? done : 0;
-    int64_t start = session->hooks.counts_from_start ? session->hooks.run_start : first;
-    if (r->follows) {
-        first = r->at;
-        start = r->origin;
-    }
-    CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
-    int64_t asked = start + steps;
-    if (session->hooks.counts_from_start && session->hooks.run_end > 0)
-        asked = session->hooks.run_end;
-    int64_t run_last = asked > first ? asked : first;
-    if (run_last > INT32_MAX)
-        return cse_fail(CSE_CONFIG,
-                        "loop: the run would end at step %lld; steps are counted up to "
-                        "2147483647",
-                        (long long)run_last);
-    cut_steps(r, first, start, run_last);
-    session->report.first_step = first;
-    session->report.last_step = r->end_step;
-    session->report.run_first_step = start;
-    session->report.run_last_step = run_last;
-    session->report.asked_last_step = asked;
-    session->report.steps_per_epoch =
-        o->steps_per_epoch > 0 ? o->steps_per_epoch : cse_dataloader_steps_per_epoch(loader);
-    return CSE_OK;
+    return cse_control_endpoint_open(directory, session->opened.cluster.transport,
+                                     &session->execution.endpoint);
 }
 
 /* Fewer replicas take part where a last batch has fewer microbatches. */
 static cse_cluster_options cluster_of(const runner *r)
 {
     const int most = r->step->graph->microbatch_count;
-    cse_cluster_options cluster = r->session->cluster;
+    cse_cluster_options cluster = r->session->opened.cluster;
     if (cse_dataloader_batching_view(r->loader)->last_samples > 0 && cluster.num_csx > most)
         cluster.num_csx = most;
     return cluster;
@@ -497,11 +432,11 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
         .settles = r->step->training,
-        .paused = session->paused,
+        .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
-        .endpoint = session->endpoint,
+        .endpoint = session->execution.endpoint,
         .left = r->step->training ? &r->left : NULL,
         .hosts = r->hosts,
         .callbacks = { .self = r,
@@ -543,7 +478,7 @@ static cse_status begin_execution(runner *r, const cse_execution *execution)
     REPORT(session, on_start, r->step, &session->report);
     r->has_begun = true;
     session->network.executing = true;
-    session->ending = false;
+    session->execution.ending = false;
     session->network.locked = true;
     session->report.execution = (cse_run_result){ .steps_done = r->first_step };
     return cse_execution_open(execution, &r->running);
@@ -563,14 +498,14 @@ static cse_status end_execution(runner *r, cse_status status)
     result->train_seconds = r->seconds;
     session->report.samples = r->samples;
     session->network.executing = false;
-    session->delivered = NULL;
-    session->paused = result->paused;
+    session->execution.delivered = NULL;
+    session->execution.paused = result->paused;
     if (status == CSE_OK)
         session->network.locked = r->checkpointed_step != result->steps_done;
     else if (r->left == NULL)
         drop_states(r, true);
     if (r->left != NULL)
-        session->standing = r->left;
+        session->standing.cluster = r->left;
     return status;
 }
 
@@ -580,7 +515,8 @@ static cse_status execute(runner *r)
 {
     cse_session *session = r->session;
     CSE_TRY(open_endpoint(session));
-    session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
+    session->report.numerics_every =
+        r->monitor != NULL ? session->opened.numerics->request.every : 0;
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
@@ -598,7 +534,7 @@ static cse_status execute(runner *r)
         return run_from_checkpoint(r);
     }
     if (r->found)
-        r->checkpointed_step = session->global_step; /* its checkpoint was loaded */
+        r->checkpointed_step = session->training.global_step; /* its checkpoint was loaded */
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
@@ -607,7 +543,8 @@ static cse_status find_needs(cse_session *session, runner *r)
 {
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
-    execution.statistics_every = session->numerics != NULL ? session->numerics->request.every : 0;
+    execution.statistics_every =
+        session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
     CSE_TRY(cse_execution_needs_find(&execution, needs));
     return session->configuration.validate_only || r->last_step == r->first_step
                ? CSE_OK
@@ -618,7 +555,7 @@ static cse_status run_traced(runner *r)
 {
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
-    CSE_TRY(plan_steps(r));
+    CSE_TRY(cse_runner_plan_steps(r));
     CSE_TRY(cse_step_compile(session, r->step));
     if (!c->compile_only)
         CSE_TRY(find_needs(r->session, r));
@@ -645,9 +582,10 @@ static cse_status may_run(cse_session *session, const char *caller, const cse_ex
 {
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_network_may_read(&session->network, caller));
-    if (session->cancelled && session->recording.begun)
+    if (session->execution.cancelled && session->recording.begun)
         return cse_fail(CSE_INTERRUPTED, "%s: an operator has ended this run", caller);
-    if (session->network.executing || session->network.traced != NULL || session->loop != NULL)
+    if (session->network.executing || session->network.traced != NULL ||
+        session->execution.loop != NULL)
         return cse_fail(CSE_USAGE, "%s: an execution is under way already", caller);
     return executor != NULL ? CSE_OK : cse_fail(CSE_USAGE, "%s: there is no executor", caller);
 }
@@ -718,7 +656,7 @@ static bool is_complete(const runner *r)
     if (c->validate_only || c->compile_only)
         return !r->follows;
     return r->has_ended && !result->stopped && result->steps_done == r->last_step &&
-           (!r->step->training || session->global_step == r->last_step);
+           (!r->step->training || session->training.global_step == r->last_step);
 }
 
 bool cse_runner_goes_on(runner *r, cse_status *status)
@@ -749,14 +687,15 @@ bool cse_runner_goes_on(runner *r, cse_status *status)
 static void note_outcome(const runner *r, cse_status status)
 {
     cse_session *session = r->session;
-    free(session->outcome);
-    session->outcome = NULL;
-    session->cancelled = r->has_begun && session->report.execution.stopped && !stop_asked &&
-                         !session->time_is_up && r->stop == CSE_STOP_NONE;
+    free(session->execution.outcome);
+    session->execution.outcome = NULL;
+    session->execution.cancelled = r->has_begun && session->report.execution.stopped &&
+                                   !stop_asked && !session->execution.time_is_up &&
+                                   r->stop == CSE_STOP_NONE;
     if (status == CSE_OK)
         return;
-    session->outcome = cse_error_copy(cse_error_last());
-    session->outcome->status = status;
+    session->execution.outcome = cse_error_copy(cse_error_last());
+    session->execution.outcome->status = status;
 }
 
 /* The row is reported as one execution, with the step that was compiled first. */

@@ -74,6 +74,9 @@ cse_status cse_runner_call(cse_runner *runner, bool on_checkpoint, const cse_rec
 void cse_runner_enter_checkpoint(cse_runner *runner);
 void cse_runner_leave_checkpoint(cse_runner *runner);
 
+/* step_plan.c: the steps of this execution, and those of the run in the session's report. */
+cse_status cse_runner_plan_steps(cse_runner *runner);
+
 /* loop.c: puts a step, or the checkpoint of one, at the end of the queue. */
 void cse_runner_queue(cse_runner *runner, const cse_record *record, bool checkpoint);
 /* Ends the loop that a session still has when it is finished. */

@@ -312,6 +312,6 @@ cse_status cse_set_global_step(int64_t step)
     if (step < 0 || step > INT32_MAX)
         return cse_fail(CSE_CONFIG,
                         "cse_set_global_step: %" PRId64 ": accepted are 0 to 2147483647", step);
-    session->global_step = step;
+    session->training.global_step = step;
     return CSE_OK;
 }

@@ -12,8 +12,9 @@ void cse_session_report_scalar(cse_session *session, const char *name, double va
         return;
     cse_session_begin_record(session);
     const cse_named_scalar scalar = { .name = name,
-                                      .step = session->delivered != NULL ? session->delivered_step
-                                                                         : session->global_step,
+                                      .step = session->execution.delivered != NULL
+                                                  ? session->execution.delivered_step
+                                                  : session->training.global_step,
                                       .value = value };
     CSE_SESSION_REPORT(session, on_scalar, &scalar);
 }
@@ -34,14 +35,14 @@ cse_status cse_log_scalar(const char *name, double value)
                         "cse_log_scalar: '%.80s' is no name of a series; accepted are 1 to %d "
                         "letters, digits, '_', '-', '.' and '/'",
                         name != NULL ? name : "", MOST_NAME);
-    if (cse_name_index_find(&session->scalar_names, name) < 0) {
-        if (session->scalar_count == MOST_NAMES)
+    if (cse_name_index_find(&session->scalars.names, name) < 0) {
+        if (session->scalars.count == MOST_NAMES)
             return cse_fail(CSE_CONFIG,
                             "cse_log_scalar: '%s' would be series %d of this run; at most %d are "
                             "recorded",
                             name, MOST_NAMES + 1, MOST_NAMES);
-        cse_name_index_add(&session->scalar_names, cse_arena_string(session->arena, name),
-                           session->scalar_count++);
+        cse_name_index_add(&session->scalars.names, cse_arena_string(session->arena, name),
+                           session->scalars.count++);
     }
     cse_session_report_scalar(session, name, value);
     return CSE_OK;

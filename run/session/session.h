@@ -17,14 +17,15 @@
 #include "run/session/observer.h"
 #include "workers/control/control_endpoint.h"
 
-/* Callbacks and limits that a job sets for its executions; zeroes mean none. */
+/* Callbacks of who runs the session, set before its first execution; zeroes mean none. */
 typedef struct cse_session_hooks {
     void *self;
     /* 0 go on, 1 stop with a checkpoint, 2 stop now, 3 as 1, but the run goes on afterwards. */
     int (*stop_requested)(void *self);
     /* As that of cse_run_callbacks; may be NULL. */
     cse_status (*change_hosts)(void *self, const char *hosts);
-    void (*on_planned)(void *self); /* the passes have run; may be NULL */
+    /* The passes have run; may be NULL. */
+    void (*on_planned)(void *self, const cse_step *step);
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
     const cse_passes_options *passes;
@@ -41,68 +42,61 @@ typedef struct cse_session_hooks {
     /* Keeps the arena of training for another coordinator, or has that of the one before; may be
      * NULL. */
     struct cse_kept_arena *kept_arena;
+} cse_session_hooks;
+
+/* What a job decides of the executions that follow, as values; zeroes mean nothing. */
+typedef struct cse_session_plan {
     /* num_steps and num_epochs count from step `run_start` instead of from the execution's first
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
     bool counts_from_start;
     int64_t run_start;
     int64_t run_end; /* where the run ends, decided before; 0: as its limits say */
+    /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
+     * of the run; 0: at the end. */
+    double segment;
     /* The checkpoint that is loaded is one of this run, which goes on: its training data are
      * wanted, unless other ones are asked for. */
     bool resumes, new_data;
     /* cse_load takes only states whose names begin with one of these words, ended by NULL, and no
      * global step; NULL: everything. */
     const char *const *load_only;
-    /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
-     * of the run; 0: at the end. */
-    double segment;
     /* Data that later executions read: opened once before the first step of training, so that what
      * is wrong with them ends the run there. */
     const cse_config_plugin *later_data;
     int later_count;
-} cse_session_hooks;
+} cse_session_plan;
 
 struct cse_executor {
     cse_executor_options options;
     const cse_settings *input; /* the data loader's */
 };
 
-struct cse_session {
-    cse_arena *arena;
-    cse_network network;             /* what is declared and traced, in the same arena */
-    cse_configuration configuration; /* texts in the arena, defaults filled in */
+/* What cse_configure made of the configuration: lifetime.c, precision.c. */
+typedef struct cse_session_opened {
     cse_cluster_options cluster;
     const char *computes; /* "computes in float32, because ...", for the start of the run */
     bool tells_format;    /* a program's session logs that line itself, with its first execution */
     cse_numerics *numerics;                 /* NULL: no tensor statistics */
     const cse_recompute_request *recompute; /* NULL: none is asked for */
     bool refused; /* cse_configure failed: nothing runs, `failure` is told */
-    /* Training so far. */
+} cse_session_opened;
+
+/* Training so far: run.c, and state_dict.c where a checkpoint is loaded. */
+typedef struct cse_session_training {
     int64_t global_step, batch_size;
+} cse_session_training;
+
+/* What checkpoints say, and those that are written: state_dict.c, chain.c, background_save.c. */
+typedef struct cse_session_saving {
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
     const char *effective_settings;      /* a link of the checkpoints' identity; may be NULL */
     /* The record of kernels (kernel_record.h) of the checkpoint that was loaded or, once a training
      * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
      * the checkpoint while no step was compiled after it. */
     const char *kernels, *loaded_path;
-    const char
-        *origin; /* of the weights that training began with (engine/formats/weights/weights.h), as
-                           JSON; saved in checkpoints. NULL: there are none, or it is not known */
-    const struct cse_told *told_of_last; /* last_batch.c */
-    int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
-    /* Executing. */
-    struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
-    int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
-    const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
-    int64_t delivered_step;         /* steps done after that record */
-    bool ending;                    /* the execution was asked to end */
-    int64_t started_ns;             /* clock at its start, from which job_time_sec counts */
-    bool time_is_up;                /* an execution was asked to end by that limit */
-    bool paused; /* an operator paused the last execution when its steps were done */
-    /* standing_arena.h. The arena of the last training, NULL: none; 1 + the descriptor of one that
-     * was found, 0: none. */
-    struct cse_cluster *standing;
-    int found_arena;
-    bool looked_for_arena;
+    /* Of the weights that training began with (engine/formats/weights/weights.h), as JSON; saved in
+     * checkpoints. NULL: there are none, or it is not known. */
+    const char *origin;
     /* Of the checkpoints that are written, and their text; `latest`: the identity of the one that
      * was loaded or written last, "": none. */
     cse_links links;
@@ -111,16 +105,44 @@ struct cse_session {
         char digest[CSE_DIGEST_DIGITS + 1];
         int64_t step;
     } latest;
-    /* background_save.h. The copy of a snapshot's states, while closures read it; what is written
-     * meanwhile. NULL: nothing. */
+    char digest[65]; /* of all tensors of the last checkpoint that was written */
+    /* The copy of a snapshot's states, while closures read it; what is written meanwhile. NULL:
+     * nothing. */
     struct cse_shared_checkpoint *captured;
-    struct cse_background_save *saving;
-    cse_kept_artefact *artefact; /* of the step that runs, when its files may be gone */
-    int64_t artefact_ns;         /* when they were last looked at */
-    char saved_digest[65];       /* of all tensors of the last checkpoint that was written */
-    cse_data_identity data;      /* every data file that was read so far */
-    const char *data_text;       /* the same as text; NULL: not made yet */
-    const char **feature_names;  /* of the training data; none where they have no names */
+    struct cse_background_save *background;
+} cse_session_saving;
+
+/* The execution that runs, or the last one: run.c, loop.c, time_limit.c, compile_step.c. */
+typedef struct cse_session_execution {
+    struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
+    int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
+    const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
+    int64_t delivered_step;         /* steps done after that record */
+    int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
+    bool ending;           /* it was asked to end */
+    int64_t started_ns;    /* clock at the session's start, from which job_time_sec counts */
+    bool time_is_up;       /* one was asked to end by that limit */
+    bool paused;           /* an operator paused the last one when its steps were done */
+    bool cancelled;        /* the last one was ended by an operator */
+    cse_error *outcome;    /* what the last one failed with; NULL: it did not fail */
+    cse_control_endpoint *endpoint;      /* of all, where the observer has a directory */
+    cse_kept_artefact *artefact;         /* of the step that runs, when its files may be gone */
+    int64_t artefact_ns;                 /* when they were last looked at */
+    const struct cse_told *told_of_last; /* last_batch.c */
+} cse_session_execution;
+
+/* The arena of the last training: standing_arena.c. */
+typedef struct cse_session_standing {
+    struct cse_cluster *cluster; /* NULL: none */
+    int found;                   /* 1 + the descriptor of one that was found, 0: none */
+    bool looked;
+} cse_session_standing;
+
+/* The data that were read: data.c, data_checks.c. */
+typedef struct cse_session_data {
+    cse_data_identity identity; /* every file that was read so far */
+    const char *text;           /* the same as text; NULL: not made yet */
+    const char **feature_names; /* of the training data; none where they have no names */
     int64_t feature_count;
     /* Of the checkpoint that was loaded; `path` NULL: it says nothing; `trained`: it says all of
      * training, if that was on no file. `compared`: by role. */
@@ -130,19 +152,34 @@ struct cse_session {
         bool trained;
         bool compared[2];
     } loaded;
-    /* Of a program whose run is recorded: begun by the first execution, ended with the session.
-     * NULL: nothing. */
+} cse_session_data;
+
+/* Of a program whose run is recorded: begun by the first execution, ended with the session. NULL:
+ * nothing. */
+typedef struct cse_session_recording {
+    void *self;
+    void (*begin)(void *self, cse_session *session);
+    void (*end)(void *self, cse_session *session);
+    bool begun;
+} cse_session_recording;
+
+/* Each part has its writers; all read all of them. */
+struct cse_session {
+    cse_arena *arena;
+    cse_network network;             /* what is declared and traced, in the same arena */
+    cse_configuration configuration; /* texts in the arena, defaults filled in */
+    cse_session_opened opened;
+    cse_session_training training;
+    cse_session_saving saving;
+    cse_session_execution execution;
+    cse_session_standing standing;
+    cse_session_data data;
     struct {
-        void *self;
-        void (*begin)(void *self, cse_session *session);
-        void (*end)(void *self, cse_session *session);
-        bool begun;
-    } recording;
-    cse_name_index scalar_names; /* of cse_log_scalar */
-    int scalar_count;
-    cse_error *outcome;             /* what the last execution failed with; NULL: it did not fail */
-    bool cancelled;                 /* the last execution was ended by an operator */
-    cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
+        cse_name_index names;
+        int count;
+    } scalars; /* of cse_log_scalar: scalars.c */
+    cse_session_recording recording;
+    cse_session_plan plan;
     cse_session_hooks hooks;
     cse_session_observer observer;
     cse_session_report report;

@@ -11,14 +11,15 @@
 
 bool cse_session_finds_arena(cse_session *session, cse_arena_facts *facts)
 {
-    if (session->looked_for_arena || session->hooks.kept_arena == NULL)
+    if (session->standing.looked || session->hooks.kept_arena == NULL)
         return false;
-    session->looked_for_arena = true;
+    session->standing.looked = true;
     const int descriptor = cse_kept_arena_get(session->hooks.kept_arena);
     if (descriptor < 0)
         return false;
-    if (cse_arena_look(descriptor, facts) == CSE_OK && facts->steps_done >= session->global_step) {
-        session->found_arena = descriptor + 1;
+    if (cse_arena_look(descriptor, facts) == CSE_OK &&
+        facts->steps_done >= session->training.global_step) {
+        session->standing.found = descriptor + 1;
         return true;
     }
     close(descriptor);
@@ -28,29 +29,29 @@ bool cse_session_finds_arena(cse_session *session, cse_arena_facts *facts)
 bool cse_session_take_arena(cse_session *session, bool found, cse_execution *execution)
 {
     if (!found) {
-        if (session->standing != NULL &&
-            cse_execution_extend(execution, session->standing) == CSE_OK) {
-            execution->inherited = session->standing;
-            session->standing = NULL;
+        if (session->standing.cluster != NULL &&
+            cse_execution_extend(execution, session->standing.cluster) == CSE_OK) {
+            execution->inherited = session->standing.cluster;
+            session->standing.cluster = NULL;
         }
         return true;
     }
-    const int descriptor = session->found_arena - 1;
-    session->found_arena = 0;
+    const int descriptor = session->standing.found - 1;
+    session->standing.found = 0;
     if (cse_execution_inherit(execution, descriptor, &execution->inherited) == CSE_OK) {
         cse_log_line(CSE_LOG_INFO, "the run goes on after step %lld, where its coordinator died",
                      (long long)cse_cluster_steps_done(execution->inherited));
         return true;
     }
     cse_log_line(CSE_LOG_WARNING, "the run goes on from step %lld, not from where it stood: %s",
-                 (long long)session->global_step, cse_error_message());
+                 (long long)session->training.global_step, cse_error_message());
     return false;
 }
 
 bool cse_session_stands(const cse_session *session, const cse_state *state)
 {
-    return session->standing != NULL && state->borrowed &&
-           cse_cluster_has_states(session->standing, state->values);
+    return session->standing.cluster != NULL && state->borrowed &&
+           cse_cluster_has_states(session->standing.cluster, state->values);
 }
 
 bool cse_session_keeps(const cse_session *session, const cse_state *state,
@@ -69,13 +70,13 @@ void cse_session_leave_arena(cse_session *session)
         const void *values = state->values;
         memcpy(cse_state_own_values(state), values, cse_state_bytes(state));
     }
-    cse_cluster_destroy(&session->standing);
+    cse_cluster_destroy(&session->standing.cluster);
 }
 
 void cse_session_clear_arenas(cse_session *session)
 {
-    cse_cluster_destroy(&session->standing);
-    if (session->found_arena > 0)
-        close(session->found_arena - 1);
-    session->found_arena = 0;
+    cse_cluster_destroy(&session->standing.cluster);
+    if (session->standing.found > 0)
+        close(session->standing.found - 1);
+    session->standing.found = 0;
 }

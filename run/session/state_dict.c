@@ -14,17 +14,18 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
     *checkpoint = (cse_checkpoint){
         .tensors =
             cse_calloc((size_t)session->network.state_count + 1, sizeof *checkpoint->tensors),
-        .global_step = session->global_step,
+        .global_step = session->training.global_step,
         .seed = session->configuration.seed,
-        .samples_seen = session->global_step * session->batch_size,
+        .samples_seen = session->training.global_step * session->training.batch_size,
         .model_name =
             session->network.model_count > 0 ? session->network.models[0]->descriptor->name : "",
-        .config = session->canonical_configuration,
-        .kernels = session->kernels,
-        .origin = session->origin,
+        .config = session->saving.canonical_configuration,
+        .kernels = session->saving.kernels,
+        .origin = session->saving.origin,
         .links = links,
         /* Trained on no file: the text is empty, but there. */
-        .data = links != NULL || session->data.count > 0 ? cse_session_data_text(session) : NULL,
+        .data = links != NULL || session->data.identity.count > 0 ? cse_session_data_text(session)
+                                                                  : NULL,
     };
     for (int i = 0; i < session->network.state_count; i++) {
         cse_state *state = session->network.states[i];
@@ -40,7 +41,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
 
 static cse_status check_saving(const cse_session *session, const char *caller)
 {
-    if (session->refused)
+    if (session->opened.refused)
         return cse_session_status();
     if (session->network.traced != NULL ||
         (session->network.executing && !session->network.states_standing))
@@ -66,13 +67,13 @@ cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoi
         if (to->on_save != NULL)
             to->on_save(to->self);
     const int64_t start_ns = cse_clock_ns();
-    CSE_TRY(cse_checkpoint_save_digest(checkpoint, path, session->saved_digest));
+    CSE_TRY(cse_checkpoint_save_digest(checkpoint, path, session->saving.digest));
     cse_session_link_to(session, checkpoint, path);
     CSE_SESSION_REPORT(session, on_saved,
                        &(cse_saved_checkpoint){ .path = path,
-                                                .digest = session->saved_digest,
-                                                .identity = session->latest.digest,
-                                                .step = session->global_step,
+                                                .digest = session->saving.digest,
+                                                .identity = session->saving.latest.digest,
+                                                .step = session->training.global_step,
                                                 .start_ns = start_ns,
                                                 .end_ns = cse_clock_ns() });
     return CSE_OK;
@@ -95,7 +96,7 @@ cse_status cse_session_save_only(const char *path, const char *const *states)
 {
     cse_session *session = cse_session_open_view("cse_session_save_only");
     cse_checkpoint checkpoint;
-    char digest[sizeof session->saved_digest];
+    char digest[sizeof session->saving.digest];
     int count = 0;
     if (session == NULL)
         return CSE_USAGE;
@@ -163,7 +164,7 @@ static bool is_declared(const cse_session *session, const char *name)
 
 static bool is_taken(const cse_session *session, const cse_state *state)
 {
-    return state->persistent && is_wanted(session->hooks.load_only, state->name);
+    return state->persistent && is_wanted(session->plan.load_only, state->name);
 }
 
 /* A mask that the checkpoint lacks is made of the weights that are loaded. */
@@ -183,7 +184,7 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const char *name = checkpoint->tensors[i].name;
         if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_declared(session, name) &&
-            is_wanted(session->hooks.load_only, name))
+            is_wanted(session->plan.load_only, name))
             return cse_fail(CSE_DATA,
                             "checkpoint %s has tensor '%s', which this model lacks; the checkpoint "
                             "belongs to another model",
@@ -209,18 +210,18 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
         else if (taken)
             take(checkpoint, state);
     }
-    session->kernels =
+    session->saving.kernels =
         checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
-    session->origin =
+    session->saving.origin =
         checkpoint->origin != NULL ? cse_arena_string(session->arena, checkpoint->origin) : NULL;
-    session->loaded_path = NULL;
+    session->saving.loaded_path = NULL;
     session->network.locked = session->network.locked && !session->network.states_lost;
     session->network.states_lost = false;
-    if (!is_wanted(session->hooks.load_only, "global_step"))
+    if (!is_wanted(session->plan.load_only, "global_step"))
         return; /* training begins with what was taken */
-    session->global_step = checkpoint->global_step;
+    session->training.global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)
-        session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
+        session->training.batch_size = checkpoint->samples_seen / checkpoint->global_step;
 }
 
 cse_status cse_load(const char *path)
@@ -236,7 +237,7 @@ cse_status cse_load(const char *path)
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {
         take_all(session, checkpoint);
-        session->loaded_path = cse_arena_string(session->arena, path);
+        session->saving.loaded_path = cse_arena_string(session->arena, path);
         cse_session_take_data(session, checkpoint, path);
         cse_session_go_on_from(session, checkpoint, path);
         if (checkpoint->global_step > 0 && checkpoint->seed != session->configuration.seed)

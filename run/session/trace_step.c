@@ -69,9 +69,9 @@ static cse_status settle(cse_session *session, cse_step *step)
     CSE_TRY(cse_session_status());
     graph->precision = session->network.precision;
     graph->portable = session->configuration.portable;
-    graph->recompute = step->training ? session->recompute : NULL;
-    if (session->numerics != NULL && step->training)
-        graph->numerics = &session->numerics->request;
+    graph->recompute = step->training ? session->opened.recompute : NULL;
+    if (session->opened.numerics != NULL && step->training)
+        graph->numerics = &session->opened.numerics->request;
     /* An evaluation step lacks the scopes of the backward pass, so patterns may match nothing. */
     if (session->network.precision != NULL)
         CSE_TRY(cse_precision_apply_patterns(session->network.precision, graph, step->training));

@@ -10,6 +10,7 @@
 #include "csengine/csengine.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "run/job/job_settings.h"
 #include "run/session/session.h"
 #include "tests/support/job_config.h"
 #include "tests/support/temporary_folder.h"
@@ -73,9 +74,15 @@ static void release_settings(void)
         job_config_clear(&made);
 }
 
+static cse_status try_job(const cse_job_settings *settings, cse_job_result *result)
+{
+    const cse_job_environment environment = cse_job_environment_of(settings);
+    return cse_job_run(&environment, result);
+}
+
 static void run(const cse_job_settings *settings, cse_job_result *result)
 {
-    cse_status status = cse_job_run(settings, result);
+    cse_status status = try_job(settings, result);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
 }
 
@@ -123,11 +130,11 @@ START_TEST(a_run_has_one_result_however_it_is_cut)
     ck_assert(wide.metrics[0].value == whole.metrics[0].value);
 
     fresh_folder();
-    settings.on_event = count_logged;
-    settings.stop_requested = stop_early;
-    run(&settings, &stopped);
+    cse_job_environment watched = cse_job_environment_of(&settings);
+    watched.on_event = count_logged;
+    watched.stop_requested = stop_early;
+    ck_assert_int_eq(cse_job_run(&watched, &stopped), CSE_OK);
     ck_assert(stopped.stopped && stopped.steps < STEPS);
-    settings.stop_requested = NULL;
     run(&settings, &rest);
     ck_assert_int_eq(rest.steps, STEPS);
     ck_assert_int_eq(rest.steps_run, STEPS - stopped.steps);
@@ -154,7 +161,7 @@ END_TEST
 static void expect_failure(const cse_job_settings *settings, cse_status expected, const char *word)
 {
     cse_job_result result;
-    cse_status status = cse_job_run(settings, &result);
+    cse_status status = try_job(settings, &result);
     ck_assert_msg(status == expected, "status %d, %s", (int)status, cse_error_message());
     ck_assert_msg(strstr(cse_error_message(), word) != NULL, "'%s' is missing in: %s", word,
                   cse_error_message());
@@ -247,13 +254,13 @@ START_TEST(a_successor_has_no_more_time)
     fresh_folder();
     settings.loop.num_steps = 1000000;
     settings.session.job_time_sec = 50;
-    settings.started_ns = cse_clock_ns() - INT64_C(100000000000);
-    ck_assert_int_eq(cse_job_run(&settings, &result), CSE_TIME_LIMIT);
+    cse_job_environment late = cse_job_environment_of(&settings);
+    late.started_ns = cse_clock_ns() - INT64_C(100000000000);
+    ck_assert_int_eq(cse_job_run(&late, &result), CSE_TIME_LIMIT);
     ck_assert_msg(strstr(cse_error_message(), "the 50 s of the run are over") != NULL, "%s",
                   cse_error_message());
     ck_assert_int_lt(result.steps, 1000000);
     ck_assert(result.steps == 0 || access(result.checkpoint_path, F_OK) == 0);
-    settings.started_ns = 0;
     settings.loop.num_steps = 4;
     settings.autoload_last_checkpoint = false;
     fresh_folder();

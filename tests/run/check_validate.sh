@@ -112,5 +112,13 @@ run whole start --no_dashboard --model_dir "$work/whole.d" --num_steps 4 \
 run each start --no_dashboard --model_dir "$work/each.d" --set loop.eval_frequency=1 --num_steps 3
 [ "$(series each.d validate_0/loss)" = "1 2 3 " ] || fail "1: $(series each.d validate_0/loss)"
 
+# What is wrong with the data of the validations ends the run before its first step.
+mkdir "$work/data"
+"$csengine" start "$work/two.yaml" --no_dashboard --model_dir "$work/none.d" --set \
+    fit.val_dataloader="{data_processor: csv, path: $work/data/none.csv, batch_size: 8}" \
+    >"$work/none.out" 2>"$work/none.err" && fail "none: exit code 0"
+grep -q 'none.csv: cannot open the file' "$work/none.err" || fail "none: $(cat "$work/none.err")"
+ls "$work"/none.d/checkpoint_*.mdl >"$work/none.list" 2>/dev/null && fail "none: steps were done"
+
 [ "$failures" = 0 ] || exit 1
 echo "all as expected"

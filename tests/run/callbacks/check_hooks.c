@@ -9,6 +9,7 @@
 #include "csengine/callback.h"
 #include "csengine/generated/ops.h"
 #include "engine/base/text.h"
+#include "run/job/job_settings.h"
 #include "store/reader.h"
 #include "tests/support/job_config.h"
 #include "tests/support/temporary_folder.h"
@@ -167,8 +168,9 @@ static cse_status run(const char *const (*overrides)[2], cse_job_result *result)
     const cse_config_plugin plugin = { .name = "Witness", .descriptor = &witness };
     config.settings.callbacks = &plugin;
     config.settings.callback_count = 1;
-    config.settings.run_store = true;
-    cse_status status = cse_job_run(&config.settings, result);
+    cse_job_environment environment = cse_job_environment_of(&config.settings);
+    environment.run_store = true;
+    cse_status status = cse_job_run(&environment, result);
     job_config_clear(&config);
     return status;
 }

@@ -391,8 +391,8 @@ static void run_job(int num_csx, cse_job_result *result)
         "  fit: {train_dataloader: %s, ckpt_path: null}\n",
         folder, num_csx, folder, num_csx, data);
     job_config_read(yaml, NULL, &job);
-    job.settings.on_event = keep_loss;
-    ck_assert_msg(cse_job_run(&job.settings, result) == CSE_OK, "%s", cse_error_message());
+    const cse_job_environment environment = { .settings = &job.settings, .on_event = keep_loss };
+    ck_assert_msg(cse_job_run(&environment, result) == CSE_OK, "%s", cse_error_message());
     job_config_clear(&job);
 }
 

@@ -297,6 +297,28 @@ cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_t
     return status;
 }
 
+static cse_status put_specials(const cse_encoder *encoder, const int32_t *ids, int count,
+                               cse_token_ids *to)
+{
+    size_t size;
+    for (int i = 0; i < count; i++) {
+        if (cse_tokenizer_token_view(encoder->tokenizer, ids[i], &size) == NULL)
+            return cse_fail(CSE_DATA,
+                            "post_processor names the token %d, which the tokenizer does not have",
+                            (int)ids[i]);
+        cse_token_ids_put(to, ids[i], 0, 0);
+    }
+    return CSE_OK;
+}
+
+cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
+{
+    const cse_post_processor *p = &encoder->tokenizer->post_processor;
+    CSE_TRY(put_specials(encoder, p->around, p->before, ids));
+    CSE_TRY(cse_encode(encoder, text, size, ids));
+    return put_specials(encoder, p->around + p->before, p->after, ids);
+}
+
 cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,
                              const cse_word_sink *sink)
 {

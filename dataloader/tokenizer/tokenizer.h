@@ -64,6 +64,9 @@ void cse_encoder_close(cse_encoder **encoder);
  * of more than CSE_WORD_MOST_BYTES, and for a text on which the split pattern takes too long. */
 enum { CSE_WORD_MOST_BYTES = 1 << 24 };
 cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids);
+/* Likewise with the special tokens that the tokenizer puts around a text. */
+cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size,
+                            cse_token_ids *ids);
 /* Calls `word` with each piece that the pre-tokenizer makes. */
 typedef struct cse_word_sink {
     cse_status (*word)(void *self, const char *bytes, size_t size);

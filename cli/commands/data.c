@@ -8,14 +8,16 @@
 #include "cli/data/data_samples.h"
 #include "cli/data/data_split.h"
 #include "cli/data/data_tokenize.h"
+#include "cli/data/data_tokens.h"
 #include "cli/terminal/report.h"
 
 static const struct {
     const char *word;
     int (*run)(const cse_command_line *line);
 } words[] = {
-    { "tokenize", cse_data_tokenize }, { "inspect", cse_data_inspect }, { "index", cse_data_index },
-    { "split", cse_data_split },       { "samples", cse_data_samples },
+    { "tokenize", cse_data_tokenize }, { "inspect", cse_data_inspect },
+    { "index", cse_data_index },       { "split", cse_data_split },
+    { "samples", cse_data_samples },   { "tokens", cse_data_tokens },
 };
 
 static int run(const cse_command_line *line)
@@ -29,15 +31,17 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     { "to", "DIR", NULL, "tokenize, split: the folder to write to" },
     { "tokenizer", "FILE", NULL,
-      "tokenize: a tokenizer.json, or a folder with it or with vocab.json and merges.txt; "
-      "inspect: shows texts in place of numbers" },
+      "tokenize, tokens: a tokenizer.json or tokenizer.model, or a folder with one or with "
+      "vocab.json and merges.txt; inspect: shows texts in place of numbers" },
     { "train_tokenizer", "N", NULL,
       "tokenize: trains a vocabulary of N tokens on the texts, in place of --tokenizer" },
     { "sequence_length", "N", NULL, "tokenize: tokens of a sample; default 1024" },
     { "samples_per_file", "N", NULL, "tokenize: default 16384" },
     { "format", "NAME", NULL,
       "tokenize: hdf5 (samples, for hdf5_lm) or npy (all tokens, for token_shards); default hdf5" },
-    { "field", "NAME", NULL, "tokenize: the member of JSON lines that is the text; default text" },
+    { "special_tokens", NULL, NULL, "tokens: with those that the tokenizer puts around a text" },
+    { "field", "NAME", NULL,
+      "tokenize, tokens: the member of JSON lines that is the text; default text" },
     { "end_of_text", "TOKEN", NULL,
       "tokenize: stands behind each document; none: nothing does; default <|endoftext|>, "
       "<|end_of_text|> or </s>" },
@@ -64,15 +68,17 @@ const cse_command cse_command_data = {
     .name = "data",
     .group = CSE_GROUP_LOOK,
     .summary = "makes data for training, shows what data holds",
-    .arguments = "tokenize INPUT..., inspect PATH, index TAR..., split INPUT, samples CONFIG.yaml",
+    .arguments = "tokenize INPUT..., inspect PATH, index TAR..., split INPUT, samples CONFIG.yaml, "
+                 "tokens INPUT...",
     .doc = "tokenize: texts (.txt) and JSON lines (.jsonl), plain or with .gz or .zst, become\n"
            "tokens. inspect: shapes, counts and the first sample. index: where the files of tar\n"
            "archives stand, in FILE.tar.idx, so that a run need not look. split: the lines of\n"
-           "a file go to train and validation. samples: which samples a step takes.",
+           "a file go to train and validation. samples: which samples a step takes.\n"
+           "tokens: number, first and last place in characters, and text of each token.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 65536,
-    .words = "tokenize|inspect|index|split|samples",
+    .words = "tokenize|inspect|index|split|samples|tokens",
     .values = "format=hdf5|npy on_bad_record=error|skip",
     .examples = examples,
     .run = run,

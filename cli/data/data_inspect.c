@@ -151,7 +151,7 @@ static cse_status inspect_file(inspection *all, const char *path)
         status = inspect_hdf5(all, path, about);
     else if (cse_name_ends(path, ".npy"))
         status = inspect_npy(all, path, about);
-    else if (cse_name_ends(path, "tokenizer.json|vocab.json"))
+    else if (cse_name_ends(path, "tokenizer.json|vocab.json|.model"))
         status = inspect_tokenizer(path, about);
     else
         status = inspect_text(path, about);
@@ -161,13 +161,11 @@ static cse_status inspect_file(inspection *all, const char *path)
 static cse_status inspect_folder(inspection *all, const char *path)
 {
     cse_file_list list = { 0 };
-    char tokenizer[4096];
-    snprintf(tokenizer, sizeof tokenizer, "%s/tokenizer.json", path);
-    if (all->tokenizer == NULL && cse_byte_source_exists(tokenizer) &&
-        cse_tokenizer_load(tokenizer, &all->tokenizer) != CSE_OK)
+    if (all->tokenizer == NULL && cse_tokenizer_is_in(path) &&
+        cse_tokenizer_load(path, &all->tokenizer) != CSE_OK)
         cse_report(CSE_DATA);
     cse_status status = cse_file_list_read(
-        &list, path, ".h5|.hdf5|.npy|.jsonl|.ndjson|.jsonl.gz|.jsonl.zst|.txt|tokenizer.json");
+        &list, path, ".h5|.hdf5|.npy|.jsonl|.ndjson|.jsonl.gz|.jsonl.zst|.txt|tokenizer.json|.model");
     if (status == CSE_OK && list.count == 0)
         status = cse_fail(CSE_NO_INPUT, "%s: no file of it is data that is known here", path);
     for (int i = 0; i < list.count && i < MOST_SHOWN_FILES && status == CSE_OK; i++)

@@ -7,6 +7,7 @@
 #include "dataloader/tokenizer/text/json_members.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
 #include "dataloader/tokenizer/word_models.h"
+#include "engine/base/arena.h"
 
 /* ---- reading ---- */
 
@@ -52,8 +53,15 @@ static cse_status bpe_read(cse_tokenizer *t, const json_t *model)
 {
     const json_t *vocab = json_object_get(model, "vocab");
     const json_t *dropout = json_object_get(model, "dropout");
+    CSE_TRY(cse_json_expect(model, "model BPE",
+                            "dropout:n? unk_token:s? continuing_subword_prefix:s? "
+                            "end_of_word_suffix:s? fuse_unk:b byte_fallback:b ignore_merges:b "
+                            "vocab:o! merges:l!"));
     if (json_is_number(dropout) && json_number_value(dropout) != 0)
-        return cse_fail(CSE_DATA, "model.dropout is set: accepted is null");
+        return cse_fail(CSE_DATA,
+                        "model.dropout is %g: a text would have other tokens each time; "
+                        "accepted is null",
+                        json_number_value(dropout));
     t->whole_words = cse_json_is_on(model, "ignore_merges", false);
     t->fuses_unknown = cse_json_is_on(model, "fuse_unk", false);
     t->falls_back = cse_json_is_on(model, "byte_fallback", false);
@@ -71,16 +79,24 @@ static cse_status bpe_read(cse_tokenizer *t, const json_t *model)
 /* The tokens of a word's characters so far. */
 typedef struct symbols {
     const cse_tokenizer *tokenizer;
-    int32_t *tokens; /* [size of the word + 1] */
+    int32_t *tokens;   /* [size of the word + 1] */
+    uint32_t *lengths; /* likewise, of what each token was made from; NULL: not wanted */
     size_t count;
-    bool has_unknown; /* that was not written yet: more of it may follow */
+    size_t unknown; /* bytes that became no token yet: more of them may follow */
 } symbols;
+
+static void put_token(symbols *s, int32_t id, size_t length)
+{
+    if (s->lengths != NULL)
+        s->lengths[s->count] = (uint32_t)length;
+    s->tokens[s->count++] = id;
+}
 
 static void end_unknown(symbols *s)
 {
-    if (s->has_unknown)
-        s->tokens[s->count++] = s->tokenizer->unknown;
-    s->has_unknown = false;
+    if (s->unknown > 0)
+        put_token(s, s->tokenizer->unknown, s->unknown);
+    s->unknown = 0;
 }
 
 static bool put_bytes(symbols *s, const char *bytes, size_t size)
@@ -90,7 +106,7 @@ static bool put_bytes(symbols *s, const char *bytes, size_t size)
         if (fallback[(unsigned char)bytes[i]] < 0)
             return false;
     for (size_t i = 0; i < size; i++)
-        s->tokens[s->count++] = fallback[(unsigned char)bytes[i]];
+        put_token(s, fallback[(unsigned char)bytes[i]], 1);
     return true;
 }
 
@@ -100,7 +116,7 @@ static void put_symbol(symbols *s, int32_t id, const char *bytes, size_t size)
     const cse_tokenizer *t = s->tokenizer;
     if (id >= 0) {
         end_unknown(s);
-        s->tokens[s->count++] = id;
+        put_token(s, id, size);
         return;
     }
     if (t->falls_back && put_bytes(s, bytes, size))
@@ -109,7 +125,7 @@ static void put_symbol(symbols *s, int32_t id, const char *bytes, size_t size)
         return;
     if (!t->fuses_unknown)
         end_unknown(s);
-    s->has_unknown = true;
+    s->unknown += size;
 }
 
 /* The token of a character at a word's begin or end or within it. */
@@ -130,33 +146,48 @@ static int32_t find_symbol(const cse_tokenizer *t, const char *bytes, size_t siz
     return id;
 }
 
-void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
+static void put_places(const symbols *s, cse_token_ids *ids, size_t count)
 {
-    if (ids->count + more <= ids->capacity)
-        return;
-    ids->capacity = (ids->count + more) * 2;
-    ids->ids = cse_realloc(ids->ids, ids->capacity * sizeof *ids->ids);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        ids->places[ids->count + i] = (cse_token_place){ .begin = at, .end = at + s->lengths[i] };
+        at += s->lengths[i];
+    }
 }
 
 static cse_status bpe_encode(const cse_tokenizer *t, const char *bytes, size_t size,
                              cse_token_ids *ids)
 {
-    cse_token_ids_reserve(ids, size + 1);
-    symbols s = { .tokenizer = t, .tokens = ids->ids + ids->count };
     const int32_t whole = t->whole_words ? cse_vocabulary_find(&t->vocabulary, bytes, size) : -1;
     if (whole >= 0) {
-        s.tokens[0] = whole;
-        ids->count++;
+        cse_token_ids_put(ids, whole, 0, size);
         return CSE_OK;
     }
+    cse_token_ids_reserve(ids, size + 1);
+    symbols s = { .tokenizer = t, .tokens = ids->ids + ids->count };
+    if (ids->with_places)
+        s.lengths = cse_malloc((size + 1) * sizeof *s.lengths);
     for (size_t i = 0, length = 1; i < size; i += length) {
+        int32_t id;
+        length = t->user_trie.count > 1
+                     ? cse_piece_trie_longest(&t->user_trie, bytes + i, size - i, &id)
+                     : 0;
+        if (length > 0) {
+            put_symbol(&s, id, bytes + i, length);
+            continue;
+        }
+        length = 1;
         if (!t->pre_tokenizers.is_byte_level)
             cse_character_at(bytes + i, &length);
         const bool ends[2] = { i == 0, i + length == size };
         put_symbol(&s, find_symbol(t, bytes + i, length, ends), bytes + i, length);
     }
     end_unknown(&s);
-    ids->count += cse_merges_apply(&t->merges, s.tokens, s.count);
+    const size_t count = cse_merges_apply(&t->merges, s.tokens, s.lengths, s.count);
+    if (s.lengths != NULL)
+        put_places(&s, ids, count);
+    ids->count += count;
+    free(s.lengths);
     return CSE_OK;
 }
 

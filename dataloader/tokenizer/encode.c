@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/tokenizer_parts.h"
 #include "dataloader/tokenizer/word_hash.h"
 #include "dataloader/tokenizer/word_models.h"
@@ -36,6 +37,10 @@ void cse_tokenizer_close(cse_tokenizer **tokenizer)
         return;
     cse_vocabulary_clear(&t->vocabulary);
     cse_merges_clear(&t->merges);
+    cse_piece_trie_clear(&t->trie);
+    cse_piece_trie_clear(&t->user_trie);
+    cse_post_processor_clear(&t->post_processor);
+    free(t->scores);
     cse_added_tokens_clear(&t->before);
     cse_added_tokens_clear(&t->between);
     cse_normalizers_clear(&t->normalizers);
@@ -58,7 +63,8 @@ int32_t cse_tokenizer_find(const cse_tokenizer *tokenizer, const char *content)
         for (int i = 0; i < lists[l]->count; i++)
             if (strcmp(lists[l]->tokens[i].name, content) == 0)
                 return lists[l]->tokens[i].id;
-    return cse_vocabulary_find(&tokenizer->vocabulary, content, size);
+    const int32_t id = cse_vocabulary_find(&tokenizer->vocabulary, content, size);
+    return id >= 0 ? id : cse_vocabulary_find_any(&tokenizer->vocabulary, content, size);
 }
 
 const char *cse_tokenizer_token_view(const cse_tokenizer *tokenizer, int64_t id, size_t *size)
@@ -106,16 +112,39 @@ static void add_ids(cse_token_ids *to, const int32_t *ids, size_t count)
     to->count += count;
 }
 
-static cse_status add_word(void *self, const char *bytes, size_t size)
+static cse_token_place place_of(const cse_text_view *view, size_t begin, size_t end)
+{
+    if (begin >= view->size || end > view->size)
+        return (cse_token_place){ 0 };
+    return (cse_token_place){ .begin = view->origins[begin].begin,
+                              .end = view->origins[end > begin ? end - 1 : begin].end };
+}
+
+/* Places of the word's tokens become those of the text. */
+static cse_status add_placed_word(cse_encoder *encoder, const cse_text_view *word)
+{
+    cse_token_ids *ids = encoder->ids;
+    const size_t before = ids->count;
+    CSE_TRY(encoder->tokenizer->model->encode(encoder->tokenizer, word->text, word->size, ids));
+    for (size_t i = before; i < ids->count; i++)
+        ids->places[i] = place_of(word, ids->places[i].begin, ids->places[i].end);
+    return CSE_OK;
+}
+
+static cse_status add_word(void *self, const cse_text_view *word)
 {
     cse_encoder *encoder = self;
     const cse_tokenizer *t = encoder->tokenizer;
+    const char *bytes = word->text;
+    const size_t size = word->size;
     if (encoder->sink != NULL)
         return encoder->sink->word(encoder->sink->self, bytes, size);
     if (size > CSE_WORD_MOST_BYTES)
         return cse_fail(CSE_DATA,
                         "a word of the text has %zu bytes, accepted are at most %d: is it text?",
                         size, CSE_WORD_MOST_BYTES);
+    if (encoder->ids->with_places)
+        return add_placed_word(encoder, word);
     if (size > CACHED_BYTES)
         return t->model->encode(t, bytes, size, encoder->ids);
     cached_word *cached = &encoder->cache[cse_word_hash(bytes, size) & (CACHE_SLOTS - 1)];
@@ -144,23 +173,37 @@ static cse_status pre_tokenize(cse_encoder *encoder, cse_piece piece)
     return cse_pre_tokenize(&encoder->tokenizer->pre_tokenizers, encoder->matcher, piece, &words);
 }
 
+static void add_token(cse_encoder *encoder, const cse_text_view *view, int32_t id,
+                      const size_t range[2])
+{
+    cse_token_ids *ids = encoder->ids;
+    if (encoder->sink != NULL)
+        return;
+    cse_token_ids_put(ids, id, 0, 0);
+    if (!ids->with_places)
+        return;
+    cse_token_place *place = &ids->places[ids->count - 1];
+    *place = place_of(view, range[0], range[1]);
+    place->is_added = true;
+    cse_post_processor_count(view->text + range[0], range[1] - range[0], false, place->spaces);
+}
+
 /* Tokens of a list, and `rest` for what stands between them. */
 static cse_status encode_around(cse_encoder *encoder, const cse_added_tokens *added,
                                 cse_piece piece,
                                 cse_status (*rest)(cse_encoder *encoder, cse_piece piece))
 {
-    cse_added_search search = { .text = piece.text, .size = piece.size };
+    const cse_text_view *view = &piece.view;
+    cse_added_search search = { .text = view->text, .size = view->size };
     for (;;) {
         size_t range[2];
         const cse_added_token *token = cse_added_tokens_next(added, &search, range);
-        const size_t begin = search.covered, end = token != NULL ? range[0] : piece.size;
+        const size_t begin = search.covered, end = token != NULL ? range[0] : view->size;
         if (begin < end)
-            CSE_TRY(rest(encoder, (cse_piece){ piece.text + begin, end - begin,
-                                               piece.is_first && begin == 0 }));
+            CSE_TRY(rest(encoder, cse_piece_part(&piece, begin, end)));
         if (token == NULL)
             return CSE_OK;
-        if (encoder->sink == NULL)
-            add_ids(encoder->ids, &token->id, 1);
+        add_token(encoder, view, token->id, range);
         search.covered = range[1];
     }
 }
@@ -169,9 +212,10 @@ static cse_status encode_around(cse_encoder *encoder, const cse_added_tokens *ad
 static cse_status encode_between(cse_encoder *encoder, cse_piece piece)
 {
     const cse_tokenizer *t = encoder->tokenizer;
-    CSE_TRY(cse_normalize(&t->normalizers, encoder->matcher, &encoder->normalized, &piece.text,
-                          &piece.size));
-    piece.is_first &= !encoder->normalized.lost_its_start;
+    CSE_TRY(cse_normalize(&t->normalizers, encoder->matcher, &encoder->normalized, &piece.view));
+    if (piece.view.size == 0)
+        return CSE_OK;
+    piece = cse_piece_part(&piece, 0, piece.view.size);
     return encode_around(encoder, &t->between, piece, pre_tokenize);
 }
 
@@ -199,16 +243,80 @@ static const char *as_utf8(const char *text, size_t *size, cse_text *mended)
     return mended->data;
 }
 
+/* Places in bytes become places in characters. They are ascending but for few: the count goes on
+ * from the last one. */
+static void count_characters(const char *text, cse_token_place *places, size_t count)
+{
+    size_t bytes = 0, characters = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t *ends[2] = { &places[i].begin, &places[i].end };
+        for (int e = 0; e < 2; e++) {
+            if (*ends[e] < bytes)
+                characters -= cse_count_characters(text + *ends[e], bytes - *ends[e]);
+            else
+                characters += cse_count_characters(text + bytes, *ends[e] - bytes);
+            bytes = *ends[e];
+            *ends[e] = characters;
+        }
+    }
+}
+
+/* With the origins of its bytes. */
+static cse_status encode_aligned(cse_encoder *encoder, const char *text, size_t size)
+{
+    cse_token_ids *ids = encoder->ids;
+    const bool with_places = ids != NULL && ids->with_places;
+    const size_t before = with_places ? ids->count : 0;
+    cse_aligned_text given = { 0 };
+    cse_aligned_text_begin(&given, text, size);
+    const cse_piece piece = { { text, size, given.origins }, true };
+    cse_status status = encode_around(encoder, &encoder->tokenizer->before, piece, encode_between);
+    cse_aligned_text_clear(&given);
+    if (status != CSE_OK || !with_places || ids->count == before)
+        return status;
+    count_characters(text, ids->places + before, ids->count - before);
+    cse_post_processor_trim(&encoder->tokenizer->post_processor, &encoder->tokenizer->vocabulary,
+                            ids, before);
+    return CSE_OK;
+}
+
 cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
 {
+    const cse_tokenizer *t = encoder->tokenizer;
+    const bool needs_origins = (ids != NULL && ids->with_places) ||
+                               (t->pre_tokenizers.asks_for_first && t->normalizers.count > 0);
     cse_text mended = { 0 };
     encoder->ids = ids;
     text = as_utf8(text, &size, &mended);
-    cse_status status = encode_around(encoder, &encoder->tokenizer->before,
-                                      (cse_piece){ text, size, true }, encode_between);
+    cse_status status =
+        needs_origins ? encode_aligned(encoder, text, size)
+                      : encode_around(encoder, &t->before,
+                                      (cse_piece){ { text, size, NULL }, true }, encode_between);
     encoder->ids = NULL;
     cse_text_clear(&mended);
     return status;
+}
+
+static cse_status put_specials(const cse_encoder *encoder, const int32_t *ids, int count,
+                               cse_token_ids *to)
+{
+    size_t size;
+    for (int i = 0; i < count; i++) {
+        if (cse_tokenizer_token_view(encoder->tokenizer, ids[i], &size) == NULL)
+            return cse_fail(CSE_DATA,
+                            "post_processor names the token %d, which the tokenizer does not have",
+                            (int)ids[i]);
+        cse_token_ids_put(to, ids[i], 0, 0);
+    }
+    return CSE_OK;
+}
+
+cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
+{
+    const cse_post_processor *p = &encoder->tokenizer->post_processor;
+    CSE_TRY(put_specials(encoder, p->around, p->before, ids));
+    CSE_TRY(cse_encode(encoder, text, size, ids));
+    return put_specials(encoder, p->around + p->before, p->after, ids);
 }
 
 cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,

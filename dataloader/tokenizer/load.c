@@ -6,6 +6,7 @@
 
 #include "csengine/input.h"
 #include "dataloader/files/file_list.h"
+#include "dataloader/tokenizer/sentence_piece.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
 #include "engine/base/file_replace.h"
 
@@ -34,7 +35,10 @@ static cse_status load_one(const char *path, cse_tokenizer *tokenizer)
 {
     content file;
     CSE_TRY(read_file(path, &file));
-    cse_status status = cse_tokenizer_json_read((const char *)file.bytes, file.size, tokenizer);
+    cse_status status =
+        cse_name_ends(path, ".model")
+            ? cse_sentence_piece_read(file.bytes, file.size, tokenizer)
+            : cse_tokenizer_json_read((const char *)file.bytes, file.size, tokenizer);
     free(file.bytes);
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }
@@ -64,10 +68,21 @@ static const char *in_folder(cse_arena *arena, const char *folder, const char *n
     return cse_byte_source_exists(path) ? path : NULL;
 }
 
-/* The files of a tokenizer: tokenizer.json, or `vocab` with `merges`. */
+/* The files of a tokenizer: tokenizer.json or tokenizer.model, or `vocab` with `merges`. */
 typedef struct files {
     const char *one, *vocab, *merges;
 } files;
+
+/* Names that SentencePiece's file has. */
+static const char *sentence_model(cse_arena *arena, const char *folder)
+{
+    static const char *const names[] = { "tokenizer.model", "spiece.model",
+                                         "sentencepiece.bpe.model", "spm.model" };
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && found == NULL; i++)
+        found = in_folder(arena, folder, names[i]);
+    return found;
+}
 
 static files files_of_folder(cse_arena *arena, const char *folder)
 {
@@ -78,6 +93,8 @@ static files files_of_folder(cse_arena *arena, const char *folder)
     found.merges = in_folder(arena, folder, "merges.txt");
     if (found.merges == NULL)
         found.merges = in_folder(arena, folder, "vocab.bpe");
+    if (found.vocab == NULL || found.merges == NULL)
+        found.one = sentence_model(arena, folder);
     return found;
 }
 
@@ -109,8 +126,8 @@ static cse_status find_files(cse_arena *arena, const char *path, files *found)
     *found = files_of_folder(arena, folder);
     return are_there(found) ? CSE_OK
                             : cse_fail(CSE_NO_INPUT,
-                                       "%s: there is no tokenizer.json, and no vocab.json with "
-                                       "merges.txt or vocab.bpe",
+                                       "%s: there is no tokenizer.json, no tokenizer.model, and no "
+                                       "vocab.json with merges.txt or vocab.bpe",
                                        folder);
 }
 
@@ -174,7 +191,9 @@ cse_status cse_tokenizer_copy(const char *path, const char *folder)
     cse_arena *arena = cse_arena_new();
     cse_status status = find_files(arena, path, &found);
     if (status == CSE_OK && found.one != NULL) {
-        status = copy_file(arena, found.one, folder, "tokenizer.json");
+        status =
+            copy_file(arena, found.one, folder,
+                      cse_name_ends(found.one, ".model") ? "tokenizer.model" : "tokenizer.json");
     } else if (status == CSE_OK) {
         status = copy_file(arena, found.vocab, folder, "vocab.json");
         if (status == CSE_OK)

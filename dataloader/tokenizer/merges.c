@@ -57,7 +57,15 @@ uint64_t cse_merges_get(const cse_merges *merges, int32_t left, int32_t right)
     return merges->pairs[slot] != 0 ? merges->rules[slot] : NO_RULE;
 }
 
-static size_t apply_short(const cse_merges *merges, int32_t *tokens, size_t count)
+/* The token at `left` takes the place of that at `right`, too. */
+static void join(uint32_t *lengths, size_t left, size_t right)
+{
+    if (lengths != NULL)
+        lengths[left] += lengths[right];
+}
+
+static size_t apply_short(const cse_merges *merges, int32_t *tokens, uint32_t *lengths,
+                          size_t count)
 {
     uint64_t rules[SHORT_TOKENS];
     for (size_t i = 0; i + 1 < count; i++)
@@ -70,8 +78,11 @@ static size_t apply_short(const cse_merges *merges, int32_t *tokens, size_t coun
         if (rules[best] == NO_RULE)
             break;
         tokens[best] = (int32_t)(uint32_t)rules[best];
+        join(lengths, best, best + 1);
         count--;
         memmove(tokens + best + 1, tokens + best + 2, (count - best - 1) * sizeof *tokens);
+        if (lengths != NULL)
+            memmove(lengths + best + 1, lengths + best + 2, (count - best - 1) * sizeof *lengths);
         memmove(rules + best, rules + best + 1, (count - best - 1) * sizeof *rules);
         if (best > 0)
             rules[best - 1] = cse_merges_get(merges, tokens[best - 1], tokens[best]);
@@ -91,6 +102,7 @@ typedef struct candidate {
 typedef struct long_word {
     const cse_merges *merges;
     int32_t *tokens;
+    uint32_t *lengths;        /* NULL: not wanted */
     uint32_t *before, *after; /* neighbours; NONE at the ends; after[i] == GONE: merged away */
     candidate *heap;
     size_t heap_count, heap_capacity;
@@ -141,6 +153,7 @@ static void merge_at(long_word *word, uint32_t place, uint64_t rule)
 {
     const uint32_t right = word->after[place], next = word->after[right];
     word->tokens[place] = (int32_t)(uint32_t)rule;
+    join(word->lengths, place, right);
     word->after[place] = next;
     word->after[right] = GONE;
     if (next != NONE)
@@ -149,10 +162,11 @@ static void merge_at(long_word *word, uint32_t place, uint64_t rule)
     push(word, place);
 }
 
-static size_t apply_long(const cse_merges *merges, int32_t *tokens, size_t count)
+static size_t apply_long(const cse_merges *merges, int32_t *tokens, uint32_t *lengths, size_t count)
 {
     long_word word = { .merges = merges,
                        .tokens = tokens,
+                       .lengths = lengths,
                        .before = cse_malloc(count * sizeof(uint32_t)),
                        .after = cse_malloc(count * sizeof(uint32_t)) };
     size_t left = 0;
@@ -171,17 +185,21 @@ static size_t apply_long(const cse_merges *merges, int32_t *tokens, size_t count
         if (rule != NO_RULE && (uint32_t)rule == (uint32_t)top.rule)
             merge_at(&word, top.place, rule);
     }
-    for (size_t i = 0; i < count; i++)
-        if (word.after[i] != GONE)
-            tokens[left++] = tokens[i];
+    for (size_t i = 0; i < count; i++) {
+        if (word.after[i] == GONE)
+            continue;
+        if (lengths != NULL)
+            lengths[left] = lengths[i];
+        tokens[left++] = tokens[i];
+    }
     free(word.before);
     free(word.after);
     free(word.heap);
     return left;
 }
 
-size_t cse_merges_apply(const cse_merges *merges, int32_t *tokens, size_t count)
+size_t cse_merges_apply(const cse_merges *merges, int32_t *tokens, uint32_t *lengths, size_t count)
 {
-    return count <= SHORT_TOKENS ? apply_short(merges, tokens, count)
-                                 : apply_long(merges, tokens, count);
+    return count <= SHORT_TOKENS ? apply_short(merges, tokens, lengths, count)
+                                 : apply_long(merges, tokens, lengths, count);
 }

@@ -20,7 +20,8 @@ void cse_merges_put(cse_merges *merges, int32_t left, int32_t right, uint64_t ru
 /* rank << 32 | token; UINT64_MAX: no rule. */
 uint64_t cse_merges_get(const cse_merges *merges, int32_t left, int32_t right);
 
-/* Merges `count` tokens in place; returns how many are left. Time grows as count * log(count). */
-size_t cse_merges_apply(const cse_merges *merges, int32_t *tokens, size_t count);
+/* Merges `count` tokens in place, and adds up their `lengths` where these are not NULL; returns how
+ * many are left. Time grows as count * log(count). */
+size_t cse_merges_apply(const cse_merges *merges, int32_t *tokens, uint32_t *lengths, size_t count);
 
 #endif

@@ -1,11 +1,11 @@
 /* Text to numbers of a vocabulary, and back: byte pair encoding, over bytes or characters (R.
  * Sennrich et al., "Neural machine translation of rare words with subword units", 2016; A. Radford
- * et al., "Language models are unsupervised multitask learners", 2019), WordPiece and whole words.
+ * et al., "Language models are unsupervised multitask learners", 2019), Unigram (T. Kudo, 2018), WordPiece and whole words.
  *
  * A text is split at added tokens, normalized, cut into words (pre_tokenizers.h), and each word
- * becomes tokens (word_models.h); decoders.h is the way back. Numbers and texts are those of
- * Hugging Face's tokenizers without special tokens added. What a file asks for beyond that is
- * refused by its name. */
+ * becomes tokens (word_models.h); decoders.h is the way back. Numbers, places and texts are
+ * those of Hugging Face's tokenizers and of SentencePiece without special tokens added. What a file
+ * asks for beyond that is refused by its name. */
 #ifndef CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 
@@ -15,17 +15,19 @@
 
 typedef struct cse_tokenizer cse_tokenizer;
 
-/* `path`: a tokenizer.json, a vocab.json with merges.txt or vocab.bpe beside it, or a folder that
- * holds these. CSE_DATA says what of the file is not accepted. */
+/* `path`: a tokenizer.json, a tokenizer.model of SentencePiece, a vocab.json with merges.txt or
+ * vocab.bpe beside it, or a folder that holds these. CSE_DATA says what of the file is not
+ * accepted. */
 cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer);
 void cse_tokenizer_close(cse_tokenizer **tokenizer);
 
-/* Whether the folder holds a tokenizer.json, or the two files that are read without one. */
+/* Whether the folder holds a tokenizer.json, or the files that are read without one. */
 bool cse_tokenizer_is_in(const char *folder);
 /* The folder with a tokenizer that lies beside tokens: `source`, or the folder of that file of
  * HDF5 or npy. False: there is none; a tokenizer beside a text says nothing about its use. */
 bool cse_tokenizer_beside(const char *source, char *folder, size_t size);
-/* Copies the files that `path` is loaded from into the folder: a tokenizer.json, or the two. */
+/* Copies the files that `path` is loaded from into the folder: a tokenizer.json or
+ * tokenizer.model, or the two. */
 cse_status cse_tokenizer_copy(const char *path, const char *folder);
 
 /* The largest number plus one. */
@@ -38,10 +40,19 @@ const char *cse_tokenizer_token_view(const cse_tokenizer *tokenizer, int64_t id,
  * begins with one, without a change of its numbers. */
 bool cse_tokenizer_cuts_at_lines(const cse_tokenizer *tokenizer);
 
-/* Start from a zeroed struct; the caller frees `ids`. */
+/* Where a token stands in a text: characters [begin, end). */
+typedef struct cse_token_place {
+    size_t begin, end;
+    uint32_t spaces[2]; /* of an added token: white space that it took at its begin and end */
+    bool is_added;
+} cse_token_place;
+
+/* Start from a zeroed struct; the caller frees `ids` and `places`. */
 typedef struct cse_token_ids {
     int32_t *ids;
     size_t count, capacity;
+    bool with_places;        /* they are wanted */
+    cse_token_place *places; /* [count] */
 } cse_token_ids;
 
 /* What one thread needs to encode: memory for matches, and the numbers of frequent words. */
@@ -49,10 +60,13 @@ typedef struct cse_encoder cse_encoder;
 cse_encoder *cse_encoder_new(const cse_tokenizer *tokenizer);
 void cse_encoder_close(cse_encoder **encoder);
 
-/* Adds the numbers of the text; bytes that are no UTF-8 count as U+FFFD each. CSE_DATA for a word
+/* Adds the numbers of the text, and places where they are wanted; bytes that are no UTF-8 count as U+FFFD each. CSE_DATA for a word
  * of more than CSE_WORD_MOST_BYTES, and for a text on which the split pattern takes too long. */
 enum { CSE_WORD_MOST_BYTES = 1 << 24 };
 cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids);
+/* Likewise with the special tokens that the tokenizer puts around a text. */
+cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size,
+                            cse_token_ids *ids);
 /* Calls `word` with each piece that the pre-tokenizer makes. */
 typedef struct cse_word_sink {
     cse_status (*word)(void *self, const char *bytes, size_t size);

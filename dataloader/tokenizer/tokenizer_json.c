@@ -16,36 +16,47 @@ static cse_status normalize_token(cse_tokenizer *t, cse_added_token *added)
 {
     cse_normalized work = { 0 };
     cse_split_matcher *matcher = cse_split_matcher_new();
-    const char *text = added->content;
-    size_t size = added->size;
-    cse_status status = cse_normalize(&t->normalizers, matcher, &work, &text, &size);
+    cse_text_view view = { .text = added->content, .size = added->size };
+    cse_status status = cse_normalize(&t->normalizers, matcher, &work, &view);
     if (status == CSE_OK) {
-        added->content = cse_arena_printf(t->vocabulary.arena, "%.*s", (int)size, text);
-        added->size = (uint32_t)size;
+        added->content = cse_arena_printf(t->vocabulary.arena, "%.*s", (int)view.size, view.text);
+        added->size = (uint32_t)view.size;
     }
     cse_split_matcher_destroy(&matcher);
     cse_normalized_clear(&work);
     return status;
 }
 
+/* The number that the model has for the text; -1: none. A list is indexed already. */
+static int64_t number_in_model(const cse_tokenizer *t, const json_t *vocab, const char *content)
+{
+    const json_t *known = json_object_get(vocab, content);
+    if (json_is_array(vocab))
+        return cse_vocabulary_find(&t->vocabulary, content, strlen(content));
+    return known != NULL ? json_integer_value(known) : -1;
+}
+
 /* `*next`: the number of the next token that the model does not have. */
 static cse_status take_added_token(cse_tokenizer *t, const json_t *vocab, const json_t *entry,
                                    int64_t *next)
 {
+    CSE_TRY(cse_json_expect(entry, "an entry of added_tokens",
+                            "id:i! content:s! single_word:b lstrip:b rstrip:b normalized:b "
+                            "special:b"));
     const char *content = cse_json_text(entry, "content");
-    const json_t *id = json_object_get(entry, "id"), *known = json_object_get(vocab, content);
-    if (*content == '\0' || !json_is_integer(id))
-        return cse_fail(CSE_DATA, "an entry of added_tokens has no content or no id");
-    const int64_t number = json_integer_value(id);
-    const int64_t expected = known != NULL ? json_integer_value(known) : (*next)++;
+    if (*content == '\0')
+        return cse_fail(CSE_DATA, "an entry of added_tokens has no content");
+    const int64_t number = json_integer_value(json_object_get(entry, "id"));
+    const int64_t known = number_in_model(t, vocab, content);
+    const int64_t expected = known >= 0 ? known : (*next)++;
     if (number != expected)
         return cse_fail(CSE_DATA,
                         "added token \"%.60s\" has the id %" PRId64 ": accepted is %" PRId64 ", %s",
                         content, number, expected,
-                        known != NULL ? "which it has in the vocabulary"
-                                      : "the next after the "
-                                        "vocabulary");
-    if (known == NULL)
+                        known >= 0 ? "which it has in the vocabulary"
+                                   : "the next after the "
+                                     "vocabulary");
+    if (known < 0)
         CSE_TRY(cse_vocabulary_put(&t->vocabulary, number, content, CSE_TOKEN_ADDED));
     cse_added_token added = { .name = cse_arena_string(t->vocabulary.arena, content),
                               .size = (uint32_t)strlen(content),
@@ -53,11 +64,12 @@ static cse_status take_added_token(cse_tokenizer *t, const json_t *vocab, const 
                               .takes_left = cse_json_is_on(entry, "lstrip", false),
                               .takes_right = cse_json_is_on(entry, "rstrip", false),
                               .is_word = cse_json_is_on(entry, "single_word", false) };
-    const bool is_normalized = cse_json_is_on(entry, "normalized", true);
+    const bool is_normalized =
+        cse_json_is_on(entry, "normalized", !cse_json_is_on(entry, "special", false));
     added.content = added.name;
     if (is_normalized)
         CSE_TRY(normalize_token(t, &added));
-    cse_vocabulary_show(&t->vocabulary, number, added.content, t->pre_tokenizers.is_byte_level);
+    cse_vocabulary_show(&t->vocabulary, number, added.content, t->decoders.takes_bytes);
     cse_added_tokens_put(is_normalized ? &t->between : &t->before, &added);
     return CSE_OK;
 }
@@ -66,7 +78,8 @@ static cse_status take_added_tokens(cse_tokenizer *t, const json_t *vocab, const
 {
     size_t i;
     const json_t *entry;
-    int64_t next = (int64_t)json_object_size(vocab);
+    int64_t next =
+        (int64_t)(json_is_array(vocab) ? json_array_size(vocab) : json_object_size(vocab));
     if (json_array_size(list) > CSE_ADDED_TOKENS_MOST)
         return cse_fail(CSE_DATA, "there are %zu added_tokens, accepted are at most %d",
                         json_array_size(list), CSE_ADDED_TOKENS_MOST);
@@ -82,11 +95,15 @@ static cse_status take(cse_tokenizer *t, const json_t *root)
     const json_t *model = json_object_get(root, "model");
     if (!json_is_object(model))
         return cse_fail(CSE_DATA, "it has no model: is it a tokenizer.json?");
+    CSE_TRY(cse_json_expect(root, "the file",
+                            "version:s truncation:o? padding:o? added_tokens:l? normalizer:o? "
+                            "pre_tokenizer:o? post_processor:o? decoder:o? model:o!"));
     CSE_TRY(cse_normalizers_read(&t->normalizers, json_object_get(root, "normalizer")));
     CSE_TRY(cse_pre_tokenizers_read(&t->pre_tokenizers, json_object_get(root, "pre_tokenizer")));
     CSE_TRY(cse_decoders_read(&t->decoders, json_object_get(root, "decoder"),
                               t->pre_tokenizers.is_byte_level));
     CSE_TRY(cse_word_model_read(t, model));
+    CSE_TRY(cse_post_processor_read(&t->post_processor, json_object_get(root, "post_processor")));
     if (t->normalizers.count > 0)
         t->pre_tokenizers.cuts_at_lines = false;
     return take_added_tokens(t, json_object_get(model, "vocab"),

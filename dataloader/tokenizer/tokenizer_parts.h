@@ -4,6 +4,8 @@
 
 #include "dataloader/tokenizer/added_tokens.h"
 #include "dataloader/tokenizer/merges.h"
+#include "dataloader/tokenizer/piece_trie.h"
+#include "dataloader/tokenizer/post_processor.h"
 #include "dataloader/tokenizer/text/decoders.h"
 #include "dataloader/tokenizer/text/normalizers.h"
 #include "dataloader/tokenizer/text/pre_tokenizers.h"
@@ -15,7 +17,8 @@ typedef struct cse_word_model {
     const char *name;
     /* Of the member "model", after the vocabulary. */
     cse_status (*read)(cse_tokenizer *tokenizer, const json_t *model);
-    /* Writes the tokens of a word, at most as many as it has bytes and one. */
+    /* Writes the tokens of a word, at most as many as it has bytes and one; places are bytes of the
+     * word. */
     cse_status (*encode)(const cse_tokenizer *tokenizer, const char *bytes, size_t size,
                          cse_token_ids *ids);
 } cse_word_model;
@@ -27,8 +30,15 @@ struct cse_tokenizer {
     cse_normalizers normalizers;
     cse_pre_tokenizers pre_tokenizers;
     cse_decoders decoders;
+    cse_post_processor post_processor;
     const cse_word_model *model;
-    int32_t unknown; /* -1: none */
+    int32_t unknown;     /* -1: none */
+    cse_piece_trie trie; /* of Unigram and WordPiece */
+    /* of Unigram */
+    double *scores;           /* [vocabulary.size] */
+    double unknown_score;     /* of a character that is in no piece */
+    bool adds_floats;         /* scores are added as SentencePiece does */
+    cse_piece_trie user_trie; /* pieces of SentencePiece that are found before all others */
     /* of BPE */
     cse_merges merges;
     int32_t token_of_byte[256];    /* of byte-level vocabularies; -1: none */

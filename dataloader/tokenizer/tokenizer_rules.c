@@ -39,6 +39,9 @@ cse_status cse_tokenizer_take_vocabulary(cse_tokenizer *tokenizer, const json_t 
         if (!json_is_integer(id))
             return cse_fail(CSE_DATA, "the vocabulary has \"%.60s\" without a number", token);
         CSE_TRY(cse_vocabulary_put(&tokenizer->vocabulary, json_integer_value(id), token, kind));
+        if (tokenizer->decoders.takes_bytes != tokenizer->pre_tokenizers.is_byte_level)
+            cse_vocabulary_show(&tokenizer->vocabulary, json_integer_value(id), token,
+                                tokenizer->decoders.takes_bytes);
     }
     return CSE_OK;
 }

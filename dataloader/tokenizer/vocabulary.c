@@ -70,7 +70,12 @@ cse_status cse_vocabulary_put(cse_vocabulary *vocabulary, int64_t id, const char
         return cse_fail(CSE_DATA, "the number %" PRId64 " stands for \"%.60s\" and \"%.60s\"", id,
                         token->bytes, text);
     is_word |= token->is_word;
-    *token = (cse_vocabulary_token){ bytes, used, is_word, bytes, used };
+    *token = (cse_vocabulary_token){ .bytes = bytes,
+                                     .size = used,
+                                     .is_word = is_word,
+                                     .is_bytes = kind == CSE_TOKEN_OF_BYTES && is_word,
+                                     .shown = bytes,
+                                     .shown_size = used };
     return CSE_OK;
 }
 
@@ -111,6 +116,16 @@ int32_t cse_vocabulary_find(const cse_vocabulary *vocabulary, const char *bytes,
         const cse_vocabulary_token *token = &vocabulary->tokens[id];
         if (token->size == size && memcmp(token->bytes, bytes, size) == 0)
             return id;
+    }
+    return -1;
+}
+
+int32_t cse_vocabulary_find_any(const cse_vocabulary *vocabulary, const char *bytes, size_t size)
+{
+    for (int64_t id = 0; id < vocabulary->size; id++) {
+        const cse_vocabulary_token *token = &vocabulary->tokens[id];
+        if (token->bytes != NULL && token->size == size && memcmp(token->bytes, bytes, size) == 0)
+            return (int32_t)id;
     }
     return -1;
 }

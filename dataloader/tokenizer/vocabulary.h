@@ -12,6 +12,7 @@ typedef struct cse_vocabulary_token {
     const char *bytes; /* NULL: no token has this number */
     uint32_t size;
     bool is_word;      /* words can become this token */
+    bool is_bytes;     /* they were read from characters that stand for bytes */
     const char *shown; /* what it is decoded from */
     uint32_t shown_size;
 } cse_vocabulary_token;
@@ -43,5 +44,7 @@ void cse_vocabulary_show(cse_vocabulary *vocabulary, int64_t id, const char *tex
 void cse_vocabulary_index(cse_vocabulary *vocabulary);
 /* The number of the word, -1 where there is none. */
 int32_t cse_vocabulary_find(const cse_vocabulary *vocabulary, const char *bytes, size_t size);
+/* Likewise among all tokens, one after the other. */
+int32_t cse_vocabulary_find_any(const cse_vocabulary *vocabulary, const char *bytes, size_t size);
 
 #endif

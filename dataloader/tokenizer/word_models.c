@@ -9,9 +9,21 @@
 
 enum { LONGEST_WORD = 1000 };
 
-static void put(cse_token_ids *ids, int32_t id)
+void cse_token_ids_reserve(cse_token_ids *ids, size_t more)
+{
+    if (ids->count + more <= ids->capacity)
+        return;
+    ids->capacity = (ids->count + more) * 2;
+    ids->ids = cse_realloc(ids->ids, ids->capacity * sizeof *ids->ids);
+    if (ids->with_places)
+        ids->places = cse_realloc(ids->places, ids->capacity * sizeof *ids->places);
+}
+
+void cse_token_ids_put(cse_token_ids *ids, int32_t id, size_t begin, size_t end)
 {
     cse_token_ids_reserve(ids, 1);
+    if (ids->with_places)
+        ids->places[ids->count] = (cse_token_place){ .begin = begin, .end = end };
     ids->ids[ids->count++] = id;
 }
 
@@ -25,7 +37,7 @@ static cse_status demand_unknown(const cse_tokenizer *t)
 
 static cse_status word_level_read(cse_tokenizer *t, const json_t *model)
 {
-    (void)model;
+    CSE_TRY(cse_json_expect(model, "model WordLevel", "vocab:o! unk_token:s!"));
     return demand_unknown(t);
 }
 
@@ -33,7 +45,7 @@ static cse_status word_level_encode(const cse_tokenizer *t, const char *bytes, s
                                     cse_token_ids *ids)
 {
     const int32_t id = cse_vocabulary_find(&t->vocabulary, bytes, size);
-    put(ids, id >= 0 ? id : t->unknown);
+    cse_token_ids_put(ids, id >= 0 ? id : t->unknown, 0, size);
     return CSE_OK;
 }
 
@@ -45,28 +57,34 @@ static cse_status word_piece_read(cse_tokenizer *t, const json_t *model)
 {
     const json_t *longest = json_object_get(model, "max_input_chars_per_word");
     const json_t *prefix = json_object_get(model, "continuing_subword_prefix");
+    CSE_TRY(cse_json_expect(model, "model WordPiece",
+                            "vocab:o! unk_token:s! max_input_chars_per_word:i "
+                            "continuing_subword_prefix:s"));
     t->longest_word = json_is_integer(longest) ? json_integer_value(longest) : 100;
     if (t->longest_word < 0 || t->longest_word > LONGEST_WORD)
         return cse_fail(CSE_DATA, "model.max_input_chars_per_word is %lld: accepted are 0 to %d",
                         (long long)t->longest_word, LONGEST_WORD);
     t->prefix = cse_arena_string(t->vocabulary.arena,
                                  json_is_string(prefix) ? json_string_value(prefix) : "##");
-    return demand_unknown(t);
+    CSE_TRY(demand_unknown(t));
+    cse_piece_trie_make(&t->trie, &t->vocabulary, NULL, NULL);
+    return CSE_OK;
 }
 
-/* The longest token at the begin of `bytes`, and its size; -1: none. */
-static int32_t longest_piece(const cse_tokenizer *t, const char *bytes, size_t *size, bool is_first)
+/* The longest token at the begin of `bytes`, and its size; -1: none. `node`: behind the prefix. */
+static int32_t longest_piece(const cse_tokenizer *t, uint32_t node, const char *bytes, size_t *size)
 {
-    cse_text piece = { 0 };
+    const size_t most = *size;
     int32_t id = -1;
-    cse_text_add(&piece, "%s", is_first ? "" : t->prefix);
-    const size_t before = piece.size;
-    cse_text_add_bytes(&piece, bytes, *size);
-    while (*size > 0 && (id = cse_vocabulary_find(&t->vocabulary, piece.data, before + *size)) < 0)
-        do
-            --*size;
-        while (*size > 0 && (bytes[*size] & 0xc0) == 0x80);
-    cse_text_clear(&piece);
+    for (size_t i = 0; i < most; i++) {
+        node = cse_piece_trie_next(&t->trie, node, (unsigned char)bytes[i]);
+        if (node == 0)
+            break;
+        if (t->trie.nodes[node].id >= 0 && (i + 1 == most || (bytes[i + 1] & 0xc0) != 0x80)) {
+            id = t->trie.nodes[node].id;
+            *size = i + 1;
+        }
+    }
     return id;
 }
 
@@ -74,16 +92,22 @@ static cse_status word_piece_encode(const cse_tokenizer *t, const char *bytes, s
                                     cse_token_ids *ids)
 {
     const size_t before = ids->count;
-    bool is_known = cse_count_characters(bytes, size) <= (size_t)t->longest_word;
+    uint32_t inner = 0; /* where a piece that does not begin the word is looked for */
+    bool has_inner = true, is_known = cse_count_characters(bytes, size) <= (size_t)t->longest_word;
+    for (const char *c = t->prefix; *c != '\0' && has_inner; c++) {
+        inner = cse_piece_trie_next(&t->trie, inner, (unsigned char)*c);
+        has_inner = inner != 0;
+    }
     for (size_t at = 0, length; at < size && is_known; at += length) {
         length = size - at;
-        const int32_t id = longest_piece(t, bytes + at, &length, at == 0);
+        const int32_t id =
+            at > 0 && !has_inner ? -1 : longest_piece(t, at > 0 ? inner : 0, bytes + at, &length);
         is_known = id >= 0;
-        put(ids, id);
+        cse_token_ids_put(ids, id, at, at + length);
     }
     if (!is_known) {
         ids->count = before;
-        put(ids, t->unknown);
+        cse_token_ids_put(ids, t->unknown, 0, size);
     }
     return CSE_OK;
 }
@@ -94,8 +118,8 @@ const cse_word_model cse_word_piece_model = { "WordPiece", word_piece_read, word
 
 static const cse_word_model *model_of(const json_t *model)
 {
-    static const cse_word_model *const models[] = { &cse_bpe_model, &cse_word_level_model,
-                                                    &cse_word_piece_model };
+    static const cse_word_model *const models[] = { &cse_bpe_model, &cse_unigram_model,
+                                                    &cse_word_level_model, &cse_word_piece_model };
     const char *type = cse_json_text(model, "type");
     if (*type == '\0' && json_object_get(model, "merges") != NULL)
         return &cse_bpe_model; /* as files of early versions have it */
@@ -112,10 +136,13 @@ cse_status cse_word_model_read(cse_tokenizer *t, const json_t *model)
     t->model = model_of(model);
     if (t->model == NULL)
         return cse_fail(CSE_DATA,
-                        "model.type is \"%.60s\": accepted are BPE, WordLevel and WordPiece",
+                        "model.type is \"%.60s\": accepted are BPE, Unigram, WordLevel and "
+                        "WordPiece",
                         cse_json_text(model, "type"));
-    CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
     t->unknown = -1;
+    if (t->model == &cse_unigram_model) /* its vocabulary is a list */
+        return t->model->read(t, model);
+    CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
     const json_t *id = unknown != NULL ? json_object_get(vocab, unknown) : NULL;
     if (unknown != NULL && id == NULL)
         return cse_fail(CSE_DATA, "model.unk_token \"%.60s\" is not in the vocabulary", unknown);

@@ -23,9 +23,8 @@ uint32_t cse_character_before(const char *text, size_t at, size_t *length)
     return cse_character_at(text + begin, length);
 }
 
-void cse_text_add_character(cse_text *text, uint32_t c)
+size_t cse_character_bytes(uint32_t c, char bytes[4])
 {
-    char bytes[4];
     size_t size = 0;
     if (c < 0x80) {
         bytes[size++] = (char)c;
@@ -41,7 +40,13 @@ void cse_text_add_character(cse_text *text, uint32_t c)
     }
     if (c >= 0x80)
         bytes[size++] = (char)(0x80 | (c & 0x3f));
-    cse_text_add_bytes(text, bytes, size);
+    return size;
+}
+
+void cse_text_add_character(cse_text *text, uint32_t character)
+{
+    char bytes[4];
+    cse_text_add_bytes(text, bytes, cse_character_bytes(character, bytes));
 }
 
 size_t cse_count_characters(const char *text, size_t size)

@@ -10,6 +10,8 @@
 uint32_t cse_character_at(const char *text, size_t *length);
 /* The one that ends before text + at, where at > 0; `*length`: its bytes. */
 uint32_t cse_character_before(const char *text, size_t at, size_t *length);
+/* Writes the character in UTF-8; returns its bytes. */
+size_t cse_character_bytes(uint32_t character, char bytes[4]);
 void cse_text_add_character(cse_text *text, uint32_t character);
 size_t cse_count_characters(const char *text, size_t size);
 /* Unicode's White_Space. */

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/text/json_members.h"
+#include "dataloader/tokenizer/text/sentence_text.h"
 #include "engine/base/arena.h"
 
 enum { MOST_DECODERS = 32, MOST_TIMES = 64, MORE_BYTES = 1 << 20, BYTE_TOKEN = 6 };
@@ -16,16 +18,20 @@ typedef struct one_token {
     cse_split_matcher *matcher;
     const char *text;
     size_t size, number, count; /* of all */
-    bool within;                /* others stand before and behind them */
+    const char *before;         /* the text of the token before it */
+    size_t before_size;
+    bool within; /* others stand before and behind them */
     cse_token_texts *to;
-    size_t most; /* bytes of them */
-    size_t held; /* bytes at the end of to->text that are byte tokens */
+    size_t most;              /* bytes of them */
+    size_t held;              /* bytes at the end of to->text that are byte tokens */
+    bool at_begin, has_begun; /* of SentencePiece: a space of the begin was dropped */
 } one_token;
 
 struct cse_decoder {
     cse_status (*apply)(one_token *one);
     cse_split_pattern *pattern; /* of Replace */
-    char *content;              /* what is put, a prefix or a suffix */
+    char *content;              /* what is put, a prefix, a suffix or a filler */
+    char *delimiter;            /* of words, for CTC */
     uint32_t character;         /* of Metaspace and Strip */
     int64_t from_start, from_end;
     bool drops_first, cleans_up;
@@ -33,7 +39,7 @@ struct cse_decoder {
 };
 
 typedef struct kind {
-    const char *name;
+    const char *name, *members;
     cse_status (*read)(cse_decoder *decoder, const json_t *entry);
     cse_status (*apply)(one_token *one);
 } kind;
@@ -62,8 +68,6 @@ static cse_status read_replace(cse_decoder *decoder, const json_t *entry)
 {
     bool is_literal;
     const char *pattern = cse_json_pattern(entry, &is_literal);
-    if (pattern == NULL)
-        return cse_fail(CSE_DATA, "decoder Replace has a pattern that is neither Regex nor String");
     decoder->content = cse_strdup(cse_json_text(entry, "content"));
     return cse_split_pattern_new(pattern, is_literal, &decoder->pattern);
 }
@@ -224,6 +228,26 @@ static cse_status read_word_piece(cse_decoder *decoder, const json_t *entry)
     return CSE_OK;
 }
 
+/* Puts another text for one, from `begin` on. */
+static void replace_all(cse_text *text, size_t begin, const char *from, const char *to)
+{
+    const size_t size = strlen(from);
+    cse_text made = { 0 };
+    size_t done = begin;
+    for (size_t i = begin; size > 0 && i + size <= text->size;)
+        if (memcmp(text->data + i, from, size) == 0) {
+            cse_text_add_bytes(&made, text->data + done, i - done);
+            cse_text_add(&made, "%s", to);
+            done = i += size;
+        } else {
+            i++;
+        }
+    cse_text_add_bytes(&made, text->data + done, text->size - done);
+    text->size = begin;
+    cse_text_add_bytes(text, made.data, made.size);
+    cse_text_clear(&made);
+}
+
 /* Each of these replaced in turn, as in the original. */
 static void clean_up(cse_text *text, size_t begin)
 {
@@ -232,23 +256,8 @@ static void clean_up(cse_text *text, size_t begin)
         { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
         { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
-    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
-        const size_t from = strlen(pairs[p][0]);
-        cse_text made = { 0 };
-        size_t done = begin;
-        for (size_t i = begin; i + from <= text->size;)
-            if (memcmp(text->data + i, pairs[p][0], from) == 0) {
-                cse_text_add_bytes(&made, text->data + done, i - done);
-                cse_text_add(&made, "%s", pairs[p][1]);
-                done = i += from;
-            } else {
-                i++;
-            }
-        cse_text_add_bytes(&made, text->data + done, text->size - done);
-        text->size = begin;
-        cse_text_add_bytes(text, made.data, made.size);
-        cse_text_clear(&made);
-    }
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++)
+        replace_all(text, begin, pairs[p][0], pairs[p][1]);
 }
 
 static cse_status apply_word_piece(one_token *one)
@@ -292,43 +301,82 @@ static cse_status apply_suffix(one_token *one)
     return CSE_OK;
 }
 
+/* ---- CTC: a token that is repeated is one; a filler stands between two that are the same ---- */
+
+static cse_status read_ctc(cse_decoder *decoder, const json_t *entry)
+{
+    decoder->content = cse_strdup(cse_json_text(entry, "pad_token"));
+    decoder->delimiter = cse_strdup(cse_json_text(entry, "word_delimiter_token"));
+    decoder->cleans_up = cse_json_is_on(entry, "cleanup", true);
+    return CSE_OK;
+}
+
+static cse_status apply_ctc(one_token *one)
+{
+    const size_t begin = one->to->text.size;
+    if (one->number > 0 && one->before_size == one->size &&
+        memcmp(one->before, one->text, one->size) == 0)
+        return CSE_OK;
+    put(one, one->text, one->size);
+    replace_all(&one->to->text, begin, one->decoder->content, "");
+    if (one->decoder->cleans_up && one->to->text.size > begin) {
+        clean_up(&one->to->text, begin);
+        replace_all(&one->to->text, begin, one->decoder->delimiter, " ");
+    }
+    if (one->to->text.size > begin)
+        cse_token_texts_end(one->to);
+    return CSE_OK;
+}
+
+/* ---- ByteLevel: characters that stand for bytes; all tokens become one text ---- */
+
+static cse_status apply_byte_level(one_token *one)
+{
+    char *bytes = cse_malloc(one->size + 1);
+    const long count = cse_byte_characters_read(one->text, one->size, bytes);
+    put(one, count >= 0 ? bytes : one->text, count >= 0 ? (size_t)count : one->size);
+    free(bytes);
+    if (one->within || one->number + 1 == one->count)
+        cse_token_texts_end(one->to);
+    return CSE_OK;
+}
+
 /* ---- the list ---- */
 
 static const kind kinds[] = {
-    { "Replace", read_replace, apply_replace },
-    { "ByteFallback", NULL, apply_byte_fallback },
-    { "Fuse", NULL, apply_fuse },
-    { "Strip", read_strip, apply_strip },
-    { "Metaspace", read_metaspace, apply_metaspace },
-    { "WordPiece", read_word_piece, apply_word_piece },
-    { "BPEDecoder", read_suffix, apply_suffix },
+    /* clang-format off */
+    { "Replace", "pattern:p! content:s!", read_replace, apply_replace },
+    { "ByteFallback", "", NULL, apply_byte_fallback },
+    { "Fuse", "", NULL, apply_fuse },
+    { "Strip", "content:s! start:i! stop:i!", read_strip, apply_strip },
+    { "Metaspace", "replacement:s! add_prefix_space:b prepend_scheme:s split:b? str_rep:s",
+      read_metaspace, apply_metaspace },
+    { "WordPiece", "prefix:s! cleanup:b!", read_word_piece, apply_word_piece },
+    { "BPEDecoder", "suffix:s!", read_suffix, apply_suffix },
+    { "CTC", "pad_token:s! word_delimiter_token:s! cleanup:b!", read_ctc, apply_ctc },
+    { "ByteLevel", "add_prefix_space:b trim_offsets:b use_regex:b", NULL, apply_byte_level },
+    /* clang-format on */
 };
 
-static cse_status read_list(cse_decoders *decoders, const json_t *entry, bool is_byte_level)
+static cse_status read_list(cse_decoders *decoders, const json_t *entry)
 {
+    char what[80];
     const json_t *list = json_object_get(entry, "decoders");
     const char *type = cse_json_text(entry, "type");
     if (strcmp(type, "Sequence") == 0) {
-        if (!json_is_array(list))
-            return cse_fail(CSE_DATA, "decoder is a Sequence without the list decoders");
+        CSE_TRY(cse_json_expect(entry, "decoder Sequence", "decoders:l!"));
         for (size_t i = 0; i < json_array_size(list); i++)
-            CSE_TRY(read_list(decoders, json_array_get(list, i), is_byte_level));
+            CSE_TRY(read_list(decoders, json_array_get(list, i)));
         return CSE_OK;
     }
-    if (strcmp(type, "ByteLevel") == 0 && is_byte_level)
-        return CSE_OK;
     const int index = CSE_JSON_KIND(kinds, entry);
-    if (is_byte_level && strcmp(type, "Fuse") != 0)
-        return cse_fail(CSE_DATA,
-                        "decoder is \"%.60s\" behind the pre_tokenizer ByteLevel: accepted are "
-                        "ByteLevel and Fuse",
-                        type);
     if (index < 0)
         return cse_fail(CSE_DATA,
-                        "decoder is \"%.60s\": accepted are ByteLevel (with the pre_tokenizer of "
-                        "that name), Replace, ByteFallback, Fuse, Strip, Metaspace, WordPiece, "
-                        "BPEDecoder and Sequence",
+                        "decoder is \"%.60s\": accepted are ByteLevel, Replace, ByteFallback, "
+                        "Fuse, Strip, Metaspace, WordPiece, BPEDecoder, CTC and Sequence",
                         type);
+    snprintf(what, sizeof what, "decoder %s", type);
+    CSE_TRY(cse_json_expect(entry, what, kinds[index].members));
     if (decoders->count == MOST_DECODERS)
         return cse_fail(CSE_DATA, "there are more than %d decoders", MOST_DECODERS);
     CSE_GROW(decoders->list, decoders->count, decoders->capacity);
@@ -339,11 +387,101 @@ static cse_status read_list(cse_decoders *decoders, const json_t *entry, bool is
     return kinds[index].read != NULL ? kinds[index].read(added, entry) : CSE_OK;
 }
 
+/* Where the first decoder is ByteLevel and others only join what it made, tokens are kept as bytes
+ * and no decoder is needed. */
+static void keep_bytes(cse_decoders *decoders)
+{
+    for (int i = 0; i < decoders->count; i++)
+        if (decoders->list[i].apply != (i == 0 ? apply_byte_level : apply_fuse))
+            return;
+    if (decoders->count > 0)
+        decoders->takes_bytes = true;
+    decoders->count = 0;
+}
+
 cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry, bool is_byte_level)
 {
     const bool is_there = entry != NULL && !json_is_null(entry);
     decoders->joins_by_space = !is_there && !is_byte_level;
-    return is_there ? read_list(decoders, entry, is_byte_level) : CSE_OK;
+    decoders->takes_bytes = !is_there && is_byte_level;
+    if (is_there)
+        CSE_TRY(read_list(decoders, entry));
+    keep_bytes(decoders);
+    return CSE_OK;
+}
+
+/* ---- SentencePiece's ---- */
+
+/* Each of the bytes that were held back and begin no character is an U+FFFD. */
+static void end_sentence_bytes(one_token *one)
+{
+    cse_text *text = &one->to->text;
+    cse_text held = { 0 };
+    if (one->held == 0)
+        return;
+    cse_text_add_bytes(&held, text->data + text->size - one->held, one->held);
+    text->size -= one->held;
+    one->held = 0;
+    for (size_t i = 0, length; i < held.size; i += length) {
+        length = cse_utf8_length(held.data + i, held.size - i);
+        if (length > 0)
+            cse_text_add_bytes(text, held.data + i, length);
+        else
+            cse_text_add_character(text, 0xfffd);
+        length += length == 0;
+    }
+    cse_text_clear(&held);
+}
+
+static void put_sentence_piece(one_token *one)
+{
+    static const char space[] = CSE_SENTENCE_SPACE;
+    const size_t length = sizeof space - 1;
+    const cse_decoder *d = one->decoder;
+    size_t i = 0;
+    if (one->has_begun || one->to->text.size > 0)
+        one->at_begin = false;
+    one->has_begun = false;
+    if (one->at_begin && d->drops_first && one->size >= length &&
+        memcmp(one->text, space, length) == 0) {
+        i = length;
+        one->has_begun = !d->cleans_up;
+    }
+    while (i < one->size) {
+        if (one->size - i >= length && memcmp(one->text + i, space, length) == 0) {
+            put(one, " ", 1);
+            i += length;
+        } else {
+            put(one, one->text + i++, 1);
+        }
+    }
+}
+
+static cse_status apply_sentences(one_token *one)
+{
+    const int byte = byte_of(one->text, one->size);
+    if (one->number == 0)
+        one->at_begin = !one->within;
+    if (byte >= 0) {
+        put(one, &(char){ (char)byte }, 1);
+        one->held += !one->within;
+    } else {
+        end_sentence_bytes(one);
+        put_sentence_piece(one);
+    }
+    if (one->within || one->number + 1 == one->count) {
+        end_sentence_bytes(one);
+        cse_token_texts_end(one->to);
+    }
+    return CSE_OK;
+}
+
+void cse_decoders_of_sentences(cse_decoders *decoders, bool drops_space, bool drops_all)
+{
+    CSE_GROW(decoders->list, decoders->count, decoders->capacity);
+    decoders->list[decoders->count++] = (cse_decoder){ .apply = apply_sentences,
+                                                       .drops_first = drops_space,
+                                                       .cleans_up = drops_all };
 }
 
 void cse_decoders_clear(cse_decoders *decoders)
@@ -351,6 +489,7 @@ void cse_decoders_clear(cse_decoders *decoders)
     for (int i = 0; i < decoders->count; i++) {
         cse_split_pattern_destroy(&decoders->list[i].pattern);
         free(decoders->list[i].content);
+        free(decoders->list[i].delimiter);
     }
     free(decoders->list);
     *decoders = (cse_decoders){ 0 };
@@ -365,6 +504,8 @@ static cse_status apply(one_token one, const cse_token_texts *from)
         one.text = from->text.data + begin;
         one.size = from->ends[one.number] - begin;
         CSE_TRY(one.decoder->apply(&one));
+        one.before = one.text;
+        one.before_size = one.size;
         begin = from->ends[one.number];
         if (one.to->text.size > one.most)
             return cse_fail(CSE_DATA,

@@ -14,6 +14,7 @@ typedef struct cse_decoders {
     cse_decoder *list;
     int count, capacity;
     bool joins_by_space; /* there is none: spaces stand between tokens */
+    bool takes_bytes;    /* tokens' characters stand for bytes, which are joined */
 } cse_decoders;
 
 /* Texts one after the other, and where each ends. Start from a zeroed struct. */
@@ -23,9 +24,11 @@ typedef struct cse_token_texts {
     size_t count, capacity;
 } cse_token_texts;
 
-/* The member "decoder" of a tokenizer.json; null is none. `is_byte_level`: the texts of tokens are
- * bytes already. CSE_DATA names what is not accepted. */
+/* The member "decoder" of a tokenizer.json; null is none. `is_byte_level`: without one, tokens
+ * are bytes. CSE_DATA names what is not accepted. */
 cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry, bool is_byte_level);
+/* SentencePiece's: `drops_space`: at the begin of a text; `drops_all`: all that stand there. */
+void cse_decoders_of_sentences(cse_decoders *decoders, bool drops_space, bool drops_all);
 void cse_decoders_clear(cse_decoders *decoders);
 
 /* The text behind the last one that was put grew by a token's. */

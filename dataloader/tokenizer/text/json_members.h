@@ -1,4 +1,4 @@
-/* Members of a tokenizer.json: a text, a switch, and a refusal by the name of the member. */
+/* Members of a tokenizer.json: which an entry may have, a text, a switch, and kinds by name. */
 #ifndef CSE_DATALOADER_TOKENIZER_TEXT_JSON_MEMBERS_H
 #define CSE_DATALOADER_TOKENIZER_TEXT_JSON_MEMBERS_H
 
@@ -6,6 +6,12 @@
 #include <string.h>
 
 #include "csengine/status.h"
+
+/* Refuses what the list does not name, and values of another type. `members`: "name:TYPE" with a
+ * space between; types are b (true or false), s (text), i (whole number of 0 or more), n (number),
+ * l (list), o (object), p (pattern: {"String"} or {"Regex"}) and * (any); "!" behind it: it must be
+ * there; "?": it may be null. `what` begins the message; a member "type" is always accepted. */
+cse_status cse_json_expect(const json_t *entry, const char *what, const char *members);
 
 /* "" for a missing member or one that is no text. */
 static inline const char *cse_json_text(const json_t *object, const char *name)
@@ -18,13 +24,6 @@ static inline bool cse_json_is_on(const json_t *object, const char *name, bool o
 {
     const json_t *value = json_object_get(object, name);
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
-}
-
-/* Null, missing or "". */
-static inline bool cse_json_is_empty(const json_t *value)
-{
-    return value == NULL || json_is_null(value) ||
-           (json_is_string(value) && *json_string_value(value) == '\0');
 }
 
 /* {"Regex": ...} or {"String": ...}: NULL where it is neither. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/text/pre_tokenizers.h"
 
@@ -27,8 +28,7 @@ static cse_status hand_on(cutting *c, size_t begin, size_t end)
                      .matcher = c->matcher,
                      .sink = c->sink,
                      .stage = c->stage + 1,
-                     .piece = { c->piece.text + begin, end - begin,
-                                c->piece.is_first && begin == 0 } };
+                     .piece = cse_piece_part(&c->piece, begin, end) };
     return cut(&next);
 }
 
@@ -75,7 +75,7 @@ static cse_status put_segment(cutting *c, size_t begin, size_t end, bool is_matc
 
 static cse_status cut_by_pattern(cutting *c, const cse_split_stage *stage)
 {
-    cse_split_search search = { .text = c->piece.text, .size = c->piece.size };
+    cse_split_search search = { .text = c->piece.view.text, .size = c->piece.view.size };
     size_t done = 0, range[2];
     for (int found; (found = cse_split_next(stage->pattern, c->matcher, &search, range)) != 0;) {
         if (found < 0)
@@ -86,74 +86,106 @@ static cse_status cut_by_pattern(cutting *c, const cse_split_stage *stage)
         CSE_TRY(put_segment(c, range[0], range[1], true));
         done = range[1];
     }
-    return done < c->piece.size ? put_segment(c, done, c->piece.size, false) : CSE_OK;
+    return done < c->piece.view.size ? put_segment(c, done, c->piece.view.size, false) : CSE_OK;
 }
 
 static cse_status cut_by_kind(cutting *c, const cse_split_stage *stage)
 {
     size_t begin = 0;
     int kind = 0; /* of the segment that began there */
-    for (size_t i = 0, length; i < c->piece.size; i += length) {
-        const int here = stage->kind_of(stage, cse_character_at(c->piece.text + i, &length));
+    for (size_t i = 0, length; i < c->piece.view.size; i += length) {
+        const int here = stage->kind_of(stage, cse_character_at(c->piece.view.text + i, &length));
         if (i > begin && (here != kind || (here != 0 && !stage->joins_kinds))) {
             CSE_TRY(put_segment(c, begin, i, kind != 0));
             begin = i;
         }
         kind = here;
     }
-    return put_segment(c, begin, c->piece.size, kind != 0);
+    return put_segment(c, begin, c->piece.view.size, kind != 0);
 }
 
-static bool begins_with(const cse_piece *piece, const char *text)
+static cse_status cut_by_length(cutting *c, int64_t most)
+{
+    size_t begin = 0;
+    int64_t count = 0; /* characters since there */
+    for (size_t i = 0, length; i < c->piece.view.size; i += length) {
+        cse_character_at(c->piece.view.text + i, &length);
+        if (count++ < most)
+            continue;
+        CSE_TRY(hand_on(c, begin, i));
+        begin = i;
+        count = 1;
+    }
+    return hand_on(c, begin, c->piece.view.size);
+}
+
+static bool begins_with(const cse_text_view *view, const char *text)
 {
     const size_t size = strlen(text);
-    return piece->size >= size && memcmp(piece->text, text, size) == 0;
+    return view->size >= size && memcmp(view->text, text, size) == 0;
 }
 
 /* The piece with the delimiter for spaces and before it. */
-static void change(cutting *c, const cse_split_stage *stage, cse_text *changed)
+static void put_delimiters(cutting *c, const cse_split_stage *stage, cse_aligned_text *changed)
 {
-    const char *text = c->piece.text;
-    const size_t size = c->piece.size;
-    const bool has_it =
-        begins_with(&c->piece, stage->delimiter) || (stage->replaces_spaces && text[0] == ' ');
+    const cse_text_view *view = &c->piece.view;
+    const char *delimiter = stage->delimiter;
+    const size_t length = strlen(delimiter);
+    const bool has_it = begins_with(view, delimiter) ||
+                        (stage->replaces_spaces && view->size > 0 && view->text[0] == ' ');
     const bool adds =
         stage->begins_with_it && !has_it && (!stage->only_the_first || c->piece.is_first);
-    if (!adds && !(stage->replaces_spaces && memchr(text, ' ', size) != NULL))
+    if (!adds && !(stage->replaces_spaces && memchr(view->text, ' ', view->size) != NULL))
         return;
     if (adds)
-        cse_text_add(changed, "%s", stage->delimiter);
+        cse_aligned_text_put(changed, view, 0, delimiter, length);
     size_t done = 0;
-    for (size_t i = 0; i < size && stage->replaces_spaces; i++)
-        if (text[i] == ' ') {
-            cse_text_add_bytes(changed, text + done, i - done);
-            cse_text_add(changed, "%s", stage->delimiter);
+    for (size_t i = 0; i < view->size && stage->replaces_spaces; i++)
+        if (view->text[i] == ' ') {
+            cse_aligned_text_keep(changed, view, done, i);
+            cse_aligned_text_put(changed, view, i, delimiter, length);
             done = i + 1;
         }
-    cse_text_add_bytes(changed, text + done, size - done);
-    c->piece.text = changed->data;
-    c->piece.size = changed->size;
+    cse_aligned_text_keep(changed, view, done, view->size);
+    c->piece.view = cse_aligned_text_view(changed, view);
+}
+
+/* Each byte becomes the character that stands for it. */
+static void put_byte_characters(cutting *c, cse_aligned_text *changed)
+{
+    const cse_text_view *view = &c->piece.view;
+    for (size_t i = 0; i < view->size; i++) {
+        char bytes[4];
+        const uint32_t one = (uint32_t)cse_byte_character((unsigned char)view->text[i]);
+        const size_t size = cse_character_bytes(one, bytes);
+        cse_aligned_text_put(changed, view, i, bytes, size);
+    }
+    c->piece.view = cse_aligned_text_view(changed, view);
 }
 
 /* As deep as there are stages. */
 static cse_status cut(cutting *c)
 {
     if (c->stage == c->pre->count)
-        return c->sink->put(c->sink->self, c->piece.text, c->piece.size);
+        return c->sink->put(c->sink->self, &c->piece.view);
     const cse_split_stage *stage = &c->pre->stages[c->stage];
-    cse_text changed = { 0 };
+    cse_aligned_text changed = { 0 };
     if (stage->begins_with_it || stage->replaces_spaces)
-        change(c, stage, &changed);
+        put_delimiters(c, stage, &changed);
+    if (stage->writes_bytes)
+        put_byte_characters(c, &changed);
     cse_status status;
     if (stage->pattern != NULL)
         status = cut_by_pattern(c, stage);
     else if (stage->kind_of != NULL)
         status = cut_by_kind(c, stage);
+    else if (stage->length > 0)
+        status = cut_by_length(c, stage->length);
     else
-        status = hand_on(c, 0, c->piece.size);
+        status = hand_on(c, 0, c->piece.view.size);
     if (status == CSE_OK)
         status = end_waiting(c);
-    cse_text_clear(&changed);
+    cse_aligned_text_clear(&changed);
     return status;
 }
 

@@ -74,9 +74,6 @@ static cse_status read_split(cse_pre_tokenizers *pre, const json_t *entry)
     bool is_literal;
     const char *pattern = cse_json_pattern(entry, &is_literal);
     cse_split_stage stage = { .inverted = cse_json_is_on(entry, "invert", false) };
-    if (pattern == NULL)
-        return cse_fail(CSE_DATA, "pre_tokenizer Split has a pattern that is neither Regex nor "
-                                  "String");
     CSE_TRY(read_behavior(entry, &stage.behavior));
     CSE_TRY(cse_split_pattern_new(pattern, is_literal, &stage.pattern));
     return add_stage(pre, &stage);
@@ -88,9 +85,10 @@ static cse_status read_byte_level(cse_pre_tokenizers *pre, const json_t *entry)
                               .begins_with_it = cse_json_is_on(entry, "add_prefix_space", true) };
     if (cse_json_is_on(entry, "use_regex", true))
         CSE_TRY(cse_split_pattern_new(cse_gpt2_split, false, &stage.pattern));
-    pre->is_byte_level = true;
     pre->cuts_at_lines = stage.pattern != NULL && pre->count == 0 && !stage.begins_with_it;
-    return stage.pattern == NULL && !stage.begins_with_it ? CSE_OK : add_stage(pre, &stage);
+    if (stage.pattern != NULL || stage.begins_with_it)
+        CSE_TRY(add_stage(pre, &stage));
+    return add_stage(pre, &(cse_split_stage){ .writes_bytes = true });
 }
 
 static cse_status read_digits(cse_pre_tokenizers *pre, const json_t *entry)
@@ -99,6 +97,15 @@ static cse_status read_digits(cse_pre_tokenizers *pre, const json_t *entry)
     return add_stage(
         pre, &(cse_split_stage){ .kind_of = is_numeric,
                                  .behavior = apart ? CSE_SPLIT_ISOLATED : CSE_SPLIT_CONTIGUOUS });
+}
+
+static cse_status read_fixed_length(cse_pre_tokenizers *pre, const json_t *entry)
+{
+    const json_t *length = json_object_get(entry, "length");
+    const cse_split_stage stage = { .length = length != NULL ? json_integer_value(length) : 5 };
+    return stage.length > 0 ? add_stage(pre, &stage)
+                            : cse_fail(CSE_DATA, "pre_tokenizer FixedLength has the length 0: "
+                                                 "accepted is 1 or more");
 }
 
 static cse_status read_punctuation(cse_pre_tokenizers *pre, const json_t *entry)
@@ -166,36 +173,41 @@ static cse_status read_metaspace(cse_pre_tokenizers *pre, const json_t *entry)
                         scheme);
     stage.begins_with_it = strcmp(scheme, "never") != 0;
     stage.only_the_first = strcmp(scheme, "first") == 0;
+    pre->asks_for_first |= stage.only_the_first;
     if (cse_json_is_on(entry, "split", true))
         stage.kind_of = is_delimiter;
     return add_stage(pre, &stage);
 }
 
 static const struct {
-    const char *name;
+    const char *name, *members;
     cse_status (*read)(cse_pre_tokenizers *pre, const json_t *entry);
 } kinds[] = {
-    { "ByteLevel", read_byte_level },   { "Split", read_split },
-    { "Digits", read_digits },          { "Punctuation", read_punctuation },
-    { "Whitespace", read_white_space }, { "WhitespaceSplit", read_white_space_split },
-    { "BertPreTokenizer", read_bert },  { "CharDelimiterSplit", read_delimiter_split },
-    { "Metaspace", read_metaspace },
+    /* clang-format off */
+    { "ByteLevel", "add_prefix_space:b trim_offsets:b use_regex:b", read_byte_level },
+    { "Split", "pattern:p! behavior:s! invert:b", read_split },
+    { "Digits", "individual_digits:b", read_digits },
+    { "Punctuation", "behavior:s", read_punctuation },
+    { "Whitespace", "", read_white_space },
+    { "WhitespaceSplit", "", read_white_space_split },
+    { "BertPreTokenizer", "", read_bert },
+    { "CharDelimiterSplit", "delimiter:s!", read_delimiter_split },
+    { "Metaspace", "replacement:s! add_prefix_space:b prepend_scheme:s split:b? str_rep:s",
+      read_metaspace },
+    { "FixedLength", "length:i", read_fixed_length },
+    /* clang-format on */
 };
 
 /* As deep as the brackets of the file, which have a limit. */
-cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry)
+static cse_status read_list(cse_pre_tokenizers *pre, const json_t *entry)
 {
+    char what[80];
+    const char *type = cse_json_text(entry, "type");
     const json_t *list = json_object_get(entry, "pretokenizers");
-    if (entry == NULL || json_is_null(entry))
-        return CSE_OK;
-    if (pre->is_byte_level)
-        return cse_fail(CSE_DATA, "pre_tokenizer has ByteLevel before its end: accepted is it as "
-                                  "the last");
-    if (strcmp(cse_json_text(entry, "type"), "Sequence") == 0) {
-        if (!json_is_array(list))
-            return cse_fail(CSE_DATA, "pre_tokenizer is a Sequence without the list pretokenizers");
+    if (strcmp(type, "Sequence") == 0) {
+        CSE_TRY(cse_json_expect(entry, "pre_tokenizer Sequence", "pretokenizers:l!"));
         for (size_t i = 0; i < json_array_size(list); i++)
-            CSE_TRY(cse_pre_tokenizers_read(pre, json_array_get(list, i)));
+            CSE_TRY(read_list(pre, json_array_get(list, i)));
         return CSE_OK;
     }
     const int index = CSE_JSON_KIND(kinds, entry);
@@ -203,9 +215,23 @@ cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry)
         return cse_fail(CSE_DATA,
                         "pre_tokenizer has \"%.60s\": accepted are ByteLevel, Split, Digits, "
                         "Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, "
-                        "CharDelimiterSplit, Metaspace and Sequence",
-                        cse_json_text(entry, "type"));
+                        "CharDelimiterSplit, Metaspace, FixedLength and Sequence",
+                        type);
+    snprintf(what, sizeof what, "pre_tokenizer %s", type);
+    CSE_TRY(cse_json_expect(entry, what, kinds[index].members));
     return kinds[index].read(pre, entry);
+}
+
+/* Where bytes are written as characters at the end, words stay bytes instead. */
+cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry)
+{
+    if (entry == NULL || json_is_null(entry))
+        return CSE_OK;
+    CSE_TRY(read_list(pre, entry));
+    pre->is_byte_level = pre->count > 0 && pre->stages[pre->count - 1].writes_bytes;
+    pre->count -= pre->is_byte_level;
+    pre->cuts_at_lines &= pre->is_byte_level && pre->count == 1;
+    return CSE_OK;
 }
 
 cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre)

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
+#include "dataloader/tokenizer/text/aligned_text.h"
 #include "dataloader/tokenizer/text/split_pattern.h"
-#include "engine/base/text.h"
 
 enum { CSE_SPLIT_STAGES = 32, CSE_SPLIT_DELIMITER_BYTES = 8 };
 
@@ -26,9 +26,11 @@ typedef struct cse_split_stage {
     bool replaces_spaces;                      /* by the delimiter */
     bool begins_with_it;                       /* it is put before a piece without it */
     bool only_the_first;                       /* likewise, before the begin of the text alone */
-    /* The cut: by a pattern, or by the kind of each character, 0 for none. */
+    bool writes_bytes;                         /* as the characters that stand for them */
+    /* The cut: by a pattern, by the kind of each character (0 for none), or by their number. */
     cse_split_pattern *pattern;
     int (*kind_of)(const struct cse_split_stage *stage, uint32_t character);
+    int64_t length;   /* of each piece in characters; 0: it does not cut */
     bool joins_kinds; /* neighbours of one kind are one match */
     bool inverted;    /* what is between matches counts as match */
     cse_split_behavior behavior;
@@ -38,8 +40,9 @@ typedef struct cse_split_stage {
 typedef struct cse_pre_tokenizers {
     cse_split_stage stages[CSE_SPLIT_STAGES];
     int count;
-    bool is_byte_level; /* the words' bytes become tokens */
-    bool cuts_at_lines; /* see cse_tokenizer_cuts_at_lines */
+    bool is_byte_level;  /* the words' bytes become tokens */
+    bool asks_for_first; /* a stage does something at the begin of the text alone */
+    bool cuts_at_lines;  /* see cse_tokenizer_cuts_at_lines */
 } cse_pre_tokenizers;
 
 /* The member "pre_tokenizer" of a tokenizer.json; null is none. CSE_DATA names what is not
@@ -51,16 +54,25 @@ void cse_pre_tokenizers_clear(cse_pre_tokenizers *pre);
 
 /* Where pieces go. */
 typedef struct cse_piece_sink {
-    cse_status (*put)(void *self, const char *text, size_t size);
+    cse_status (*put)(void *self, const cse_text_view *piece);
     void *self;
 } cse_piece_sink;
 
 /* A part of a text that was checked to be UTF-8. */
 typedef struct cse_piece {
-    const char *text;
-    size_t size;
+    cse_text_view view;
     bool is_first; /* it begins where the whole text does */
 } cse_piece;
+
+/* Bytes `begin` to `end` of a piece; where its origins are known, these tell whether it is first. */
+static inline cse_piece cse_piece_part(const cse_piece *piece, size_t begin, size_t end)
+{
+    const cse_origin *origins = piece->view.origins;
+    return (cse_piece){
+        { piece->view.text + begin, end - begin, origins != NULL ? origins + begin : NULL },
+        origins != NULL && end > begin ? origins[begin].begin == 0 : piece->is_first && begin == 0
+    };
+}
 
 /* Calls the sink for each word of a piece that is not empty. */
 cse_status cse_pre_tokenize(const cse_pre_tokenizers *pre, cse_split_matcher *matcher,

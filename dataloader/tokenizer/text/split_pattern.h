@@ -2,7 +2,7 @@
  *
  * Files of tokenizers have them in the syntax of Oniguruma. PCRE2 agrees with it on what these
  * patterns use, but for the characters that classes such as \s and \p{L} hold, which are written
- * out (character_classes.h); syntax that differs otherwise is refused. */
+ * out (pattern_syntax.h); syntax that differs otherwise is refused. */
 #ifndef CSE_DATALOADER_TOKENIZER_TEXT_SPLIT_PATTERN_H
 #define CSE_DATALOADER_TOKENIZER_TEXT_SPLIT_PATTERN_H
 

@@ -77,7 +77,7 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    static const char *const forms[] = { "square", "count", "list", "numbers", "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -88,7 +88,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where"));
+                       "values, form, null_is, where, same_as"));
+    CSE_TRY(read_text(node, "same_as", &fact->same_as));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
@@ -110,7 +111,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
-        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+        return refuse(node, "form is not known",
+                      "accepted: square, count, list, numbers, missing_weight");
     return CSE_OK;
 }
 
@@ -125,7 +127,7 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, drop, frequencies, tied, no_prefix"));
+                       "unless, where, layers, drop, counter, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
@@ -134,7 +136,10 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_switch(node, "roll", &rule->roll));
     CSE_TRY(read_switch(node, "optional", &rule->optional));
     CSE_TRY(read_text(node, "unless", &rule->unless));
+    CSE_TRY(read_text(node, "layers", &rule->layers));
     CSE_TRY(read_switch(node, "drop", &rule->drop));
+    CSE_TRY(read_text(node, "counter", &rule->counter));
+    rule->where = cse_yaml_find(node, "where");
     CSE_TRY(read_text(node, "tied", &rule->tied));
     CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
     CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
@@ -143,6 +148,10 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(node, "squeeze must be a number of dimensions", NULL);
     if (rule->theirs == NULL || !has_one_star(rule->theirs))
         return refuse(node, "a rule needs theirs, with at most one *", NULL);
+    if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
+        return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (rule->counter != NULL && !rule->drop)
+        return refuse(node, "counter belongs to drop: true", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
         return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
     for (int i = 0; i < rule->parts; i++)

@@ -2,7 +2,7 @@
  *
  *   tokens -> embedding -> dropout -> blocks -> norm -> dropout -> memory
  *   decoder tokens -> embedding -> dropout -> blocks with attention to the memory -> norm
- *     -> dropout -> / sqrt(d_model) where the embeddings are shared -> logits [batch, time, vocab]
+ *     -> dropout -> / sqrt(d_model) (scale_decoder_outputs) -> logits [batch, time, vocab]
  *
  * Attention has no scale, which the weights of queries begin with, and no biases; positions are a
  * bias of scores by distance, one table for all layers of a stack.
@@ -20,6 +20,8 @@
 #include "engine/nn/models/bert_encoder.h"
 
 enum { MAX_LAYERS = 128 };
+
+#define CSE_T5_ACTIVATIONS "relu|gelu|gelu_tanh|silu|reglu|geglu|geglu_tanh|swiglu"
 
 typedef struct stack {
     const char *name; /* "encoder" */
@@ -55,6 +57,8 @@ static const cse_setting settings[] = {
                     "how positions enter; null: not at all"),
     CSE_BERT_RANGE("relative_attention_num_buckets", INTEGER, "32", 4, 4096,
                    "relative: buckets of distances, an even number"),
+    CSE_BERT_RANGE("relative_attention_max_distance", INTEGER, "128", 3, 1 << 24,
+                   "relative: from this distance on there is one bucket"),
     CSE_BERT_RANGE("src_max_position_embeddings", INTEGER, "null", 1, 1 << 24,
                    "longest text of the encoder; learned_absolute needs it"),
     CSE_BERT_RANGE("tgt_max_position_embeddings", INTEGER, "null", 1, 1 << 24,
@@ -62,9 +66,9 @@ static const cse_setting settings[] = {
     CSE_BERT_CHOICE("norm_type", "rmsnorm", CSE_NORM_NAMES, "of all norms"),
     CSE_BERT_RANGE("layer_norm_epsilon", NUMBER, "1e-5", 1e-12, 1,
                    "added to the variance in norms"),
-    CSE_BERT_CHOICE("encoder_nonlinearity", "relu", "relu|gelu|reglu|geglu|swiglu",
+    CSE_BERT_CHOICE("encoder_nonlinearity", "relu", CSE_T5_ACTIVATIONS,
                     "of feed-forward networks; those in glu have a gate"),
-    CSE_BERT_CHOICE("decoder_nonlinearity", "null", "relu|gelu|reglu|geglu|swiglu",
+    CSE_BERT_CHOICE("decoder_nonlinearity", "null", CSE_T5_ACTIVATIONS,
                     "null: encoder_nonlinearity"),
     CSE_BERT_RANGE("dropout_rate", NUMBER, "0.1", 0, 0.999,
                    "probability, while training, that an output of a layer is dropped"),
@@ -81,6 +85,9 @@ static const cse_setting settings[] = {
     CSE_BERT_ROW("share_encoder_decoder_embedding", BOOL, "true", "one table of tokens for both"),
     CSE_BERT_ROW("share_embedding_weights", BOOL, "true",
                  "the decoder's tokens are also the weight of the logits"),
+    CSE_BERT_ROW("scale_decoder_outputs", BOOL, "null",
+                 "logits are divided by the root of d_model; null: share_embedding_weights; "
+                 "without effect with muP"),
     CSE_BERT_ROW("use_transformer_initialization", BOOL, "false",
                  "scaled attention, and weights that begin as those of Vaswani et al. 2017"),
     CSE_BERT_RANGE("initializer_factor", NUMBER, "1", 0, 1e9, "factor of how weights begin"),
@@ -191,7 +198,10 @@ static cse_status read_mup(const cse_settings *s, t5 *self)
     const bool mup = cse_settings_has(s, "mup_base_d_model");
     const double size = (double)cse_settings_integer(s, "d_model");
     self->embeddings_scale = cse_settings_number(s, "embeddings_alpha");
-    self->logits_scale = cse_settings_bool(s, "share_embedding_weights") ? 1 / sqrt(size) : 1;
+    const bool scales = cse_settings_bool(s, cse_settings_has(s, "scale_decoder_outputs")
+                                                 ? "scale_decoder_outputs"
+                                                 : "share_embedding_weights");
+    self->logits_scale = scales ? 1 / sqrt(size) : 1;
     if (mup != cse_settings_has(s, "mup_base_d_ff"))
         return cse_fail(CSE_CONFIG, "mup_base_d_model and mup_base_d_ff belong together; give both "
                                     "or neither");
@@ -416,7 +426,10 @@ static cse_tensor *apply_stack(cse_model *model, const stack *k, cse_tensor *tok
     const t5 *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
     const int64_t time = cse_tensor_shape(tokens).dims[1];
-    const cse_relative_bias_options sides = { .bidirectional = memory == NULL };
+    const cse_relative_bias_options sides = {
+        .bidirectional = memory == NULL,
+        .max_distance = cse_settings_integer(s, "relative_attention_max_distance"),
+    };
     cse_tensor *x = NULL, *bias = NULL, *seen = NULL;
     CSE_SCOPE(NULL, cse_model_text(model, "%s_embeddings", k->name))
     {

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/graph/ops/decoding.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/models/bert_encoder.h"
 
@@ -94,6 +95,8 @@ static const cse_setting settings[] = {
     CSE_BERT_RANGE("pad_token_id", INTEGER, "0", 0, 1 << 24, "padding"),
     CSE_BERT_RANGE("decoder_start_token_id", INTEGER, "null", 0, 1 << 24,
                    "first token of the decoder, where labels are moved; null: pad_token_id"),
+    CSE_BERT_RANGE("eos_token_id", INTEGER, "null", 0, 1 << 24,
+                   "token that ends a text which is generated; null: that of the tokenizer"),
     CSE_BERT_CHOICE("mlm_loss_scaling", "batch_size",
                     "batch_size|num_masked|precomputed_num_masked",
                     "what the sum of losses is divided by: samples; counted tokens; samples, "
@@ -383,6 +386,25 @@ static cse_status build(cse_model *model, const cse_settings *s)
 
 /* ---- tracing ---- */
 
+/* Places of the decoder's tokens where others precede them; NULL: they are 0, 1, ... */
+static cse_tensor *following(const stack *k, int64_t count)
+{
+    return k->block.cross != NULL ? cse_trace_following_positions(count) : NULL;
+}
+
+/* The bias of one token by its distance to those before it: [heads, 1, keys]. */
+static cse_tensor *bias_of_place(cse_tensor *table, const cse_relative_bias_options *options,
+                                 cse_tensor *place)
+{
+    const int64_t keys = cse_trace_decoding()->keys, heads = cse_tensor_shape(table).dims[1];
+    cse_tensor *by_distance = cse_relative_bias(table, keys, 1, options);
+    cse_tensor *distance = cse_sub(cse_reshape(place, cse_shape_of(1)), cse_iota(keys, 0, 1));
+    by_distance =
+        cse_transpose(cse_reshape(by_distance, cse_shape_of(heads, keys)), cse_axes(1, 0));
+    by_distance = cse_gather(by_distance, cse_maximum(distance, cse_constant_int(0)));
+    return cse_reshape(cse_transpose(by_distance, cse_axes(1, 0)), cse_shape_of(heads, 1, keys));
+}
+
 static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
 {
     const cse_settings *s = cse_model_settings_view(model);
@@ -400,10 +422,15 @@ static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
             "the model takes tokens [batch, time] of at most %s, not rank %d with "
             "%lld",
             most, shape.rank, (long long)(shape.rank > 1 ? shape.dims[1] : 0));
+    cse_tensor *places = following(k, shape.dims[1]);
+    const int64_t rows = places != NULL ? cse_trace_decoding()->keys : shape.dims[1];
+    cse_tensor *table = NULL;
     if (k->positions != NULL)
-        x = cse_add(x, cse_slice_axis(cse_read(k->positions), 0, 0, shape.dims[1]));
+        table = cse_slice_axis(cse_read(k->positions), 0, 0, rows);
     else if (is_positions(s, "fixed"))
-        x = cse_add(x, cse_sinusoidal_positions(shape.dims[1], k->block.attention.hidden_size));
+        table = cse_sinusoidal_positions(rows, k->block.attention.hidden_size);
+    if (table != NULL)
+        x = cse_add(x, places != NULL ? cse_embedding(table, places) : table);
     const double scale = ((const t5 *)cse_model_self(model))->embeddings_scale;
     if (scale != 1)
         x = cse_scale(x, scale);
@@ -430,12 +457,13 @@ static cse_tensor *apply_stack(cse_model *model, const stack *k, cse_tensor *tok
         .bidirectional = memory == NULL,
         .max_distance = cse_settings_integer(s, "relative_attention_max_distance"),
     };
-    cse_tensor *x = NULL, *bias = NULL, *seen = NULL;
+    cse_tensor *x = NULL, *bias = NULL, *seen = NULL, *places = following(k, time);
     CSE_SCOPE(NULL, cse_model_text(model, "%s_embeddings", k->name))
     {
         x = embed(model, k, tokens);
         if (!cse_trace_is_poison(x) && k->buckets != NULL)
-            bias = cse_relative_bias(cse_read(k->buckets), time, time, &sides);
+            bias = places != NULL ? bias_of_place(cse_read(k->buckets), &sides, places)
+                                  : cse_relative_bias(cse_read(k->buckets), time, time, &sides);
         seen = self->attention_mask != NULL ? cse_padding_mask(self->attention_mask) : NULL;
     }
     if (cse_trace_is_poison(x))

@@ -1,5 +1,7 @@
 """Encoders with decoders of the T5 kind: logits, training, folders, and texts that are generated."""
 
+import json
+
 import torch
 import transformers
 from trial import BATCH, RATE, STEPS, TOLERANCE, Family, near, numpy, our_losses, randomized, reopened, run, run_families
@@ -100,12 +102,12 @@ def try_texts(model, folder):
     count = 0
     for length in (3, 7, 20):
         prompt = torch.randint(2, WORDS, (1, length))
-        wanted = model.generate(prompt, max_new_tokens=15, do_sample=False, num_beams=1)[0, 1:].tolist()
+        wanted = model.generate(prompt, max_new_tokens=15, do_sample=False, num_beams=1, use_cache=False)[0, 1:].tolist()
         said, _ = run(
             "generate", "run.yaml", "--checkpoint_path", folder, "--numbers", "--greedy", "--quiet", "--max_new_tokens", "15",
             "--prompt", ",".join(map(str, prompt[0].tolist())), "--json",
         )
-        tokens = __import__("json").loads(said)["tokens"]
+        tokens = json.loads(said)["tokens"]
         assert tokens == [token for token in wanted if token != 1], (tokens, wanted)
         count += len(tokens)
     return count

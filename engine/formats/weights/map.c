@@ -390,19 +390,33 @@ static bool selects(const cse_yaml_node *by, const json_t *facts)
 
 typedef struct choice {
     const char *kind;
-    const json_t *facts;  /* or NULL */
-    const char *model;    /* with facts: that the weights are to begin; or NULL */
-    const json_t *origin; /* without facts: what they came from; or NULL */
+    const json_t *facts;           /* or NULL */
+    const char *model;             /* with facts: that the weights are to begin; or NULL */
+    const json_t *origin;          /* without facts: what they came from; or NULL */
+    const cse_yaml_node *settings; /* without facts: the model's; or NULL */
 } choice;
 
-/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(const cse_map *map, const choice *c)
+/* Whether a model with these settings is one of theirs. */
+static bool holds(cse_arena *arena, const cse_map *map, const cse_yaml_node *settings)
 {
+    json_t *facts = NULL;
+    if (settings == NULL || cse_map_facts(map, arena, settings, &facts) != CSE_OK)
+        return false;
+    json_decref(facts);
+    return true;
+}
+
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
+static int fits(cse_arena *arena, const cse_map *map, const choice *c)
+{
+    enum { HOLDS = 2 };
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+        return of_model ? 1 + selects(map->selects, c->origin) +
+                              (holds(arena, map, c->settings) ? HOLDS : 0)
+                        : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -417,7 +431,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(one, c);
+        const int fit = fits(arena, one, c);
         if (fit > best) {
             best = fit;
             *map = one;
@@ -448,10 +462,14 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
         names_of(arena));
 }
 
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map)
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map)
 {
-    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model, .origin = origin }, map));
+    const char *kind = wanted->kind, *model = wanted->model;
+    CSE_TRY(choose(
+        arena,
+        &(choice){
+            .kind = kind, .model = model, .settings = wanted->settings, .origin = wanted->origin },
+        map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(

@@ -99,9 +99,14 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
  * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map);
-/* `origin` (may be NULL): facts of theirs, which a map may select as well. */
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map);
+/* Of several maps for the model one that holds for its settings is taken, and of those the one that
+ * `origin` (facts of theirs, or NULL) selects. */
+typedef struct cse_map_wanted {
+    const char *kind, *model;
+    const cse_yaml_node *settings; /* ours; NULL: not known */
+    const json_t *origin;
+} cse_map_wanted;
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map);
 
 /* ---- keys ---- */
 

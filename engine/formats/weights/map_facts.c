@@ -214,7 +214,7 @@ static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const 
         return cse_map_json_text(arena, json_array_get(value, 0));
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
-    if (has_form(fact, "numbers") && json_is_array(value))
+    if ((has_form(fact, "numbers") || has_form(fact, "square")) && json_is_array(value))
         return numbers_text(arena, value);
     return cse_map_json_text(arena, value);
 }
@@ -283,15 +283,25 @@ static cse_status check_agreement(const cse_map *map, cse_arena *arena, const js
     return CSE_OK;
 }
 
+static int find_prefixed(const cse_map *map, const cse_weights *weights, const char *name)
+{
+    char whole[512];
+    int found = cse_weights_find(weights, name);
+    if (found < 0 && map->prefix != NULL &&
+        snprintf(whole, sizeof whole, "%s%s", map->prefix, name) < (int)sizeof whole)
+        found = cse_weights_find(weights, whole);
+    return found;
+}
+
 cse_status cse_map_note_weights(const cse_map *map, cse_weights *weights, json_t *facts)
 {
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
         if (!has_form(fact, "missing_weight"))
             continue;
-        const int found = cse_weights_find(weights, fact->theirs[0]);
+        const int found = find_prefixed(map, weights, fact->theirs[0]);
         const int other =
-            fact->same_as != NULL && found >= 0 ? cse_weights_find(weights, fact->same_as) : -1;
+            fact->same_as != NULL && found >= 0 ? find_prefixed(map, weights, fact->same_as) : -1;
         bool same = false;
         if (other >= 0)
             CSE_TRY(cse_map_same_elements(weights, found, other, &same));
@@ -307,7 +317,7 @@ static const cse_place no_place = { .source = NULL };
 /* "8" as the list of both sides. */
 static const char *square(cse_arena *arena, const char *side)
 {
-    return cse_arena_printf(arena, "[%s, %s]", side, side);
+    return *side == '[' ? side : cse_arena_printf(arena, "[%s, %s]", side, side);
 }
 
 /* The names of so many classes, as transformers gives them. */
@@ -367,9 +377,22 @@ static const char *get(const cse_yaml_node *settings, const char *name)
 /* A list of scalars as text; NULL: there is none. */
 static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, const char *name)
 {
-    const cse_yaml_node *found = cse_yaml_find(settings, name);
+    const char *dot = strchr(name, '.');
+    const cse_yaml_node *found = cse_yaml_find(
+        settings, dot != NULL ? cse_arena_printf(arena, "%.*s", (int)(dot - name), name) : name);
+    if (found != NULL && dot != NULL)
+        return get_list(arena, found, dot + 1);
     return found == NULL || found->kind == CSE_YAML_SCALAR ? get(settings, name)
                                                            : cse_map_list_of(arena, found);
+}
+
+/* Under one name of ours: of a square one side, unless it is none. */
+static const char *our_value(cse_arena *arena, const cse_yaml_node *settings,
+                             const cse_map_fact *fact, const char *name)
+{
+    const char *text = has_form(fact, "numbers") ? NULL : get(settings, name);
+    const bool may_be_list = has_form(fact, "numbers") || has_form(fact, "square");
+    return text == NULL && may_be_list ? get_list(arena, settings, name) : text;
 }
 
 static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
@@ -404,8 +427,7 @@ static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml
 {
     const char *text = NULL;
     for (int i = 0; i < fact->our_names && text == NULL; i++)
-        text = has_form(fact, "numbers") ? get_list(arena, settings, fact->ours[i])
-                                         : get(settings, fact->ours[i]);
+        text = our_value(arena, settings, fact, fact->ours[i]);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
     return *fact->our_default->text == '='

@@ -15,6 +15,7 @@
 #include "run/infer/generation.h"
 #include "run/infer/language_model.h"
 #include "run/infer/loaded_model.h"
+#include "run/infer/pair_decoder.h"
 #include "run/infer/sample_view.h"
 
 enum { MAX_PROMPT_BYTES = 16 << 20, MAX_TEXTS = 1 << 20 };
@@ -35,6 +36,7 @@ typedef struct generating {
     int prompt_count;
     int64_t texts; /* of each prompt */
     bool json;
+    bool pairs; /* the model reads the prompt by itself, and writes another text */
     /* Of the text under way. */
     cse_text text, shown;
     json_t *tokens;
@@ -91,7 +93,7 @@ static cse_status write_text(generating *g, const prompt *p, int64_t number)
     const cse_generation_request request = { p->tokens, p->count, (uint32_t)number, on_token, g };
     g->text.size = g->shown.size = 0;
     g->tokens = json_array();
-    if (!g->json) {
+    if (!g->json && !g->pairs) {
         cse_text_add(&g->shown, "%s", p->text);
         show(g, true);
     }
@@ -131,6 +133,16 @@ static cse_status read_standard_input(cse_text *text)
                                                 "or text on the standard input");
 }
 
+/* An encoder's text ends with the token that its tokenizer ends texts with. */
+static void end_prompt(const generating *g, prompt *p)
+{
+    const int32_t end = cse_text_codec_end(g->codec);
+    if (end < 0 || p->tokens[p->count - 1] == end)
+        return;
+    p->tokens = cse_realloc(p->tokens, (size_t)(p->count + 1) * sizeof *p->tokens);
+    p->tokens[p->count++] = end;
+}
+
 static cse_status read_prompts(generating *g, cse_text *input)
 {
     const char **given = cse_option_all_values(g->line, "prompt");
@@ -152,6 +164,8 @@ static cse_status read_prompts(generating *g, cse_text *input)
         if (status == CSE_OK && p->count == 0)
             status =
                 cse_fail(CSE_USAGE, "generate: --prompt is empty: give at least one character");
+        if (status == CSE_OK && g->pairs)
+            end_prompt(g, p);
     }
     free(given);
     return status;
@@ -213,6 +227,7 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
         CSE_TRY(cse_text_codec_find(cse_option_value(g->line, "tokenizer"),
                                     settings->session.model_dir,
                                     cse_model_vocabulary(g->loaded.model), &g->codec));
+    g->pairs = cse_model_takes_pairs(g->loaded.model);
     options.end_token = cse_text_codec_end(g->codec);
     cse_status status = read_prompts(g, &input);
     for (int i = 0; i < g->prompt_count; i++)

@@ -83,7 +83,7 @@ CSE_API cse_status cse_refuse_unsupported(const cse_setting *table, const cse_se
 #define CSE_ACTIVATION_NAMES                                                        \
     "relu|leaky_relu|silu|swish|gelu|gelu_tanh|tanh|gelu_new|gelu_fast|quick_gelu|" \
     "squared_gelu|squared_relu|mish|linear|sigmoid|relu6"
-#define CSE_GATED_ACTIVATION_NAMES "liglu|geglu|reglu|swiglu"
+#define CSE_GATED_ACTIVATION_NAMES "liglu|geglu|geglu_tanh|reglu|swiglu"
 
 /* One of CSE_ACTIVATION_NAMES of x; any other name is an error of the step. */
 CSE_API cse_tensor *cse_activate(const char *name, cse_tensor *x);

@@ -175,7 +175,7 @@ static void trace_whole(cse_inference *inference, void *self)
     cse_token_decoder *decoder = self;
     const cse_stream tokens = { "tokens", cse_shape_of(decoder->prompt_tokens), CSE_INT32 };
     const cse_stream last = { "last", cse_scalar_shape, CSE_INT32 };
-    const cse_decoding decoding = { decoder, NULL, attend_whole };
+    const cse_decoding decoding = { .self = decoder, .attend = attend_whole };
     decoder->traced = inference;
     decoder->traced_attentions = 0;
     cse_tensor *input = cse_inference_input(inference, &tokens);
@@ -196,7 +196,10 @@ static void trace_one(cse_inference *inference, void *self)
     decoder->traced = inference;
     decoder->traced_attentions = 0;
     cse_tensor *input = cse_inference_input(inference, &token);
-    const cse_decoding decoding = { decoder, cse_inference_input(inference, &past), attend_one };
+    const cse_decoding decoding = { .self = decoder,
+                                    .past = cse_inference_input(inference, &past),
+                                    .keys = decoder->max_tokens,
+                                    .attend = attend_one };
     cse_trace_graph()->decoding = &decoding;
     cse_tensor *logits = cse_language_logits(decoder->model, input);
     cse_trace_graph()->decoding = NULL;

@@ -77,7 +77,7 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    static const char *const forms[] = { "square", "count", "list", "numbers", "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -88,7 +88,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where"));
+                       "values, form, null_is, where, same_as"));
+    CSE_TRY(read_text(node, "same_as", &fact->same_as));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
@@ -110,7 +111,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
-        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+        return refuse(node, "form is not known",
+                      "accepted: square, count, list, numbers, missing_weight");
     return CSE_OK;
 }
 
@@ -125,7 +127,7 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, drop, frequencies, tied, no_prefix"));
+                       "unless, where, layers, drop, counter, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
@@ -134,7 +136,10 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_switch(node, "roll", &rule->roll));
     CSE_TRY(read_switch(node, "optional", &rule->optional));
     CSE_TRY(read_text(node, "unless", &rule->unless));
+    CSE_TRY(read_text(node, "layers", &rule->layers));
     CSE_TRY(read_switch(node, "drop", &rule->drop));
+    CSE_TRY(read_text(node, "counter", &rule->counter));
+    rule->where = cse_yaml_find(node, "where");
     CSE_TRY(read_text(node, "tied", &rule->tied));
     CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
     CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
@@ -143,6 +148,10 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(node, "squeeze must be a number of dimensions", NULL);
     if (rule->theirs == NULL || !has_one_star(rule->theirs))
         return refuse(node, "a rule needs theirs, with at most one *", NULL);
+    if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
+        return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (rule->counter != NULL && !rule->drop)
+        return refuse(node, "counter belongs to drop: true", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
         return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
     for (int i = 0; i < rule->parts; i++)
@@ -381,19 +390,33 @@ static bool selects(const cse_yaml_node *by, const json_t *facts)
 
 typedef struct choice {
     const char *kind;
-    const json_t *facts;  /* or NULL */
-    const char *model;    /* with facts: that the weights are to begin; or NULL */
-    const json_t *origin; /* without facts: what they came from; or NULL */
+    const json_t *facts;           /* or NULL */
+    const char *model;             /* with facts: that the weights are to begin; or NULL */
+    const json_t *origin;          /* without facts: what they came from; or NULL */
+    const cse_yaml_node *settings; /* without facts: the model's; or NULL */
 } choice;
 
-/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(const cse_map *map, const choice *c)
+/* Whether a model with these settings is one of theirs. */
+static bool holds(cse_arena *arena, const cse_map *map, const cse_yaml_node *settings)
 {
+    json_t *facts = NULL;
+    if (settings == NULL || cse_map_facts(map, arena, settings, &facts) != CSE_OK)
+        return false;
+    json_decref(facts);
+    return true;
+}
+
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
+static int fits(cse_arena *arena, const cse_map *map, const choice *c)
+{
+    enum { HOLDS = 2 };
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+        return of_model ? 1 + selects(map->selects, c->origin) +
+                              (holds(arena, map, c->settings) ? HOLDS : 0)
+                        : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -408,7 +431,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(one, c);
+        const int fit = fits(arena, one, c);
         if (fit > best) {
             best = fit;
             *map = one;
@@ -439,10 +462,14 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
         names_of(arena));
 }
 
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map)
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map)
 {
-    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model, .origin = origin }, map));
+    const char *kind = wanted->kind, *model = wanted->model;
+    CSE_TRY(choose(
+        arena,
+        &(choice){
+            .kind = kind, .model = model, .settings = wanted->settings, .origin = wanted->origin },
+        map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(

@@ -25,12 +25,13 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
-     * it). */
+     * 1: b}, ours: 2), numbers (both a list), or missing_weight (theirs is the name of a weight,
+     * ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
+    const char *same_as; /* missing_weight: one with the elements of this weight is missing, too */
 } cse_map_fact;
 
 /* A key of their facts that no fact has, or several: what it may be, and why. */
@@ -54,11 +55,14 @@ typedef struct cse_map_rule {
     int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
     bool roll;          /* their first row is our last */
     bool optional;
-    const char *unless;      /* the rule holds where this fact of theirs is not true */
-    bool drop;               /* theirs alone, and of no use here */
-    const char *frequencies; /* of a drop: those of a rotation, which their fact of its base must
+    const char *unless;         /* the rule holds where this fact of theirs is not true */
+    const cse_yaml_node *where; /* {fact of theirs: values}: the rule holds only there */
+    const char *layers;         /* their fact of how many layers there are; NULL: the map's */
+    bool drop;                  /* theirs alone, and of no use here */
+    const char *counter;        /* of a drop: written as an int64 0 where there is this weight */
+    const char *frequencies;    /* of a drop: those of a rotation, which their fact of its base must
                                 make; NULL: any values */
-    const char *tied;        /* theirs alone: another name of this weight */
+    const char *tied;           /* theirs alone: another name of this weight */
     bool no_prefix;
 } cse_map_rule;
 
@@ -95,9 +99,14 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
  * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map);
-/* `origin` (may be NULL): facts of theirs, which a map may select as well. */
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map);
+/* Of several maps for the model one that holds for its settings is taken, and of those the one that
+ * `origin` (facts of theirs, or NULL) selects. */
+typedef struct cse_map_wanted {
+    const char *kind, *model;
+    const cse_yaml_node *settings; /* ours; NULL: not known */
+    const json_t *origin;
+} cse_map_wanted;
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map);
 
 /* ---- keys ---- */
 
@@ -117,7 +126,7 @@ void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts);
 /* ---- facts ---- */
 
 /* Puts among their facts what facts of the form missing_weight ask. */
-void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts);
+cse_status cse_map_note_weights(const cse_map *map, cse_weights *weights, json_t *facts);
 
 /* Their facts as our settings, a mapping with one key, the model's name. CSE_DATA: a fact has a
  * value that the map does not hold for, or one that it needs is missing. */
@@ -171,8 +180,14 @@ cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weight
 bool cse_map_is_among(const cse_yaml_node *values, const char *text);
 /* As it stands in a file, for messages. */
 const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values);
-/* A fact under a name, in which a dot may lead into an object; NULL: there is none. */
+/* A fact under a name, in which a dot may lead into an object, or to an entry of a list; NULL:
+ * there is none. */
 const json_t *cse_map_their_value(const json_t *facts, const char *name);
+/* Whether their facts have the values of a `where`; NULL: always. */
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where);
+/* *same: two weights have the same elements. */
+cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same);
 /* A JSON scalar as text, an empty list or object as "[]" or "{}"; NULL for others. */
 const char *cse_map_json_text(cse_arena *arena, const json_t *value);
 /* A scalar or list of a map as JSON; json_decref(). */

@@ -97,6 +97,8 @@ const json_t *cse_map_their_value(const json_t *facts, const char *name)
     memcpy(first, name, (size_t)(dot - name));
     first[dot - name] = '\0';
     const json_t *below = json_object_get(facts, first);
+    if (json_is_array(below) && dot[1] >= '0' && dot[1] <= '9')
+        return json_array_get(below, strtoul(dot + 1, NULL, 10));
     return json_is_object(below) ? cse_map_their_value(below, dot + 1) : NULL;
 }
 
@@ -189,6 +191,22 @@ static const char *their_formula(const cse_map *map, cse_arena *arena, const jso
     return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
 }
 
+/* "[256, 512]"; NULL: not a list of integers. */
+static const char *numbers_text(cse_arena *arena, const json_t *list)
+{
+    size_t i;
+    const json_t *entry;
+    const char *text = "[";
+    json_array_foreach(list, i, entry)
+    {
+        if (!json_is_integer(entry))
+            return NULL;
+        text = cse_arena_printf(arena, "%s%s%" PRId64, text, i > 0 ? ", " : "",
+                                (int64_t)json_integer_value(entry));
+    }
+    return cse_arena_printf(arena, "%s]", text);
+}
+
 /* A value of theirs as text. */
 static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
 {
@@ -196,6 +214,8 @@ static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const 
         return cse_map_json_text(arena, json_array_get(value, 0));
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
+    if ((has_form(fact, "numbers") || has_form(fact, "square")) && json_is_array(value))
+        return numbers_text(arena, value);
     return cse_map_json_text(arena, value);
 }
 
@@ -221,17 +241,23 @@ static const char *their_text(const cse_map *map, cse_arena *arena, const json_t
     return text_of(map, arena, facts, fact, 0);
 }
 
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where)
+{
+    bool all = true;
+    for (int i = 0; where != NULL && i < where->count && all; i++) {
+        const cse_map_fact *other = fact_named(map, where->keys[i].text);
+        const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
+        all = text != NULL && cse_map_is_among(where->children[i], text);
+    }
+    return all;
+}
+
 /* Whether their program reads the fact: others of theirs have the values that it wants. */
 static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
                     const cse_map_fact *fact)
 {
-    bool all = true;
-    for (int i = 0; fact->where != NULL && i < fact->where->count && all; i++) {
-        const cse_map_fact *other = fact_named(map, fact->where->keys[i].text);
-        const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
-        all = text != NULL && cse_map_is_among(fact->where->children[i], text);
-    }
-    return all;
+    return cse_map_holds(map, arena, facts, fact->where);
 }
 
 /* All names of a fact that are given say the same. */
@@ -257,14 +283,31 @@ static cse_status check_agreement(const cse_map *map, cse_arena *arena, const js
     return CSE_OK;
 }
 
-void cse_map_note_weights(const cse_map *map, const cse_weights *weights, json_t *facts)
+static int find_prefixed(const cse_map *map, const cse_weights *weights, const char *name)
+{
+    char whole[512];
+    int found = cse_weights_find(weights, name);
+    if (found < 0 && map->prefix != NULL &&
+        snprintf(whole, sizeof whole, "%s%s", map->prefix, name) < (int)sizeof whole)
+        found = cse_weights_find(weights, whole);
+    return found;
+}
+
+cse_status cse_map_note_weights(const cse_map *map, cse_weights *weights, json_t *facts)
 {
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (has_form(fact, "missing_weight"))
-            json_object_set_new(facts, fact->theirs[0],
-                                json_boolean(cse_weights_find(weights, fact->theirs[0]) < 0));
+        if (!has_form(fact, "missing_weight"))
+            continue;
+        const int found = find_prefixed(map, weights, fact->theirs[0]);
+        const int other =
+            fact->same_as != NULL && found >= 0 ? find_prefixed(map, weights, fact->same_as) : -1;
+        bool same = false;
+        if (other >= 0)
+            CSE_TRY(cse_map_same_elements(weights, found, other, &same));
+        json_object_set_new(facts, fact->theirs[0], json_boolean(found < 0 || same));
     }
+    return CSE_OK;
 }
 
 /* ---- ours ---- */
@@ -274,7 +317,7 @@ static const cse_place no_place = { .source = NULL };
 /* "8" as the list of both sides. */
 static const char *square(cse_arena *arena, const char *side)
 {
-    return cse_arena_printf(arena, "[%s, %s]", side, side);
+    return *side == '[' ? side : cse_arena_printf(arena, "[%s, %s]", side, side);
 }
 
 /* The names of so many classes, as transformers gives them. */
@@ -331,6 +374,27 @@ static const char *get(const cse_yaml_node *settings, const char *name)
     return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
 }
 
+/* A list of scalars as text; NULL: there is none. */
+static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    const cse_yaml_node *found = cse_yaml_find(
+        settings, dot != NULL ? cse_arena_printf(arena, "%.*s", (int)(dot - name), name) : name);
+    if (found != NULL && dot != NULL)
+        return get_list(arena, found, dot + 1);
+    return found == NULL || found->kind == CSE_YAML_SCALAR ? get(settings, name)
+                                                           : cse_map_list_of(arena, found);
+}
+
+/* Under one name of ours: of a square one side, unless it is none. */
+static const char *our_value(cse_arena *arena, const cse_yaml_node *settings,
+                             const cse_map_fact *fact, const char *name)
+{
+    const char *text = has_form(fact, "numbers") ? NULL : get(settings, name);
+    const bool may_be_list = has_form(fact, "numbers") || has_form(fact, "square");
+    return text == NULL && may_be_list ? get_list(arena, settings, name) : text;
+}
+
 static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                             const cse_map_fact *fact);
 
@@ -363,7 +427,7 @@ static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml
 {
     const char *text = NULL;
     for (int i = 0; i < fact->our_names && text == NULL; i++)
-        text = get(settings, fact->ours[i]);
+        text = our_value(arena, settings, fact, fact->ours[i]);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
     return *fact->our_default->text == '='
@@ -491,9 +555,9 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     }
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
-    json_t *value = has_form(fact, "count")
-                        ? labels(strtoll(text, NULL, 10))
-                        : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
+    json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
+                    : *text == '[' ? cse_map_json_of(cse_yaml_literal(arena, no_place, text))
+                                   : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);

@@ -200,7 +200,6 @@ typedef struct building {
     cse_weights *from, *to;
     mapping *self;
     bool *used; /* of from's weights */
-    int64_t layers;
     int missing;
     const char *first_missing;
 } building;
@@ -208,7 +207,8 @@ typedef struct building {
 static bool applies(const building *b, const cse_map_rule *rule)
 {
     return rule->parts > 0 &&
-           (rule->unless == NULL || !json_is_true(json_object_get(b->facts, rule->unless)));
+           (rule->unless == NULL || !json_is_true(json_object_get(b->facts, rule->unless))) &&
+           cse_map_holds(b->map, b->to->arena, b->facts, rule->where);
 }
 
 /* The name with its end of one age in the other; NULL: it has none that changed. */
@@ -395,24 +395,33 @@ static cse_status add_rope(building *b)
 
 /* ---- what remains ---- */
 
-static cse_status check_equal(const building *b, int one, int other)
+cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same)
 {
     enum { BLOCK_BYTES = 1 << 20 };
-    const cse_weight *first = &b->from->list[one], *second = &b->from->list[other];
+    const cse_weight *first = &weights->list[one], *second = &weights->list[other];
     const uint64_t bytes = cse_weight_bytes(first);
     unsigned char *blocks = cse_malloc(2 * BLOCK_BYTES);
     bool equal = first->element == second->element && bytes == cse_weight_bytes(second);
     cse_status status = CSE_OK;
     for (uint64_t done = 0; done < bytes && equal && status == CSE_OK; done += BLOCK_BYTES) {
         const size_t some = bytes - done < BLOCK_BYTES ? (size_t)(bytes - done) : BLOCK_BYTES;
-        status = cse_weights_read(b->from, one, done, some, blocks);
+        status = cse_weights_read(weights, one, done, some, blocks);
         if (status == CSE_OK)
-            status = cse_weights_read(b->from, other, done, some, blocks + BLOCK_BYTES);
+            status = cse_weights_read(weights, other, done, some, blocks + BLOCK_BYTES);
         equal = memcmp(blocks, blocks + BLOCK_BYTES, some) == 0;
     }
     free(blocks);
-    if (status != CSE_OK || equal)
-        return status;
+    *same = equal;
+    return status;
+}
+
+static cse_status check_equal(const building *b, int one, int other)
+{
+    const cse_weight *first = &b->from->list[one], *second = &b->from->list[other];
+    bool equal = false;
+    CSE_TRY(cse_map_same_elements(b->from, one, other, &equal));
+    if (equal)
+        return CSE_OK;
     return cse_fail(CSE_DATA, "%s: '%s' and '%s' differ, which are one weight in the model (%s)",
                     b->from->path, first->name, second->name, b->map->source);
 }
@@ -459,17 +468,44 @@ static cse_status check_rest(const building *b)
                                 b->from->path, left, left > 1 ? "s" : "", first, b->map->source);
 }
 
+/* How many weights a rule stands for. */
+static cse_status count_layers(const building *b, const cse_map_rule *rule, int *count)
+{
+    const char *fact = rule->layers != NULL ? rule->layers : b->map->layers;
+    const int64_t layers = cse_map_integer(b->map, b->facts, fact);
+    if (layers < 0 || layers > CSE_MAP_LAYERS)
+        return cse_fail(CSE_DATA, "%s: %s is missing or above %d", b->from->path, fact,
+                        CSE_MAP_LAYERS);
+    *count = strchr(rule->theirs, '*') != NULL ? (int)layers : 1;
+    return CSE_OK;
+}
+
+/* A counter of theirs, for a layer that has the weight beside it. */
+static cse_status add_counter(building *b, const cse_map_rule *rule, int layer)
+{
+    static const float zeros[2] = { 0 };
+    const char *prefix = b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "";
+    const char *beside = expand(b->to->arena, rule->counter, layer);
+    if (cse_weights_find(b->to, cse_arena_printf(b->to->arena, "%s%s", prefix, beside)) < 0)
+        return CSE_OK;
+    return add(b,
+               &(cse_weight){ .name = cse_arena_printf(b->to->arena, "%s%s", prefix,
+                                                       expand(b->to->arena, rule->theirs, layer)),
+                              .element = CSE_ELEMENT_I64,
+                              .file = -1 },
+               &(made){ .factors = zeros });
+}
+
 static cse_status build(building *b)
 {
-    b->layers = cse_map_integer(b->map, b->facts, b->map->layers);
-    if (b->layers < 0 || b->layers > CSE_MAP_LAYERS)
-        return cse_fail(CSE_DATA, "%s: %s is missing or above %d", b->from->path, b->map->layers,
-                        CSE_MAP_LAYERS);
     for (int i = 0; i < b->map->rule_count; i++) {
         const cse_map_rule *rule = &b->map->rules[i];
-        const int layers = strchr(rule->theirs, '*') != NULL ? (int)b->layers : 1;
+        int layers = 0;
+        CSE_TRY(count_layers(b, rule, &layers));
         for (int layer = 0; layer < layers && applies(b, rule); layer++)
             CSE_TRY(b->self->to_theirs ? to_theirs(b, rule, layer) : to_ours(b, rule, layer));
+        for (int layer = 0; layer < layers && b->self->to_theirs && rule->counter != NULL; layer++)
+            CSE_TRY(add_counter(b, rule, layer));
     }
     if (b->self->to_theirs)
         CSE_TRY(add_rope(b));

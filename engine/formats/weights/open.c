@@ -101,7 +101,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
                 : cse_map_for_theirs(arena, (*weights)->facts_kind, facts, begun, &map));
     CSE_TRY(cse_map_check_keys(map, arena, facts));
     keep_origin(map, facts, *weights);
-    cse_map_note_weights(map, *weights, facts);
+    CSE_TRY(cse_map_note_weights(map, *weights, facts));
     CSE_TRY(cse_map_note_rope(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));

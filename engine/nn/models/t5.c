@@ -2,7 +2,7 @@
  *
  *   tokens -> embedding -> dropout -> blocks -> norm -> dropout -> memory
  *   decoder tokens -> embedding -> dropout -> blocks with attention to the memory -> norm
- *     -> dropout -> / sqrt(d_model) where the embeddings are shared -> logits [batch, time, vocab]
+ *     -> dropout -> / sqrt(d_model) (scale_decoder_outputs) -> logits [batch, time, vocab]
  *
  * Attention has no scale, which the weights of queries begin with, and no biases; positions are a
  * bias of scores by distance, one table for all layers of a stack.
@@ -16,10 +16,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/graph/ops/decoding.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/models/bert_encoder.h"
 
 enum { MAX_LAYERS = 128 };
+
+#define CSE_T5_ACTIVATIONS "relu|gelu|gelu_tanh|silu|reglu|geglu|geglu_tanh|swiglu"
 
 typedef struct stack {
     const char *name; /* "encoder" */
@@ -55,6 +58,8 @@ static const cse_setting settings[] = {
                     "how positions enter; null: not at all"),
     CSE_BERT_RANGE("relative_attention_num_buckets", INTEGER, "32", 4, 4096,
                    "relative: buckets of distances, an even number"),
+    CSE_BERT_RANGE("relative_attention_max_distance", INTEGER, "128", 3, 1 << 24,
+                   "relative: from this distance on there is one bucket"),
     CSE_BERT_RANGE("src_max_position_embeddings", INTEGER, "null", 1, 1 << 24,
                    "longest text of the encoder; learned_absolute needs it"),
     CSE_BERT_RANGE("tgt_max_position_embeddings", INTEGER, "null", 1, 1 << 24,
@@ -62,9 +67,9 @@ static const cse_setting settings[] = {
     CSE_BERT_CHOICE("norm_type", "rmsnorm", CSE_NORM_NAMES, "of all norms"),
     CSE_BERT_RANGE("layer_norm_epsilon", NUMBER, "1e-5", 1e-12, 1,
                    "added to the variance in norms"),
-    CSE_BERT_CHOICE("encoder_nonlinearity", "relu", "relu|gelu|reglu|geglu|swiglu",
+    CSE_BERT_CHOICE("encoder_nonlinearity", "relu", CSE_T5_ACTIVATIONS,
                     "of feed-forward networks; those in glu have a gate"),
-    CSE_BERT_CHOICE("decoder_nonlinearity", "null", "relu|gelu|reglu|geglu|swiglu",
+    CSE_BERT_CHOICE("decoder_nonlinearity", "null", CSE_T5_ACTIVATIONS,
                     "null: encoder_nonlinearity"),
     CSE_BERT_RANGE("dropout_rate", NUMBER, "0.1", 0, 0.999,
                    "probability, while training, that an output of a layer is dropped"),
@@ -81,12 +86,17 @@ static const cse_setting settings[] = {
     CSE_BERT_ROW("share_encoder_decoder_embedding", BOOL, "true", "one table of tokens for both"),
     CSE_BERT_ROW("share_embedding_weights", BOOL, "true",
                  "the decoder's tokens are also the weight of the logits"),
+    CSE_BERT_ROW("scale_decoder_outputs", BOOL, "null",
+                 "logits are divided by the root of d_model; null: share_embedding_weights; "
+                 "without effect with muP"),
     CSE_BERT_ROW("use_transformer_initialization", BOOL, "false",
                  "scaled attention, and weights that begin as those of Vaswani et al. 2017"),
     CSE_BERT_RANGE("initializer_factor", NUMBER, "1", 0, 1e9, "factor of how weights begin"),
     CSE_BERT_RANGE("pad_token_id", INTEGER, "0", 0, 1 << 24, "padding"),
     CSE_BERT_RANGE("decoder_start_token_id", INTEGER, "null", 0, 1 << 24,
                    "first token of the decoder, where labels are moved; null: pad_token_id"),
+    CSE_BERT_RANGE("eos_token_id", INTEGER, "null", 0, 1 << 24,
+                   "token that ends a text which is generated; null: that of the tokenizer"),
     CSE_BERT_CHOICE("mlm_loss_scaling", "batch_size",
                     "batch_size|num_masked|precomputed_num_masked",
                     "what the sum of losses is divided by: samples; counted tokens; samples, "
@@ -191,7 +201,10 @@ static cse_status read_mup(const cse_settings *s, t5 *self)
     const bool mup = cse_settings_has(s, "mup_base_d_model");
     const double size = (double)cse_settings_integer(s, "d_model");
     self->embeddings_scale = cse_settings_number(s, "embeddings_alpha");
-    self->logits_scale = cse_settings_bool(s, "share_embedding_weights") ? 1 / sqrt(size) : 1;
+    const bool scales = cse_settings_bool(s, cse_settings_has(s, "scale_decoder_outputs")
+                                                 ? "scale_decoder_outputs"
+                                                 : "share_embedding_weights");
+    self->logits_scale = scales ? 1 / sqrt(size) : 1;
     if (mup != cse_settings_has(s, "mup_base_d_ff"))
         return cse_fail(CSE_CONFIG, "mup_base_d_model and mup_base_d_ff belong together; give both "
                                     "or neither");
@@ -373,6 +386,25 @@ static cse_status build(cse_model *model, const cse_settings *s)
 
 /* ---- tracing ---- */
 
+/* Places of the decoder's tokens where others precede them; NULL: they are 0, 1, ... */
+static cse_tensor *following(const stack *k, int64_t count)
+{
+    return k->block.cross != NULL ? cse_trace_following_positions(count) : NULL;
+}
+
+/* The bias of one token by its distance to those before it: [heads, 1, keys]. */
+static cse_tensor *bias_of_place(cse_tensor *table, const cse_relative_bias_options *options,
+                                 cse_tensor *place)
+{
+    const int64_t keys = cse_trace_decoding()->keys, heads = cse_tensor_shape(table).dims[1];
+    cse_tensor *by_distance = cse_relative_bias(table, keys, 1, options);
+    cse_tensor *distance = cse_sub(cse_reshape(place, cse_shape_of(1)), cse_iota(keys, 0, 1));
+    by_distance =
+        cse_transpose(cse_reshape(by_distance, cse_shape_of(heads, keys)), cse_axes(1, 0));
+    by_distance = cse_gather(by_distance, cse_maximum(distance, cse_constant_int(0)));
+    return cse_reshape(cse_transpose(by_distance, cse_axes(1, 0)), cse_shape_of(heads, 1, keys));
+}
+
 static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
 {
     const cse_settings *s = cse_model_settings_view(model);
@@ -390,10 +422,15 @@ static cse_tensor *embed(cse_model *model, const stack *k, cse_tensor *tokens)
             "the model takes tokens [batch, time] of at most %s, not rank %d with "
             "%lld",
             most, shape.rank, (long long)(shape.rank > 1 ? shape.dims[1] : 0));
+    cse_tensor *places = following(k, shape.dims[1]);
+    const int64_t rows = places != NULL ? cse_trace_decoding()->keys : shape.dims[1];
+    cse_tensor *table = NULL;
     if (k->positions != NULL)
-        x = cse_add(x, cse_slice_axis(cse_read(k->positions), 0, 0, shape.dims[1]));
+        table = cse_slice_axis(cse_read(k->positions), 0, 0, rows);
     else if (is_positions(s, "fixed"))
-        x = cse_add(x, cse_sinusoidal_positions(shape.dims[1], k->block.attention.hidden_size));
+        table = cse_sinusoidal_positions(rows, k->block.attention.hidden_size);
+    if (table != NULL)
+        x = cse_add(x, places != NULL ? cse_embedding(table, places) : table);
     const double scale = ((const t5 *)cse_model_self(model))->embeddings_scale;
     if (scale != 1)
         x = cse_scale(x, scale);
@@ -416,13 +453,17 @@ static cse_tensor *apply_stack(cse_model *model, const stack *k, cse_tensor *tok
     const t5 *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
     const int64_t time = cse_tensor_shape(tokens).dims[1];
-    const cse_relative_bias_options sides = { .bidirectional = memory == NULL };
-    cse_tensor *x = NULL, *bias = NULL, *seen = NULL;
+    const cse_relative_bias_options sides = {
+        .bidirectional = memory == NULL,
+        .max_distance = cse_settings_integer(s, "relative_attention_max_distance"),
+    };
+    cse_tensor *x = NULL, *bias = NULL, *seen = NULL, *places = following(k, time);
     CSE_SCOPE(NULL, cse_model_text(model, "%s_embeddings", k->name))
     {
         x = embed(model, k, tokens);
         if (!cse_trace_is_poison(x) && k->buckets != NULL)
-            bias = cse_relative_bias(cse_read(k->buckets), time, time, &sides);
+            bias = places != NULL ? bias_of_place(cse_read(k->buckets), &sides, places)
+                                  : cse_relative_bias(cse_read(k->buckets), time, time, &sides);
         seen = self->attention_mask != NULL ? cse_padding_mask(self->attention_mask) : NULL;
     }
     if (cse_trace_is_poison(x))

@@ -40,6 +40,9 @@ const cse_setting cse_vit_settings[] = {
     RANGE("num_hidden_layers", INTEGER, "12", 1, CSE_VIT_LAYERS, "blocks"),
     RANGE("num_heads", INTEGER, "12", 1, 1 << 16, "attention heads of each layer"),
     RANGE("filter_size", INTEGER, "3072", 1, 1 << 24, "hidden units of feed-forward networks"),
+    RANGE("mlp_ratio", INTEGER, "null", 1, 1 << 12,
+          "in place of filter_size: a multiple of hidden_size; with a gate two thirds of that, "
+          "rounded up to a multiple of 8 (DINOv2)"),
     { .name = "nonlinearity",
       .type = CSE_SETTING_CHOICE,
       .default_value = "gelu",
@@ -77,6 +80,16 @@ const cse_setting cse_vit_settings[] = {
     ROW("use_bias_in_output", BOOL, "true", "bias of the classifier"),
     ROW("use_encoder_pooler_layer", BOOL, "false", "linear layer and activation before it"),
     ROW("use_dinov2_classifier", BOOL, "false", "class token and mean of the patches, together"),
+    ROW("use_distillation_token", BOOL, "false",
+        "a second token behind the class token (Touvron et al. 2021)"),
+    ROW("use_distillation_classifier", BOOL, "false",
+        "the logits are the mean of two classifiers', of either token"),
+    RANGE("num_register_tokens", INTEGER, "0", 0, 1 << 12,
+          "tokens without a position before the patches (Darcet et al. 2024)"),
+    ROW("keep_mask_token", BOOL, "false",
+        "a state that nothing reads, for weights of models that fill in masked patches"),
+    ROW("features_only", BOOL, "false",
+        "no classifier: predictions are the channels that it would take"),
     RANGE("initializer_range", NUMBER, "0.02", 0, 1e9,
           "deviation of the truncated normal that weights begin with"),
     ROW("default_initializer", ANY, "null", "of all weights, {name: ..., ...}"),
@@ -139,10 +152,38 @@ static cse_status read_patches(const cse_settings *s, cse_vit *self)
                         cse_settings_origin(s, "patch_size"), (long long)self->patch[0],
                         (long long)self->patch[1], (long long)self->size.height,
                         (long long)self->size.width);
-    if (cse_settings_bool(s, "use_dinov2_classifier") && !cse_settings_bool(s, "prepend_cls_token"))
-        return cse_fail(CSE_CONFIG, "use_dinov2_classifier (%s) needs prepend_cls_token: true",
-                        cse_settings_origin(s, "use_dinov2_classifier"));
     return CSE_OK;
+}
+
+/* Settings that need another one. */
+static cse_status check_parts(const cse_settings *s)
+{
+    static const char *const needs[][2] = {
+        { "use_dinov2_classifier", "prepend_cls_token" },
+        { "use_distillation_token", "prepend_cls_token" },
+        { "use_distillation_classifier", "use_distillation_token" },
+    };
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (cse_settings_bool(s, needs[i][0]) && !cse_settings_bool(s, needs[i][1]))
+            return cse_fail(CSE_CONFIG, "%s (%s) needs %s: true", needs[i][0],
+                            cse_settings_origin(s, needs[i][0]), needs[i][1]);
+    if (cse_settings_bool(s, "features_only") &&
+        cse_settings_bool(s, "use_distillation_classifier"))
+        return cse_fail(CSE_CONFIG, "features_only (%s): there is no use_distillation_classifier",
+                        cse_settings_origin(s, "features_only"));
+    return CSE_OK;
+}
+
+/* DINOv2's rule for networks with a gate. */
+static int64_t filter_size(const cse_settings *s)
+{
+    const int64_t hidden = cse_settings_integer(s, "hidden_size");
+    if (!cse_settings_has(s, "mlp_ratio"))
+        return cse_settings_integer(s, "filter_size");
+    const int64_t wide = hidden * cse_settings_integer(s, "mlp_ratio");
+    return cse_activation_is_gated(cse_settings_text(s, "nonlinearity"))
+               ? (wide * 2 / 3 + 7) / 8 * 8
+               : wide;
 }
 
 static cse_status read_block(const cse_settings *s, const initials *i, cse_block_module *block)
@@ -171,7 +212,7 @@ static cse_status read_block(const cse_settings *s, const initials *i, cse_block
                        .output_dropout = dropout,
                        .scale = cse_settings_text(s, "attention_type")[0] == 'd' ? 1 : 0 },
         .ffn = { .hidden_size = hidden,
-                 .filter_size = cse_settings_integer(s, "filter_size"),
+                 .filter_size = filter_size(s),
                  .activation = cse_settings_text(s, "nonlinearity"),
                  .no_bias = !cse_settings_bool(s, "use_ffn_bias"),
                  .input = i->ffn,
@@ -183,10 +224,10 @@ static cse_status read_block(const cse_settings *s, const initials *i, cse_block
     return CSE_OK;
 }
 
-static void declare_patches(cse_model *model, const cse_settings *s, cse_initial projection)
+static void declare_patches(cse_model *model, cse_vit *self, cse_initial projection)
 {
     static const char name[] = "vit_model.embedding_layer.linear_proj";
-    cse_vit *self = cse_model_self(model);
+    const cse_settings *s = self->settings;
     const int64_t hidden = self->block.attention.hidden_size;
     const bool bias = cse_settings_bool(s, "use_embed_proj_bias");
     self->by_convolution = cse_settings_bool(s, "use_conv_patchified_embedding");
@@ -206,34 +247,72 @@ static void declare_patches(cse_model *model, const cse_settings *s, cse_initial
             &(cse_linear_options){ .weight = projection, .no_bias = !bias });
 }
 
-static void declare_embeddings(cse_model *model, const cse_settings *s, const initials *i)
+/* The tokens besides the patches. */
+static void declare_tokens(cse_model *model, cse_vit *self, const initials *i)
 {
-    cse_vit *self = cse_model_self(model);
+    const cse_settings *s = self->settings;
+    const int64_t hidden = self->block.attention.hidden_size;
+    const int64_t registers = cse_settings_integer(s, "num_register_tokens");
+    const cse_shape one = cse_shape_of(hidden);
+    if (cse_settings_bool(s, "prepend_cls_token"))
+        self->class_token = cse_parameter(model, "vit_model.embedding_layer.cls_embedding", one,
+                                          cse_initial_for(i->class_token, one));
+    if (cse_settings_bool(s, "use_distillation_token"))
+        self->distillation_token =
+            cse_parameter(model, "vit_model.embedding_layer.distillation_embedding", one,
+                          cse_initial_for(i->class_token, one));
+    if (cse_settings_bool(s, "keep_mask_token"))
+        cse_buffer(model, "vit_model.embedding_layer.mask_embedding", one,
+                   cse_initial_for(cse_initial_constant(0), one));
+    if (registers > 0)
+        self->registers = cse_parameter(
+            model, "vit_model.embedding_layer.register_embeddings", cse_shape_of(registers, hidden),
+            cse_initial_for(i->class_token, cse_shape_of(registers, hidden)));
+}
+
+static void declare_embeddings(cse_model *model, cse_vit *self, const initials *i)
+{
+    const cse_settings *s = self->settings;
     const int64_t hidden = self->block.attention.hidden_size;
     int64_t places = self->size.height / self->patch[0] * (self->size.width / self->patch[1]);
-    declare_patches(model, s, i->projection);
+    declare_patches(model, self, i->projection);
     if (cse_settings_has(s, "position_embedding_type"))
-        self->positions = cse_table_parameters(
-            model, "vit_model.embedding_layer.position_embeddings",
-            places + cse_settings_bool(s, "prepend_cls_token"), hidden, i->positions);
-    if (cse_settings_bool(s, "prepend_cls_token"))
-        self->class_token =
-            cse_parameter(model, "vit_model.embedding_layer.cls_embedding", cse_shape_of(hidden),
-                          cse_initial_for(i->class_token, cse_shape_of(hidden)));
+        self->positions =
+            cse_table_parameters(model, "vit_model.embedding_layer.position_embeddings",
+                                 places + cse_settings_bool(s, "prepend_cls_token") +
+                                     cse_settings_bool(s, "use_distillation_token"),
+                                 hidden, i->positions);
+    declare_tokens(model, self, i);
     if (cse_settings_bool(s, "use_post_embed_layer_norm"))
         self->embedding_norm = cse_norm_parameters(model, "vit_model.embedding_layer.post_embed_ln",
                                                    "layernorm", hidden, 1e-5);
 }
 
-static void declare(cse_model *model, const cse_settings *s, const initials *i)
+static void declare_classifier(cse_model *model, cse_vit *self, const initials *i)
 {
-    cse_vit *self = cse_model_self(model);
+    const cse_settings *s = self->settings;
     const int64_t hidden = self->block.attention.hidden_size;
-    const cse_linear_options pooler = { .weight = i->pooler, .no_bias = self->block.ffn.no_bias };
+    const int64_t channels = cse_settings_bool(s, "use_dinov2_classifier") ? 2 * hidden : hidden;
+    const int64_t classes = cse_settings_integer(s, "num_classes");
     const cse_linear_options classifier = { .weight = i->plain,
                                             .no_bias =
                                                 !cse_settings_bool(s, "use_bias_in_output") };
-    declare_embeddings(model, s, i);
+    if (cse_settings_bool(s, "features_only"))
+        return;
+    self->classifier = cse_linear_module(model, "classifier.classifier.ffn.0.linear_layer",
+                                         channels, classes, &classifier);
+    if (cse_settings_bool(s, "use_distillation_classifier"))
+        self->distillation_classifier =
+            cse_linear_module(model, "classifier.distillation_classifier.ffn.0.linear_layer",
+                              hidden, classes, &classifier);
+}
+
+static void declare(cse_model *model, cse_vit *self, const initials *i)
+{
+    const cse_settings *s = self->settings;
+    const int64_t hidden = self->block.attention.hidden_size;
+    const cse_linear_options pooler = { .weight = i->pooler, .no_bias = self->block.ffn.no_bias };
+    declare_embeddings(model, self, i);
     for (int n = 0; n < self->layer_count; n++)
         cse_block_parameters(
             model, cse_model_text(model, "vit_model.encoder.transformer_encoder.layers.%d", n),
@@ -244,16 +323,19 @@ static void declare(cse_model *model, const cse_settings *s, const initials *i)
     if (cse_settings_bool(s, "use_encoder_pooler_layer"))
         self->pooler = cse_linear_module(
             model, "vit_model.encoder.pooler.pooler.ffn.0.linear_layer", hidden, hidden, &pooler);
-    self->classifier =
-        cse_linear_module(model, "classifier.classifier.ffn.0.linear_layer",
-                          cse_settings_bool(s, "use_dinov2_classifier") ? 2 * hidden : hidden,
-                          cse_settings_integer(s, "num_classes"), &classifier);
+    declare_classifier(model, self, i);
 }
 
 cse_status cse_vit_build(cse_model *model, const cse_settings *s)
 {
+    return cse_vit_declare(model, cse_model_self(model), s);
+}
+
+cse_status cse_vit_declare(cse_model *model, cse_vit *self, const cse_settings *s)
+{
     initials i;
-    cse_vit *self = cse_model_self(model);
+    self->settings = s;
+    CSE_TRY(check_parts(s));
     CSE_TRY(cse_refuse_unsupported(cse_vit_settings, s));
     CSE_TRY(read_patches(s, self));
     CSE_TRY(read_initials(s, &i));
@@ -261,7 +343,7 @@ cse_status cse_vit_build(cse_model *model, const cse_settings *s)
     for (int k = 0; k < cse_settings_count(s, "freeze"); k++)
         CSE_TRY(cse_model_freeze(model, cse_settings_text_at(s, "freeze", k)));
     self->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
-    declare(model, s, &i);
+    declare(model, self, &i);
     return CSE_OK;
 }
 
@@ -298,38 +380,60 @@ static cse_tensor *positions_of(const cse_vit *self)
     return self->class_token != NULL ? cse_roll(table, 0, 1) : table;
 }
 
+/* Tokens [batch, count, channel] with `count` of a state before them. */
+static cse_tensor *prepend(cse_state *state, int64_t count, cse_tensor *x)
+{
+    if (state == NULL || cse_trace_is_poison(x))
+        return x;
+    const cse_shape shape = cse_tensor_shape(x);
+    cse_tensor *tokens = cse_reshape(cse_read(state), cse_shape_of(1, count, shape.dims[2]));
+    tokens = cse_broadcast_to(tokens, cse_shape_of(shape.dims[0], count, shape.dims[2]));
+    cse_tensor *const parts[] = { tokens, x };
+    return cse_concat(parts, 2, 1);
+}
+
+/* Tokens with the registers behind the first one. */
+static cse_tensor *with_registers(const cse_vit *self, cse_tensor *x)
+{
+    if (self->registers == NULL || cse_trace_is_poison(x))
+        return x;
+    const int64_t first = self->class_token != NULL;
+    const int64_t all = cse_tensor_shape(x).dims[1];
+    cse_tensor *rest =
+        prepend(self->registers, cse_settings_integer(self->settings, "num_register_tokens"),
+                cse_slice_axis(x, 1, first, all));
+    cse_tensor *const parts[] = { cse_slice_axis(x, 1, 0, first > 0 ? first : 1), rest };
+    return first > 0 ? cse_concat(parts, 2, 1) : rest;
+}
+
 static cse_tensor *embed(const cse_model *model, const cse_vit *self, cse_tensor *images)
 {
-    const double dropout =
-        cse_settings_number(cse_model_settings_view(model), "embedding_dropout_rate");
+    const double dropout = cse_settings_number(self->settings, "embedding_dropout_rate");
     cse_tensor *x = project(self, images);
-    if (self->class_token != NULL) {
-        const cse_shape shape = cse_tensor_shape(x);
-        cse_tensor *token = cse_reshape(cse_read(self->class_token),
-                                        cse_shape_of(1, 1, self->block.attention.hidden_size));
-        token = cse_broadcast_to(token,
-                                 cse_shape_of(shape.dims[0], 1, self->block.attention.hidden_size));
-        cse_tensor *const parts[] = { token, x };
-        x = cse_concat(parts, 2, 1);
-    }
+    x = prepend(self->distillation_token, 1, x);
+    x = prepend(self->class_token, 1, x);
     x = self->positions != NULL ? cse_add(x, positions_of(self)) : x;
+    x = with_registers(self, x);
     x = cse_apply_dropout(model, dropout, x, "output");
     return self->embedding_norm.weight != NULL ? cse_apply_norm(&self->embedding_norm, x) : x;
 }
 
-/* Token 0 of each sample. */
-static cse_tensor *first_of(cse_tensor *x)
+/* A token of each sample. */
+static cse_tensor *token_of(cse_tensor *x, int64_t place)
 {
     const cse_shape shape = cse_tensor_shape(x);
-    return cse_reshape(cse_slice_axis(x, 1, 0, 1), cse_shape_of(shape.dims[0], shape.dims[2]));
+    return cse_reshape(cse_slice_axis(x, 1, place, place + 1),
+                       cse_shape_of(shape.dims[0], shape.dims[2]));
 }
 
-static cse_tensor *pool(cse_model *model, const cse_vit *self, cse_tensor *x)
+static cse_tensor *pool(const cse_vit *self, cse_tensor *x)
 {
-    const cse_settings *s = cse_model_settings_view(model);
-    cse_tensor *first = first_of(x);
+    const cse_settings *s = self->settings;
+    cse_tensor *first = token_of(x, 0);
     if (cse_settings_bool(s, "use_dinov2_classifier")) {
-        cse_tensor *patches = cse_slice_axis(x, 1, 1, cse_tensor_shape(x).dims[1]);
+        const int64_t others =
+            1 + (self->distillation_token != NULL) + cse_settings_integer(s, "num_register_tokens");
+        cse_tensor *patches = cse_slice_axis(x, 1, others, cse_tensor_shape(x).dims[1]);
         cse_tensor *const parts[] = { first, cse_mean(patches, cse_axes(1), false) };
         return cse_concat(parts, 2, 1);
     }
@@ -340,9 +444,27 @@ static cse_tensor *pool(cse_model *model, const cse_vit *self, cse_tensor *x)
                         cse_apply_linear(self->pooler, first));
 }
 
+/* What the token behind the class token and the registers says as well. */
+static cse_tensor *classify(const cse_vit *self, cse_tensor *x)
+{
+    cse_tensor *pooled = pool(self, x);
+    if (self->classifier.weight == NULL)
+        return pooled;
+    pooled = cse_apply_linear(self->classifier, pooled);
+    if (self->distillation_classifier.weight == NULL)
+        return pooled;
+    const int64_t place = 1 + cse_settings_integer(self->settings, "num_register_tokens");
+    return cse_scale(
+        cse_add(pooled, cse_apply_linear(self->distillation_classifier, token_of(x, place))), 0.5);
+}
+
 cse_tensor *cse_vit_forward(cse_model *model, cse_tensor *input)
 {
-    const cse_vit *self = cse_model_self(model);
+    return cse_vit_trace(model, cse_model_self(model), input);
+}
+
+cse_tensor *cse_vit_trace(cse_model *model, const cse_vit *self, cse_tensor *input)
+{
     cse_tensor *x = cse_images_of(input, self->size);
     if (cse_trace_is_poison(x))
         return x;
@@ -360,7 +482,7 @@ cse_tensor *cse_vit_forward(cse_model *model, cse_tensor *input)
         return x;
     CSE_MODULE(NULL, "classifier", CSE_MODULE_HEAD)
     {
-        x = cse_apply_linear(self->classifier, pool(model, self, x));
+        x = classify(self, x);
     }
     return x;
 }

@@ -189,11 +189,53 @@ static const char *their_formula(const cse_map *map, cse_arena *arena, const jso
     return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
 }
 
+/* ---- layers of two kinds in turn ---- */
+
+static const char *const whole = "full_attention", *const part = "sliding_attention";
+
+static const char *kind_of_layer(int64_t layer, int64_t period)
+{
+    return layer % period == 0 ? whole : part;
+}
+
+static bool has_period(const json_t *kinds, int64_t period)
+{
+    size_t i;
+    const json_t *kind;
+    bool all = true;
+    json_array_foreach(kinds, i, kind)
+    {
+        all = all && json_is_string(kind) &&
+              strcmp(json_string_value(kind), kind_of_layer((int64_t)i, period)) == 0;
+    }
+    return all;
+}
+
+/* The period of a list of kinds, of several the usual one (3); NULL: they have none. */
+static const char *period_text(cse_arena *arena, const json_t *kinds)
+{
+    const int64_t count = (int64_t)json_array_size(kinds);
+    int64_t period = has_period(kinds, 3) ? 3 : 1;
+    while (period <= count && !has_period(kinds, period))
+        period++;
+    return period <= count || period == 3 ? cse_arena_printf(arena, "%" PRId64, period) : NULL;
+}
+
+static json_t *period_kinds(int64_t layers, int64_t period)
+{
+    json_t *kinds = json_array();
+    for (int64_t i = 0; i < layers && i < CSE_MAP_LAYERS && period > 0; i++)
+        json_array_append_new(kinds, json_string(kind_of_layer(i, period)));
+    return kinds;
+}
+
 /* A value of theirs as text. */
 static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
 {
     if (has_form(fact, "list") && json_array_size(value) == 1)
         return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "period") && json_is_array(value))
+        return period_text(arena, value);
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     return cse_map_json_text(arena, value);
@@ -221,15 +263,14 @@ static const char *their_text(const cse_map *map, cse_arena *arena, const json_t
     return text_of(map, arena, facts, fact, 0);
 }
 
-/* Whether their program reads the fact: others of theirs have the values that it wants. */
-static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
-                    const cse_map_fact *fact)
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where)
 {
     bool all = true;
-    for (int i = 0; fact->where != NULL && i < fact->where->count && all; i++) {
-        const cse_map_fact *other = fact_named(map, fact->where->keys[i].text);
+    for (int i = 0; where != NULL && i < where->count && all; i++) {
+        const cse_map_fact *other = fact_named(map, where->keys[i].text);
         const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
-        all = text != NULL && cse_map_is_among(fact->where->children[i], text);
+        all = text != NULL && cse_map_is_among(where->children[i], text);
     }
     return all;
 }
@@ -384,13 +425,16 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
-    if (!is_read(map, arena, facts, fact))
+    if (!cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     CSE_TRY(check_agreement(map, arena, facts, fact));
     const json_t *value = value_of(facts, fact);
     const char *text = their_text(map, arena, facts, fact);
     if (text == NULL && value != NULL)
-        return wrong_value(map, fact->theirs[0], "a list or an object", "one value");
+        return wrong_value(map, fact->theirs[0], "a list or an object",
+                           has_form(fact, "period") ? "full_attention first and in each layer that "
+                                                      "a number divides, else sliding_attention"
+                                                    : "one value");
     if (text == NULL)
         return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs",
                         fact->theirs[0], map->source);
@@ -497,6 +541,10 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
+    if (has_form(fact, "period")) {
+        json_decref(value);
+        value = period_kinds(cse_map_integer(map, facts, map->layers), strtoll(text, NULL, 10));
+    }
     const json_t *before = cse_map_their_value(facts, fact->theirs[0]);
     if (before != NULL && !json_equal(before, value)) {
         json_decref(value);
@@ -520,7 +568,7 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
                         "%s",
                         fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
     if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
-        !is_read(map, arena, facts, fact))
+        !cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),

@@ -238,6 +238,7 @@ typedef struct cse_block_module {
     bool sandwich;             /* pre-norm: the parts' outputs have norms, too */
     bool scales_layers;        /* LayerScale (Touvron et al. 2021) that begins at layer_scale */
     double layer_scale;
+    bool lacks_attention_norm; /* pre-norm: attention reads the block's input as it is */
 } cse_block_module;
 
 typedef struct cse_block_layer {

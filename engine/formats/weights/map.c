@@ -77,7 +77,8 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "numbers", "missing_weight" };
+    static const char *const forms[] = { "square",  "count",  "list",
+                                         "numbers", "period", "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -112,7 +113,7 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
         return refuse(node, "form is not known",
-                      "accepted: square, count, list, numbers, missing_weight");
+                      "accepted: square, count, list, numbers, period, missing_weight");
     return CSE_OK;
 }
 
@@ -143,6 +144,9 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_text(node, "tied", &rule->tied));
     CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
     CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
+    rule->where = cse_yaml_find(node, "where");
+    if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
+        return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
     rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
     if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
         return refuse(node, "squeeze must be a number of dimensions", NULL);
@@ -252,6 +256,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     CSE_TRY(cse_map_load(arena, name, &other));
     const cse_map own = *map;
     map->prefix = own.prefix != NULL ? own.prefix : other->prefix;
+    map->bare = own.bare != NULL ? own.bare : other->bare;
     map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
     map->layers = own.layers != NULL ? own.layers : other->layers;
     map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
@@ -306,10 +311,10 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
     m->source = source;
     m->root = root;
-    CSE_TRY(check_keys(
-        arena, root,
-        "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
-        "rope_factors, facts, weights, keys"));
+    CSE_TRY(check_keys(arena, root,
+                       "accepted: model, kind, like, selects, begins, prefix, bare, older_ends, "
+                       "layers, head_size, "
+                       "rope_factors, facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
@@ -318,17 +323,19 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(read_text(root, "head_size", &m->head_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
+    m->bare = cse_yaml_find(root, "bare");
     m->older_ends = cse_yaml_find(root, "older_ends");
     m->rope_factors = cse_yaml_find(root, "rope_factors");
     if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
         return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||
         (m->layers == NULL && like == NULL) || m->selects->kind != CSE_YAML_MAPPING ||
-        (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING))
-        return refuse(
-            root,
-            "a map needs model, kind, layers and the mapping selects; begins is a mapping, too",
-            NULL);
+        (m->begins != NULL && m->begins->kind != CSE_YAML_MAPPING) ||
+        (m->bare != NULL && m->bare->kind != CSE_YAML_MAPPING))
+        return refuse(root,
+                      "a map needs model, kind, layers and the mapping selects; begins and bare "
+                      "are mappings, too",
+                      NULL);
     if (m->older_ends != NULL && !maps_texts(m->older_ends))
         return refuse(m->older_ends, "older_ends maps the end of a name to an older one", NULL);
     return read_lists(arena, m, like);

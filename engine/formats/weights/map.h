@@ -25,7 +25,8 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), numbers (both a list), or missing_weight (theirs is the name of a weight,
+     * 1: b}, ours: 2), numbers (both a list), period (theirs: [full_attention, sliding_attention,
+     * sliding_attention, full_attention, ...] of all layers, ours: 3), or missing_weight (theirs is the name of a weight,
      * ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
@@ -74,6 +75,8 @@ typedef struct cse_map {
     const cse_yaml_node *begins;  /* those by which it is where a model of ours begins with theirs;
                                      NULL: no others */
     const char *prefix;           /* of their names, which may lack it; NULL: none */
+    const cse_yaml_node *bare;    /* {fact of theirs: values} with which names are written without
+                                     the prefix; NULL: never */
     const cse_yaml_node *older_ends; /* ends of their names, and what older files have in their
                                         place; NULL: none */
     const char *layers;              /* their fact that says how many there are */
@@ -176,6 +179,9 @@ cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weight
 
 /* ---- for the files of this part ---- */
 
+/* Whether facts of theirs have the values that a mapping {fact: values} wants; NULL wants none. */
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where);
 /* Whether a text is the scalar of a map, or one of its list. */
 bool cse_map_is_among(const cse_yaml_node *values, const char *text);
 /* As it stands in a file, for messages. */

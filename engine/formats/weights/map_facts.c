@@ -207,11 +207,53 @@ static const char *numbers_text(cse_arena *arena, const json_t *list)
     return cse_arena_printf(arena, "%s]", text);
 }
 
+/* ---- layers of two kinds in turn ---- */
+
+static const char *const whole = "full_attention", *const part = "sliding_attention";
+
+static const char *kind_of_layer(int64_t layer, int64_t period)
+{
+    return layer % period == 0 ? whole : part;
+}
+
+static bool has_period(const json_t *kinds, int64_t period)
+{
+    size_t i;
+    const json_t *kind;
+    bool all = true;
+    json_array_foreach(kinds, i, kind)
+    {
+        all = all && json_is_string(kind) &&
+              strcmp(json_string_value(kind), kind_of_layer((int64_t)i, period)) == 0;
+    }
+    return all;
+}
+
+/* The period of a list of kinds, of several the usual one (3); NULL: they have none. */
+static const char *period_text(cse_arena *arena, const json_t *kinds)
+{
+    const int64_t count = (int64_t)json_array_size(kinds);
+    int64_t period = has_period(kinds, 3) ? 3 : 1;
+    while (period <= count && !has_period(kinds, period))
+        period++;
+    return period <= count || period == 3 ? cse_arena_printf(arena, "%" PRId64, period) : NULL;
+}
+
+static json_t *period_kinds(int64_t layers, int64_t period)
+{
+    json_t *kinds = json_array();
+    for (int64_t i = 0; i < layers && i < CSE_MAP_LAYERS && period > 0; i++)
+        json_array_append_new(kinds, json_string(kind_of_layer(i, period)));
+    return kinds;
+}
+
 /* A value of theirs as text. */
 static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
 {
     if (has_form(fact, "list") && json_array_size(value) == 1)
         return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "period") && json_is_array(value))
+        return period_text(arena, value);
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     if ((has_form(fact, "numbers") || has_form(fact, "square")) && json_is_array(value))
@@ -448,13 +490,16 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
-    if (!is_read(map, arena, facts, fact))
+    if (!cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     CSE_TRY(check_agreement(map, arena, facts, fact));
     const json_t *value = value_of(facts, fact);
     const char *text = their_text(map, arena, facts, fact);
     if (text == NULL && value != NULL)
-        return wrong_value(map, fact->theirs[0], "a list or an object", "one value");
+        return wrong_value(map, fact->theirs[0], "a list or an object",
+                           has_form(fact, "period") ? "full_attention first and in each layer that "
+                                                      "a number divides, else sliding_attention"
+                                                    : "one value");
     if (text == NULL)
         return cse_fail(CSE_DATA, "the weights do not say %s, which the map %s needs",
                         fact->theirs[0], map->source);
@@ -561,6 +606,10 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
+    if (has_form(fact, "period")) {
+        json_decref(value);
+        value = period_kinds(cse_map_integer(map, facts, map->layers), strtoll(text, NULL, 10));
+    }
     const json_t *before = cse_map_their_value(facts, fact->theirs[0]);
     if (before != NULL && !json_equal(before, value)) {
         json_decref(value);
@@ -584,7 +633,7 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
                         "%s",
                         fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
     if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
-        !is_read(map, arena, facts, fact))
+        !cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),

@@ -372,8 +372,10 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
         b->used[m.sources[p]] = true;
     CSE_TRY(set_heads(b, ours, &m));
     CSE_TRY(their_shape(b, &m, &theirs.shape));
-    theirs.name = cse_arena_printf(b->to->arena, "%s%s",
-                                   b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "",
+    const bool is_bare =
+        b->map->prefix == NULL || rule->no_prefix ||
+        (b->map->bare != NULL && cse_map_holds(b->map, b->to->arena, b->facts, b->map->bare));
+    theirs.name = cse_arena_printf(b->to->arena, "%s%s", is_bare ? "" : b->map->prefix,
                                    expand(b->to->arena, rule->theirs, layer));
     return add(b, &theirs, &m);
 }

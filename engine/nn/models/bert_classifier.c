@@ -4,10 +4,9 @@
  * Inputs of a step: input_ids, attention_mask, token_type_ids, labels: int32 [batch] of a single
  * class, float32 [batch] of a regression, float32 [batch, num_labels] of several classes at once.
  * Parameters besides the encoder's, whose prefix is bert: classifier.weight and .bias. */
-#include <string.h>
-
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/models/bert_encoder.h"
+#include "engine/nn/models/class_loss.h"
 
 typedef struct bert_classifier {
     cse_bert_encoder encoder;
@@ -21,8 +20,7 @@ static const cse_setting settings[] = {
                    "padding, whose embedding is not trained"),
     CSE_ALIAS_SETTING("pad_token_id", "embedding_pad_token_id"),
     CSE_BERT_RANGE("num_labels", INTEGER, "2", 1, 1 << 20, "outputs"),
-    CSE_BERT_CHOICE("problem_type", "single_label_classification",
-                    "single_label_classification|regression|multi_label_classification",
+    CSE_BERT_CHOICE("problem_type", "single_label_classification", CSE_PROBLEM_TYPES,
                     "which loss: cross entropy, squared error, or of a sigmoid each"),
     CSE_BERT_RANGE("task_dropout", NUMBER, "0.1", 0, 0.999, "dropout before the last layer"),
     CSE_BERT_ROW("mlm_loss_weight", ANY, "null", "of another model of this encoder; no effect"),
@@ -47,14 +45,7 @@ static cse_status build(cse_model *model, const cse_settings *s)
                                                         : "dropout_rate"),
     };
     CSE_TRY(cse_refuse_unsupported(settings, s));
-    if (cse_settings_integer(s, "num_labels") == 1 &&
-        strcmp(cse_settings_text(s, "problem_type"), "single_label_classification") == 0)
-        return cse_fail(
-            CSE_CONFIG,
-            "problem_type (%s) is single_label_classification, but num_labels is 1: one "
-            "class is always right; set problem_type to regression for a number, or "
-            "num_labels to 2",
-            cse_settings_origin(s, "problem_type"));
+    CSE_TRY(cse_check_class_problem(s));
     CSE_TRY(cse_bert_build(model, &self->encoder, s, &options));
     self->classifier =
         cse_linear_module(model, "classifier", cse_settings_integer(s, "hidden_size"),
@@ -78,26 +69,6 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     return x;
 }
 
-static cse_tensor *loss_of(const char *problem, cse_tensor *logits, cse_tensor *labels)
-{
-    if (cse_trace_is_poison(logits) || cse_trace_is_poison(labels))
-        return logits;
-    const cse_shape shape = cse_tensor_shape(logits);
-    const bool is_single = problem[0] == 's', are_classes = cse_tensor_dtype(labels) == CSE_INT32;
-    if (is_single != are_classes)
-        return cse_trace_fail(
-            CSE_CONFIG, "problem_type %s takes labels of %s, those of the data are %s", problem,
-            is_single ? "one class each, int32 [batch]"
-                      : "numbers, float32 [batch, num_labels] (sentences: "
-                        "label_type numbers or classes)",
-            cse_dtype_name(cse_tensor_dtype(labels)));
-    if (is_single)
-        return cse_classification_loss(logits, cse_reshape(labels, cse_shape_of(shape.dims[0])));
-    labels = cse_reshape(labels, shape);
-    return problem[0] == 'r' ? cse_mse_loss(logits, labels, CSE_REDUCTION_MEAN)
-                             : cse_bce_with_logits(logits, labels, NULL, CSE_REDUCTION_MEAN);
-}
-
 static cse_tensor *loss(cse_model *model, cse_step *step, cse_tensor **predictions)
 {
     bert_classifier *self = cse_model_self(model);
@@ -108,7 +79,7 @@ static cse_tensor *loss(cse_model *model, cse_step *step, cse_tensor **predictio
     self->inputs = (cse_bert_inputs){ .tokens = NULL };
     CSE_SCOPE(step, "loss")
     {
-        result = loss_of(cse_settings_text(s, "problem_type"), *predictions, labels);
+        result = cse_text_class_loss(cse_settings_text(s, "problem_type"), *predictions, labels);
     }
     return result;
 }

@@ -103,6 +103,31 @@ static cse_status read_block(const cse_settings *s, cse_initial initial, cse_blo
     return read_rotary(s, hidden / heads, &block->attention);
 }
 
+/* What text_encoder asks for besides, and the blocks of its layers that are not like the others. */
+static void vary_blocks(const cse_bert_layers *layers, cse_bert_encoder *e)
+{
+    cse_block_module *block = &e->block;
+    e->counts_rows = layers->counts_rows;
+    block->norm = layers->norm != NULL ? layers->norm : block->norm;
+    block->attention.rotary.interleaved = !layers->rotates_halves;
+    block->ffn.inner_dropout = layers->inner_dropout;
+    if (layers->has_attention_output)
+        block->attention.output_dropout = layers->attention_output_dropout;
+    e->first_block = e->local_block = *block;
+    e->first_block.lacks_attention_norm = layers->first_lacks_norm;
+    e->local_block.attention.window = layers->window > 0 ? layers->window + 1 : 0;
+    if (layers->local_theta > 0)
+        e->local_block.attention.rotary.base = layers->local_theta;
+}
+
+static const cse_block_module *block_of_layer(const cse_bert_encoder *e,
+                                              const cse_bert_layers *layers, int n)
+{
+    const bool is_local =
+        layers->window > 0 && layers->global_every > 0 && n % layers->global_every != 0;
+    return n == 0 ? &e->first_block : is_local ? &e->local_block : &e->block;
+}
+
 /* ---- parameters ---- */
 
 static void declare_embeddings(cse_model *model, cse_bert_encoder *e, const cse_settings *s,
@@ -117,7 +142,8 @@ static void declare_embeddings(cse_model *model, cse_bert_encoder *e, const cse_
     if (type != NULL && strcmp(type, "learned") == 0)
         e->positions = cse_table_parameters(
             model, cse_model_text(model, "%s.embedding_layer.position_embeddings.embed", e->prefix),
-            positions + (e->masks_positions ? e->pad_token + 1 : 0), hidden, i->positions);
+            positions + (e->masks_positions && !e->counts_rows ? e->pad_token + 1 : 0), hidden,
+            i->positions);
 }
 
 static void declare(cse_model *model, cse_bert_encoder *e, const cse_settings *s,
@@ -130,8 +156,8 @@ static void declare(cse_model *model, cse_bert_encoder *e, const cse_settings *s
             cse_norm_parameters(model, cse_model_text(model, "%s.embed_ln_f", e->prefix),
                                 e->block.norm, hidden, e->block.epsilon);
     for (int n = 0; n < e->layer_count; n++)
-        cse_block_parameters(model, cse_model_text(model, "%s.layers.%d", stack, n), &e->block,
-                             &e->blocks[n]);
+        cse_block_parameters(model, cse_model_text(model, "%s.layers.%d", stack, n),
+                             block_of_layer(e, &options->layers, n), &e->blocks[n]);
     if (cse_settings_bool(s, "use_final_layer_norm"))
         e->last_norm = cse_norm_parameters(model, cse_model_text(model, "%s.norm", stack),
                                            e->block.norm, hidden, e->block.epsilon);
@@ -168,6 +194,7 @@ cse_status cse_bert_build(cse_model *model, cse_bert_encoder *e, const cse_setti
     CSE_TRY(read_padding(s, e, options->pad_setting));
     CSE_TRY(read_initials(s, &i));
     CSE_TRY(read_block(s, i.plain, &e->block));
+    vary_blocks(&options->layers, e);
     CSE_TRY(read_mup(s, e));
     declare_embeddings(model, e, s, &i);
     if (options->segments > 0)
@@ -208,6 +235,8 @@ static cse_tensor *positions_of(const cse_model *model, const cse_bert_encoder *
     cse_tensor *table = e->positions != NULL
                             ? cse_read(e->positions)
                             : cse_sinusoidal_positions(time, e->block.attention.hidden_size);
+    if (e->masks_positions && e->counts_rows)
+        return cse_embedding_padded(table, counted_positions(e, inputs->tokens), e->pad_token);
     if (e->masks_positions)
         return cse_embedding(table, counted_positions(e, inputs->tokens));
     return inputs->positions != NULL ? cse_embedding(table, inputs->positions)
@@ -263,7 +292,8 @@ cse_tensor *cse_bert_encode(cse_model *model, const cse_bert_encoder *e,
 {
     const cse_settings *s = cse_model_settings_view(model);
     const cse_shape shape = cse_tensor_shape(inputs->tokens);
-    const int64_t longest = cse_settings_integer(s, "max_position_embeddings");
+    const int64_t rows = cse_settings_integer(s, "max_position_embeddings");
+    const int64_t longest = rows - (e->masks_positions && e->counts_rows ? e->pad_token + 1 : 0);
     cse_tensor *x = NULL, *mask = NULL;
     if (!cse_trace_is_poison(inputs->tokens) && (shape.rank != 2 || shape.dims[1] > longest))
         return cse_trace_fail(CSE_SHAPE,

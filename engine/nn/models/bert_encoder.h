@@ -1,4 +1,4 @@
-/* What bert, bert/classifier and esm2 share: the encoder and its settings. */
+/* What bert, bert/classifier, esm2 and text_encoder share: the encoder and its settings. */
 #ifndef CSE_MODELS_BERT_ENCODER_H
 #define CSE_MODELS_BERT_ENCODER_H
 
@@ -24,14 +24,31 @@ typedef struct cse_bert_encoder {
     cse_linear_layer pooler;                  /* weight NULL: none */
     const char *pooler_activation;
     cse_block_module block;
+    cse_block_module first_block, local_block; /* where layers differ (cse_bert_layers) */
     double embedding_dropout, embeddings_scale, logits_scale;
     bool has_padding; /* the row of pad_token gets no gradient */
     int32_t pad_token;
     bool masks_positions;  /* padding has no position of its own, as in RoBERTa */
+    bool counts_rows;      /* as in cse_bert_layers */
     int32_t dropped_token; /* as in cse_bert_options */
     int layer_count;
     cse_block_layer blocks[CSE_BERT_LAYERS];
 } cse_bert_encoder;
+
+/* What text_encoder alone can change in the layers; zeroed: BERT's. */
+typedef struct cse_bert_layers {
+    const char *norm;          /* one of CSE_NORM_NAMES; NULL: layernorm */
+    bool first_lacks_norm;     /* layer 0 has no norm before its attention */
+    bool rotates_halves;       /* a channel turns with that half a head away, not with the next */
+    int64_t window;            /* keys that local layers see on each side; 0: all layers see all */
+    int64_t global_every;      /* layer n is local where this does not divide n */
+    double local_theta;        /* the base of the rotation in local layers */
+    bool has_attention_output; /* whether attention_output_dropout is given */
+    double attention_output_dropout, inner_dropout;
+    /* max_position_embeddings counts the rows of the table, those before the first token's
+     * included, and the row of padding is not trained. */
+    bool counts_rows;
+} cse_bert_layers;
 
 /* What the settings of both have other names or defaults for. */
 typedef struct cse_bert_options {
@@ -41,6 +58,7 @@ typedef struct cse_bert_options {
     const char *pad_setting;
     double embedding_dropout;
     int32_t dropped_token; /* the mask token of ESM-2's token dropout; -1: without it */
+    cse_bert_layers layers;
 } cse_bert_options;
 
 cse_status cse_bert_build(cse_model *model, cse_bert_encoder *encoder, const cse_settings *settings,

@@ -89,7 +89,7 @@ static cse_tensor *token_loss(cse_model *model, cse_tensor *logits, const cse_be
 {
     const cse_settings *s = cse_model_settings_view(model);
     const cse_lm_loss_options options = {
-        .by_batch = true,
+        .by_batch = cse_settings_text(s, "mlm_loss_scaling")[0] == 'b',
         .weight = targets->scale != NULL ? 1 : cse_settings_number(s, "mlm_loss_weight"),
         .label_smoothing = cse_is_training(model) ? cse_settings_number(s, "label_smoothing") : 0,
     };

@@ -47,6 +47,9 @@ cse_tensor *cse_bert_losses(cse_model *model, const cse_bert_inputs *inputs,
                      "bias of the layer before these logits"),                         \
         CSE_BERT_ROW("use_output_bias_in_mlm", BOOL, "true", "bias of these logits"),  \
         CSE_BERT_ROW("mlm_loss_weight", NUMBER, "1", "factor of the loss of tokens"),  \
+        CSE_BERT_CHOICE("mlm_loss_scaling", "batch_size", "batch_size|num_masked",     \
+                        "the sum of the losses of tokens is divided by the number of " \
+                        "samples, or by that of labels, as transformers does"),        \
         CSE_BERT_RANGE("label_smoothing", NUMBER, "0", 0, 1,                           \
                        "of the loss of tokens, while training"),                       \
         CSE_BERT_ROW("disable_nsp", BOOL, "false", "without the loss of sentences"),   \

@@ -28,7 +28,8 @@ void cse_block_parameters(cse_model *model, const char *name, const cse_block_mo
                           cse_block_layer *layer)
 {
     *layer = (cse_block_layer){ .options = o, .name = cse_model_text(model, "%s", name) };
-    layer->attention_norm = norm(model, layer, "norm1");
+    if (!o->lacks_attention_norm)
+        layer->attention_norm = norm(model, layer, "norm1");
     layer->attention =
         cse_attention_parameters(model, cse_model_text(model, "%s.self_attn", name), &o->attention);
     layer->attention_scale = layer_scale(model, cse_model_text(model, "%s.layer_scale1", name), o);
@@ -81,7 +82,8 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
     const bool post = layer->options->post_norm;
     const cse_norm_layer *norm = cross ? &layer->cross_norm : &layer->attention_norm;
     const char *norm_name = cross ? "norm2" : "norm1";
-    cse_tensor *y = post ? x : normalize(norm, x, norm_name);
+    const bool is_plain = post || (layer->options->lacks_attention_norm && !cross);
+    cse_tensor *y = is_plain ? x : normalize(norm, x, norm_name);
     CSE_SCOPE(NULL, cross ? "multihead_attn" : "self_attn")
     {
         y = cse_apply_attention(model, cross ? &layer->cross : &layer->attention, y, call);

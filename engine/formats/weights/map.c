@@ -88,10 +88,11 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where"));
+                       "values, form, null_is, where, fraction_of"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
+    CSE_TRY(read_text(node, "fraction_of", &fact->fraction_of));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     fact->our_default = cse_yaml_find(node, "our_default");
     fact->their_default = cse_yaml_find(node, "their_default");
@@ -120,15 +121,38 @@ static bool has_one_star(const char *name)
     return star == NULL || strchr(star + 1, '*') == NULL;
 }
 
+static cse_status read_fused(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
+{
+    const char *layout = NULL;
+    if (node == NULL)
+        return CSE_OK;
+    CSE_TRY(check_keys(arena, node, "accepted: layout, heads, key_heads"));
+    CSE_TRY(read_text(node, "layout", &layout));
+    CSE_TRY(read_text(node, "heads", &rule->heads));
+    CSE_TRY(read_text(node, "key_heads", &rule->key_heads));
+    rule->is_fused = true;
+    if (layout == NULL || rule->heads == NULL || rule->parts != CSE_FUSED_PARTS)
+        return refuse(node, "fused needs layout, heads, and three names of ours", NULL);
+    const bool of_heads = strcmp(layout, "heads") == 0;
+    if (strcmp(layout, "blocks") != 0 && strcmp(layout, "groups") != 0 && !of_heads)
+        return refuse(node, "layout is not known", "accepted: blocks, heads, groups");
+    rule->fused = strcmp(layout, "blocks") == 0 ? CSE_FUSED_BLOCKS : CSE_FUSED_GROUPS;
+    if (of_heads && rule->key_heads != NULL)
+        return refuse(node, "layout heads has as many heads of keys as of queries", NULL);
+    rule->key_heads = rule->key_heads != NULL ? rule->key_heads : rule->heads;
+    return CSE_OK;
+}
+
 static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
 {
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, drop, frequencies, tied, no_prefix"));
+                       "accepted: theirs, ours, transpose, fused, rotary, squeeze, roll, "
+                       "optional, unless, where, drop, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
+    CSE_TRY(read_fused(arena, cse_yaml_find(node, "fused"), rule));
     CSE_TRY(read_text(node, "rotary", &rule->rotary));
     CSE_TRY(read_text(node, "squeeze", &squeeze));
     CSE_TRY(read_switch(node, "roll", &rule->roll));
@@ -138,6 +162,9 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_text(node, "tied", &rule->tied));
     CSE_TRY(read_text(node, "frequencies", &rule->frequencies));
     CSE_TRY(read_switch(node, "no_prefix", &rule->no_prefix));
+    rule->where = cse_yaml_find(node, "where");
+    if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
+        return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
     rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
     if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
         return refuse(node, "squeeze must be a number of dimensions", NULL);
@@ -246,6 +273,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
     map->layers = own.layers != NULL ? own.layers : other->layers;
     map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
+    map->rotary_size = own.rotary_size != NULL ? own.rotary_size : other->rotary_size;
     map->facts = cse_arena_alloc(arena, (size_t)(own.fact_count + other->fact_count + 1) *
                                             sizeof *map->facts);
     map->rules = cse_arena_alloc(arena, (size_t)(own.rule_count + other->rule_count + 1) *
@@ -300,13 +328,14 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(check_keys(
         arena, root,
         "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
-        "rope_factors, facts, weights, keys"));
+        "rotary_size, rope_factors, facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
     CSE_TRY(read_text(root, "layers", &m->layers));
     CSE_TRY(read_text(root, "head_size", &m->head_size));
+    CSE_TRY(read_text(root, "rotary_size", &m->rotary_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
     m->older_ends = cse_yaml_find(root, "older_ends");
@@ -361,6 +390,8 @@ static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *v
 {
     size_t i;
     const json_t *fact = json_object_get(facts, key), *entry;
+    if (json_is_boolean(fact))
+        return is_one_of(value, json_is_true(fact) ? "true" : "false");
     if (json_is_string(fact))
         return is_one_of(value, json_string_value(fact));
     json_array_foreach(fact, i, entry)
@@ -386,14 +417,17 @@ typedef struct choice {
     const json_t *origin; /* without facts: what they came from; or NULL */
 } choice;
 
-/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(const cse_map *map, const choice *c)
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. Without
+ * facts one that has the model's name goes before others. */
+static int fits(const cse_map *map, const char *name, const choice *c)
 {
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+        return !of_model ? 0
+                         : 1 + (strcmp(name, map->model) == 0) +
+                               2 * map->selects->count * selects(map->selects, c->origin);
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -408,7 +442,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(one, c);
+        const int fit = fits(one, row->name, c);
         if (fit > best) {
             best = fit;
             *map = one;

@@ -10,6 +10,7 @@
 
 #include "engine/base/config/yaml.h"
 #include "engine/base/text.h"
+#include "engine/formats/weights/map_fused.h"
 #include "engine/formats/weights/weights.h"
 
 enum { CSE_MAP_PARTS = 4, CSE_MAP_NAMES = 4, CSE_MAP_LAYERS = 4096 };
@@ -31,6 +32,8 @@ typedef struct cse_map_fact {
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
+    const char *fraction_of;      /* theirs is a fraction of this fact of theirs, or of a quotient
+                                     of two, A/B; ours is the number, rounded down */
 } cse_map_fact;
 
 /* A key of their facts that no fact has, or several: what it may be, and why. */
@@ -51,14 +54,18 @@ typedef struct cse_map_rule {
     bool transpose;
     const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
                          */
-    int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
-    bool roll;          /* their first row is our last */
+    bool is_fused;      /* ours are queries, keys and values, in the layout `fused` */
+    cse_fused_layout fused;
+    const char *heads, *key_heads; /* of a fused weight: their facts, or numbers */
+    int squeeze;                   /* so many first dimensions, of size 1, are theirs alone */
+    bool roll;                     /* their first row is our last */
     bool optional;
-    const char *unless;      /* the rule holds where this fact of theirs is not true */
-    bool drop;               /* theirs alone, and of no use here */
-    const char *frequencies; /* of a drop: those of a rotation, which their fact of its base must
+    const char *unless;         /* the rule holds where this fact of theirs is not true */
+    const cse_yaml_node *where; /* the rule holds where facts of theirs have these values */
+    bool drop;                  /* theirs alone, and of no use here */
+    const char *frequencies;    /* of a drop: those of a rotation, which their fact of its base must
                                 make; NULL: any values */
-    const char *tied;        /* theirs alone: another name of this weight */
+    const char *tied;           /* theirs alone: another name of this weight */
     bool no_prefix;
 } cse_map_rule;
 
@@ -73,7 +80,9 @@ typedef struct cse_map {
     const cse_yaml_node *older_ends; /* ends of their names, and what older files have in their
                                         place; NULL: none */
     const char *layers;              /* their fact that says how many there are */
-    const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
+    const char *head_size;   /* their fact of the rows of a head; NULL: what rows there are */
+    const char *rotary_size; /* their fact of the channels of a head that are rotated, its first
+                                ones; NULL: all */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
     const cse_yaml_node *root;
@@ -134,7 +143,12 @@ cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
                                      const cse_yaml_node *settings);
 /* Whether two scalars have the same value: as numbers, or else as texts. */
 bool cse_map_equal(const char *one, const char *other);
-/* An integer among their facts, or its default; -1: there is none. */
+/* Whether facts of theirs have the values that a mapping asks for; NULL: nothing is asked. */
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where);
+/* Whether a fact of theirs is true, by its default where it is not given. */
+bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name);
+/* An integer among their facts, or its default; of digits: that number; -1: there is none. */
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
 
 /* ---- factors of a rotation (map.h's rope_factors) ---- */

@@ -133,28 +133,55 @@ static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
     return NULL;
 }
 
+static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps);
+
+/* NAME or NAME/NAME of integers. */
+static int64_t quotient_of(const cse_map *map, const json_t *facts, const char *text, int steps)
+{
+    const char *slash = strchr(text, '/');
+    char first[64];
+    if (slash == NULL)
+        return integer_of(map, facts, text, steps + 1);
+    if (slash - text >= (int)sizeof first)
+        return -1;
+    memcpy(first, text, (size_t)(slash - text));
+    first[slash - text] = '\0';
+    const int64_t a = integer_of(map, facts, first, steps + 1);
+    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
+    return a < 0 || b < 1 ? -1 : a / b;
+}
+
+/* Of a fact that is a fraction of others. */
+static int64_t part_of(const cse_map *map, const json_t *facts, const cse_map_fact *fact, int steps)
+{
+    const json_t *value = value_of(facts, fact);
+    double fraction = json_number_value(value);
+    const bool has_default =
+        fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR;
+    if (!json_is_number(value) &&
+        (!has_default || !is_number(fact->their_default->text, &fraction)))
+        return -1;
+    const int64_t whole = quotient_of(map, facts, fact->fraction_of, steps + 1);
+    return whole < 0 || fraction < 0 || fraction > 1 ? -1 : (int64_t)((double)whole * fraction);
+}
+
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
     const cse_map_fact *fact = fact_named(map, name);
     const json_t *value = fact != NULL ? value_of(facts, fact) : cse_map_their_value(facts, name);
+    if (*name >= '0' && *name <= '9')
+        return strtoll(name, NULL, 10);
+    if (fact != NULL && fact->fraction_of != NULL && steps < MOST_STEPS)
+        return part_of(map, facts, fact, steps);
     if (json_is_integer(value))
         return json_integer_value(value);
     if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
         fact->their_default->kind != CSE_YAML_SCALAR)
         return -1;
-    const char *text = fact->their_default->text, *slash = strchr(text, '/');
-    char first[64];
-    if (*text != '=')
-        return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
-    if (slash == NULL)
-        return integer_of(map, facts, text + 1, steps + 1);
-    if (slash - text > (int)sizeof first)
-        return -1;
-    memcpy(first, text + 1, (size_t)(slash - text - 1));
-    first[slash - text - 1] = '\0';
-    const int64_t a = integer_of(map, facts, first, steps + 1);
-    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
-    return a < 0 || b < 1 ? -1 : a / b;
+    const char *text = fact->their_default->text;
+    if (*text == '=')
+        return quotient_of(map, facts, text + 1, steps);
+    return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
 }
 
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name)
@@ -221,17 +248,24 @@ static const char *their_text(const cse_map *map, cse_arena *arena, const json_t
     return text_of(map, arena, facts, fact, 0);
 }
 
-/* Whether their program reads the fact: others of theirs have the values that it wants. */
-static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
-                    const cse_map_fact *fact)
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where)
 {
     bool all = true;
-    for (int i = 0; fact->where != NULL && i < fact->where->count && all; i++) {
-        const cse_map_fact *other = fact_named(map, fact->where->keys[i].text);
+    for (int i = 0; where != NULL && i < where->count && all; i++) {
+        const cse_map_fact *other = fact_named(map, where->keys[i].text);
         const char *text = other != NULL ? their_text(map, arena, facts, other) : NULL;
-        all = text != NULL && cse_map_is_among(fact->where->children[i], text);
+        all = text != NULL && cse_map_is_among(where->children[i], text);
     }
     return all;
+}
+
+bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name)
+{
+    const cse_map_fact *fact = fact_named(map, name);
+    const char *text = fact != NULL ? their_text(map, arena, facts, fact)
+                                    : cse_map_json_text(arena, cse_map_their_value(facts, name));
+    return text != NULL && strcmp(text, "true") == 0;
 }
 
 /* All names of a fact that are given say the same. */
@@ -384,7 +418,7 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
-    if (!is_read(map, arena, facts, fact))
+    if (!cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     CSE_TRY(check_agreement(map, arena, facts, fact));
     const json_t *value = value_of(facts, fact);
@@ -405,6 +439,12 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
         if (ours == NULL)
             return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->values));
         text = first_of(ours);
+    }
+    if (fact->fraction_of != NULL) {
+        const int64_t number = cse_map_integer(map, facts, fact->theirs[0]);
+        if (number < 0)
+            return wrong_value(map, fact->theirs[0], text, "a number from 0 to 1");
+        text = cse_arena_printf(arena, "%" PRId64, number);
     }
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
         put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
@@ -470,6 +510,17 @@ static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
     return value;
 }
 
+/* The number of ours as a fraction that their program makes the number of again. */
+static json_t *fraction(const cse_map *map, const json_t *facts, const cse_map_fact *fact,
+                        int64_t number)
+{
+    const int64_t whole = quotient_of(map, facts, fact->fraction_of, 0);
+    double part = whole > 0 ? (double)number / (double)whole : 0;
+    if ((int64_t)((double)whole * part) < number)
+        part = nextafter(part, 2);
+    return json_real(part);
+}
+
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                               const cse_map_fact *fact, json_t *facts)
 {
@@ -491,8 +542,9 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     }
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
-    json_t *value = has_form(fact, "count")
-                        ? labels(strtoll(text, NULL, 10))
+    json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
+                    : fact->fraction_of != NULL
+                        ? fraction(map, facts, fact, strtoll(text, NULL, 10))
                         : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
@@ -520,7 +572,7 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
                         "%s",
                         fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
     if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
-        !is_read(map, arena, facts, fact))
+        !cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),

@@ -77,7 +77,8 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    static const char *const forms[] = { "square", "count", "list", "missing_weight",
+                                         "every_other" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -111,7 +112,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
-        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+        return refuse(node, "form is not known",
+                      "accepted: square, count, list, missing_weight, every_other");
     return CSE_OK;
 }
 
@@ -134,11 +136,14 @@ static cse_status read_fused(cse_arena *arena, const cse_yaml_node *node, cse_ma
     if (layout == NULL || rule->heads == NULL || rule->parts != CSE_FUSED_PARTS)
         return refuse(node, "fused needs layout, heads, and three names of ours", NULL);
     const bool of_heads = strcmp(layout, "heads") == 0;
-    if (strcmp(layout, "blocks") != 0 && strcmp(layout, "groups") != 0 && !of_heads)
-        return refuse(node, "layout is not known", "accepted: blocks, heads, groups");
-    rule->fused = strcmp(layout, "blocks") == 0 ? CSE_FUSED_BLOCKS : CSE_FUSED_GROUPS;
-    if (of_heads && rule->key_heads != NULL)
-        return refuse(node, "layout heads has as many heads of keys as of queries", NULL);
+    const bool of_quarters = strcmp(layout, "quarters") == 0;
+    if (strcmp(layout, "blocks") != 0 && strcmp(layout, "groups") != 0 && !of_heads && !of_quarters)
+        return refuse(node, "layout is not known", "accepted: blocks, heads, groups, quarters");
+    rule->fused = strcmp(layout, "blocks") == 0 ? CSE_FUSED_BLOCKS
+                  : of_quarters                 ? CSE_FUSED_QUARTERS
+                                                : CSE_FUSED_GROUPS;
+    if ((of_heads || of_quarters) && rule->key_heads != NULL)
+        return refuse(node, "this layout has as many heads of keys as of queries", NULL);
     rule->key_heads = rule->key_heads != NULL ? rule->key_heads : rule->heads;
     return CSE_OK;
 }
@@ -222,6 +227,7 @@ static cse_status add_shared_keys(cse_arena *arena, cse_map *map)
         const char *source = cse_arena_printf(arena, "maps/keys/%s.yaml", row->name);
         CSE_TRY(cse_yaml_parse(arena, source, row->text, strlen(row->text), &root));
         CSE_TRY(add_keys(arena, cse_yaml_find(root, "keys"), map));
+        map->ours_only = cse_yaml_find(root, "ours_only");
     }
     return CSE_OK;
 }
@@ -430,7 +436,7 @@ static int fits(const cse_map *map, const char *name, const choice *c)
                                2 * map->selects->count * selects(map->selects, c->origin);
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
-        return INT_MAX;
+        return INT_MAX / 2 + map->selects->count * selects(map->selects, c->facts);
     return selects(map->selects, c->facts) ? 1 + map->selects->count : 0;
 }
 

@@ -26,7 +26,7 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
+     * 1: b}, ours: 2), every_other (map_layers.c), or missing_weight (theirs is the name of a weight, ours whether they lack
      * it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
@@ -85,6 +85,8 @@ typedef struct cse_map {
                                 ones; NULL: all */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
+    const cse_yaml_node *ours_only; /* {setting of ours: values}: theirs computes as if it had one
+                                       of these; of maps that have a fact of it, that decides */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;
@@ -113,6 +115,8 @@ cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *mod
 /* Every key of their facts is one that the map has, with a value that it holds for. CSE_DATA, with
  * the name of one that is not, and why. */
 cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t *facts);
+/* No setting of ours says what their program cannot compute. CSE_DATA, with its name. */
+cse_status cse_map_check_ours(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings);
 /* Those of the keys that are kept; json_decref(). */
 json_t *cse_map_kept(const cse_map *map, const json_t *facts);
 /* Between GGUF's facts of the tokens that begin, end and fill a text and transformers' words for
@@ -150,6 +154,10 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
 bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name);
 /* An integer among their facts, or its default; of digits: that number; -1: there is none. */
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
+
+/* Kinds of attention by layers as true or false, and back, for so many layers; NULL: neither. */
+const char *cse_map_every_other(const json_t *value);
+json_t *cse_map_every_other_list(bool every_other, int64_t layers);
 
 /* ---- factors of a rotation (map.h's rope_factors) ---- */
 

@@ -135,10 +135,10 @@ static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
 
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps);
 
-/* NAME or NAME/NAME of integers. */
+/* NAME, NAME/NAME or NAME*NUMBER of integers. */
 static int64_t quotient_of(const cse_map *map, const json_t *facts, const char *text, int steps)
 {
-    const char *slash = strchr(text, '/');
+    const char *slash = strpbrk(text, "/*");
     char first[64];
     if (slash == NULL)
         return integer_of(map, facts, text, steps + 1);
@@ -148,6 +148,8 @@ static int64_t quotient_of(const cse_map *map, const json_t *facts, const char *
     first[slash - text] = '\0';
     const int64_t a = integer_of(map, facts, first, steps + 1);
     const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
+    if (*slash == '*')
+        return a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX ? -1 : a * b;
     return a < 0 || b < 1 ? -1 : a / b;
 }
 
@@ -221,6 +223,8 @@ static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const 
 {
     if (has_form(fact, "list") && json_array_size(value) == 1)
         return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "every_other") && json_is_array(value))
+        return cse_map_every_other(value);
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     return cse_map_json_text(arena, value);
@@ -451,14 +455,23 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
     return CSE_OK;
 }
 
+/* The one value of a fact of ours alone; a formula is one of their facts. */
+static const char *fixed_text(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact)
+{
+    if (!is_formula(fact->fixed))
+        return first_of(fact->fixed);
+    return cse_arena_printf(arena, "%" PRId64, quotient_of(map, facts, fact->fixed->text + 1, 0));
+}
+
 cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
                             cse_yaml_node **settings)
 {
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (fact->their_names == 0)
-            put(arena, *settings, fact->ours[0], first_of(fact->fixed));
+        if (fact->their_names == 0 && cse_map_holds(map, arena, facts, fact->where))
+            put(arena, *settings, fact->ours[0], fixed_text(map, arena, facts, fact));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
     }
@@ -543,9 +556,15 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
     json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
+                    : has_form(fact, "every_other")
+                        ? cse_map_every_other_list(strcmp(text, "true") == 0,
+                                                   cse_map_integer(map, facts, map->layers))
                     : fact->fraction_of != NULL
                         ? fraction(map, facts, fact, strtoll(text, NULL, 10))
                         : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
+    if (value == NULL)
+        return cse_fail(CSE_DATA, "%s of the model needs an even number of layers (%s)",
+                        fact->ours[0], map->source);
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
@@ -561,18 +580,29 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     return CSE_OK;
 }
 
+/* Our value is one that the map holds for. */
+static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                              const cse_map_fact *fact, const json_t *facts)
+{
+    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
+    if (ours == NULL || fact->fixed == NULL)
+        return CSE_OK;
+    const bool formula = is_formula(fact->fixed);
+    const char *only = formula ? fixed_text(map, arena, facts, fact) : NULL;
+    if (formula ? cse_map_equal(only, ours) : cse_map_is_among(fact->fixed, ours))
+        return CSE_OK;
+    return cse_fail(
+        CSE_DATA, "%s of the model is %.80s, for which the map %s does not hold; accepted: %s",
+        fact->ours[0], ours, map->source, formula ? only : cse_map_list_of(arena, fact->fixed));
+}
+
 static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                        const cse_map_fact *fact, json_t *facts)
 {
-    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
-    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL &&
-        !cse_map_is_among(fact->fixed, ours))
-        return cse_fail(CSE_DATA,
-                        "%s of the model is %.80s, for which the map %s does not hold; accepted: "
-                        "%s",
-                        fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
-    if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
-        !cse_map_holds(map, arena, facts, fact->where))
+    if (!cse_map_holds(map, arena, facts, fact->where))
+        return CSE_OK;
+    CSE_TRY(check_fixed(map, arena, settings, fact, facts));
+    if (fact->their_names == 0 || has_form(fact, "missing_weight"))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),
@@ -590,6 +620,7 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
 cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                          json_t **facts)
 {
+    CSE_TRY(cse_map_check_ours(map, arena, settings));
     cse_status status = CSE_OK;
     *facts = json_object();
     for (int i = 0; i < map->fact_count && status == CSE_OK; i++)

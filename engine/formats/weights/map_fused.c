@@ -10,6 +10,9 @@ int64_t cse_fused_heads_of(const cse_fused *fused, int part)
 int64_t cse_fused_place(const cse_fused *fused, int part, int64_t index)
 {
     const int64_t queries = fused->heads / fused->key_heads; /* of a group */
+    const int64_t quarter = fused->heads / 4;
+    if (fused->layout == CSE_FUSED_QUARTERS)
+        return index / quarter * 3 * quarter + index % quarter + (3 - part) % 3 * quarter;
     if (fused->layout == CSE_FUSED_BLOCKS)
         return index + (part > 0 ? fused->heads + (part - 1) * fused->key_heads : 0);
     return part == 0 ? index / queries * (queries + 2) + index % queries

@@ -9,8 +9,9 @@
 enum { CSE_FUSED_PARTS = 3 /* queries, keys, values */ };
 
 typedef enum cse_fused_layout {
-    CSE_FUSED_BLOCKS, /* all queries, all keys, all values */
-    CSE_FUSED_GROUPS, /* for each head of keys: its heads of queries, itself, its values */
+    CSE_FUSED_BLOCKS,   /* all queries, all keys, all values */
+    CSE_FUSED_GROUPS,   /* for each head of keys: its heads of queries, itself, its values */
+    CSE_FUSED_QUARTERS, /* for each quarter of the heads: its queries, values, keys */
 } cse_fused_layout;
 
 /* Rows of one weight; zeroed: it is not fused. */

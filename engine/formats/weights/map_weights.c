@@ -325,6 +325,8 @@ static cse_status set_fused(const building *b, const cse_weight *weight, int64_t
     if (f->heads < 1 || f->key_heads < 1 || f->heads % f->key_heads != 0 ||
         rows % (f->heads + 2 * f->key_heads) != 0)
         return misfit(b, weight, "cannot be cut into its heads of queries, keys and values");
+    if (f->layout == CSE_FUSED_QUARTERS && f->heads % 4 != 0)
+        return misfit(b, weight, "cannot be cut into quarters of its heads");
     f->head = rows / (f->heads + 2 * f->key_heads);
     if (m->rule->rotary != NULL && b->map->rotary_size == NULL && f->head % 2 != 0)
         return misfit(b, weight, "cannot be cut into heads of an even size");

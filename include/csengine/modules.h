@@ -236,6 +236,7 @@ typedef struct cse_block_module {
     bool parallel;             /* both parts read the block's input; not with post_norm */
     bool shares_norm;          /* parallel: with the attention's norm for both */
     bool sandwich;             /* pre-norm: the parts' outputs have norms, too */
+    bool residual_of_norm;     /* pre-norm: what is added to a part is its norm's output */
     bool scales_layers;        /* LayerScale (Touvron et al. 2021) that begins at layer_scale */
     double layer_scale;
     bool lacks_attention_norm; /* pre-norm: attention reads the block's input as it is */

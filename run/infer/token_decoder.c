@@ -43,6 +43,20 @@ static cse_shape of_one_token(cse_shape shape)
     return cse_shape_of(shape.dims[1], shape.dims[3]);
 }
 
+/* Whether a mask is a bias of all keys that the pass sees, the same for all queries or one for
+ * each. */
+static bool fits_keys(const cse_token_decoder *decoder, const cse_tensor *q, const cse_tensor *mask)
+{
+    const cse_decoding *decoding = cse_trace_decoding();
+    if (cse_trace_is_poison(q) || cse_trace_is_poison(mask))
+        return true;
+    const int64_t time = q->shape.dims[2];
+    const int64_t keys = decoding->past != NULL ? decoder->max_tokens : time;
+    const cse_shape shape = mask->shape;
+    return mask->dtype == CSE_FLOAT32 && shape.rank == 3 && shape.dims[2] == keys &&
+           (shape.dims[1] == 1 || shape.dims[1] == time);
+}
+
 /* NULL, or the poison of a failed trace. */
 static cse_tensor *check_attention(const cse_token_decoder *decoder,
                                    const cse_tensor *const inputs[3],
@@ -53,7 +67,8 @@ static cse_tensor *check_attention(const cse_token_decoder *decoder,
                               "model %s sees the tokens after one, too: it is no language model "
                               "that goes from token to token",
                               decoder->model->descriptor->name);
-    if (options->mask != NULL || options->key_lengths != NULL)
+    if ((options->mask != NULL && !fits_keys(decoder, inputs[0], options->mask)) ||
+        options->key_lengths != NULL)
         return cse_trace_fail(CSE_SHAPE,
                               "model %s masks its attention by a tensor, which cannot be decoded "
                               "token by token",
@@ -149,6 +164,8 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     snprintf(name, sizeof name, "values.%d", decoder->traced_attentions);
     cse_tensor *values = with_cache(decoder, name, v, is_here);
     keep(decoder, kept->of_one, k, v);
+    if (options->mask != NULL)
+        is_seen = cse_where(is_seen, options->mask, cse_constant(-1e30));
     const cse_attention_options masked = { .scale = options->scale, .mask = is_seen };
     graph->decoding = NULL;
     cse_tensor *result = cse_scaled_dot_product_attention(q, keys, values, &masked);

@@ -77,8 +77,8 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square",  "count",  "list",
-                                         "numbers", "period", "missing_weight" };
+    static const char *const forms[] = { "square", "count",       "list",          "numbers",
+                                         "period", "every_other", "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -89,11 +89,12 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where, same_as"));
+                       "values, form, null_is, where, same_as, fraction_of"));
     CSE_TRY(read_text(node, "same_as", &fact->same_as));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
+    CSE_TRY(read_text(node, "fraction_of", &fact->fraction_of));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     fact->our_default = cse_yaml_find(node, "our_default");
     fact->their_default = cse_yaml_find(node, "their_default");
@@ -113,7 +114,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
         return refuse(node, "form is not known",
-                      "accepted: square, count, list, numbers, period, missing_weight");
+                      "accepted: square, count, list, numbers, period, every_other, "
+                      "missing_weight");
     return CSE_OK;
 }
 
@@ -123,15 +125,42 @@ static bool has_one_star(const char *name)
     return star == NULL || strchr(star + 1, '*') == NULL;
 }
 
+static cse_status read_fused(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
+{
+    const char *layout = NULL;
+    if (node == NULL)
+        return CSE_OK;
+    CSE_TRY(check_keys(arena, node, "accepted: layout, heads, key_heads"));
+    CSE_TRY(read_text(node, "layout", &layout));
+    CSE_TRY(read_text(node, "heads", &rule->heads));
+    CSE_TRY(read_text(node, "key_heads", &rule->key_heads));
+    rule->is_fused = true;
+    if (layout == NULL || rule->heads == NULL || rule->parts != CSE_FUSED_PARTS)
+        return refuse(node, "fused needs layout, heads, and three names of ours", NULL);
+    const bool of_heads = strcmp(layout, "heads") == 0;
+    const bool of_quarters = strcmp(layout, "quarters") == 0;
+    if (strcmp(layout, "blocks") != 0 && strcmp(layout, "groups") != 0 && !of_heads && !of_quarters)
+        return refuse(node, "layout is not known", "accepted: blocks, heads, groups, quarters");
+    rule->fused = strcmp(layout, "blocks") == 0 ? CSE_FUSED_BLOCKS
+                  : of_quarters                 ? CSE_FUSED_QUARTERS
+                                                : CSE_FUSED_GROUPS;
+    if ((of_heads || of_quarters) && rule->key_heads != NULL)
+        return refuse(node, "this layout has as many heads of keys as of queries", NULL);
+    rule->key_heads = rule->key_heads != NULL ? rule->key_heads : rule->heads;
+    return CSE_OK;
+}
+
 static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
 {
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, where, layers, drop, counter, frequencies, tied, no_prefix"));
+                       "accepted: theirs, ours, transpose, fused, rotary, squeeze, roll, "
+                       "optional, unless, where, layers, drop, counter, frequencies, tied, "
+                       "no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
+    CSE_TRY(read_fused(arena, cse_yaml_find(node, "fused"), rule));
     CSE_TRY(read_text(node, "rotary", &rule->rotary));
     CSE_TRY(read_text(node, "squeeze", &squeeze));
     CSE_TRY(read_switch(node, "roll", &rule->roll));
@@ -208,6 +237,7 @@ static cse_status add_shared_keys(cse_arena *arena, cse_map *map)
         const char *source = cse_arena_printf(arena, "maps/keys/%s.yaml", row->name);
         CSE_TRY(cse_yaml_parse(arena, source, row->text, strlen(row->text), &root));
         CSE_TRY(add_keys(arena, cse_yaml_find(root, "keys"), map));
+        map->ours_only = cse_yaml_find(root, "ours_only");
     }
     return CSE_OK;
 }
@@ -260,6 +290,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
     map->layers = own.layers != NULL ? own.layers : other->layers;
     map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
+    map->rotary_size = own.rotary_size != NULL ? own.rotary_size : other->rotary_size;
     map->facts = cse_arena_alloc(arena, (size_t)(own.fact_count + other->fact_count + 1) *
                                             sizeof *map->facts);
     map->rules = cse_arena_alloc(arena, (size_t)(own.rule_count + other->rule_count + 1) *
@@ -313,14 +344,14 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->root = root;
     CSE_TRY(check_keys(arena, root,
                        "accepted: model, kind, like, selects, begins, prefix, bare, older_ends, "
-                       "layers, head_size, "
-                       "rope_factors, facts, weights, keys"));
+                       "layers, head_size, rotary_size, rope_factors, facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
     CSE_TRY(read_text(root, "prefix", &m->prefix));
     CSE_TRY(read_text(root, "layers", &m->layers));
     CSE_TRY(read_text(root, "head_size", &m->head_size));
+    CSE_TRY(read_text(root, "rotary_size", &m->rotary_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
     m->bare = cse_yaml_find(root, "bare");
@@ -377,6 +408,8 @@ static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *v
 {
     size_t i;
     const json_t *fact = json_object_get(facts, key), *entry;
+    if (json_is_boolean(fact))
+        return is_one_of(value, json_is_true(fact) ? "true" : "false");
     if (json_is_string(fact))
         return is_one_of(value, json_string_value(fact));
     json_array_foreach(fact, i, entry)
@@ -413,20 +446,22 @@ static bool holds(cse_arena *arena, const cse_map *map, const cse_yaml_node *set
     return true;
 }
 
-/* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(cse_arena *arena, const cse_map *map, const choice *c)
+/* By how many facts a map is chosen, one for the model before all others; 0: it is not. Without
+ * facts one that has the model's name goes before others. */
+static int fits(cse_arena *arena, const cse_map *map, const char *name, const choice *c)
 {
     enum { HOLDS = 2 };
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) +
-                              (holds(arena, map, c->settings) ? HOLDS : 0)
+        return of_model ? 1 + (strcmp(name, map->model) == 0) +
+                              (holds(arena, map, c->settings) ? HOLDS : 0) +
+                              2 * HOLDS * map->selects->count * selects(map->selects, c->origin)
                         : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
-        return INT_MAX;
+        return INT_MAX / 2 + map->selects->count * selects(map->selects, c->facts);
     return selects(map->selects, c->facts) ? 1 + map->selects->count : 0;
 }
 
@@ -438,7 +473,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(arena, one, c);
+        const int fit = fits(arena, one, row->name, c);
         if (fit > best) {
             best = fit;
             *map = one;

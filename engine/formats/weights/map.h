@@ -10,6 +10,7 @@
 
 #include "engine/base/config/yaml.h"
 #include "engine/base/text.h"
+#include "engine/formats/weights/map_fused.h"
 #include "engine/formats/weights/weights.h"
 
 enum { CSE_MAP_PARTS = 4, CSE_MAP_NAMES = 4, CSE_MAP_LAYERS = 4096 };
@@ -26,13 +27,15 @@ typedef struct cse_map_fact {
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
      * 1: b}, ours: 2), numbers (both a list), period (theirs: [full_attention, sliding_attention,
-     * sliding_attention, full_attention, ...] of all layers, ours: 3), or missing_weight (theirs is the name of a weight,
-     * ours whether they lack it). */
+     * sliding_attention, full_attention, ...] of all layers, ours: 3), every_other (map_layers.c),
+     * or missing_weight (theirs is the name of a weight, ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
     const char *same_as; /* missing_weight: one with the elements of this weight is missing, too */
+    const char *fraction_of; /* theirs is a fraction of this fact of theirs, or of a quotient
+                                     of two, A/B; ours is the number, rounded down */
 } cse_map_fact;
 
 /* A key of their facts that no fact has, or several: what it may be, and why. */
@@ -53,8 +56,11 @@ typedef struct cse_map_rule {
     bool transpose;
     const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
                          */
-    int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
-    bool roll;          /* their first row is our last */
+    bool is_fused;      /* ours are queries, keys and values, in the layout `fused` */
+    cse_fused_layout fused;
+    const char *heads, *key_heads; /* of a fused weight: their facts, or numbers */
+    int squeeze;                   /* so many first dimensions, of size 1, are theirs alone */
+    bool roll;                     /* their first row is our last */
     bool optional;
     const char *unless;         /* the rule holds where this fact of theirs is not true */
     const cse_yaml_node *where; /* {fact of theirs: values}: the rule holds only there */
@@ -80,9 +86,13 @@ typedef struct cse_map {
     const cse_yaml_node *older_ends; /* ends of their names, and what older files have in their
                                         place; NULL: none */
     const char *layers;              /* their fact that says how many there are */
-    const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
+    const char *head_size;   /* their fact of the rows of a head; NULL: what rows there are */
+    const char *rotary_size; /* their fact of the channels of a head that are rotated, its first
+                                ones; NULL: all */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
+    const cse_yaml_node *ours_only; /* {setting of ours: values}: theirs computes as if it had one
+                                       of these; of maps that have a fact of it, that decides */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;
@@ -116,6 +126,8 @@ cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse
 /* Every key of their facts is one that the map has, with a value that it holds for. CSE_DATA, with
  * the name of one that is not, and why. */
 cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t *facts);
+/* No setting of ours says what their program cannot compute. CSE_DATA, with its name. */
+cse_status cse_map_check_ours(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings);
 /* Those of the keys that are kept; json_decref(). */
 json_t *cse_map_kept(const cse_map *map, const json_t *facts);
 /* Between GGUF's facts of the tokens that begin, end and fill a text and transformers' words for
@@ -146,8 +158,17 @@ cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
                                      const cse_yaml_node *settings);
 /* Whether two scalars have the same value: as numbers, or else as texts. */
 bool cse_map_equal(const char *one, const char *other);
-/* An integer among their facts, or its default; -1: there is none. */
+/* Whether facts of theirs have the values that a mapping asks for; NULL: nothing is asked. */
+bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                   const cse_yaml_node *where);
+/* Whether a fact of theirs is true, by its default where it is not given. */
+bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name);
+/* An integer among their facts, or its default; of digits: that number; -1: there is none. */
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
+
+/* Kinds of attention by layers as true or false, and back, for so many layers; NULL: neither. */
+const char *cse_map_every_other(const json_t *value);
+json_t *cse_map_every_other_list(bool every_other, int64_t layers);
 
 /* ---- factors of a rotation (map.h's rope_factors) ---- */
 

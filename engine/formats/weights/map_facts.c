@@ -135,28 +135,57 @@ static const cse_map_fact *fact_named(const cse_map *map, const char *theirs)
     return NULL;
 }
 
+static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps);
+
+/* NAME, NAME/NAME or NAME*NUMBER of integers. */
+static int64_t quotient_of(const cse_map *map, const json_t *facts, const char *text, int steps)
+{
+    const char *slash = strpbrk(text, "/*");
+    char first[64];
+    if (slash == NULL)
+        return integer_of(map, facts, text, steps + 1);
+    if (slash - text >= (int)sizeof first)
+        return -1;
+    memcpy(first, text, (size_t)(slash - text));
+    first[slash - text] = '\0';
+    const int64_t a = integer_of(map, facts, first, steps + 1);
+    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
+    if (*slash == '*')
+        return a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX ? -1 : a * b;
+    return a < 0 || b < 1 ? -1 : a / b;
+}
+
+/* Of a fact that is a fraction of others. */
+static int64_t part_of(const cse_map *map, const json_t *facts, const cse_map_fact *fact, int steps)
+{
+    const json_t *value = value_of(facts, fact);
+    double fraction = json_number_value(value);
+    const bool has_default =
+        fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR;
+    if (!json_is_number(value) &&
+        (!has_default || !is_number(fact->their_default->text, &fraction)))
+        return -1;
+    const int64_t whole = quotient_of(map, facts, fact->fraction_of, steps + 1);
+    return whole < 0 || fraction < 0 || fraction > 1 ? -1 : (int64_t)((double)whole * fraction);
+}
+
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
     const cse_map_fact *fact = fact_named(map, name);
     const json_t *value = fact != NULL ? value_of(facts, fact) : cse_map_their_value(facts, name);
+    if (*name >= '0' && *name <= '9')
+        return strtoll(name, NULL, 10);
+    if (fact != NULL && fact->fraction_of != NULL && steps < MOST_STEPS)
+        return part_of(map, facts, fact, steps);
     if (json_is_integer(value))
         return json_integer_value(value);
     if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
         fact->their_default->kind != CSE_YAML_SCALAR)
         return -1;
-    const char *text = fact->their_default->text, *slash = strchr(text, '/');
-    char first[64];
-    if (*text != '=')
-        return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
-    if (slash == NULL)
-        return integer_of(map, facts, text + 1, steps + 1);
-    if (slash - text > (int)sizeof first)
-        return -1;
-    memcpy(first, text + 1, (size_t)(slash - text - 1));
-    first[slash - text - 1] = '\0';
-    const int64_t a = integer_of(map, facts, first, steps + 1);
-    const int64_t b = integer_of(map, facts, slash + 1, steps + 1);
-    return a < 0 || b < 1 ? -1 : a / b;
+    const char *text = fact->their_default->text;
+    if (*text == '=')
+        return quotient_of(map, facts, text + 1, steps);
+    return *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
 }
 
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name)
@@ -254,6 +283,8 @@ static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const 
         return cse_map_json_text(arena, json_array_get(value, 0));
     if (has_form(fact, "period") && json_is_array(value))
         return period_text(arena, value);
+    if (has_form(fact, "every_other") && json_is_array(value))
+        return cse_map_every_other(value);
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     if ((has_form(fact, "numbers") || has_form(fact, "square")) && json_is_array(value))
@@ -295,11 +326,12 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
     return all;
 }
 
-/* Whether their program reads the fact: others of theirs have the values that it wants. */
-static bool is_read(const cse_map *map, cse_arena *arena, const json_t *facts,
-                    const cse_map_fact *fact)
+bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name)
 {
-    return cse_map_holds(map, arena, facts, fact->where);
+    const cse_map_fact *fact = fact_named(map, name);
+    const char *text = fact != NULL ? their_text(map, arena, facts, fact)
+                                    : cse_map_json_text(arena, cse_map_their_value(facts, name));
+    return text != NULL && strcmp(text, "true") == 0;
 }
 
 /* All names of a fact that are given say the same. */
@@ -515,9 +547,24 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
             return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->values));
         text = first_of(ours);
     }
+    if (fact->fraction_of != NULL) {
+        const int64_t number = cse_map_integer(map, facts, fact->theirs[0]);
+        if (number < 0)
+            return wrong_value(map, fact->theirs[0], text, "a number from 0 to 1");
+        text = cse_arena_printf(arena, "%" PRId64, number);
+    }
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
         put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
     return CSE_OK;
+}
+
+/* The one value of a fact of ours alone; a formula is one of their facts. */
+static const char *fixed_text(const cse_map *map, cse_arena *arena, const json_t *facts,
+                              const cse_map_fact *fact)
+{
+    if (!is_formula(fact->fixed))
+        return first_of(fact->fixed);
+    return cse_arena_printf(arena, "%" PRId64, quotient_of(map, facts, fact->fixed->text + 1, 0));
 }
 
 cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *facts,
@@ -526,8 +573,8 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (fact->their_names == 0)
-            put(arena, *settings, fact->ours[0], first_of(fact->fixed));
+        if (fact->their_names == 0 && cse_map_holds(map, arena, facts, fact->where))
+            put(arena, *settings, fact->ours[0], fixed_text(map, arena, facts, fact));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
     }
@@ -579,6 +626,17 @@ static json_t *as_their_number(const cse_map_fact *fact, json_t *value)
     return value;
 }
 
+/* The number of ours as a fraction that their program makes the number of again. */
+static json_t *fraction(const cse_map *map, const json_t *facts, const cse_map_fact *fact,
+                        int64_t number)
+{
+    const int64_t whole = quotient_of(map, facts, fact->fraction_of, 0);
+    double part = whole > 0 ? (double)number / (double)whole : 0;
+    if ((int64_t)((double)whole * part) < number)
+        part = nextafter(part, 2);
+    return json_real(part);
+}
+
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                               const cse_map_fact *fact, json_t *facts)
 {
@@ -601,8 +659,16 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
     json_t *value = has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
+                    : has_form(fact, "every_other")
+                        ? cse_map_every_other_list(strcmp(text, "true") == 0,
+                                                   cse_map_integer(map, facts, map->layers))
+                    : fact->fraction_of != NULL
+                        ? fraction(map, facts, fact, strtoll(text, NULL, 10))
                     : *text == '[' ? cse_map_json_of(cse_yaml_literal(arena, no_place, text))
                                    : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
+    if (value == NULL)
+        return cse_fail(CSE_DATA, "%s of the model needs an even number of layers (%s)",
+                        fact->ours[0], map->source);
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);
@@ -622,18 +688,29 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     return CSE_OK;
 }
 
+/* Our value is one that the map holds for. */
+static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                              const cse_map_fact *fact, const json_t *facts)
+{
+    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
+    if (ours == NULL || fact->fixed == NULL)
+        return CSE_OK;
+    const bool formula = is_formula(fact->fixed);
+    const char *only = formula ? fixed_text(map, arena, facts, fact) : NULL;
+    if (formula ? cse_map_equal(only, ours) : cse_map_is_among(fact->fixed, ours))
+        return CSE_OK;
+    return cse_fail(
+        CSE_DATA, "%s of the model is %.80s, for which the map %s does not hold; accepted: %s",
+        fact->ours[0], ours, map->source, formula ? only : cse_map_list_of(arena, fact->fixed));
+}
+
 static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                        const cse_map_fact *fact, json_t *facts)
 {
-    const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
-    if (fact->our_names > 0 && fact->fixed != NULL && ours != NULL &&
-        !cse_map_is_among(fact->fixed, ours))
-        return cse_fail(CSE_DATA,
-                        "%s of the model is %.80s, for which the map %s does not hold; accepted: "
-                        "%s",
-                        fact->ours[0], ours, map->source, cse_map_list_of(arena, fact->fixed));
-    if (fact->their_names == 0 || has_form(fact, "missing_weight") ||
-        !cse_map_holds(map, arena, facts, fact->where))
+    if (!cse_map_holds(map, arena, facts, fact->where))
+        return CSE_OK;
+    CSE_TRY(check_fixed(map, arena, settings, fact, facts));
+    if (fact->their_names == 0 || has_form(fact, "missing_weight"))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),
@@ -651,6 +728,7 @@ static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node
 cse_status cse_map_facts(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                          json_t **facts)
 {
+    CSE_TRY(cse_map_check_ours(map, arena, settings));
     cse_status status = CSE_OK;
     *facts = json_object();
     for (int i = 0; i < map->fact_count && status == CSE_OK; i++)

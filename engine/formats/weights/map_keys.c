@@ -126,6 +126,33 @@ cse_status cse_map_check_keys(const cse_map *map, cse_arena *arena, const json_t
     return check_object(map, arena, "", facts);
 }
 
+static bool is_of_our_fact(const cse_map *map, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < map->fact_count && !found; i++)
+        for (int k = 0; k < map->facts[i].our_names && !found; k++)
+            found = strcmp(map->facts[i].ours[k], name) == 0;
+    return found;
+}
+
+cse_status cse_map_check_ours(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings)
+{
+    for (int i = 0; map->ours_only != NULL && i < map->ours_only->count; i++) {
+        const char *name = map->ours_only->keys[i].text;
+        const cse_yaml_node *values = map->ours_only->children[i];
+        const cse_yaml_node *given = cse_yaml_find(settings, name);
+        if (given == NULL || is_of_our_fact(map, name) ||
+            (given->kind == CSE_YAML_SCALAR && cse_map_is_among(values, given->text)))
+            continue;
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, which the other program does not compute (%s); "
+                        "accepted: %s",
+                        name, given->kind == CSE_YAML_SCALAR ? given->text : "no single value",
+                        map->source, cse_map_list_of(arena, values));
+    }
+    return CSE_OK;
+}
+
 json_t *cse_map_kept(const cse_map *map, const json_t *facts)
 {
     const char *name;

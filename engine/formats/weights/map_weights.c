@@ -12,6 +12,8 @@ typedef struct made {
     int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
     int part;                   /* of theirs, to ours */
     int64_t heads;              /* of a rotation; 0: none */
+    int64_t rotated;            /* rows of a head that are rotated; 0: all */
+    cse_fused fused;            /* of a fused rule */
     const float *factors;       /* without a rule: the elements; else NULL */
 } made;
 
@@ -38,16 +40,23 @@ static void transpose(const unsigned char *from, int64_t rows, int64_t columns, 
                            from + (size_t)(r * columns + c) * width, width);
 }
 
+/* Rows of a weight by heads, of each of which the first `rotated` are rotated. */
+typedef struct headed_rows {
+    unsigned char *rows;
+    int64_t count, heads, rotated;
+    size_t row_bytes;
+} headed_rows;
+
 /* Rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or back. */
-static void interleave(unsigned char *rows, int64_t count, size_t row_bytes, int64_t heads,
-                       bool back)
+static void interleave(const headed_rows *all, bool back)
 {
-    const int64_t head = count / heads, half = head / 2;
-    unsigned char *copy = cse_malloc((size_t)head * row_bytes + 1);
-    for (int64_t h = 0; h < heads; h++) {
-        unsigned char *begin = rows + (size_t)(h * head) * row_bytes;
-        memcpy(copy, begin, (size_t)head * row_bytes);
-        for (int64_t i = 0; i < head; i++) {
+    const int64_t head = all->count / all->heads, rotated = all->rotated, half = rotated / 2;
+    const size_t row_bytes = all->row_bytes;
+    unsigned char *copy = cse_malloc((size_t)rotated * row_bytes + 1);
+    for (int64_t h = 0; h < all->heads; h++) {
+        unsigned char *begin = all->rows + (size_t)(h * head) * row_bytes;
+        memcpy(copy, begin, (size_t)rotated * row_bytes);
+        for (int64_t i = 0; i < rotated; i++) {
             const int64_t apart = i, paired = i < half ? 2 * i : 2 * (i - half) + 1;
             memcpy(begin + (size_t)(back ? apart : paired) * row_bytes,
                    copy + (size_t)(back ? paired : apart) * row_bytes, row_bytes);
@@ -67,17 +76,53 @@ static void roll(unsigned char *rows, int64_t count, size_t row_bytes, bool back
     free(one);
 }
 
-/* Permutes the rows of a weight of ours: theirs are in another order. */
-static void arrange(const made *m, const cse_weight *ours, unsigned char *elements, bool back)
+/* Heads whose rows are rotated; of a fused weight those of queries and keys are. */
+static int64_t rotated_heads(const made *m, int part)
 {
+    if (!m->rule->is_fused)
+        return m->heads;
+    return m->rule->rotary != NULL && part < 2 ? cse_fused_heads_of(&m->fused, part) : 0;
+}
+
+/* Permutes the rows of a weight of ours, a part of theirs, which are in another order. */
+static void arrange(const made *m, int part, const cse_weight *ours, unsigned char *elements,
+                    bool back)
+{
+    const int64_t heads = rotated_heads(m, part);
     const int64_t rows = ours->shape.rank > 0 ? ours->shape.dims[0] : 0;
     if (rows == 0)
         return;
     const size_t row_bytes = (size_t)(cse_weight_bytes(ours) / (uint64_t)rows);
-    if (m->heads > 0)
-        interleave(elements, rows, row_bytes, m->heads, back);
+    if (heads > 0)
+        interleave(&(headed_rows){ elements, rows, heads,
+                                   m->rotated > 0 ? m->rotated : rows / heads, row_bytes },
+                   back);
     if (m->rule->roll)
         roll(elements, rows, row_bytes, back);
+}
+
+/* The rows of a part of a fused weight, each head where it lies in the file. */
+static cse_status read_fused(const mapping *self, const made *m, const cse_weight *theirs,
+                             unsigned char *to)
+{
+    const size_t bytes = (size_t)(cse_weight_bytes(theirs) / (uint64_t)theirs->shape.dims[0] *
+                                  (uint64_t)m->fused.head);
+    cse_status status = CSE_OK;
+    for (int64_t i = 0; i < cse_fused_heads_of(&m->fused, m->part) && status == CSE_OK; i++)
+        status = cse_weights_read(self->from, m->sources[0],
+                                  (uint64_t)cse_fused_place(&m->fused, m->part, i) * bytes, bytes,
+                                  to + (size_t)i * bytes);
+    return status;
+}
+
+/* Part of a weight that was transposed. */
+static void take_part(const made *m, size_t part, size_t row_bytes, const unsigned char *whole,
+                      unsigned char *to)
+{
+    if (m->rule->is_fused)
+        cse_fused_split(&m->fused, m->part, row_bytes, whole, to);
+    else
+        memcpy(to, whole + (size_t)m->part * part, part);
 }
 
 static cse_status make_ours(const mapping *self, const made *m, const cse_weight *ours,
@@ -88,16 +133,18 @@ static cse_status make_ours(const mapping *self, const made *m, const cse_weight
     const size_t width = cse_element_bytes(theirs->element);
     const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1];
     if (!m->rule->transpose) {
-        CSE_TRY(cse_weights_read(self->from, m->sources[0], (uint64_t)m->part * part, part, to));
-        arrange(m, ours, to, false);
+        CSE_TRY(m->rule->is_fused ? read_fused(self, m, theirs, to)
+                                  : cse_weights_read(self->from, m->sources[0],
+                                                     (uint64_t)m->part * part, part, to));
+        arrange(m, m->part, ours, to, false);
         return CSE_OK;
     }
     unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
     cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
     if (status == CSE_OK) {
         transpose(whole, rows, columns, width, turned);
-        memcpy(to, turned + (size_t)m->part * part, part);
-        arrange(m, ours, to, false);
+        take_part(m, part, (size_t)rows * width, turned, to);
+        arrange(m, m->part, ours, to, false);
     }
     free(turned);
     free(whole);
@@ -110,16 +157,21 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     const size_t bytes = (size_t)cse_weight_bytes(theirs);
     const size_t width = cse_element_bytes(theirs->element);
     unsigned char *joined = m->rule->transpose ? cse_malloc(bytes + 1) : to;
+    unsigned char *parts = m->rule->is_fused ? cse_malloc(bytes + 1) : joined;
     cse_status status = CSE_OK;
     size_t at = 0;
     for (int p = 0; p < m->rule->parts && status == CSE_OK; p++) {
         const cse_weight *ours = &self->from->list[m->sources[p]];
         const size_t part = (size_t)cse_weight_bytes(ours);
-        status = cse_weights_read(self->from, m->sources[p], 0, part, joined + at);
+        status = cse_weights_read(self->from, m->sources[p], 0, part, parts + at);
         if (status == CSE_OK)
-            arrange(m, ours, joined + at, true);
+            arrange(m, p, ours, parts + at, true);
+        if (status == CSE_OK && m->rule->is_fused)
+            cse_fused_join(&m->fused, p, part / (size_t)ours->shape.dims[0], parts + at, joined);
         at += part;
     }
+    if (parts != joined)
+        free(parts);
     if (status == CSE_OK && m->rule->transpose)
         transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
     if (joined != to)
@@ -207,7 +259,8 @@ typedef struct building {
 static bool applies(const building *b, const cse_map_rule *rule)
 {
     return rule->parts > 0 &&
-           (rule->unless == NULL || !json_is_true(json_object_get(b->facts, rule->unless))) &&
+           (rule->unless == NULL ||
+            !cse_map_is_true(b->map, b->to->arena, b->facts, rule->unless)) &&
            cse_map_holds(b->map, b->to->arena, b->facts, rule->where);
 }
 
@@ -249,13 +302,45 @@ static cse_status misfit(const building *b, const cse_weight *weight, const char
                     b->map->source);
 }
 
+static cse_status set_rotated(const building *b, const cse_weight *weight, int64_t head, made *m)
+{
+    if (b->map->rotary_size == NULL || m->rule->rotary == NULL)
+        return CSE_OK;
+    m->rotated = cse_map_integer(b->map, b->facts, b->map->rotary_size);
+    return m->rotated > 0 && m->rotated % 2 == 0 && m->rotated <= head
+               ? CSE_OK
+               : misfit(b, weight, "has heads of another size than an even part to be rotated");
+}
+
+/* The rows of theirs, after it was transposed. */
+static cse_status set_fused(const building *b, const cse_weight *weight, int64_t rows, made *m)
+{
+    cse_fused *f = &m->fused;
+    if (!m->rule->is_fused)
+        return CSE_OK;
+    f->layout = m->rule->fused;
+    f->heads = cse_map_integer(b->map, b->facts, m->rule->heads);
+    f->key_heads = cse_map_integer(b->map, b->facts, m->rule->key_heads);
+    if (f->heads < 1 || f->key_heads < 1 || f->heads % f->key_heads != 0 ||
+        rows % (f->heads + 2 * f->key_heads) != 0)
+        return misfit(b, weight, "cannot be cut into its heads of queries, keys and values");
+    if (f->layout == CSE_FUSED_QUARTERS && f->heads % 4 != 0)
+        return misfit(b, weight, "cannot be cut into quarters of its heads");
+    f->head = rows / (f->heads + 2 * f->key_heads);
+    if (m->rule->rotary != NULL && b->map->rotary_size == NULL && f->head % 2 != 0)
+        return misfit(b, weight, "cannot be cut into heads of an even size");
+    return set_rotated(b, weight, f->head, m);
+}
+
 static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
 {
     m->heads = m->rule->rotary != NULL ? cse_map_integer(b->map, b->facts, m->rule->rotary) : 0;
-    if (m->rule->rotary == NULL)
+    if (m->rule->rotary == NULL || m->rule->is_fused)
         return CSE_OK;
-    if (m->heads < 1 || ours->shape.rank < 1 || ours->shape.dims[0] % (2 * m->heads) != 0)
+    if (m->heads < 1 || ours->shape.rank < 1 || ours->shape.dims[0] % m->heads != 0 ||
+        (b->map->rotary_size == NULL && ours->shape.dims[0] % (2 * m->heads) != 0))
         return misfit(b, ours, "cannot be cut into heads of an even size");
+    CSE_TRY(set_rotated(b, ours, ours->shape.dims[0] / m->heads, m));
     const int64_t size =
         b->map->head_size != NULL ? cse_map_integer(b->map, b->facts, b->map->head_size) : -1;
     if (size >= 0 && ours->shape.dims[0] != m->heads * size)
@@ -273,9 +358,9 @@ static cse_status add(building *b, const cse_weight *weight, const made *m)
 }
 
 /* The shape of theirs, squeezed, transposed and cut. */
-static cse_status our_shape(const building *b, const cse_weight *theirs, const cse_map_rule *rule,
-                            cse_shape *shape)
+static cse_status our_shape(const building *b, const cse_weight *theirs, made *m, cse_shape *shape)
 {
+    const cse_map_rule *rule = m->rule;
     *shape = theirs->shape;
     for (int i = 0; i < rule->squeeze; i++) {
         if (shape->rank == 0 || shape->dims[0] != 1)
@@ -290,6 +375,9 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, const c
         shape->dims[0] = shape->dims[1];
         shape->dims[1] = rows;
     }
+    if (rule->is_fused)
+        return shape->rank < 1 ? misfit(b, theirs, "has no rows")
+                               : set_fused(b, theirs, shape->dims[0], m);
     if (rule->parts > 1) {
         if (shape->rank < 1 || shape->dims[0] % rule->parts != 0)
             return misfit(b, theirs, "cannot be cut into the parts of its rule");
@@ -316,30 +404,47 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
     const cse_weight *theirs = &b->from->list[m.sources[0]];
     cse_weight ours = { .element = theirs->element, .file = -1 };
     b->used[m.sources[0]] = true;
-    CSE_TRY(our_shape(b, theirs, rule, &ours.shape));
+    CSE_TRY(our_shape(b, theirs, &m, &ours.shape));
     for (m.part = 0; m.part < rule->parts; m.part++) {
         ours.name = expand(b->to->arena, rule->ours[m.part], layer);
+        if (rule->is_fused)
+            ours.shape.dims[0] = cse_fused_heads_of(&m.fused, m.part) * m.fused.head;
         CSE_TRY(set_heads(b, &ours, &m));
         CSE_TRY(add(b, &ours, &m));
     }
     return CSE_OK;
 }
 
+/* The rows of all parts: the same number in each, or of a fused weight those of its heads. */
+static cse_status join_rows(const building *b, made *m, cse_shape *shape)
+{
+    const cse_weight *first = &b->from->list[m->sources[0]];
+    int64_t rows = 0;
+    for (int p = 0; p < m->rule->parts && shape->rank > 0; p++)
+        rows += b->from->list[m->sources[p]].shape.dims[0];
+    CSE_TRY(set_fused(b, first, rows, m));
+    for (int p = 0; p < m->rule->parts; p++) {
+        const cse_weight *part = &b->from->list[m->sources[p]];
+        cse_shape wanted = first->shape;
+        if (m->rule->is_fused)
+            wanted.dims[0] = cse_fused_heads_of(&m->fused, p) * m->fused.head;
+        if (!cse_shape_equal(part->shape, wanted) || part->element != first->element)
+            return misfit(b, part, "is not that of the parts that it is joined with");
+    }
+    if (m->rule->parts > 1 && shape->rank > 0)
+        shape->dims[0] = rows;
+    return CSE_OK;
+}
+
 /* The shape of the joined parts, transposed, with dimensions of size 1 before. */
-static cse_status their_shape(const building *b, const made *m, cse_shape *shape)
+static cse_status their_shape(const building *b, made *m, cse_shape *shape)
 {
     const cse_weight *first = &b->from->list[m->sources[0]];
     *shape = first->shape;
-    for (int p = 1; p < m->rule->parts; p++) {
-        const cse_weight *part = &b->from->list[m->sources[p]];
-        if (!cse_shape_equal(part->shape, first->shape) || part->element != first->element)
-            return misfit(b, part, "is not that of the parts that it is joined with");
-    }
+    CSE_TRY(join_rows(b, m, shape));
     if (shape->rank + m->rule->squeeze > CSE_MAX_RANK || (m->rule->transpose && shape->rank != 2) ||
         (m->rule->parts > 1 && shape->rank < 1))
         return misfit(b, first, "does not fit its rule");
-    if (m->rule->parts > 1)
-        shape->dims[0] *= m->rule->parts;
     if (m->rule->transpose) {
         const int64_t rows = shape->dims[0];
         shape->dims[0] = shape->dims[1];
@@ -436,7 +541,7 @@ static cse_status leave_out(const building *b, int index, bool *known)
     name = newer != NULL ? newer : name;
     for (int i = 0; i < b->map->rule_count; i++) {
         const cse_map_rule *rule = &b->map->rules[i];
-        if (applies(b, rule) || !matches(rule->theirs, name))
+        if (rule->parts > 0 || !matches(rule->theirs, name))
             continue;
         *known = true;
         if (rule->frequencies != NULL)

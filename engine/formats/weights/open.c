@@ -73,10 +73,15 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
 /* Keeps what they say besides the model, as text (weights.h). */
 static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *weights)
 {
+    const cse_yaml_node *selects = map->selects;
     json_t *config = cse_map_kept(map, facts);
     cse_map_token_ids(map, facts, config);
     json_t *origin = json_pack("{s:O?, s:o}", "model_type", json_object_get(facts, "model_type"),
                                "config", config);
+    for (int i = 0; i < selects->count; i++) /* by which the map is found again */
+        if (json_object_get(origin, selects->keys[i].text) == NULL)
+            json_object_set(origin, selects->keys[i].text,
+                            json_object_get(facts, selects->keys[i].text));
     if (weights->generation != NULL)
         json_object_set(origin, "generation_config", weights->generation);
     char *text = json_dumps(origin, JSON_COMPACT | JSON_SORT_KEYS);

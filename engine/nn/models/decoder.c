@@ -22,6 +22,7 @@
 
 #include "engine/graph/ops/decoding.h"
 #include "engine/graph/trace/trace.h"
+#include "engine/nn/models/alibi.h"
 #include "engine/nn/models/rotary.h"
 
 /* ---- settings ---- */
@@ -241,9 +242,11 @@ static void declare_positions(cse_model *model, const cse_settings *s, cse_initi
     cse_decoder *self = cse_model_self(model);
     const cse_attention_module *attention = &self->block.attention;
     if (is_text(s, "position_embedding_type", "learned"))
-        self->positions = cse_table_parameters(model, "embedding_layer.position_embeddings.embed",
-                                               cse_settings_integer(s, "max_position_embeddings"),
-                                               attention->hidden_size, initial);
+        self->positions =
+            cse_table_parameters(model, "embedding_layer.position_embeddings.embed",
+                                 cse_settings_integer(s, "max_position_embeddings") +
+                                     cse_settings_integer(s, "position_embedding_offset"),
+                                 attention->hidden_size, initial);
     if (is_text(s, "position_embedding_type", "relative"))
         self->positions = cse_table_parameters(
             model, "embedding_layer.position_embed_helper.relative_attention_bias",
@@ -259,14 +262,26 @@ static const cse_block_module *options_of_layer(const cse_decoder *self, const c
     return (layer % 2 == 0) == first_has_window ? &self->block : &self->unlimited;
 }
 
+static void declare_word_projections(cse_decoder *self, cse_model *model, int64_t word_size,
+                                     cse_initial initial)
+{
+    const int64_t size = self->block.attention.hidden_size;
+    const cse_linear_options options = { .weight = initial, .no_bias = true };
+    self->words_in = cse_linear_module(model, "word_projection_in", word_size, size, &options);
+    self->words_out = cse_linear_module(model, "word_projection_out", size, word_size, &options);
+}
+
 static void declare(cse_model *model, const cse_settings *s, cse_initial embedding)
 {
     cse_decoder *self = cse_model_self(model);
     const int64_t size = self->block.attention.hidden_size;
     const int64_t vocab = cse_settings_integer(s, "vocab_size");
     const double deviation = cse_settings_number(s, "initializer_range");
+    const int64_t word_size = integer_or(s, "word_embedding_size", size);
     self->words =
-        cse_table_parameters(model, "embedding_layer.word_embeddings", vocab, size, embedding);
+        cse_table_parameters(model, "embedding_layer.word_embeddings", vocab, word_size, embedding);
+    if (word_size != size)
+        declare_word_projections(self, model, word_size, embedding);
     declare_positions(model, s, embedding);
     if (cse_settings_bool(s, "embedding_layer_norm"))
         self->embedding_norm = cse_norm_parameters(model, "embedding_ln_f", self->block.norm, size,
@@ -274,10 +289,11 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
     for (int i = 0; i < self->layer_count; i++)
         cse_block_parameters(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
                              options_of_layer(self, s, i), &self->blocks[i]);
-    self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm, size,
-                                          self->block.epsilon);
+    if (self->has_last_norm)
+        self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm,
+                                              size, self->block.epsilon);
     if (!cse_settings_bool(s, "share_embedding_weights"))
-        self->head.weight = cse_parameter(model, "lm_head.weight", cse_shape_of(vocab, size),
+        self->head.weight = cse_parameter(model, "lm_head.weight", cse_shape_of(vocab, word_size),
                                           cse_initial_normal(deviation).fixed);
     if (cse_settings_bool(s, "use_bias_in_output"))
         self->head.bias = cse_parameter(model, "lm_head.bias", cse_shape_of(vocab),
@@ -298,14 +314,59 @@ static cse_status check_loss(const cse_settings *s)
 cse_status cse_parallel_decoder_build(cse_model *model, const cse_settings *s)
 {
     cse_decoder *self = cse_model_self(model);
-    self->block.parallel = true;
+    self->block.parallel = cse_settings_bool(s, "use_parallel_residual");
     self->block.shares_norm = !cse_settings_bool(s, "use_untied_layer_norm");
-    if (cse_settings_bool(s, "norm_first_sandwich"))
-        return cse_fail(CSE_CONFIG,
-                        "norm_first_sandwich (%s) is true; accepted in blocks whose "
-                        "parts stand side by side: false",
-                        cse_settings_origin(s, "norm_first_sandwich"));
     return cse_decoder_build(model, s);
+}
+
+static cse_status refuse_setting(const cse_settings *s, const char *name, const char *where)
+{
+    return cse_fail(CSE_CONFIG, "%s (%s) is %s; accepted %s: %s", name,
+                    cse_settings_origin(s, name), cse_settings_bool(s, name) ? "true" : "false",
+                    where, cse_settings_bool(s, name) ? "false" : "true");
+}
+
+/* Where the norms are, and what is added to the outputs of a block's parts. */
+static cse_status read_norms(const cse_settings *s, cse_decoder *self)
+{
+    cse_block_module *block = &self->block;
+    const bool first = cse_settings_bool(s, "norm_first");
+    block->norm = cse_settings_text(s, "norm_type");
+    block->epsilon = cse_settings_number(s, "layer_norm_epsilon");
+    block->ffn_norm_name = "norm3";
+    block->sandwich = cse_settings_bool(s, "norm_first_sandwich");
+    block->post_norm = !first;
+    block->residual_of_norm = cse_settings_bool(s, "apply_residual_connection_post_layernorm");
+    self->has_last_norm = cse_settings_has(s, "use_final_layer_norm")
+                              ? cse_settings_bool(s, "use_final_layer_norm")
+                              : first;
+    if (block->parallel && block->sandwich)
+        return refuse_setting(s, "norm_first_sandwich", "in blocks whose parts stand side by side");
+    if (block->parallel && !first)
+        return refuse_setting(s, "norm_first", "in blocks whose parts stand side by side");
+    if (block->residual_of_norm && block->parallel)
+        return refuse_setting(s, "apply_residual_connection_post_layernorm",
+                              "in blocks whose parts stand side by side");
+    if (!first && block->sandwich)
+        return refuse_setting(s, "norm_first_sandwich", "with norm_first: false");
+    if (!first && block->residual_of_norm)
+        return refuse_setting(s, "apply_residual_connection_post_layernorm",
+                              "with norm_first: false");
+    return CSE_OK;
+}
+
+static cse_status check_positions(const cse_settings *s)
+{
+    if (cse_settings_integer(s, "position_embedding_offset") != 0 &&
+        !is_text(s, "position_embedding_type", "learned"))
+        return cse_fail(
+            CSE_CONFIG,
+            "position_embedding_offset (%s) belongs to position_embedding_type: learned",
+            cse_settings_origin(s, "position_embedding_offset"));
+    if (!is_text(s, "alibi_type", "standard") && !is_text(s, "position_embedding_type", "alibi"))
+        return cse_fail(CSE_CONFIG, "alibi_type (%s) belongs to position_embedding_type: alibi",
+                        cse_settings_origin(s, "alibi_type"));
+    return CSE_OK;
 }
 
 /* The windows of every other layer; the others have the options `unlimited`. */
@@ -336,14 +397,12 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     cse_block_module *block = &self->block;
     const double dropout = cse_settings_number(s, "dropout_rate");
     CSE_TRY(check_loss(s));
+    CSE_TRY(check_positions(s));
     CSE_TRY(read_attention(s, block->parallel, &block->attention));
     self->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
     self->embedding_dropout = number_or(s, "embedding_dropout_rate", dropout);
     self->embeddings_scale = cse_settings_number(s, "embeddings_scale");
-    block->norm = cse_settings_text(s, "norm_type");
-    block->epsilon = cse_settings_number(s, "layer_norm_epsilon");
-    block->ffn_norm_name = "norm3";
-    block->sandwich = cse_settings_bool(s, "norm_first_sandwich");
+    CSE_TRY(read_norms(s, self));
     block->ffn = (cse_ffn_module){
         .hidden_size = block->attention.hidden_size,
         .filter_size = integer_or(s, "filter_size", 4 * block->attention.hidden_size),
@@ -387,8 +446,12 @@ static cse_tensor *position_embeddings(const cse_decoder *self, const cse_settin
     cse_tensor *table = fixed ? cse_sinusoidal_positions(self->inputs.positions ? longest : time,
                                                          self->block.attention.hidden_size)
                               : cse_read(self->positions);
-    return self->inputs.positions != NULL ? cse_embedding(table, self->inputs.positions)
-                                          : cse_slice_axis(table, 0, 0, time);
+    const int64_t before = cse_settings_integer(s, "position_embedding_offset");
+    cse_tensor *places = self->inputs.positions;
+    if (places == NULL)
+        return cse_slice_axis(table, 0, before, before + time);
+    return cse_embedding(table,
+                         before != 0 ? cse_add(places, cse_constant_int((int32_t)before)) : places);
 }
 
 static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
@@ -402,6 +465,8 @@ static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
         return x;
     if (shape.rank != 2 || shape.dims[1] > longest)
         return refuse_tokens(tokens, longest);
+    if (self->words_in.weight != NULL)
+        x = cse_apply_linear(self->words_in, x);
     cse_tensor *positions = position_embeddings(self, s, shape.dims[1]);
     x = positions != NULL ? cse_add(x, positions) : x;
     if (self->embedding_norm.weight != NULL)
@@ -414,7 +479,11 @@ static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
 static cse_tensor *position_bias(const cse_decoder *self, const cse_settings *s, int64_t time)
 {
     if (is_text(s, "position_embedding_type", "alibi"))
-        return cse_alibi_bias(self->block.attention.num_heads, time, time);
+        return cse_decoder_alibi(
+            &(cse_decoder_alibi_options){ .heads = self->block.attention.num_heads,
+                                          .time = time,
+                                          .is_falcon = is_text(s, "alibi_type", "falcon"),
+                                          .scale = self->block.attention.scale });
     if (is_text(s, "position_embedding_type", "relative"))
         return cse_relative_bias(cse_read(self->positions), time, time, NULL);
     return NULL;
@@ -435,6 +504,7 @@ static cse_tensor *logits_of(cse_model *model, cse_tensor *x)
     const cse_decoder *self = cse_model_self(model);
     CSE_MODULE(NULL, "lm_head", CSE_MODULE_HEAD)
     {
+        x = self->words_out.weight != NULL ? cse_apply_linear(self->words_out, x) : x;
         cse_tensor *weight = cse_read(self->head.weight != NULL ? self->head.weight : self->words);
         x = cse_linear(x, weight, self->head.bias != NULL ? cse_read(self->head.bias) : NULL);
         x = self->logits_scale != 1 ? cse_scale(x, self->logits_scale) : x;
@@ -461,7 +531,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *tokens)
         x = cse_apply_block(model, &self->blocks[i], x, &call);
     CSE_SCOPE(NULL, "transformer_decoder.norm")
     {
-        x = cse_apply_norm(&self->last_norm, x);
+        x = self->has_last_norm ? cse_apply_norm(&self->last_norm, x) : x;
     }
     return logits_of(model, x);
 }

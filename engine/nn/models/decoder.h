@@ -18,7 +18,9 @@ typedef struct cse_decoder {
     cse_state *words;     /* [vocab, channel] */
     cse_state *positions; /* learned: [position, channel]; relative: [bucket, head]; NULL */
     cse_norm_layer embedding_norm, last_norm;
-    cse_linear_layer head; /* weight NULL: `words` */
+    bool has_last_norm;
+    cse_linear_layer words_in, words_out; /* weight NULL: words have hidden_size channels */
+    cse_linear_layer head;                /* weight NULL: `words` */
     cse_block_module block;
     cse_block_module unlimited; /* of the layers whose attention has no window */
     double final_cap;           /* of the logits; 0: none */
@@ -54,10 +56,13 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         .choices = (choices_), .doc = (doc_)                                      \
     }
 
-#define CSE_PARALLEL_DECODER_SETTINGS                                         \
-    CSE_DECODER_ROW("use_untied_layer_norm", BOOL, "false",                   \
-                    "the feed-forward network has a norm of its own, norm3, " \
-                    "not that of the attention")
+#define CSE_PARALLEL_DECODER_SETTINGS                                                         \
+    CSE_DECODER_ROW("use_untied_layer_norm", BOOL, "false",                                   \
+                    "the feed-forward network has a norm of its own, norm3, "                 \
+                    "not that of the attention"),                                             \
+        CSE_DECODER_ROW("use_parallel_residual", BOOL, "true",                                \
+                        "attention and feed-forward network read the same input; false: one " \
+                        "after the other, each with a norm")
 
 /* Each argument is a default: of position_embedding_type, norm_type, nonlinearity, biases,
  * share_embedding_weights and dropout_rate. */
@@ -73,11 +78,20 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
                           "hidden units of the feed-forward networks; null: 4 times hidden_size"), \
         CSE_DECODER_RANGE("vocab_size", INTEGER, "50257", 1, 1 << 24,                              \
                           "number of different tokens; 256 for bytes"),                            \
+        CSE_DECODER_RANGE("word_embedding_size", INTEGER, "null", 1, 1 << 20,                      \
+                          "channels of the word embeddings, which linear layers without biases "   \
+                          "take to hidden_size and back; null: hidden_size"),                      \
         CSE_DECODER_RANGE("max_position_embeddings", INTEGER, "1024", 1, 1 << 24,                  \
                           "tokens of the longest sample"),                                         \
         CSE_DECODER_CHOICE("position_embedding_type", position,                                    \
                            "learned|fixed|relative|rotary|alibi|null",                             \
                            "how positions enter; null: not at all"),                               \
+        CSE_DECODER_RANGE(                                                                         \
+            "position_embedding_offset", INTEGER, "0", 0, 1 << 20,                                 \
+            "learned: so many rows of the table come before that of the first token"),             \
+        CSE_DECODER_CHOICE("alibi_type", "standard", "standard|falcon",                            \
+                           "alibi; falcon: slopes, and their products with positions, are "        \
+                           "rounded to bfloat16 and added before scores are scaled"),              \
         CSE_DECODER_RANGE("rotary_dim", INTEGER, "null", 2, 1 << 16,                               \
                           "channels of a head that are rotated, an even number; null: a quarter"), \
         CSE_DECODER_RANGE("rope_theta", NUMBER, "10000", 1e-6, 1e300, "base of the rotation"),     \
@@ -93,6 +107,13 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_CHOICE("norm_type", norm, CSE_NORM_NAMES, "of all norms"),                     \
         CSE_DECODER_RANGE("layer_norm_epsilon", NUMBER, "1e-5", 1e-12, 1,                          \
                           "added to the variance in norms"),                                       \
+        CSE_DECODER_ROW("norm_first", BOOL, "true",                                                \
+                        "norms before the parts of a block; false: after the sums"),               \
+        CSE_DECODER_ROW("use_final_layer_norm", BOOL, "null",                                      \
+                        "norm before the logits; null: norm_first"),                               \
+        CSE_DECODER_ROW(                                                                           \
+            "apply_residual_connection_post_layernorm", BOOL, "false",                             \
+            "norm_first: what is added to the output of a part is its input after the norm"),      \
         CSE_DECODER_ROW("embedding_layer_norm", BOOL, "false", "norm right after the embeddings"), \
         CSE_DECODER_CHOICE("nonlinearity", activation, CSE_DECODER_ACTIVATIONS,                    \
                            "of the feed-forward networks; those in glu have a gate"),              \
@@ -173,7 +194,6 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
 #define CSE_DECODER_UNSUPPORTED                                                                   \
     CSE_UNSUPPORTED_SETTING("num_extra_input_vocab_tokens", "0", "further input tokens"),         \
         CSE_UNSUPPORTED_SETTING("constant_pos_embedding", "null", "one position for all tokens"), \
-        CSE_UNSUPPORTED_SETTING("position_embedding_offset", "0", "added to positions"),          \
         CSE_UNSUPPORTED_SETTING("attention_vertical_column_spacing", "null", "sparse mask"),      \
         CSE_UNSUPPORTED_SETTING("attention_vertical_column_width", "null", "sparse mask"),        \
         CSE_UNSUPPORTED_SETTING("attention_chunk_size", "null", "attention within chunks"),       \

@@ -84,6 +84,7 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
     const char *norm_name = cross ? "norm2" : "norm1";
     const bool is_plain = post || (layer->options->lacks_attention_norm && !cross);
     cse_tensor *y = is_plain ? x : normalize(norm, x, norm_name);
+    x = layer->options->residual_of_norm ? y : x;
     CSE_SCOPE(NULL, cross ? "multihead_attn" : "self_attn")
     {
         y = cse_apply_attention(model, cross ? &layer->cross : &layer->attention, y, call);
@@ -100,6 +101,7 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
     const bool post = layer->options->post_norm;
     const char *norm_name = ffn_norm_name(layer->options);
     cse_tensor *y = post ? x : normalize(&layer->ffn_norm, x, norm_name);
+    x = layer->options->residual_of_norm ? y : x;
     CSE_SCOPE(NULL, "ffn")
     {
         y = scaled(layer->ffn_scale, cse_apply_ffn(model, &layer->ffn, y));

@@ -77,7 +77,7 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    static const char *const forms[] = { "square", "count", "list", "numbers", "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -110,23 +110,58 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->form != NULL && !is_form(fact->form))
-        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+        return refuse(node, "form is not known",
+                      "accepted: square, count, list, numbers, missing_weight");
     return CSE_OK;
 }
 
-static bool has_one_star(const char *name)
+static int stars_of(const char *name)
 {
-    const char *star = strchr(name, '*');
-    return star == NULL || strchr(star + 1, '*') == NULL;
+    int count = 0;
+    for (; *name != '\0'; name++)
+        count += *name == '*';
+    return count;
+}
+
+/* Of matrices one behind the other. */
+static cse_status check_stack(const cse_yaml_node *node, const cse_map_rule *rule)
+{
+    const bool changes = rule->transpose || rule->rotary != NULL || rule->squeeze > 0 ||
+                         rule->roll || rule->parts == 0;
+    if ((rule->stack != NULL || rule->within) && changes)
+        return refuse(node, "stack and within need ours, and go with no change of its elements",
+                      NULL);
+    if (rule->stack != NULL && rule->parts != 1)
+        return refuse(node, "stack needs one name of ours", NULL);
+    return rule->within && rule->parts < 2 ? refuse(node, "within needs ours as a list", NULL)
+                                           : CSE_OK;
+}
+
+/* A star for the layer on both sides, or none; and one of a stack. */
+static cse_status check_stars(const cse_yaml_node *node, const cse_map_rule *rule)
+{
+    const int stars = rule->theirs != NULL ? stars_of(rule->theirs) : 0;
+    const int most = rule->stack != NULL ? 2 : 1;
+    if (rule->theirs == NULL || stars > most)
+        return refuse(node, "a rule needs theirs, with at most one *, of a stack with two", NULL);
+    if (rule->stack != NULL && stars != most)
+        return refuse(node, "theirs needs a second *, for the number within the stack", NULL);
+    for (int i = 0; i < rule->parts; i++)
+        if (stars_of(rule->ours[i]) > 1 || (stars_of(rule->ours[i]) > 0) != (stars > 0))
+            return refuse(node, "theirs and ours must have one * each, or none", NULL);
+    return CSE_OK;
 }
 
 static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
 {
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
-                       "unless, drop, frequencies, tied, no_prefix"));
+                       "accepted: theirs, ours, stack, within, also, transpose, rotary, squeeze, "
+                       "roll, optional, unless, drop, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
+    CSE_TRY(read_text(node, "stack", &rule->stack));
+    CSE_TRY(read_switch(node, "within", &rule->within));
+    CSE_TRY(read_switch(node, "also", &rule->also));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
     CSE_TRY(read_text(node, "rotary", &rule->rotary));
@@ -141,15 +176,10 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
     if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
         return refuse(node, "squeeze must be a number of dimensions", NULL);
-    if (rule->theirs == NULL || !has_one_star(rule->theirs))
-        return refuse(node, "a rule needs theirs, with at most one *", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
         return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
-    for (int i = 0; i < rule->parts; i++)
-        if (!has_one_star(rule->ours[i]) ||
-            (strchr(rule->ours[i], '*') != NULL) != (strchr(rule->theirs, '*') != NULL))
-            return refuse(node, "theirs and ours must have one * each, or none", NULL);
-    return CSE_OK;
+    CSE_TRY(check_stack(node, rule));
+    return check_stars(node, rule);
 }
 
 static cse_status read_key(cse_arena *arena, const cse_yaml_node *node, cse_map_key *key)
@@ -259,7 +289,8 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     for (int i = 0; i < own.rule_count; i++)
         map->rules[map->rule_count++] = own.rules[i];
     for (int i = 0; i < other->rule_count; i++)
-        if (!has_rule(&own, other->rules[i].theirs))
+        if (!has_rule(&own, other->rules[i].theirs) &&
+            (own.without == NULL || !cse_map_is_among(own.without, other->rules[i].theirs)))
             map->rules[map->rule_count++] = other->rules[i];
     return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
 }
@@ -299,8 +330,8 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->root = root;
     CSE_TRY(check_keys(
         arena, root,
-        "accepted: model, kind, like, selects, begins, prefix, older_ends, layers, head_size, "
-        "rope_factors, facts, weights, keys"));
+        "accepted: model, kind, like, without, selects, begins, prefix, older_ends, layers, "
+        "head_size, rope_factors, facts, weights, keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
@@ -311,6 +342,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->begins = cse_yaml_find(root, "begins");
     m->older_ends = cse_yaml_find(root, "older_ends");
     m->rope_factors = cse_yaml_find(root, "rope_factors");
+    m->without = cse_yaml_find(root, "without");
     if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
         return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||

@@ -24,8 +24,8 @@ typedef struct cse_map_fact {
     const cse_yaml_node *written;                     /* theirs: written, not read */
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
-    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
+    /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), numbers (both: a list
+     * of them), count (theirs: {0: a, 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
      * it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
@@ -46,8 +46,12 @@ typedef struct cse_map_key {
 
 typedef struct cse_map_rule {
     const char *theirs; /* with at most one *, which stands for the number of a layer */
+    const char *stack;  /* their fact of how many matrices ours has, one behind the other: a second
+                           * of theirs stands for the number of one; NULL: ours is one matrix */
     const char *ours[CSE_MAP_PARTS];
-    int parts; /* more than one: rows of theirs, after it was transposed, in equal parts */
+    int parts;   /* more than one: rows of theirs, after it was transposed, in equal parts */
+    bool within; /* the parts are of each matrix of a stack, not of the whole */
+    bool also;   /* another form of weights that other rules have as well: read, never written */
     bool transpose;
     const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
                          */
@@ -76,6 +80,9 @@ typedef struct cse_map {
     const char *head_size; /* their fact of the rows of a head; NULL: what rows there are */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
+    const cse_yaml_node
+        *without; /* rules of the map that this one is like, by their names, which it
+                                     has not; NULL: it has all */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;

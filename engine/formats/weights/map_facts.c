@@ -189,11 +189,29 @@ static const char *their_formula(const cse_map *map, cse_arena *arena, const jso
     return number >= 0 ? cse_arena_printf(arena, "%" PRId64, number) : NULL;
 }
 
+/* "[0, 2]"; NULL: an entry is no integer. */
+static const char *numbers_text(cse_arena *arena, const json_t *list)
+{
+    size_t i;
+    const json_t *entry;
+    const char *text = "[";
+    json_array_foreach(list, i, entry)
+    {
+        if (!json_is_integer(entry))
+            return NULL;
+        text = cse_arena_printf(arena, "%s%s%" PRId64, text, i > 0 ? ", " : "",
+                                (int64_t)json_integer_value(entry));
+    }
+    return cse_arena_printf(arena, "%s]", text);
+}
+
 /* A value of theirs as text. */
 static const char *given_text(cse_arena *arena, const cse_map_fact *fact, const json_t *value)
 {
     if (has_form(fact, "list") && json_array_size(value) == 1)
         return cse_map_json_text(arena, json_array_get(value, 0));
+    if (has_form(fact, "numbers") && json_is_array(value))
+        return numbers_text(arena, value);
     if (has_form(fact, "count") && json_is_object(value))
         return cse_arena_printf(arena, "%zu", json_object_size(value));
     return cse_map_json_text(arena, value);
@@ -331,6 +349,19 @@ static const char *get(const cse_yaml_node *settings, const char *name)
     return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
 }
 
+/* A list as "[a, b]". */
+static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    if (dot == NULL) {
+        const cse_yaml_node *found = cse_yaml_find(settings, name);
+        return found != NULL && found->kind == CSE_YAML_SEQUENCE ? cse_map_list_of(arena, found)
+                                                                 : NULL;
+    }
+    settings = cse_yaml_find(settings, cse_arena_printf(arena, "%.*s", (int)(dot - name), name));
+    return settings != NULL ? get_list(arena, settings, dot + 1) : NULL;
+}
+
 static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                             const cse_map_fact *fact);
 
@@ -363,7 +394,8 @@ static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml
 {
     const char *text = NULL;
     for (int i = 0; i < fact->our_names && text == NULL; i++)
-        text = get(settings, fact->ours[i]);
+        text = has_form(fact, "numbers") ? get_list(arena, settings, fact->ours[i])
+                                         : get(settings, fact->ours[i]);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
     return *fact->our_default->text == '='
@@ -493,7 +525,9 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
         return CSE_OK; /* nothing is put into an object that would say nothing */
     json_t *value = has_form(fact, "count")
                         ? labels(strtoll(text, NULL, 10))
-                        : cse_map_json_of(cse_yaml_scalar_new(arena, no_place, text));
+                        : cse_map_json_of(has_form(fact, "numbers")
+                                              ? cse_yaml_literal(arena, no_place, text)
+                                              : cse_yaml_scalar_new(arena, no_place, text));
     value = as_their_number(fact, value);
     if (has_form(fact, "list"))
         value = json_pack("[o]", value);

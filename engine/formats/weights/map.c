@@ -246,6 +246,12 @@ static bool has_fact(const cse_map *map, const cse_map_fact *fact)
     return found;
 }
 
+static bool is_without(const cse_map *map, const cse_map_fact *fact)
+{
+    return map->without != NULL &&
+           cse_map_is_among(map->without, fact->their_names > 0 ? fact->theirs[0] : fact->ours[0]);
+}
+
 static bool has_rule(const cse_map *map, const char *theirs)
 {
     bool found = false;
@@ -282,7 +288,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
                                             sizeof *map->rules);
     map->fact_count = map->rule_count = 0;
     for (int i = 0; i < other->fact_count; i++)
-        if (!has_fact(&own, &other->facts[i]))
+        if (!has_fact(&own, &other->facts[i]) && !is_without(&own, &other->facts[i]))
             map->facts[map->fact_count++] = other->facts[i];
     for (int i = 0; i < own.fact_count; i++)
         map->facts[map->fact_count++] = own.facts[i];
@@ -413,19 +419,31 @@ static bool selects(const cse_yaml_node *by, const json_t *facts)
 
 typedef struct choice {
     const char *kind;
-    const json_t *facts;  /* or NULL */
-    const char *model;    /* with facts: that the weights are to begin; or NULL */
-    const json_t *origin; /* without facts: what they came from; or NULL */
+    const json_t *facts;           /* or NULL */
+    const char *model;             /* with facts: that the weights are to begin; or NULL */
+    const json_t *origin;          /* without facts: what they came from; or NULL */
+    const cse_yaml_node *settings; /* likewise, of the model */
 } choice;
 
+/* Whether the map holds for a model of these settings. */
+static bool holds(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings)
+{
+    json_t *facts = NULL;
+    const bool good = cse_map_facts(map, arena, settings, &facts) == CSE_OK;
+    json_decref(facts);
+    return good;
+}
+
 /* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(const cse_map *map, const choice *c)
+static int fits(const cse_map *map, cse_arena *arena, const choice *c)
 {
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+        return of_model
+                   ? 1 + 2 * selects(map->selects, c->origin) + 4 * holds(map, arena, c->settings)
+                   : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -440,7 +458,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(one, c);
+        const int fit = fits(one, arena, c);
         if (fit > best) {
             best = fit;
             *map = one;
@@ -472,9 +490,10 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
 }
 
 cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map)
+                             const cse_yaml_node *settings, const json_t *origin, cse_map **map)
 {
-    CSE_TRY(choose(arena, &(choice){ .kind = kind, .model = model, .origin = origin }, map));
+    const choice by = { .kind = kind, .model = model, .origin = origin, .settings = settings };
+    CSE_TRY(choose(arena, &by, map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(

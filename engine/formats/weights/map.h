@@ -102,9 +102,10 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
  * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map);
-/* `origin` (may be NULL): facts of theirs, which a map may select as well. */
+/* One that holds for these settings of it before others; `origin` (may be NULL): facts of theirs,
+ * which a map may select as well. */
 cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const json_t *origin, cse_map **map);
+                             const cse_yaml_node *settings, const json_t *origin, cse_map **map);
 
 /* ---- keys ---- */
 

@@ -396,6 +396,11 @@ static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml
     for (int i = 0; i < fact->our_names && text == NULL; i++)
         text = has_form(fact, "numbers") ? get_list(arena, settings, fact->ours[i])
                                          : get(settings, fact->ours[i]);
+    /* A section where a map holds for models without it. */
+    const cse_yaml_node *whole =
+        fact->our_names > 0 ? cse_yaml_find(settings, fact->ours[0]) : NULL;
+    if (text == NULL && whole != NULL && whole->kind == CSE_YAML_MAPPING && whole->count > 0)
+        return cse_map_list_of(arena, whole);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
     return *fact->our_default->text == '='

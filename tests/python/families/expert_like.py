@@ -23,7 +23,7 @@ SIZES = dict(
     attention_dropout=0.0,
     bos_token_id=1,
     eos_token_id=2,
-    pad_token_id=0,
+    pad_token_id=None,  # transformers would not train its embedding, and it may stand in the text
     output_router_logits=True,
     router_aux_loss_coef=0.5,
 )
@@ -98,7 +98,8 @@ def attempt(family):
     refused({"router_of_mine": 3}, "router_of_mine")
     if family.name.startswith("mixtral"):
         refused({"router_jitter_noise": 0.1}, "router_jitter_noise")
-        refused({"num_local_experts": 7}, "experts.6")
+        if not family.alter:
+            refused({"num_local_experts": 7}, "experts.6")
     else:
         refused({"use_sliding_window": True}, "use_sliding_window")
     return said

@@ -225,6 +225,64 @@ CSE_API cse_ffn_layer cse_ffn_parameters(cse_model *model, const char *name,
 CSE_API cse_tensor *cse_apply_ffn(const cse_model *model, const cse_ffn_layer *layer,
                                   cse_tensor *x);
 
+enum { CSE_SHARED_EXPERTS = 16 };
+
+/* A mixture of experts: each token goes through the `top_k` experts that a router gives the largest
+ * probabilities, and through the shared ones. */
+typedef struct cse_experts_module {
+    int64_t hidden_size, filter_size; /* the latter of each expert */
+    int64_t count, top_k;
+    const char *activation; /* of either kind */
+    bool no_bias;           /* of the experts */
+    cse_initial input, output, router;
+    bool router_bias;
+    bool selects_by_sigmoid, weights_by_sigmoid; /* not by softmax */
+    bool normalizes;                             /* the weights of a token's experts sum to 1 */
+    double null_bias; /* normalizes: added to the sum, as the weight of no expert at all */
+    int shared_count; /* networks that all tokens go through */
+    cse_ffn_module shared;
+    bool shared_gate; /* their outputs are weighted by the sigmoid of a linear layer */
+    double output_dropout;
+} cse_experts_module;
+
+/* The linear layers of all experts: [experts, out, in], and [experts, out] or NULL. */
+typedef struct cse_expert_linear {
+    cse_state *weight, *bias;
+} cse_expert_linear;
+
+typedef struct cse_experts_layer {
+    const cse_experts_module *options; /* borrowed; NULL: there are none */
+    cse_linear_layer router;
+    cse_expert_linear input, gate, output;
+    cse_ffn_layer shared[CSE_SHARED_EXPERTS];
+    cse_linear_layer shared_gate;
+} cse_experts_layer;
+
+/* <name>.gate, which is the router; <name>.experts.ffn with the names of a feed-forward network,
+ * each of all experts; <name>.experts.shared_experts.N; <name>.shared_expert_gate. */
+CSE_API void cse_experts_parameters(cse_model *model, const char *name,
+                                    const cse_experts_module *options, cse_experts_layer *layer);
+
+/* What the routers of a forward pass chose: for each sample and expert the sums over tokens and
+ * layers of how often it was chosen, and of its probabilities. `mask` is set before the pass:
+ * [batch, time] of any type, by which tokens count (NULL: all 1); the rest begins zeroed. */
+typedef struct cse_routing {
+    cse_tensor *mask;
+    cse_tensor *counts, *shares; /* [batch, experts] */
+    int64_t tokens;              /* of a sample */
+    int layers;
+} cse_routing;
+
+/* x [batch, time, hidden_size]; `routing` may be NULL. */
+CSE_API cse_tensor *cse_apply_experts(const cse_model *model, const cse_experts_layer *layer,
+                                      cse_tensor *x, cse_routing *routing);
+
+/* The balancing loss of Fedus et al. 2021, a float32 scalar of the microbatch: the number of
+ * experts times the sum over them of share of choices times mean probability, both over all layers
+ * and over the tokens of the microbatch, or of each sample, of which it is the mean then. It is
+ * top_k where all experts are alike; 0 without experts. */
+CSE_API cse_tensor *cse_balancing_loss(const cse_routing *routing, bool of_each_sample);
+
 typedef struct cse_block_module {
     cse_attention_module attention;
     const cse_attention_module *cross; /* attention to `memory` between both; NULL: none */
@@ -249,6 +307,7 @@ typedef struct cse_block_layer {
     cse_norm_layer attention_norm_after, ffn_norm_after; /* sandwich */
     cse_attention_layer attention, cross;
     cse_ffn_layer ffn;
+    cse_experts_layer experts; /* in place of ffn */
     cse_state *attention_scale, *ffn_scale;
 } cse_block_layer;
 
@@ -256,9 +315,14 @@ typedef struct cse_block_layer {
  * .layer_scale1 and .layer_scale2, and of a sandwich .norm1_post and .norm2_post or .norm3_post. */
 CSE_API void cse_block_parameters(cse_model *model, const char *name,
                                   const cse_block_module *options, cse_block_layer *layer);
+/* The same with a mixture of experts for its feed-forward network, <name>.ffn; NULL: without. */
+CSE_API void cse_block_parameters_with(cse_model *model, const char *name,
+                                       const cse_block_module *options,
+                                       const cse_experts_module *experts, cse_block_layer *layer);
 
 typedef struct cse_block_call {
     cse_attention_call self, cross;
+    cse_routing *routing; /* of experts; may be NULL */
 } cse_block_call;
 
 /* muP's learning rates of the weights of matrices (Yang et al. 2022): `width` for attention and the
@@ -300,6 +364,9 @@ typedef struct cse_lm_loss_options {
     bool by_batch; /* the sum over the number of samples, not over that of counted tokens */
     double weight; /* of the loss; 0: 1 */
     double label_smoothing;
+    /* A float32 scalar of the microbatch that is added to its loss, such as cse_balancing_loss; of
+     * several microbatches they weigh as their counted tokens do. NULL: none. */
+    cse_tensor *penalty;
 } cse_lm_loss_options;
 
 /* The loss of a language model: logits [batch, time, vocab], int32 labels [batch, time], mask

@@ -245,6 +245,21 @@ def draws():
     print("};")
 
 
+def of_experts(function, experts, *rows):
+    """What a function makes of each row and its expert's number, one below the other."""
+    return torch.stack([function(int(e), *row) for e, *row in zip(experts, *rows)])
+
+
+def expert_cases():
+    case("expert_matmul", lambda x, w, e: of_experts(lambda i, r: w[i] @ r, e, x),
+         floats(5, 3), floats(3, 2, 3), ints(5, high=3), integers=[1])
+    case("expert_matmul", lambda x, w, e: of_experts(lambda i, r: r @ w[i], e, x),
+         floats(4, 3), floats(2, 3, 4), ints(4, high=2), integers=[0])
+    case("expert_outer",
+         lambda x, y, e: torch.einsum("re,rm,rn->emn", functional.one_hot(e.long(), 4).to(x), x, y),
+         floats(6, 2), floats(6, 3), ints(6, high=3), integers=[4])
+
+
 def write_all(groups):
     """Each group draws from a state of its own, so that it leaves the others' values as they are."""
     global random
@@ -262,7 +277,7 @@ print("/* Written by make_reference_values.py with PyTorch "
 print("/* clang-format off */")
 if sys.argv[1:] == ["axes"]:
     print("static const reference_case axes_cases[] = {")
-    write_all([(4, whole_number_cases), (5, axis_cases)])
+    write_all([(4, whole_number_cases), (5, axis_cases), (6, expert_cases)])
     print("};")
 else:
     print("#define V(...) (const double[]){ __VA_ARGS__ }")

@@ -86,12 +86,10 @@ static void tell_plain(const cse_kernel_plan *plan)
                      cse_isa_name(cse_isa_of_host()));
 }
 
-cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
-                                  const char *wanted)
+void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                               const char *wanted, cse_narrow_kernel *kernel)
 {
-    cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
     const cse_dtype *dtypes = plan->operand_dtypes;
-    assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
     const cse_product_order order = order_of(plan);
     const cse_narrow_way *way = choose(wanted, order);
     if (way == &cse_narrow_plain && (wanted == NULL || strcmp(wanted, way->name) != 0))
@@ -111,6 +109,14 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
         .relu = plan->relu,
         .order = order,
     };
-    kernel->scratch = cse_scratch_share(plan->graph, way->scratch_bytes(kernel));
+}
+
+cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  const char *wanted)
+{
+    cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
+    cse_matmul_narrow_prepare(plan, sizes, wanted, kernel);
+    kernel->scratch = cse_scratch_share(plan->graph, kernel->way->scratch_bytes(kernel));
     return &kernel->base;
 }

@@ -76,6 +76,11 @@ extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_packed, c
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   const char *wanted);
 
+/* The same without scratch, for kernels that multiply by `way` themselves: they bring a place of
+ * way->scratch_bytes, and may set other sizes before each call of both. */
+void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                               const char *wanted, cse_narrow_kernel *kernel);
+
 /* Bias, relu, rounding and storing, with AVX-512, with AVX2 or without: the same bits. */
 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);
 void cse_matmul_finish_avx2(const cse_matmul_end *end, const cse_matmul_block *block);

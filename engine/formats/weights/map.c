@@ -119,10 +119,41 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     return CSE_OK;
 }
 
-static bool has_one_star(const char *name)
+static int stars_of(const char *name)
 {
-    const char *star = strchr(name, '*');
-    return star == NULL || strchr(star + 1, '*') == NULL;
+    int count = 0;
+    for (; *name != '\0'; name++)
+        count += *name == '*';
+    return count;
+}
+
+/* Of matrices one behind the other. */
+static cse_status check_stack(const cse_yaml_node *node, const cse_map_rule *rule)
+{
+    const bool changes = rule->transpose || rule->rotary != NULL || rule->squeeze > 0 ||
+                         rule->roll || rule->parts == 0;
+    if ((rule->stack != NULL || rule->within) && changes)
+        return refuse(node, "stack and within need ours, and go with no change of its elements",
+                      NULL);
+    if (rule->stack != NULL && rule->parts != 1)
+        return refuse(node, "stack needs one name of ours", NULL);
+    return rule->within && rule->parts < 2 ? refuse(node, "within needs ours as a list", NULL)
+                                           : CSE_OK;
+}
+
+/* A star for the layer on both sides, or none; and one of a stack. */
+static cse_status check_stars(const cse_yaml_node *node, const cse_map_rule *rule)
+{
+    const int stars = rule->theirs != NULL ? stars_of(rule->theirs) : 0;
+    const int most = rule->stack != NULL ? 2 : 1;
+    if (rule->theirs == NULL || stars > most)
+        return refuse(node, "a rule needs theirs, with at most one *, of a stack with two", NULL);
+    if (rule->stack != NULL && stars != most)
+        return refuse(node, "theirs needs a second *, for the number within the stack", NULL);
+    for (int i = 0; i < rule->parts; i++)
+        if (stars_of(rule->ours[i]) > 1 || (stars_of(rule->ours[i]) > 0) != (stars > 0))
+            return refuse(node, "theirs and ours must have one * each, or none", NULL);
+    return CSE_OK;
 }
 
 static cse_status read_fused(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
@@ -154,10 +185,13 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, transpose, fused, rotary, squeeze, roll, "
-                       "optional, unless, where, layers, drop, counter, frequencies, tied, "
-                       "no_prefix"));
+                       "accepted: theirs, ours, stack, within, also, transpose, fused, rotary, "
+                       "squeeze, roll, optional, unless, where, layers, drop, counter, "
+                       "frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
+    CSE_TRY(read_text(node, "stack", &rule->stack));
+    CSE_TRY(read_switch(node, "within", &rule->within));
+    CSE_TRY(read_switch(node, "also", &rule->also));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
     CSE_TRY(read_fused(arena, cse_yaml_find(node, "fused"), rule));
@@ -179,19 +213,14 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
     if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
         return refuse(node, "squeeze must be a number of dimensions", NULL);
-    if (rule->theirs == NULL || !has_one_star(rule->theirs))
-        return refuse(node, "a rule needs theirs, with at most one *", NULL);
     if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
         return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
     if (rule->counter != NULL && !rule->drop)
         return refuse(node, "counter belongs to drop: true", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
         return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
-    for (int i = 0; i < rule->parts; i++)
-        if (!has_one_star(rule->ours[i]) ||
-            (strchr(rule->ours[i], '*') != NULL) != (strchr(rule->theirs, '*') != NULL))
-            return refuse(node, "theirs and ours must have one * each, or none", NULL);
-    return CSE_OK;
+    CSE_TRY(check_stack(node, rule));
+    return check_stars(node, rule);
 }
 
 static cse_status read_key(cse_arena *arena, const cse_yaml_node *node, cse_map_key *key)
@@ -259,6 +288,12 @@ static bool has_fact(const cse_map *map, const cse_map_fact *fact)
     return found;
 }
 
+static bool is_without(const cse_map *map, const cse_map_fact *fact)
+{
+    return map->without != NULL &&
+           cse_map_is_among(map->without, fact->their_names > 0 ? fact->theirs[0] : fact->ours[0]);
+}
+
 static bool has_rule(const cse_map *map, const char *theirs)
 {
     bool found = false;
@@ -297,14 +332,15 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
                                             sizeof *map->rules);
     map->fact_count = map->rule_count = 0;
     for (int i = 0; i < other->fact_count; i++)
-        if (!has_fact(&own, &other->facts[i]))
+        if (!has_fact(&own, &other->facts[i]) && !is_without(&own, &other->facts[i]))
             map->facts[map->fact_count++] = other->facts[i];
     for (int i = 0; i < own.fact_count; i++)
         map->facts[map->fact_count++] = own.facts[i];
     for (int i = 0; i < own.rule_count; i++)
         map->rules[map->rule_count++] = own.rules[i];
     for (int i = 0; i < other->rule_count; i++)
-        if (!has_rule(&own, other->rules[i].theirs))
+        if (!has_rule(&own, other->rules[i].theirs) &&
+            (own.without == NULL || !cse_map_is_among(own.without, other->rules[i].theirs)))
             map->rules[map->rule_count++] = other->rules[i];
     return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
 }
@@ -343,8 +379,9 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->source = source;
     m->root = root;
     CSE_TRY(check_keys(arena, root,
-                       "accepted: model, kind, like, selects, begins, prefix, bare, older_ends, "
-                       "layers, head_size, rotary_size, rope_factors, facts, weights, keys"));
+                       "accepted: model, kind, like, without, selects, begins, prefix, bare, "
+                       "older_ends, layers, head_size, rotary_size, rope_factors, facts, weights, "
+                       "keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
@@ -357,6 +394,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->bare = cse_yaml_find(root, "bare");
     m->older_ends = cse_yaml_find(root, "older_ends");
     m->rope_factors = cse_yaml_find(root, "rope_factors");
+    m->without = cse_yaml_find(root, "without");
     if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
         return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||

@@ -51,8 +51,12 @@ typedef struct cse_map_key {
 
 typedef struct cse_map_rule {
     const char *theirs; /* with at most one *, which stands for the number of a layer */
+    const char *stack;  /* their fact of how many matrices ours has, one behind the other: a second
+                           * of theirs stands for the number of one; NULL: ours is one matrix */
     const char *ours[CSE_MAP_PARTS];
-    int parts; /* more than one: rows of theirs, after it was transposed, in equal parts */
+    int parts;   /* more than one: rows of theirs, after it was transposed, in equal parts */
+    bool within; /* the parts are of each matrix of a stack, not of the whole */
+    bool also;   /* another form of weights that other rules have as well: read, never written */
     bool transpose;
     const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
                          */
@@ -93,6 +97,9 @@ typedef struct cse_map {
                                           rotation, and their facts that it goes by; NULL: none */
     const cse_yaml_node *ours_only; /* {setting of ours: values}: theirs computes as if it had one
                                        of these; of maps that have a fact of it, that decides */
+    const cse_yaml_node
+        *without; /* rules of the map that this one is like, by their names, which it
+                                     has not; NULL: it has all */
     const cse_yaml_node *root;
     cse_map_fact *facts;
     int fact_count;

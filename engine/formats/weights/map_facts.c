@@ -502,6 +502,11 @@ static const char *our_text(const cse_map *map, cse_arena *arena, const cse_yaml
     const char *text = NULL;
     for (int i = 0; i < fact->our_names && text == NULL; i++)
         text = our_value(arena, settings, fact, fact->ours[i]);
+    /* A section where a map holds for models without it. */
+    const cse_yaml_node *section =
+        fact->our_names > 0 ? cse_yaml_find(settings, fact->ours[0]) : NULL;
+    if (text == NULL && section != NULL && section->kind == CSE_YAML_MAPPING && section->count > 0)
+        return cse_map_list_of(arena, section);
     if (text != NULL || fact->our_default == NULL || fact->our_default->kind != CSE_YAML_SCALAR)
         return text;
     return *fact->our_default->text == '='

@@ -55,11 +55,27 @@ static bool has_parts(const cse_map *map, const char *name)
     return found;
 }
 
+/* Of a list, all entries. */
+static bool is_accepted(cse_arena *arena, const cse_yaml_node *only, const json_t *value)
+{
+    size_t i;
+    const json_t *entry;
+    const char *text = cse_map_json_text(arena, value);
+    bool all = json_array_size(value) > 0;
+    if (text != NULL)
+        return cse_map_is_among(only, text);
+    json_array_foreach(value, i, entry)
+    {
+        all = all && is_accepted(arena, only, entry);
+    }
+    return all;
+}
+
 static cse_status check_key(const cse_map *map, cse_arena *arena, const cse_map_key *key,
                             const char *name, const json_t *value)
 {
     const char *text = cse_map_json_text(arena, value);
-    if (key->only == NULL || (text != NULL && cse_map_is_among(key->only, text)))
+    if (key->only == NULL || is_accepted(arena, key->only, value))
         return CSE_OK;
     return cse_fail(CSE_DATA, "%s of the weights is %.80s: %s (%s); accepted: %s", name,
                     text != NULL           ? text

@@ -10,7 +10,8 @@
 typedef struct made {
     const cse_map_rule *rule;
     int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
-    int part;                   /* of theirs, to ours */
+    int *stack;                 /* of a stack, to ours: the source of each matrix, in the arena */
+    int part;                   /* of theirs, to ours; of a stack, to theirs: the matrix */
     int64_t heads;              /* of a rotation; 0: none */
     int64_t rotated;            /* rows of a head that are rotated; 0: all */
     cse_fused fused;            /* of a fused rule */
@@ -179,6 +180,32 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     return status;
 }
 
+/* Where a matrix of a stack of ours begins in its source. */
+static uint64_t place_of(const made *m, int64_t matrix, uint64_t bytes)
+{
+    const uint64_t before =
+        m->stack != NULL ? 0 : (uint64_t)(matrix * m->rule->parts) + (uint64_t)m->part;
+    return before * bytes;
+}
+
+/* A stack of ours, matrix by matrix. */
+static cse_status read_stack(const mapping *self, const made *m, const cse_weight *ours,
+                             uint64_t first, size_t bytes, unsigned char *to)
+{
+    const uint64_t matrix = cse_weight_bytes(ours) / (uint64_t)ours->shape.dims[0];
+    while (bytes > 0) {
+        const uint64_t at = first / matrix, within = first % matrix;
+        const size_t some = matrix - within < bytes ? (size_t)(matrix - within) : bytes;
+        const int source = m->stack != NULL ? m->stack[at] : m->sources[0];
+        CSE_TRY(cse_weights_read(self->from, source, place_of(m, (int64_t)at, matrix) + within,
+                                 some, to));
+        first += some;
+        bytes -= some;
+        to += some;
+    }
+    return CSE_OK;
+}
+
 static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, size_t bytes,
                               void *to)
 {
@@ -190,6 +217,11 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
         memcpy(to, (const char *)m->factors + first, bytes);
         return CSE_OK;
     }
+    if (rule->stack != NULL && self->to_theirs)
+        return cse_weights_read(self->from, m->sources[0],
+                                (uint64_t)m->part * cse_weight_bytes(weight) + first, bytes, to);
+    if (rule->stack != NULL || rule->within)
+        return read_stack(self, m, weight, first, bytes, to);
     if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
     if (self->kept != index) {
@@ -214,7 +246,7 @@ static void close_mapped(cse_weights *weights)
 
 /* ---- names ---- */
 
-/* A pattern with the number of a layer for its star. */
+/* A pattern with the number of a layer for its first star. */
 static const char *expand(cse_arena *arena, const char *pattern, int layer)
 {
     const char *star = strchr(pattern, '*');
@@ -379,9 +411,10 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         return shape->rank < 1 ? misfit(b, theirs, "has no rows")
                                : set_fused(b, theirs, shape->dims[0], m);
     if (rule->parts > 1) {
-        if (shape->rank < 1 || shape->dims[0] % rule->parts != 0)
+        const int axis = rule->within ? 1 : 0;
+        if (shape->rank <= axis || shape->dims[axis] % rule->parts != 0)
             return misfit(b, theirs, "cannot be cut into the parts of its rule");
-        shape->dims[0] /= rule->parts;
+        shape->dims[axis] /= rule->parts;
     }
     return CSE_OK;
 }
@@ -392,12 +425,66 @@ static void miss(building *b, const char *name)
         b->first_missing = name;
 }
 
+/* Whether there is another form of the weights of a rule that they lack. */
+static bool is_there_otherwise(const building *b, const cse_map_rule *rule, int layer)
+{
+    bool found = false;
+    for (int i = 0; i < b->map->rule_count && !found; i++) {
+        const cse_map_rule *other = &b->map->rules[i];
+        bool same = false;
+        for (int k = 0; k < other->parts && other->also; k++)
+            same = same || strcmp(other->ours[k], rule->ours[0]) == 0;
+        found = same && find_theirs(b, other, expand(b->to->arena, other->theirs, layer)) >= 0;
+    }
+    return found;
+}
+
+static cse_status stack_ours(building *b, const cse_map_rule *rule, int layer)
+{
+    const char *pattern = expand(b->to->arena, rule->theirs, layer), *missing = NULL;
+    const int64_t count = cse_map_integer(b->map, b->facts, rule->stack);
+    made m = { .rule = rule };
+    int found = 0;
+    if (count < 1 || count > CSE_MAP_LAYERS)
+        return cse_fail(CSE_DATA, "%s: %s is missing or above %d", b->from->path, rule->stack,
+                        CSE_MAP_LAYERS);
+    m.stack = cse_arena_alloc(b->to->arena, (size_t)count * sizeof *m.stack);
+    for (int i = 0; i < count; i++) {
+        const char *name = expand(b->to->arena, pattern, i);
+        m.stack[i] = find_theirs(b, rule, name);
+        found += m.stack[i] >= 0;
+        missing = m.stack[i] < 0 && missing == NULL ? name : missing;
+    }
+    if (found == 0 && (rule->optional || is_there_otherwise(b, rule, layer)))
+        return CSE_OK;
+    if (missing != NULL) {
+        miss(b, missing);
+        return CSE_OK;
+    }
+    const cse_weight *first = &b->from->list[m.stack[0]];
+    cse_weight ours = { .element = first->element, .shape = first->shape, .file = -1 };
+    for (int i = 0; i < count; i++) {
+        const cse_weight *one = &b->from->list[m.stack[i]];
+        b->used[m.stack[i]] = true;
+        if (!cse_shape_equal(one->shape, first->shape) || one->element != first->element ||
+            one->shape.rank >= CSE_MAX_RANK)
+            return misfit(b, one, "is not that of the others of its stack");
+    }
+    memmove(ours.shape.dims + 1, ours.shape.dims,
+            (size_t)ours.shape.rank++ * sizeof ours.shape.dims[0]);
+    ours.shape.dims[0] = count;
+    ours.name = expand(b->to->arena, rule->ours[0], layer);
+    return add(b, &ours, &m);
+}
+
 static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
 {
+    if (rule->stack != NULL)
+        return stack_ours(b, rule, layer);
     const char *name = expand(b->to->arena, rule->theirs, layer);
     made m = { .rule = rule, .sources = { find_theirs(b, rule, name) } };
     if (m.sources[0] < 0) {
-        if (!rule->optional)
+        if (!rule->optional && !rule->also && !is_there_otherwise(b, rule, layer))
             miss(b, name);
         return CSE_OK;
     }
@@ -458,10 +545,35 @@ static cse_status their_shape(const building *b, made *m, cse_shape *shape)
     return CSE_OK;
 }
 
+/* The matrices of a stack of ours, each under a name of its own. */
+static cse_status unstack(building *b, const cse_map_rule *rule, int layer, int source)
+{
+    const cse_weight *ours = &b->from->list[source];
+    const int64_t count = cse_map_integer(b->map, b->facts, rule->stack);
+    made m = { .rule = rule, .sources = { source } };
+    cse_weight theirs = { .element = ours->element, .file = -1, .shape = ours->shape };
+    if (ours->shape.rank < 1 || ours->shape.dims[0] != count)
+        return misfit(b, ours, "has not the matrices of its stack");
+    b->used[source] = true;
+    theirs.shape.rank--;
+    memmove(theirs.shape.dims, ours->shape.dims + 1,
+            (size_t)theirs.shape.rank * sizeof theirs.shape.dims[0]);
+    const char *pattern = expand(b->to->arena, rule->theirs, layer);
+    for (m.part = 0; m.part < count; m.part++) {
+        theirs.name = cse_arena_printf(
+            b->to->arena, "%s%s", b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "",
+            expand(b->to->arena, pattern, m.part));
+        CSE_TRY(add(b, &theirs, &m));
+    }
+    return CSE_OK;
+}
+
 static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
 {
     made m = { .rule = rule };
     int found = 0;
+    if (rule->also)
+        return CSE_OK;
     for (int p = 0; p < rule->parts; p++) {
         const char *name = expand(b->to->arena, rule->ours[p], layer);
         m.sources[p] = cse_weights_find(b->from, name);
@@ -471,6 +583,8 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     }
     if (found < rule->parts)
         return CSE_OK;
+    if (rule->stack != NULL)
+        return unstack(b, rule, layer, m.sources[0]);
     const cse_weight *ours = &b->from->list[m.sources[0]];
     cse_weight theirs = { .element = ours->element, .file = -1 };
     for (int p = 0; p < rule->parts; p++)

@@ -287,8 +287,9 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
         self->embedding_norm = cse_norm_parameters(model, "embedding_ln_f", self->block.norm, size,
                                                    self->block.epsilon);
     for (int i = 0; i < self->layer_count; i++)
-        cse_block_parameters(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
-                             options_of_layer(self, s, i), &self->blocks[i]);
+        cse_block_parameters_with(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
+                                  options_of_layer(self, s, i),
+                                  cse_decoder_experts_of(&self->experts, i), &self->blocks[i]);
     if (self->has_last_norm)
         self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm,
                                               size, self->block.epsilon);
@@ -413,6 +414,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     CSE_TRY(read_mup(s, self));
     CSE_TRY(read_initials(s, self, &embedding));
     CSE_TRY(read_alternation(s, self));
+    CSE_TRY(cse_decoder_experts_read(s, block, self->layer_count, &self->experts));
     declare(model, s, embedding);
     for (int i = 0; cse_settings_has(s, "mup_base_hidden_size") && i < self->layer_count; i++)
         cse_block_rates(
@@ -526,7 +528,8 @@ static cse_tensor *forward(cse_model *model, cse_tensor *tokens)
     }
     if (cse_trace_is_poison(x))
         return x;
-    const cse_block_call call = { .self = { .mask = mask, .positions = self->inputs.positions } };
+    const cse_block_call call = { .self = { .mask = mask, .positions = self->inputs.positions },
+                                  .routing = self->routing };
     for (int i = 0; i < self->layer_count; i++)
         x = cse_apply_block(model, &self->blocks[i], x, &call);
     CSE_SCOPE(NULL, "transformer_decoder.norm")
@@ -553,18 +556,24 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
                                           "position_ids", NULL };
     const cse_settings *s = cse_model_settings_view(model);
     cse_decoder *self = cse_model_self(model);
-    const cse_lm_loss_options options = { .by_batch = is_text(s, "loss_scaling", "batch_size"),
-                                          .weight = cse_settings_number(s, "loss_weight") };
+    cse_tensor *mask = cse_step_optional_input(step, "attention_mask");
+    cse_routing routing = { .mask = mask };
+    cse_lm_loss_options options = { .by_batch = is_text(s, "loss_scaling", "batch_size"),
+                                    .weight = cse_settings_number(s, "loss_weight") };
     cse_tensor *loss = NULL, *tokens = cse_step_main_input(step, "input_ids", others);
     cse_tensor *labels = cse_step_input(step, "labels");
     self->inputs = (cse_decoder_inputs){ cse_step_optional_input(step, "position_ids"),
                                          cse_step_optional_input(step, "attention_span") };
+    self->routing = cse_is_training(model) && self->experts.balancing > 0 ? &routing : NULL;
     *predictions = cse_forward(model, tokens);
     self->inputs = (cse_decoder_inputs){ NULL, NULL };
     CSE_SCOPE(step, "loss")
     {
-        loss = cse_lm_loss(*predictions, labels, cse_step_optional_input(step, "attention_mask"),
-                           &options);
+        if (self->routing != NULL)
+            options.penalty = cse_scale(cse_balancing_loss(&routing, self->experts.of_each_sample),
+                                        self->experts.balancing);
+        loss = cse_lm_loss(*predictions, labels, mask, &options);
     }
+    self->routing = NULL;
     return loss;
 }

@@ -5,6 +5,7 @@
 
 #include "csengine/model.h"
 #include "csengine/modules.h"
+#include "engine/nn/models/decoder_experts.h"
 
 enum { CSE_DECODER_LAYERS = 256 };
 
@@ -28,6 +29,8 @@ typedef struct cse_decoder {
     int layer_count;
     cse_block_layer blocks[CSE_DECODER_LAYERS];
     cse_decoder_inputs inputs; /* of the forward pass that is traced */
+    cse_decoder_experts experts;
+    cse_routing *routing; /* of the forward pass that is traced; NULL: it is not asked for */
 } cse_decoder;
 
 cse_status cse_decoder_build(cse_model *model, const cse_settings *settings);
@@ -187,6 +190,7 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_CHOICE("loss_scaling", "num_tokens", "num_tokens|batch_size",                  \
                            "what the sum of losses is divided by"),                                \
         CSE_DECODER_ROW("loss_weight", NUMBER, "1", "factor of the loss, with batch_size alone"),  \
+        CSE_DECODER_ROW("moe", ANY, "null", "mixture of experts: {num_experts, top_k, ...}"),      \
         CSE_DECODER_UNSUPPORTED
 
 /* Settings of the ModelZoo without another value than their default; hints for its compiler and
@@ -208,7 +212,6 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_UNSUPPORTED_SETTING("rel_distance_mode", "default", "how distances are counted"),     \
         CSE_UNSUPPORTED_SETTING("rel_distance_extra_args", "null", "its arguments"),              \
         CSE_UNSUPPORTED_SETTING("scale_qk_dot_by_layer_idx", "false", "scores by layer"),         \
-        CSE_UNSUPPORTED_SETTING("moe", "null", "mixture of experts"),                             \
         CSE_UNSUPPORTED_SETTING("lr_adjustment_groups", "null", "muP: groups of learning rates"), \
         CSE_UNSUPPORTED_SETTING("boundary_casting", "false", "without effect"),                   \
         CSE_UNSUPPORTED_SETTING("start_token", "null", "inference"),                              \

@@ -27,6 +27,12 @@ static const char *ffn_norm_name(const cse_block_module *o)
 void cse_block_parameters(cse_model *model, const char *name, const cse_block_module *o,
                           cse_block_layer *layer)
 {
+    cse_block_parameters_with(model, name, o, NULL, layer);
+}
+
+void cse_block_parameters_with(cse_model *model, const char *name, const cse_block_module *o,
+                               const cse_experts_module *experts, cse_block_layer *layer)
+{
     *layer = (cse_block_layer){ .options = o, .name = cse_model_text(model, "%s", name) };
     if (!o->lacks_attention_norm)
         layer->attention_norm = norm(model, layer, "norm1");
@@ -45,7 +51,12 @@ void cse_block_parameters(cse_model *model, const char *name, const cse_block_mo
         layer->ffn_norm_after =
             norm(model, layer, cse_model_text(model, "%s_post", ffn_norm_name(o)));
     }
-    layer->ffn = cse_ffn_parameters(model, cse_model_text(model, "%s.ffn", name), &o->ffn);
+    name = cse_model_text(model, "%s.ffn", layer->name);
+    if (experts != NULL)
+        cse_experts_parameters(model, name, experts, &layer->experts);
+    else
+        layer->ffn = cse_ffn_parameters(model, name, &o->ffn);
+    name = layer->name;
     layer->ffn_scale = layer_scale(model, cse_model_text(model, "%s.layer_scale2", name), o);
 }
 
@@ -59,6 +70,15 @@ void cse_block_rates(const cse_block_layer *layer, double width, double filter)
     cse_parameter_rate(layer->ffn.input.weight, width);
     cse_parameter_rate(layer->ffn.gate.weight, width);
     cse_parameter_rate(layer->ffn.output.weight, filter);
+    cse_parameter_rate(layer->experts.router.weight, width);
+    cse_parameter_rate(layer->experts.input.weight, width);
+    cse_parameter_rate(layer->experts.gate.weight, width);
+    cse_parameter_rate(layer->experts.output.weight, filter);
+    for (int i = 0; i < CSE_SHARED_EXPERTS; i++) {
+        cse_parameter_rate(layer->experts.shared[i].input.weight, width);
+        cse_parameter_rate(layer->experts.shared[i].gate.weight, width);
+        cse_parameter_rate(layer->experts.shared[i].output.weight, filter);
+    }
 }
 
 static cse_tensor *normalize(const cse_norm_layer *layer, cse_tensor *x, const char *name)
@@ -96,7 +116,16 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
     return post ? normalize(norm, x, norm_name) : x;
 }
 
-static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cse_tensor *x)
+static cse_tensor *apply_network(const cse_model *model, const cse_block_layer *layer,
+                                 cse_tensor *x, const cse_block_call *call)
+{
+    return layer->experts.options == NULL
+               ? cse_apply_ffn(model, &layer->ffn, x)
+               : cse_apply_experts(model, &layer->experts, x, call != NULL ? call->routing : NULL);
+}
+
+static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cse_tensor *x,
+                        const cse_block_call *call)
 {
     const bool post = layer->options->post_norm;
     const char *norm_name = ffn_norm_name(layer->options);
@@ -104,7 +133,7 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
     x = layer->options->residual_of_norm ? y : x;
     CSE_SCOPE(NULL, "ffn")
     {
-        y = scaled(layer->ffn_scale, cse_apply_ffn(model, &layer->ffn, y));
+        y = scaled(layer->ffn_scale, apply_network(model, layer, y, call));
     }
     if (layer->options->sandwich)
         y = normalize(&layer->ffn_norm_after, y, "ffn_norm_post");
@@ -114,18 +143,19 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
 
 /* x + attention(norm(x)) + ffn(norm(x)), with one norm or two. */
 static cse_tensor *beside(const cse_model *model, const cse_block_layer *layer, cse_tensor *x,
-                          const cse_attention_call *call)
+                          const cse_block_call *call)
 {
     cse_tensor *normed = normalize(&layer->attention_norm, x, "norm1"), *y = NULL, *z = NULL;
     CSE_SCOPE(NULL, "self_attn")
     {
-        y = cse_apply_attention(model, &layer->attention, normed, call);
+        y = cse_apply_attention(model, &layer->attention, normed,
+                                call != NULL ? &call->self : NULL);
     }
     if (!layer->options->shares_norm)
         normed = normalize(&layer->ffn_norm, x, ffn_norm_name(layer->options));
     CSE_SCOPE(NULL, "ffn")
     {
-        z = cse_apply_ffn(model, &layer->ffn, normed);
+        z = apply_network(model, layer, normed, call);
     }
     return cse_add(cse_add(x, z), y);
 }
@@ -137,12 +167,12 @@ cse_tensor *cse_apply_block(const cse_model *model, const cse_block_layer *layer
     {
         const cse_attention_call *self = call != NULL ? &call->self : NULL;
         if (layer->options->parallel) {
-            x = beside(model, layer, x, self);
+            x = beside(model, layer, x, call);
         } else {
             x = attend(model, layer, x, self, false);
             if (layer->options->cross != NULL)
                 x = attend(model, layer, x, call != NULL ? &call->cross : NULL, true);
-            x = feed(model, layer, x);
+            x = feed(model, layer, x, call);
         }
     }
     return x;

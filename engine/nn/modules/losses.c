@@ -21,16 +21,19 @@ static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
                         : cse_cast(counted, CSE_FLOAT32);
 }
 
-/* Tells the tokens' losses. */
+/* Tells the tokens' losses. The penalty (NULL: none) is multiplied by what the sum is divided by. */
 static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
-                                   double weight)
+                                   double weight, cse_tensor *penalty)
 {
     cse_tensor *mean = cse_mean_all(losses);
     mean = weight != 1 ? cse_scale(mean, weight) : mean;
     cse_tensor *counts = counted_labels(labels, mask);
     cse_tensor *sum = cse_sum_all(counts);
     cse_tensor *tokens = cse_constant((double)cse_shape_elements(cse_tensor_shape(counts)));
-    cse_tensor *loss = cse_loss_quotient_of_means(mean, cse_div(sum, tokens));
+    cse_tensor *fraction = cse_div(sum, tokens);
+    if (penalty != NULL)
+        mean = cse_add(mean, cse_mul(penalty, fraction));
+    cse_tensor *loss = cse_loss_quotient_of_means(mean, fraction);
     cse_loss_of_tokens(NULL, cse_sum_all(losses), counts);
     return loss;
 }
@@ -38,7 +41,7 @@ static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_t
 cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels)
 {
     cse_tensor *losses = token_losses(logits, labels, 0);
-    return cse_trace_is_poison(losses) ? losses : mean_of_counted(losses, labels, NULL, 1);
+    return cse_trace_is_poison(losses) ? losses : mean_of_counted(losses, labels, NULL, 1, NULL);
 }
 
 cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask,
@@ -55,7 +58,9 @@ cse_tensor *cse_lm_loss(cse_tensor *logits, cse_tensor *labels, cse_tensor *mask
     if (cse_trace_is_poison(losses) || cse_trace_is_poison(labels))
         return losses;
     if (!options->by_batch)
-        return mean_of_counted(losses, labels, mask, weight);
+        return mean_of_counted(losses, labels, mask, weight, options->penalty);
     cse_loss_of_tokens(NULL, cse_sum_all(losses), counted_labels(labels, mask));
-    return cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
+    cse_tensor *loss =
+        cse_scale(cse_sum_all(losses), weight / (double)cse_tensor_shape(labels).dims[0]);
+    return options->penalty != NULL ? cse_add(loss, options->penalty) : loss;
 }

@@ -25,6 +25,7 @@ typedef struct kept_attention {
 struct cse_token_decoder {
     cse_model *model;
     int64_t prompt_tokens, max_tokens; /* of the compiled passes */
+    int64_t longest;                   /* that a sequence comes to have */
     int64_t count;                     /* tokens of the sequence so far */
     cse_inference *whole, *one;
     int64_t vocabulary;
@@ -149,7 +150,9 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     snprintf(name, sizeof name, "values.%d", decoder->traced_attentions);
     cse_tensor *values = with_cache(decoder, name, v, is_here);
     keep(decoder, kept->of_one, k, v);
-    const cse_attention_options masked = { .scale = options->scale, .mask = is_seen };
+    const cse_attention_options masked = { .scale = options->scale,
+                                           .mask = is_seen,
+                                           .cap = options->cap };
     graph->decoding = NULL;
     cse_tensor *result = cse_scaled_dot_product_attention(q, keys, values, &masked);
     graph->decoding = decoding;
@@ -175,7 +178,7 @@ static void trace_whole(cse_inference *inference, void *self)
     cse_token_decoder *decoder = self;
     const cse_stream tokens = { "tokens", cse_shape_of(decoder->prompt_tokens), CSE_INT32 };
     const cse_stream last = { "last", cse_scalar_shape, CSE_INT32 };
-    const cse_decoding decoding = { decoder, NULL, attend_whole };
+    const cse_decoding decoding = { decoder, NULL, decoder->longest, attend_whole };
     decoder->traced = inference;
     decoder->traced_attentions = 0;
     cse_tensor *input = cse_inference_input(inference, &tokens);
@@ -196,7 +199,8 @@ static void trace_one(cse_inference *inference, void *self)
     decoder->traced = inference;
     decoder->traced_attentions = 0;
     cse_tensor *input = cse_inference_input(inference, &token);
-    const cse_decoding decoding = { decoder, cse_inference_input(inference, &past), attend_one };
+    const cse_decoding decoding = { decoder, cse_inference_input(inference, &past),
+                                    decoder->longest, attend_one };
     cse_trace_graph()->decoding = &decoding;
     cse_tensor *logits = cse_language_logits(decoder->model, input);
     cse_trace_graph()->decoding = NULL;
@@ -207,9 +211,10 @@ static void trace_one(cse_inference *inference, void *self)
                        decoder->attention_count);
 }
 
-cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+cse_status cse_token_decoder_new(cse_model *model, const cse_token_decoder_sizes *sizes,
                                  cse_token_decoder **result)
 {
+    const int64_t prompt_tokens = sizes->prompt_tokens, max_tokens = sizes->max_tokens;
     *result = NULL;
     if (prompt_tokens < 1 || max_tokens < prompt_tokens)
         return cse_fail(CSE_USAGE, "decoding: %lld tokens cannot follow a prompt of %lld",
@@ -218,6 +223,7 @@ cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_
     decoder->model = model;
     decoder->prompt_tokens = prompt_tokens;
     decoder->max_tokens = max_tokens;
+    decoder->longest = sizes->longest;
     cse_eval_mode(model);
     cse_inference_options options = { .batch = 1, .trace = trace_whole, .self = decoder };
     cse_status status = cse_inference_new(&options, &decoder->whole);

@@ -77,7 +77,8 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count", "list", "missing_weight" };
+    static const char *const forms[] = { "square", "count",        "list",   "missing_weight",
+                                         "given",  "inverse_root", "layers", "numbers" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -88,10 +89,14 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where"));
+                       "values, form, null_is, where, times, missing, needs, unwritten"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
+    CSE_TRY(read_text(node, "times", &fact->times));
+    CSE_TRY(read_text(node, "needs", &fact->needs));
+    CSE_TRY(read_switch(node, "unwritten", &fact->unwritten));
+    fact->missing = cse_yaml_find(node, "missing");
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     fact->our_default = cse_yaml_find(node, "our_default");
     fact->their_default = cse_yaml_find(node, "their_default");
@@ -109,8 +114,13 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (fact->missing != NULL &&
+        (fact->missing->kind != CSE_YAML_MAPPING || fact->missing->count != 1))
+        return refuse(fact->missing, "here must be one of from, but_every and not", NULL);
     if (fact->form != NULL && !is_form(fact->form))
-        return refuse(node, "form is not known", "accepted: square, count, list, missing_weight");
+        return refuse(node, "form is not known",
+                      "accepted: square, count, list, missing_weight, given, inverse_root, layers, "
+                      "numbers");
     return CSE_OK;
 }
 
@@ -124,12 +134,15 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     const char *squeeze = NULL;
     CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, transpose, rotary, squeeze, roll, optional, "
+                       "accepted: theirs, ours, transpose, shares, rotary, squeeze, roll, optional, "
                        "unless, drop, frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_PARTS, rule->ours, &rule->parts));
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
-    CSE_TRY(read_text(node, "rotary", &rule->rotary));
+    CSE_TRY(read_names(cse_yaml_find(node, "shares"), CSE_MAP_PARTS, rule->shares,
+                       &rule->share_count));
+    CSE_TRY(read_names(cse_yaml_find(node, "rotary"), CSE_MAP_PARTS, rule->rotary,
+                       &rule->rotary_count));
     CSE_TRY(read_text(node, "squeeze", &squeeze));
     CSE_TRY(read_switch(node, "roll", &rule->roll));
     CSE_TRY(read_switch(node, "optional", &rule->optional));
@@ -145,6 +158,8 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(node, "a rule needs theirs, with at most one *", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
         return refuse(node, "a rule needs ours, or drop: true, or tied", NULL);
+    if (rule->share_count > 0 && rule->share_count != rule->parts)
+        return refuse(node, "shares must be as many as there are parts in ours", NULL);
     for (int i = 0; i < rule->parts; i++)
         if (!has_one_star(rule->ours[i]) ||
             (strchr(rule->ours[i], '*') != NULL) != (strchr(rule->theirs, '*') != NULL))
@@ -210,17 +225,22 @@ static bool has_fact(const cse_map *map, const cse_map_fact *fact)
     bool found = false;
     for (int i = 0; i < map->fact_count && !found; i++) {
         const cse_map_fact *own = &map->facts[i];
-        found = is_theirs ? own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])
-                          : own->our_names > 0 && is_same(own->ours[0], fact->ours[0]);
+        found = (is_theirs && own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])) ||
+                (fact->our_names > 0 && own->our_names > 0 && is_same(own->ours[0], fact->ours[0]));
     }
     return found;
 }
 
-static bool has_rule(const cse_map *map, const char *theirs)
+/* Whether the map has a rule for the same weight, of theirs or of ours. */
+static bool has_rule(const cse_map *map, const cse_map_rule *rule)
 {
     bool found = false;
-    for (int i = 0; i < map->rule_count && !found; i++)
-        found = strcmp(map->rules[i].theirs, theirs) == 0;
+    for (int i = 0; i < map->rule_count && !found; i++) {
+        const cse_map_rule *own = &map->rules[i];
+        found = strcmp(own->theirs, rule->theirs) == 0;
+        for (int p = 0; p < own->parts && rule->parts > 0 && !found; p++)
+            found = strcmp(own->ours[p], rule->ours[0]) == 0;
+    }
     return found;
 }
 
@@ -259,7 +279,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     for (int i = 0; i < own.rule_count; i++)
         map->rules[map->rule_count++] = own.rules[i];
     for (int i = 0; i < other->rule_count; i++)
-        if (!has_rule(&own, other->rules[i].theirs))
+        if (!has_rule(&own, &other->rules[i]))
             map->rules[map->rule_count++] = other->rules[i];
     return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
 }
@@ -386,14 +406,22 @@ typedef struct choice {
     const json_t *origin; /* without facts: what they came from; or NULL */
 } choice;
 
+/* Whether a map has the name of the model, as the first of several for one model has. */
+static bool is_named(const char *name, const char *model)
+{
+    static const char gguf[] = "gguf_";
+    const size_t length = sizeof gguf - 1;
+    return strcmp(strncmp(name, gguf, length) == 0 ? name + length : name, model) == 0;
+}
+
 /* By how many facts a map is chosen, one for the model before all others; 0: it is not. */
-static int fits(const cse_map *map, const choice *c)
+static int fits(const char *name, const cse_map *map, const choice *c)
 {
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + selects(map->selects, c->origin) : 0;
+        return of_model ? 1 + is_named(name, c->model) + 2 * selects(map->selects, c->origin) : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX;
@@ -408,7 +436,7 @@ static cse_status choose(cse_arena *arena, const choice *c, cse_map **map)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
         cse_map *one = NULL;
         CSE_TRY(cse_map_load(arena, row->name, &one));
-        const int fit = fits(one, c);
+        const int fit = fits(row->name, one, c);
         if (fit > best) {
             best = fit;
             *map = one;
@@ -449,4 +477,19 @@ cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *mod
         &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
         "there is no map of the kind %s for the model \"%.80s\"; there are %s", kind, model,
         names_of(arena));
+}
+
+cse_status cse_map_that_holds(cse_arena *arena, const char *kind, const char *model,
+                              const cse_yaml_node *settings, cse_map **map, json_t **facts)
+{
+    cse_status status = CSE_DATA;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL && status != CSE_OK; row++) {
+        cse_map *one = NULL;
+        CSE_TRY(cse_map_load(arena, row->name, &one));
+        if (strcmp(one->kind, kind) != 0 || strcmp(one->model, model) != 0)
+            continue;
+        status = cse_map_facts(one, arena, settings, facts);
+        *map = status == CSE_OK ? one : *map;
+    }
+    return status;
 }

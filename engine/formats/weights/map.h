@@ -7,6 +7,7 @@
 #define CSE_WEIGHTS_MAP_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "engine/base/config/yaml.h"
 #include "engine/base/text.h"
@@ -25,9 +26,14 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
-     * it). */
+     * 1: b}, ours: 2), missing_weight (theirs is the name of a weight, ours whether they lack it),
+     * given (theirs is whether ours is not null), inverse_root (map_numbers.c), layers or numbers
+     * (map_layers.c). */
     const char *form;
+    const char *times;            /* ours is theirs times this fact of theirs; NULL: theirs */
+    const cse_yaml_node *missing; /* form layers, and `needs`: map_layers.c */
+    const char *needs;
+    bool unwritten; /* ours alone: the model's default, which its settings need not say */
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
@@ -49,8 +55,13 @@ typedef struct cse_map_rule {
     const char *ours[CSE_MAP_PARTS];
     int parts; /* more than one: rows of theirs, after it was transposed, in equal parts */
     bool transpose;
-    const char *rotary; /* their fact that says how many heads the rows belong to; NULL: not rotated
-                         */
+    /* Their facts in whose ratio the rows of the parts are; none: they are equal. */
+    const char *shares[CSE_MAP_PARTS];
+    int share_count;
+    /* Of each part, their fact that says how many heads the rows belong to; NULL or "null": they are
+     * not rotated. */
+    const char *rotary[CSE_MAP_PARTS];
+    int rotary_count;
     int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
     bool roll;          /* their first row is our last */
     bool optional;
@@ -98,6 +109,11 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
 /* `origin` (may be NULL): facts of theirs, which a map may select as well. */
 cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
                              const json_t *origin, cse_map **map);
+
+/* The first map of a kind and model that holds for settings of ours, and the facts that they make;
+ * *map stays as it is where none does. The message of the failure is of any of them. */
+cse_status cse_map_that_holds(cse_arena *arena, const char *kind, const char *model,
+                              const cse_yaml_node *settings, cse_map **map, json_t **facts);
 
 /* ---- keys ---- */
 
@@ -167,6 +183,27 @@ cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weight
 
 /* ---- for the files of this part ---- */
 
+/* A fact that is a list there and here: its text for our settings (NULL: it is not said), and its
+ * value for theirs. CSE_DATA. */
+static inline bool cse_map_is_list(const cse_map_fact *fact)
+{
+    return fact->form != NULL &&
+           (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "numbers") == 0);
+}
+cse_status cse_map_take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
+                             const cse_map_fact *fact, const cse_yaml_node *settings,
+                             const char **text);
+cse_status cse_map_give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                             const cse_map_fact *fact, const json_t *facts, json_t **value);
+/* A number in the other side's unit; NULL: it has none there. */
+bool cse_map_is_converted(const cse_map_fact *fact);
+const char *cse_map_convert(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            const cse_map_fact *fact, const char *text, bool to_ours);
+/* What a formula fixes; NULL: there is none. */
+const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,
+                               const cse_yaml_node *settings);
+/* How many of the `head` rows of a head are rotated, the first ones. */
+int64_t cse_map_rotated(const cse_map *map, const json_t *facts, int64_t head);
 /* Whether a text is the scalar of a map, or one of its list. */
 bool cse_map_is_among(const cse_yaml_node *values, const char *text);
 /* As it stands in a file, for messages. */

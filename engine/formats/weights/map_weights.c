@@ -12,6 +12,9 @@ typedef struct made {
     int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
     int part;                   /* of theirs, to ours */
     int64_t heads;              /* of a rotation; 0: none */
+    int64_t rotated;            /* rows of a head that it turns, the first ones */
+    int64_t part_heads[CSE_MAP_PARTS]; /* to theirs: `heads` of each part */
+    uint64_t first;             /* of theirs, to ours: the bytes before the part */
     const float *factors;       /* without a rule: the elements; else NULL */
 } made;
 
@@ -38,16 +41,17 @@ static void transpose(const unsigned char *from, int64_t rows, int64_t columns, 
                            from + (size_t)(r * columns + c) * width, width);
 }
 
-/* Rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or back. */
-static void interleave(unsigned char *rows, int64_t count, size_t row_bytes, int64_t heads,
+/* The first `rotated` rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or
+ * back. */
+static void interleave(const made *m, unsigned char *rows, int64_t count, size_t row_bytes,
                        bool back)
 {
-    const int64_t head = count / heads, half = head / 2;
+    const int64_t head = count / m->heads, half = m->rotated / 2;
     unsigned char *copy = cse_malloc((size_t)head * row_bytes + 1);
-    for (int64_t h = 0; h < heads; h++) {
+    for (int64_t h = 0; h < m->heads; h++) {
         unsigned char *begin = rows + (size_t)(h * head) * row_bytes;
         memcpy(copy, begin, (size_t)head * row_bytes);
-        for (int64_t i = 0; i < head; i++) {
+        for (int64_t i = 0; i < m->rotated; i++) {
             const int64_t apart = i, paired = i < half ? 2 * i : 2 * (i - half) + 1;
             memcpy(begin + (size_t)(back ? apart : paired) * row_bytes,
                    copy + (size_t)(back ? paired : apart) * row_bytes, row_bytes);
@@ -75,7 +79,7 @@ static void arrange(const made *m, const cse_weight *ours, unsigned char *elemen
         return;
     const size_t row_bytes = (size_t)(cse_weight_bytes(ours) / (uint64_t)rows);
     if (m->heads > 0)
-        interleave(elements, rows, row_bytes, m->heads, back);
+        interleave(m, elements, rows, row_bytes, back);
     if (m->rule->roll)
         roll(elements, rows, row_bytes, back);
 }
@@ -88,7 +92,7 @@ static cse_status make_ours(const mapping *self, const made *m, const cse_weight
     const size_t width = cse_element_bytes(theirs->element);
     const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1];
     if (!m->rule->transpose) {
-        CSE_TRY(cse_weights_read(self->from, m->sources[0], (uint64_t)m->part * part, part, to));
+        CSE_TRY(cse_weights_read(self->from, m->sources[0], m->first, part, to));
         arrange(m, ours, to, false);
         return CSE_OK;
     }
@@ -96,7 +100,7 @@ static cse_status make_ours(const mapping *self, const made *m, const cse_weight
     cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
     if (status == CSE_OK) {
         transpose(whole, rows, columns, width, turned);
-        memcpy(to, turned + (size_t)m->part * part, part);
+        memcpy(to, turned + m->first, part);
         arrange(m, ours, to, false);
     }
     free(turned);
@@ -115,9 +119,11 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     for (int p = 0; p < m->rule->parts && status == CSE_OK; p++) {
         const cse_weight *ours = &self->from->list[m->sources[p]];
         const size_t part = (size_t)cse_weight_bytes(ours);
+        made one = *m;
+        one.heads = m->part_heads[p];
         status = cse_weights_read(self->from, m->sources[p], 0, part, joined + at);
         if (status == CSE_OK)
-            arrange(m, ours, joined + at, true);
+            arrange(&one, ours, joined + at, true);
         at += part;
     }
     if (status == CSE_OK && m->rule->transpose)
@@ -249,17 +255,31 @@ static cse_status misfit(const building *b, const cse_weight *weight, const char
                     b->map->source);
 }
 
+static const char *rotary_of(const cse_map_rule *rule, int part)
+{
+    const char *name = part < rule->rotary_count ? rule->rotary[part]
+                       : rule->rotary_count == 1 ? rule->rotary[0]
+                                                 : "null";
+    return strcmp(name, "null") == 0 ? NULL : name;
+}
+
 static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
 {
-    m->heads = m->rule->rotary != NULL ? cse_map_integer(b->map, b->facts, m->rule->rotary) : 0;
-    if (m->rule->rotary == NULL)
+    const char *rotary = rotary_of(m->rule, m->part);
+    m->heads = rotary == NULL                ? 0
+               : strcmp(rotary, "1") == 0 ? 1
+                                             : cse_map_integer(b->map, b->facts, rotary);
+    if (rotary == NULL)
         return CSE_OK;
     if (m->heads < 1 || ours->shape.rank < 1 || ours->shape.dims[0] % (2 * m->heads) != 0)
         return misfit(b, ours, "cannot be cut into heads of an even size");
     const int64_t size =
         b->map->head_size != NULL ? cse_map_integer(b->map, b->facts, b->map->head_size) : -1;
     if (size >= 0 && ours->shape.dims[0] != m->heads * size)
-        return misfit(b, ours, "has not the rows of its heads: all of a head must be rotated");
+        return misfit(b, ours, "has not the rows of its heads");
+    m->rotated = cse_map_rotated(b->map, b->facts, ours->shape.dims[0] / m->heads);
+    if (m->rotated < 0 || m->rotated % 2 != 0 || m->rotated > ours->shape.dims[0] / m->heads)
+        return misfit(b, ours, "has heads of which no such share can be rotated in pairs");
     return CSE_OK;
 }
 
@@ -290,11 +310,24 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, const c
         shape->dims[0] = shape->dims[1];
         shape->dims[1] = rows;
     }
-    if (rule->parts > 1) {
-        if (shape->rank < 1 || shape->dims[0] % rule->parts != 0)
-            return misfit(b, theirs, "cannot be cut into the parts of its rule");
-        shape->dims[0] /= rule->parts;
+    return CSE_OK;
+}
+
+/* Cuts the rows of theirs into those of each part. */
+static cse_status rows_of_parts(const building *b, const cse_weight *theirs,
+                                const cse_map_rule *rule, cse_shape whole, int64_t *rows)
+{
+    int64_t shares[CSE_MAP_PARTS], sum = 0;
+    bool good = rule->parts == 1 || whole.rank > 0;
+    for (int p = 0; p < rule->parts; p++) {
+        shares[p] = rule->share_count > 0 ? cse_map_integer(b->map, b->facts, rule->shares[p]) : 1;
+        good = good && shares[p] > 0 && shares[p] < INT32_MAX;
+        sum += good ? shares[p] : 0;
     }
+    if (!good || (rule->parts > 1 && whole.dims[0] % sum != 0))
+        return misfit(b, theirs, "cannot be cut into the parts of its rule");
+    for (int p = 0; p < rule->parts; p++)
+        rows[p] = rule->parts > 1 ? whole.dims[0] / sum * shares[p] : -1;
     return CSE_OK;
 }
 
@@ -315,14 +348,28 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
     }
     const cse_weight *theirs = &b->from->list[m.sources[0]];
     cse_weight ours = { .element = theirs->element, .file = -1 };
+    int64_t rows[CSE_MAP_PARTS];
     b->used[m.sources[0]] = true;
     CSE_TRY(our_shape(b, theirs, rule, &ours.shape));
+    CSE_TRY(rows_of_parts(b, theirs, rule, ours.shape, rows));
     for (m.part = 0; m.part < rule->parts; m.part++) {
         ours.name = expand(b->to->arena, rule->ours[m.part], layer);
+        if (rule->parts > 1)
+            ours.shape.dims[0] = rows[m.part];
         CSE_TRY(set_heads(b, &ours, &m));
         CSE_TRY(add(b, &ours, &m));
+        m.first += cse_weight_bytes(&ours);
     }
     return CSE_OK;
+}
+
+/* Of the parts one after the other. */
+static cse_shape joined_shape(const building *b, const made *m)
+{
+    cse_shape shape = b->from->list[m->sources[0]].shape;
+    for (int p = 1; p < m->rule->parts; p++)
+        shape.dims[0] += b->from->list[m->sources[p]].shape.dims[0];
+    return shape;
 }
 
 /* The shape of the joined parts, transposed, with dimensions of size 1 before. */
@@ -332,14 +379,16 @@ static cse_status their_shape(const building *b, const made *m, cse_shape *shape
     *shape = first->shape;
     for (int p = 1; p < m->rule->parts; p++) {
         const cse_weight *part = &b->from->list[m->sources[p]];
-        if (!cse_shape_equal(part->shape, first->shape) || part->element != first->element)
+        cse_shape like = part->shape;
+        if (m->rule->share_count > 0 && like.rank > 0 && first->shape.rank > 0)
+            like.dims[0] = first->shape.dims[0];
+        if (!cse_shape_equal(like, first->shape) || part->element != first->element)
             return misfit(b, part, "is not that of the parts that it is joined with");
+        shape->dims[0] += part->shape.rank > 0 ? part->shape.dims[0] : 0;
     }
     if (shape->rank + m->rule->squeeze > CSE_MAX_RANK || (m->rule->transpose && shape->rank != 2) ||
         (m->rule->parts > 1 && shape->rank < 1))
         return misfit(b, first, "does not fit its rule");
-    if (m->rule->parts > 1)
-        shape->dims[0] *= m->rule->parts;
     if (m->rule->transpose) {
         const int64_t rows = shape->dims[0];
         shape->dims[0] = shape->dims[1];
@@ -356,6 +405,7 @@ static cse_status their_shape(const building *b, const made *m, cse_shape *shape
 static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
 {
     made m = { .rule = rule };
+    int64_t rows[CSE_MAP_PARTS];
     int found = 0;
     for (int p = 0; p < rule->parts; p++) {
         const char *name = expand(b->to->arena, rule->ours[p], layer);
@@ -370,8 +420,15 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     cse_weight theirs = { .element = ours->element, .file = -1 };
     for (int p = 0; p < rule->parts; p++)
         b->used[m.sources[p]] = true;
-    CSE_TRY(set_heads(b, ours, &m));
+    for (m.part = 0; m.part < rule->parts; m.part++) {
+        CSE_TRY(set_heads(b, &b->from->list[m.sources[m.part]], &m));
+        m.part_heads[m.part] = m.heads;
+    }
     CSE_TRY(their_shape(b, &m, &theirs.shape));
+    CSE_TRY(rows_of_parts(b, ours, rule, joined_shape(b, &m), rows));
+    for (int p = 0; p < rule->parts; p++)
+        if (rule->parts > 1 && b->from->list[m.sources[p]].shape.dims[0] != rows[p])
+            return misfit(b, &b->from->list[m.sources[p]], "has not its share of the rows");
     theirs.name = cse_arena_printf(b->to->arena, "%s%s",
                                    b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "",
                                    expand(b->to->arena, rule->theirs, layer));

@@ -96,6 +96,19 @@ static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
         t->generation = generation_of(map, t->facts);
 }
 
+/* The facts by the map that was chosen, or by another one that holds for the model: several programs
+ * of a kind may have it, each with other settings. */
+static cse_status facts_of(cse_map **map, cse_arena *arena, const char *kind,
+                           const cse_yaml_node *settings, const cse_weights_save_options *options,
+                           theirs *t)
+{
+    cse_status status = cse_map_facts(*map, arena, settings, &t->facts);
+    if (status == CSE_OK || options->map != NULL)
+        return status;
+    status = cse_map_that_holds(arena, kind, (*map)->model, settings, map, &t->facts);
+    return status == CSE_OK ? status : cse_map_facts(*map, arena, settings, &t->facts);
+}
+
 /* Under the other program's names. */
 static cse_status to_theirs(cse_weights **weights, const char *kind,
                             const cse_weights_save_options *options, theirs *t)
@@ -116,7 +129,7 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     cse_status status = options->map != NULL ? cse_map_load(arena, options->map, &map)
                                              : cse_map_for_model(arena, kind, model, origin, &map);
     if (status == CSE_OK)
-        status = cse_map_facts(map, arena, settings, &t->facts);
+        status = facts_of(&map, arena, kind, settings, options, t);
     if (status == CSE_OK)
         add_origin(map, origin, t);
     json_decref(origin);

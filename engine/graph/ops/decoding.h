@@ -14,6 +14,7 @@ typedef struct cse_decoding {
     void *self;
     /* int32 [batch]: tokens of each sequence before this pass; NULL: none, it is the first. */
     cse_tensor *past;
+    int64_t longest; /* tokens that a sequence may come to have */
     /* Computes an attention, and refuses one that is not causal. q, k and v are of this pass alone:
      * [batch, heads, time, channel]. */
     cse_tensor *(*attend)(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,

@@ -79,8 +79,8 @@ static const named plain[] = {
 };
 
 static const named gates[] = {
-    { "liglu", identity },  { "geglu", gelu }, { "reglu", cse_relu },
-    { "swiglu", cse_silu }, { NULL, NULL },
+    { "liglu", identity }, { "geglu", gelu },      { "geglu_tanh", gelu_by_tanh },
+    { "reglu", cse_relu }, { "swiglu", cse_silu }, { NULL, NULL },
 };
 
 static activation *find(const named *rows, const char *name)

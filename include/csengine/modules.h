@@ -126,15 +126,18 @@ CSE_API cse_conv2d_layer cse_conv2d_parameters(cse_model *model, const char *nam
                                                const cse_conv2d_module_options *options);
 CSE_API cse_tensor *cse_apply_conv2d(const cse_conv2d_layer *layer, cse_tensor *x);
 
-#define CSE_NORM_NAMES "layernorm|rmsnorm|biasless-layernorm|nonparametric-layernorm"
+#define CSE_NORM_NAMES \
+    "layernorm|rmsnorm|zero-centered-rmsnorm|biasless-layernorm|nonparametric-layernorm"
 
 typedef struct cse_norm_layer {
     bool is_rms;
     double epsilon;
     cse_state *weight, *bias; /* [channel]; NULL: there is none */
+    bool is_zero_centered;    /* the factor of a channel is 1 + weight */
 } cse_norm_layer;
 
-/* The norm `kind`, one of CSE_NORM_NAMES, of the last axis: <name>.weight (1), <name>.bias (0). */
+/* The norm `kind`, one of CSE_NORM_NAMES, of the last axis: <name>.weight (1; 0 where it is
+ * zero-centered, as Gemma's, and 1 is added), <name>.bias (0). */
 CSE_API cse_norm_layer cse_norm_parameters(cse_model *model, const char *name, const char *kind,
                                            int64_t channels, double epsilon);
 CSE_API cse_tensor *cse_apply_norm(const cse_norm_layer *layer, cse_tensor *x);
@@ -167,15 +170,21 @@ typedef struct cse_attention_module {
     double cap;     /* scores become cap * tanh(score / cap); 0: they do not */
     bool has_query; /* the weight of queries begins as `query`, not as `projection` */
     cse_initial query;
+    const char *head_norm; /* of queries and keys before their rotation, one of CSE_NORM_NAMES
+                              (Dehghani et al. 2023); NULL: none */
+    double head_norm_epsilon;
+    bool norms_all_heads; /* all heads of a token as one row (OLMo 2), not each head */
 } cse_attention_module;
 
 typedef struct cse_attention_layer {
     const cse_attention_module *options; /* borrowed */
     cse_linear_layer query, key, value, output;
+    cse_norm_layer query_norm, key_norm;
 } cse_attention_layer;
 
 /* <name>.proj_q_dense_layer, .proj_k_dense_layer, .proj_v_dense_layer and
- * .proj_output_dense_layer. `options` must live as long as the model. */
+ * .proj_output_dense_layer, and with head_norm .q_norm and .k_norm. `options` must live as long as
+ * the model. */
 CSE_API cse_attention_layer cse_attention_parameters(cse_model *model, const char *name,
                                                      const cse_attention_module *options);
 
@@ -298,6 +307,7 @@ typedef struct cse_block_module {
     bool scales_layers;        /* LayerScale (Touvron et al. 2021) that begins at layer_scale */
     double layer_scale;
     bool lacks_attention_norm; /* pre-norm: attention reads the block's input as it is */
+    bool norms_outputs_alone;  /* a sandwich without the norms before the parts (OLMo 2) */
 } cse_block_module;
 
 typedef struct cse_block_layer {
@@ -312,7 +322,8 @@ typedef struct cse_block_layer {
 } cse_block_layer;
 
 /* <name>.norm1, .self_attn, (.norm2, .multihead_attn,) .norm2 or .norm3, .ffn; also
- * .layer_scale1 and .layer_scale2, and of a sandwich .norm1_post and .norm2_post or .norm3_post. */
+ * .layer_scale1 and .layer_scale2, and of a sandwich .norm1_post and .norm2_post or .norm3_post
+ * (which alone are there with norms_outputs_alone). */
 CSE_API void cse_block_parameters(cse_model *model, const char *name,
                                   const cse_block_module *options, cse_block_layer *layer);
 /* The same with a mixture of experts for its feed-forward network, <name>.ffn; NULL: without. */

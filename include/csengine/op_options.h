@@ -77,6 +77,15 @@ typedef struct cse_rotary_options {
     /* Llama 3: pairs that turn less than low_frequency times within original_positions are scaled,
      * those that turn more than high_frequency times are not, others in between. 0: all are. */
     double original_positions, low_frequency, high_frequency;
+    double magnitude; /* cosines and sines are multiplied by it; 0: 1 */
+    /* The speed of each pair is divided by its factor [size / 2], in sequences of more than
+     * `long_from` tokens (0: none are so long) by its long_factor. NULL: it is not. */
+    const double *factors, *long_factors;
+    int64_t long_from;
+    /* NTK-aware: sequences of n tokens, more than dynamic_from, have the base times
+     * (dynamic_factor * n / dynamic_from - (dynamic_factor - 1))^(size / (size - 2)). 0: none. */
+    int64_t dynamic_from;
+    double dynamic_factor;
 } cse_rotary_options;
 
 typedef struct cse_relative_bias_options {
@@ -95,6 +104,7 @@ typedef struct cse_attention_options {
     cse_tensor *mask;
     cse_tensor *key_lengths; /* int32 [batch]: the keys from this one on are padding; NULL: none */
     int64_t sink;            /* the first keys, which a window does not hide (Xiao et al. 2023) */
+    double cap; /* scaled products become cap * tanh(product / cap), before masks; 0: they do not */
 } cse_attention_options;
 
 #endif

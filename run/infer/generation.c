@@ -77,9 +77,12 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
     generation->most_tokens = longest > 0 ? longest : INT64_MAX;
-    cse_status status =
-        cse_token_decoder_new(options->model, cse_compiled_length(options->longest_prompt, longest),
-                              cse_compiled_length(tokens, longest), &generation->decoder);
+    const cse_token_decoder_sizes sizes = {
+        .prompt_tokens = cse_compiled_length(options->longest_prompt, longest),
+        .max_tokens = cse_compiled_length(tokens, longest),
+        .longest = tokens,
+    };
+    cse_status status = cse_token_decoder_new(options->model, &sizes, &generation->decoder);
     if (status == CSE_OK)
         generation->sampler =
             cse_sampler_new(&options->sampling, cse_token_decoder_vocabulary(generation->decoder));

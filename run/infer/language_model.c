@@ -9,19 +9,30 @@
 
 enum { LEAST_TOKENS = 16 };
 
-static int64_t declared(const cse_model *model, const char *name)
+static bool declares(const cse_model *model, const char *name)
 {
     const cse_setting *setting = model->descriptor->settings;
     while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0)
         setting++;
-    return setting != NULL && setting->name != NULL && cse_settings_has(model->settings, name)
-               ? cse_settings_integer(model->settings, name)
-               : 0;
+    return setting != NULL && setting->name != NULL && cse_settings_has(model->settings, name);
 }
 
+static int64_t declared(const cse_model *model, const char *name)
+{
+    return declares(model, name) ? cse_settings_integer(model->settings, name) : 0;
+}
+
+/* Positions that are scaled by the length of a sequence are for sequences that are longer. */
 int64_t cse_longest_sequence(const cse_model *model)
 {
-    return declared(model, "max_position_embeddings");
+    const int64_t longest = declared(model, "max_position_embeddings");
+    const char *type = declares(model, "pos_scaling_type")
+                           ? cse_settings_text(model->settings, "pos_scaling_type")
+                           : NULL;
+    const double factor = type != NULL && strcmp(type, "dynamic") == 0
+                              ? cse_settings_number(model->settings, "pos_scaling_factor")
+                              : 1;
+    return factor > 1 ? (int64_t)((double)longest * factor) : longest;
 }
 
 int64_t cse_model_vocabulary(const cse_model *model)

@@ -25,6 +25,7 @@ typedef struct kept_attention {
 struct cse_token_decoder {
     cse_model *model;
     int64_t prompt_tokens, max_tokens; /* of the compiled passes */
+    int64_t longest;                   /* that a sequence comes to have */
     int64_t count;                     /* tokens of the sequence so far */
     cse_inference *whole, *one;
     int64_t vocabulary;
@@ -166,7 +167,9 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     keep(decoder, kept->of_one, k, v);
     if (options->mask != NULL)
         is_seen = cse_where(is_seen, options->mask, cse_constant(-1e30));
-    const cse_attention_options masked = { .scale = options->scale, .mask = is_seen };
+    const cse_attention_options masked = { .scale = options->scale,
+                                           .mask = is_seen,
+                                           .cap = options->cap };
     graph->decoding = NULL;
     cse_tensor *result = cse_scaled_dot_product_attention(q, keys, values, &masked);
     graph->decoding = decoding;
@@ -192,7 +195,9 @@ static void trace_whole(cse_inference *inference, void *self)
     cse_token_decoder *decoder = self;
     const cse_stream tokens = { "tokens", cse_shape_of(decoder->prompt_tokens), CSE_INT32 };
     const cse_stream last = { "last", cse_scalar_shape, CSE_INT32 };
-    const cse_decoding decoding = { .self = decoder, .attend = attend_whole };
+    const cse_decoding decoding = { .self = decoder,
+                                    .longest = decoder->longest,
+                                    .attend = attend_whole };
     decoder->traced = inference;
     decoder->traced_attentions = 0;
     cse_tensor *input = cse_inference_input(inference, &tokens);
@@ -216,6 +221,7 @@ static void trace_one(cse_inference *inference, void *self)
     const cse_decoding decoding = { .self = decoder,
                                     .past = cse_inference_input(inference, &past),
                                     .keys = decoder->max_tokens,
+                                    .longest = decoder->longest,
                                     .attend = attend_one };
     cse_trace_graph()->decoding = &decoding;
     cse_tensor *logits = cse_language_logits(decoder->model, input);
@@ -227,9 +233,10 @@ static void trace_one(cse_inference *inference, void *self)
                        decoder->attention_count);
 }
 
-cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+cse_status cse_token_decoder_new(cse_model *model, const cse_token_decoder_sizes *sizes,
                                  cse_token_decoder **result)
 {
+    const int64_t prompt_tokens = sizes->prompt_tokens, max_tokens = sizes->max_tokens;
     *result = NULL;
     if (prompt_tokens < 1 || max_tokens < prompt_tokens)
         return cse_fail(CSE_USAGE, "decoding: %lld tokens cannot follow a prompt of %lld",
@@ -238,6 +245,7 @@ cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_
     decoder->model = model;
     decoder->prompt_tokens = prompt_tokens;
     decoder->max_tokens = max_tokens;
+    decoder->longest = sizes->longest;
     cse_eval_mode(model);
     cse_inference_options options = { .batch = 1, .trace = trace_whole, .self = decoder };
     cse_status status = cse_inference_new(&options, &decoder->whole);

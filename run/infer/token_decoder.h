@@ -12,11 +12,18 @@
 
 typedef struct cse_token_decoder cse_token_decoder;
 
-/* For sequences of a prompt of up to `prompt_tokens` and up to `max_tokens` with what follows.
- * Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
+typedef struct cse_token_decoder_sizes {
+    int64_t prompt_tokens; /* of the longest prompt */
+    int64_t max_tokens;    /* with what follows */
+    /* Tokens that a sequence is to have in the end, at most max_tokens: positions that are scaled by
+     * the length of a sequence are so from its first token on. */
+    int64_t longest;
+} cse_token_decoder_sizes;
+
+/* Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
  * take such a sequence, and with CSE_USAGE where it is not causal. The caller destroys it before
  * the session ends. */
-cse_status cse_token_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t max_tokens,
+cse_status cse_token_decoder_new(cse_model *model, const cse_token_decoder_sizes *sizes,
                                  cse_token_decoder **decoder);
 void cse_token_decoder_destroy(cse_token_decoder **decoder);
 

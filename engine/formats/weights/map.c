@@ -78,7 +78,8 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
 static bool is_form(const char *name)
 {
     static const char *const forms[] = { "square", "count",       "list",          "numbers",
-                                         "period", "every_other", "missing_weight" };
+                                         "period", "every_other", "given",         "inverse_root",
+                                         "layers", "factors",     "missing_weight" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -89,12 +90,17 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
 {
     CSE_TRY(check_keys(arena, node,
                        "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where, same_as, fraction_of"));
-    CSE_TRY(read_text(node, "same_as", &fact->same_as));
+                       "values, form, null_is, where, same_as, fraction_of, times, missing, needs, "
+                       "unwritten"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
+    CSE_TRY(read_text(node, "same_as", &fact->same_as));
     CSE_TRY(read_text(node, "fraction_of", &fact->fraction_of));
+    CSE_TRY(read_text(node, "times", &fact->times));
+    CSE_TRY(read_text(node, "needs", &fact->needs));
+    CSE_TRY(read_switch(node, "unwritten", &fact->unwritten));
+    fact->missing = cse_yaml_find(node, "missing");
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     fact->our_default = cse_yaml_find(node, "our_default");
     fact->their_default = cse_yaml_find(node, "their_default");
@@ -112,10 +118,13 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (fact->missing != NULL &&
+        (fact->missing->kind != CSE_YAML_MAPPING || fact->missing->count != 1))
+        return refuse(fact->missing, "here must be one of from, but_every and not", NULL);
     if (fact->form != NULL && !is_form(fact->form))
         return refuse(node, "form is not known",
-                      "accepted: square, count, list, numbers, period, every_other, "
-                      "missing_weight");
+                      "accepted: square, count, list, numbers, period, every_other, given, "
+                      "inverse_root, layers, factors, missing_weight");
     return CSE_OK;
 }
 
@@ -282,8 +291,8 @@ static bool has_fact(const cse_map *map, const cse_map_fact *fact)
     bool found = false;
     for (int i = 0; i < map->fact_count && !found; i++) {
         const cse_map_fact *own = &map->facts[i];
-        found = is_theirs ? own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])
-                          : own->our_names > 0 && is_same(own->ours[0], fact->ours[0]);
+        found = (is_theirs && own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])) ||
+                (fact->our_names > 0 && own->our_names > 0 && is_same(own->ours[0], fact->ours[0]));
     }
     return found;
 }
@@ -294,11 +303,16 @@ static bool is_without(const cse_map *map, const cse_map_fact *fact)
            cse_map_is_among(map->without, fact->their_names > 0 ? fact->theirs[0] : fact->ours[0]);
 }
 
-static bool has_rule(const cse_map *map, const char *theirs)
+/* Whether the map has a rule for the same weight, of theirs or of ours. */
+static bool has_rule(const cse_map *map, const cse_map_rule *rule)
 {
     bool found = false;
-    for (int i = 0; i < map->rule_count && !found; i++)
-        found = strcmp(map->rules[i].theirs, theirs) == 0;
+    for (int i = 0; i < map->rule_count && !found; i++) {
+        const cse_map_rule *own = &map->rules[i];
+        found = strcmp(own->theirs, rule->theirs) == 0;
+        for (int p = 0; p < own->parts && rule->parts > 0 && !found; p++)
+            found = strcmp(own->ours[p], rule->ours[0]) == 0;
+    }
     return found;
 }
 
@@ -339,7 +353,7 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
     for (int i = 0; i < own.rule_count; i++)
         map->rules[map->rule_count++] = own.rules[i];
     for (int i = 0; i < other->rule_count; i++)
-        if (!has_rule(&own, other->rules[i].theirs) &&
+        if (!has_rule(&own, &other->rules[i]) &&
             (own.without == NULL || !cse_map_is_among(own.without, other->rules[i].theirs)))
             map->rules[map->rule_count++] = other->rules[i];
     return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
@@ -474,6 +488,14 @@ typedef struct choice {
     const cse_yaml_node *settings; /* without facts: the model's; or NULL */
 } choice;
 
+/* Whether a map has the name of the model, as the first of several for one model has. */
+static bool is_named(const char *name, const char *model)
+{
+    static const char gguf[] = "gguf_";
+    const size_t length = sizeof gguf - 1;
+    return strcmp(strncmp(name, gguf, length) == 0 ? name + length : name, model) == 0;
+}
+
 /* Whether a model with these settings is one of theirs. */
 static bool holds(cse_arena *arena, const cse_map *map, const cse_yaml_node *settings)
 {
@@ -493,10 +515,10 @@ static int fits(cse_arena *arena, const cse_map *map, const char *name, const ch
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
     if (c->facts == NULL)
-        return of_model ? 1 + (strcmp(name, map->model) == 0) +
-                              (holds(arena, map, c->settings) ? HOLDS : 0) +
-                              2 * HOLDS * map->selects->count * selects(map->selects, c->origin)
-                        : 0;
+        return of_model
+                   ? 1 + is_named(name, map->model) + (holds(arena, map, c->settings) ? HOLDS : 0) +
+                         2 * HOLDS * map->selects->count * selects(map->selects, c->origin)
+                   : 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX / 2 + map->selects->count * selects(map->selects, c->facts);

@@ -7,6 +7,7 @@
 #define CSE_WEIGHTS_MAP_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "engine/base/config/yaml.h"
 #include "engine/base/text.h"
@@ -27,9 +28,15 @@ typedef struct cse_map_fact {
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
      * 1: b}, ours: 2), numbers (both a list), period (theirs: [full_attention, sliding_attention,
-     * sliding_attention, full_attention, ...] of all layers, ours: 3), every_other (map_layers.c),
-     * or missing_weight (theirs is the name of a weight, ours whether they lack it). */
+     * sliding_attention, full_attention, ...] of all layers, ours: 3), every_other
+     * (map_every_other.c), missing_weight (theirs is the name of a weight, ours whether they lack
+     * it), given (theirs is whether ours is not null), inverse_root (map_numbers.c), layers or
+     * factors (map_layers.c). */
     const char *form;
+    const char *times;            /* ours is theirs times this fact of theirs; NULL: theirs */
+    const cse_yaml_node *missing; /* form layers, and `needs`: map_layers.c */
+    const char *needs;
+    bool unwritten; /* ours alone: the model's default, which its settings need not say */
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
@@ -210,6 +217,25 @@ cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weight
 /* Whether facts of theirs have the values that a mapping {fact: values} wants; NULL wants none. */
 bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
                    const cse_yaml_node *where);
+/* A fact that is a list there and here: its text for our settings (NULL: it is not said), and its
+ * value for theirs. CSE_DATA. */
+static inline bool cse_map_is_list(const cse_map_fact *fact)
+{
+    return fact->form != NULL &&
+           (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "factors") == 0);
+}
+cse_status cse_map_take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
+                             const cse_map_fact *fact, const cse_yaml_node *settings,
+                             const char **text);
+cse_status cse_map_give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                             const cse_map_fact *fact, const json_t *facts, json_t **value);
+/* A number in the other side's unit; NULL: it has none there. */
+bool cse_map_is_converted(const cse_map_fact *fact);
+const char *cse_map_convert(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            const cse_map_fact *fact, const char *text, bool to_ours);
+/* What a formula of our settings fixes, =root(NAME); NULL: there is none. */
+const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,
+                               const cse_yaml_node *settings);
 /* Whether a text is the scalar of a map, or one of its list. */
 bool cse_map_is_among(const cse_yaml_node *values, const char *text);
 /* As it stands in a file, for messages. */

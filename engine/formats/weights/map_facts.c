@@ -169,6 +169,11 @@ static int64_t part_of(const cse_map *map, const json_t *facts, const cse_map_fa
     return whole < 0 || fraction < 0 || fraction > 1 ? -1 : (int64_t)((double)whole * fraction);
 }
 
+static bool is_formula(const cse_yaml_node *node)
+{
+    return node != NULL && node->kind == CSE_YAML_SCALAR && *node->text == '=';
+}
+
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
     const cse_map_fact *fact = fact_named(map, name);
@@ -179,6 +184,8 @@ static int64_t integer_of(const cse_map *map, const json_t *facts, const char *n
         return part_of(map, facts, fact, steps);
     if (json_is_integer(value))
         return json_integer_value(value);
+    if (steps < MOST_STEPS && fact != NULL && json_is_null(value) && is_formula(fact->null_is))
+        return integer_of(map, facts, fact->null_is->text + 1, steps + 1);
     if (steps >= MOST_STEPS || fact == NULL || fact->their_default == NULL ||
         fact->their_default->kind != CSE_YAML_SCALAR)
         return -1;
@@ -193,11 +200,6 @@ int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *nam
     return integer_of(map, facts, name, 0);
 }
 
-static bool is_formula(const cse_yaml_node *node)
-{
-    return node != NULL && node->kind == CSE_YAML_SCALAR && *node->text == '=';
-}
-
 /* What is there without a value of theirs: nothing, null, or another fact. */
 static bool takes_null(const cse_map_fact *fact)
 {
@@ -210,9 +212,8 @@ static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *f
 
 /* Another fact, by the formula =NAME, or =NAME/NAME of integers. */
 static const char *their_formula(const cse_map *map, cse_arena *arena, const json_t *facts,
-                                 const cse_map_fact *fact, int steps)
+                                 const char *formula, const cse_map_fact *fact, int steps)
 {
-    const char *formula = fact->their_default->text;
     const cse_map_fact *other = fact_named(map, formula + 1);
     if (other != NULL && steps < MOST_STEPS)
         return text_of(map, arena, facts, other, steps + 1);
@@ -296,12 +297,14 @@ static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *f
                            const cse_map_fact *fact, int steps)
 {
     const json_t *value = value_of(facts, fact);
+    if (json_is_null(value) && is_formula(fact->null_is))
+        return their_formula(map, arena, facts, fact->null_is->text, fact, steps);
     if (json_is_null(value) && fact->null_is != NULL)
         return first_of(fact->null_is);
     if (value != NULL && !(json_is_null(value) && takes_null(fact)))
         return given_text(arena, fact, value);
     if (is_formula(fact->their_default))
-        return their_formula(map, arena, facts, fact, steps);
+        return their_formula(map, arena, facts, fact->their_default->text, fact, steps);
     return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
                ? fact->their_default->text
                : NULL;
@@ -524,11 +527,37 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
                     name, text, map->source, accepted);
 }
 
+static cse_status take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
+                            const cse_map_fact *fact, cse_yaml_node *settings)
+{
+    const char *text = NULL;
+    CSE_TRY(cse_map_take_list(map, arena, facts, fact, settings, &text));
+    if (text != NULL)
+        put(arena, settings, fact->ours[0], text);
+    return CSE_OK;
+}
+
+/* Puts a setting whose unit is another one here, unless it is what the model takes without it. */
+static cse_status take_converted(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                 const cse_map_fact *fact, const char *text,
+                                 cse_yaml_node *settings)
+{
+    const char *ours = cse_map_convert(map, arena, facts, fact, text, true);
+    if (ours == NULL)
+        return wrong_value(map, fact->theirs[0], text, "a number above 0");
+    const char *before = our_text(map, arena, settings, fact);
+    if (before == NULL || !cse_map_equal(before, ours))
+        put(arena, settings, fact->ours[0], ours);
+    return CSE_OK;
+}
+
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
     if (!cse_map_holds(map, arena, facts, fact->where))
         return CSE_OK;
+    if (cse_map_is_list(fact))
+        return take_list(map, arena, facts, fact, settings);
     CSE_TRY(check_agreement(map, arena, facts, fact));
     const json_t *value = value_of(facts, fact);
     const char *text = their_text(map, arena, facts, fact);
@@ -558,6 +587,12 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
             return wrong_value(map, fact->theirs[0], text, "a number from 0 to 1");
         text = cse_arena_printf(arena, "%" PRId64, number);
     }
+    if (has_form(fact, "given") && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return wrong_value(map, fact->theirs[0], text, "true, false");
+    if (has_form(fact, "given"))
+        return CSE_OK; /* the fact of the value itself goes by it */
+    if (cse_map_is_converted(fact) && strcmp(text, "null") != 0)
+        return take_converted(map, arena, facts, fact, text, settings);
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
         put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
     return CSE_OK;
@@ -578,8 +613,11 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        if (fact->their_names == 0 && cse_map_holds(map, arena, facts, fact->where))
-            put(arena, *settings, fact->ours[0], fixed_text(map, arena, facts, fact));
+        const char *made = cse_map_fixed_text(arena, fact, *settings);
+        if (fact->their_names == 0 && !fact->unwritten &&
+            cse_map_holds(map, arena, facts, fact->where))
+            put(arena, *settings, fact->ours[0],
+                made != NULL ? made : fixed_text(map, arena, facts, fact));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
     }
@@ -642,10 +680,25 @@ static json_t *fraction(const cse_map *map, const json_t *facts, const cse_map_f
     return json_real(part);
 }
 
+static cse_status give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
+                            const cse_map_fact *fact, json_t *facts)
+{
+    json_t *value = NULL;
+    CSE_TRY(cse_map_give_list(map, arena, settings, fact, facts, &value));
+    put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
+    return CSE_OK;
+}
+
 static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                               const cse_map_fact *fact, json_t *facts)
 {
+    if (cse_map_is_list(fact))
+        return give_list(map, arena, settings, fact, facts);
     const char *text = our_text(map, arena, settings, fact);
+    if (has_form(fact, "given"))
+        text = text != NULL && strcmp(text, "null") != 0 ? "true" : "false";
+    if (text != NULL && cse_map_is_converted(fact) && strcmp(text, "null") != 0)
+        text = cse_map_convert(map, arena, facts, fact, text, false);
     if (text == NULL)
         return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
                         fact->ours[0], map->source);
@@ -701,7 +754,8 @@ static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_ya
     if (ours == NULL || fact->fixed == NULL)
         return CSE_OK;
     const bool formula = is_formula(fact->fixed);
-    const char *only = formula ? fixed_text(map, arena, facts, fact) : NULL;
+    const char *made = cse_map_fixed_text(arena, fact, settings);
+    const char *only = made != NULL ? made : formula ? fixed_text(map, arena, facts, fact) : NULL;
     if (formula ? cse_map_equal(only, ours) : cse_map_is_among(fact->fixed, ours))
         return CSE_OK;
     return cse_fail(

@@ -34,7 +34,8 @@ cse_tensor *cse_attention_repeat_heads(cse_tensor *x, const cse_tensor *q)
 
 bool cse_attention_is_masked(const cse_attention_options *options)
 {
-    return options->mask != NULL || options->key_lengths != NULL || options->window > 0;
+    return options->mask != NULL || options->key_lengths != NULL || options->window > 0 ||
+           options->cap > 0;
 }
 
 /* `scores` [batch, heads, query, key] where `seen`, which broadcasts to it, holds. */
@@ -104,6 +105,8 @@ cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
     if (cse_trace_is_poison(scores))
         return scores;
     const cse_shape shape = scores->shape;
+    if (options->cap > 0)
+        scores = cse_scale(cse_tanh(cse_scale(scores, 1 / options->cap)), options->cap);
     if (options->mask != NULL)
         scores = with_mask(options->mask, scores);
     if (options->key_lengths != NULL)

@@ -24,8 +24,8 @@ void cse_attention_trace_gradients(cse_tensor *node, cse_tensor *output_gradient
  * `x` itself where they have as many, or do not fit. */
 cse_tensor *cse_attention_repeat_heads(cse_tensor *x, const cse_tensor *q);
 
-/* Whether `options` ask for more than a composite of the engine computes: masks, lengths, a window.
- */
+/* Whether `options` ask for more than a composite of the engine computes: masks, lengths, a window,
+ * a cap of the scores. */
 bool cse_attention_is_masked(const cse_attention_options *options);
 
 /* Traces the attention of q, k and v under the masks of `options` by products and a softmax. */

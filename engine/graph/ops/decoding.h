@@ -16,6 +16,7 @@ typedef struct cse_decoding {
     cse_tensor *past;
     /* With `past`: keys that the pass sees, of places from 0 on, those to come among them. */
     int64_t keys;
+    int64_t longest; /* tokens that a sequence may come to have */
     /* Computes an attention, and refuses one that is not causal. q, k and v are of this pass alone:
      * [batch, heads, time, channel]. */
     cse_tensor *(*attend)(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,

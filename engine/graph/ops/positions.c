@@ -2,6 +2,9 @@
 #include "engine/graph/ops/positions.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "engine/graph/ops/decoding.h"
 
 /* ---- rotary embedding ---- */
 
@@ -19,16 +22,47 @@ static cse_tensor *scaled_speed(const cse_rotary_options *o, cse_tensor *speed)
     return cse_add(slow, cse_mul(kept, cse_sub(speed, slow)));
 }
 
+/* The tokens of the sequences: where they are decoded one by one, all that there may be, since keys
+ * that are kept are not turned again. */
+static int64_t sequence_length(int64_t time)
+{
+    const cse_decoding *decoding = cse_trace_decoding();
+    return decoding != NULL ? decoding->longest : time;
+}
+
+static double log_of_base(const cse_rotary_options *o, int64_t length, int64_t size)
+{
+    const double base = log(o->base > 0 ? o->base : 10000);
+    if (o->dynamic_from == 0 || length <= o->dynamic_from || size <= 2)
+        return base;
+    const double longer = (double)length / (double)o->dynamic_from;
+    return base + log(o->dynamic_factor * longer - (o->dynamic_factor - 1)) * (double)size /
+                      (double)(size - 2);
+}
+
+static cse_tensor *by_factors(const double *factors, cse_tensor *speed, int64_t pairs)
+{
+    cse_tensor **parts = cse_calloc((size_t)pairs, sizeof *parts);
+    for (int64_t i = 0; i < pairs; i++)
+        parts[i] = cse_constant(1 / factors[i]);
+    cse_tensor *product = cse_mul(speed, cse_stack(parts, (int)pairs, 0));
+    free(parts);
+    return product;
+}
+
 /* position * base^(-2 i / size) for each pair i: float32 [..., time, size / 2], with an axis for
  * the heads where positions have one for the batch. */
 static cse_tensor *angles_of(const cse_rotary_options *o, int64_t time, int64_t size)
 {
-    double base = o->base > 0 ? o->base : 10000;
+    const int64_t length = sequence_length(time);
+    const double *factors = o->long_from > 0 && length > o->long_from ? o->long_factors : o->factors;
     cse_tensor *position = o->positions ? o->positions : cse_iota(time, 0, 1);
     cse_tensor *pair = cse_cast(cse_iota(size / 2, 0, 1), CSE_FLOAT32);
-    cse_tensor *speed = cse_exp(cse_scale(pair, -2 * log(base) / (double)size));
+    cse_tensor *speed = cse_exp(cse_scale(pair, -2 * log_of_base(o, length, size) / (double)size));
     if (o->scaling > 0 && o->scaling != 1)
         speed = scaled_speed(o, speed);
+    if (factors != NULL)
+        speed = by_factors(factors, speed, size / 2);
     if (cse_trace_is_poison(position))
         return position;
     cse_shape column = position->shape.rank == 2 ? cse_shape_of(position->shape.dims[0], 1, time, 1)
@@ -50,6 +84,10 @@ static cse_tensor *turn(cse_tensor *x, const cse_rotary_options *o)
     const int64_t size = shape.dims[3];
     cse_tensor *angles = angles_of(o, shape.dims[2], size);
     cse_tensor *cosine = cse_cos(angles), *sine = cse_sin(angles);
+    if (o->magnitude > 0 && o->magnitude != 1) {
+        cosine = cse_scale(cosine, o->magnitude);
+        sine = cse_scale(sine, o->magnitude);
+    }
     cse_tensor *a = o->interleaved ? every_second(x, 0) : cse_slice_axis(x, 3, 0, size / 2);
     cse_tensor *b = o->interleaved ? every_second(x, 1) : cse_slice_axis(x, 3, size / 2, size);
     cse_tensor *const turned[] = { cse_sub(cse_mul(a, cosine), cse_mul(b, sine)),

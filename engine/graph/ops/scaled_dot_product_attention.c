@@ -47,11 +47,12 @@ static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention
 
 static cse_tensor *check_options(const cse_attention_options *options)
 {
-    if (options->scale < 0 || options->window < 0 || options->sink < 0)
+    if (options->scale < 0 || options->window < 0 || options->sink < 0 || options->cap < 0)
         return cse_trace_fail(CSE_USAGE,
-                              "scaled_dot_product_attention: scale %g, window %lld and sink %lld "
-                              "must not be negative",
-                              options->scale, (long long)options->window, (long long)options->sink);
+                              "scaled_dot_product_attention: scale %g, window %lld, sink %lld and "
+                              "cap %g must not be negative",
+                              options->scale, (long long)options->window, (long long)options->sink,
+                              options->cap);
     return options->dropout >= 0 && options->dropout < 1
                ? NULL
                : cse_trace_fail(CSE_USAGE,
@@ -91,8 +92,11 @@ CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *
     cse_tensor *plain = cse_trace(&cse_op_scaled_dot_product_attention, &attributes, 3, inputs);
     if (cse_trace_is_poison(plain))
         return plain;
-    if (cse_attention_is_masked(options))
-        return cse_attention_masked(inputs, attributes.numbers[SCALE], options);
+    cse_attention_options needed = *options;
+    if (options->causal && options->window >= q->shape.dims[2])
+        needed.window = 0; /* nothing is that far behind, and one kernel does the whole */
+    if (cse_attention_is_masked(&needed))
+        return cse_attention_masked(inputs, attributes.numbers[SCALE], &needed);
     return options->dropout == 0 ? plain : with_dropout(inputs, options, &attributes);
 }
 

@@ -23,11 +23,12 @@
 #include "engine/graph/ops/decoding.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/models/alibi.h"
-#include "engine/nn/models/rotary.h"
+#include "engine/nn/models/decoder_layers.h"
+#include "engine/nn/models/decoder_positions.h"
 
 /* ---- settings ---- */
 
-static bool is_text(const cse_settings *s, const char *name, const char *value)
+bool cse_decoder_is_text(const cse_settings *s, const char *name, const char *value)
 {
     const char *text = cse_settings_text(s, name);
     return text != NULL && strcmp(text, value) == 0;
@@ -61,7 +62,7 @@ static cse_status read_shared_heads(const cse_settings *s, cse_attention_module 
     };
     cse_settings *extra = NULL;
     const char *given = cse_settings_text(s, "extra_attention_params");
-    const bool shares = is_text(s, "attention_module", "multiquery_attention");
+    const bool shares = cse_decoder_is_text(s, "attention_module", "multiquery_attention");
     if (!shares && (given == NULL || strcmp(given, "{}") == 0))
         return CSE_OK;
     if (!shares)
@@ -74,47 +75,6 @@ static cse_status read_shared_heads(const cse_settings *s, cse_attention_module 
     cse_settings_destroy(&extra);
     return check_divides(s, "num_heads", attention->num_heads, "num_kv_groups",
                          attention->key_heads);
-}
-
-static cse_status read_llama3(const cse_settings *s, cse_rotary_options *rotary)
-{
-    static const cse_setting table[] = {
-        CSE_DECODER_RANGE("low_freq_factor", NUMBER, "1", 0, 1e9, "turns of pairs scaled in full"),
-        CSE_DECODER_RANGE("high_freq_factor", NUMBER, "4", 0, 1e9, "turns of pairs not scaled"),
-        CSE_DECODER_RANGE("original_max_position_embeddings", INTEGER, "8192", 1, 1 << 30,
-                          "length that the model was trained with"),
-        { .name = NULL },
-    };
-    cse_settings *extra = NULL;
-    CSE_TRY(cse_settings_parse(table, "pos_scaling_extra_args",
-                               cse_settings_text(s, "pos_scaling_extra_args"), &extra));
-    rotary->low_frequency = cse_settings_number(extra, "low_freq_factor");
-    rotary->high_frequency = cse_settings_number(extra, "high_freq_factor");
-    rotary->original_positions =
-        (double)cse_settings_integer(extra, "original_max_position_embeddings");
-    cse_settings_destroy(&extra);
-    return rotary->high_frequency > rotary->low_frequency
-               ? CSE_OK
-               : cse_fail(CSE_CONFIG,
-                          "pos_scaling_extra_args (%s): high_freq_factor must be above "
-                          "low_freq_factor",
-                          cse_settings_origin(s, "pos_scaling_extra_args"));
-}
-
-static cse_status read_rotary(const cse_settings *s, cse_attention_module *attention, int64_t head)
-{
-    cse_rotary_options *rotary = &attention->rotary;
-    const double scaling = cse_settings_number(s, "pos_scaling_factor");
-    attention->rotates = is_text(s, "position_embedding_type", "rotary");
-    if (!attention->rotates)
-        return scaling == 1 ? CSE_OK
-                            : cse_fail(CSE_CONFIG,
-                                       "pos_scaling_factor (%s) is %g; accepted other than 1 with "
-                                       "position_embedding_type: rotary alone",
-                                       cse_settings_origin(s, "pos_scaling_factor"), scaling);
-    CSE_TRY(cse_rotary_read(s, head, rotary));
-    rotary->scaling = scaling;
-    return is_text(s, "pos_scaling_type", "llama3") ? read_llama3(s, rotary) : CSE_OK;
 }
 
 static cse_status read_window(const cse_settings *s, cse_attention_module *attention)
@@ -133,14 +93,22 @@ static double scale_of_scores(const cse_settings *s, int64_t head, bool mup)
     const bool by_size =
         cse_settings_has(s, "scale_qk_dot_by_d") ? cse_settings_bool(s, "scale_qk_dot_by_d") : mup;
     const double alpha = cse_settings_number(s, "attention_logits_alpha");
-    if (is_text(s, "attention_type", "dot_product"))
+    if (cse_decoder_is_text(s, "attention_type", "dot_product"))
         return alpha;
     return alpha / (by_size ? (double)head : sqrt((double)head));
 }
 
-static cse_status read_attention(const cse_settings *s, bool parallel,
-                                 cse_attention_module *attention)
+static void read_head_norm(const cse_settings *s, cse_attention_module *attention)
 {
+    attention->head_norm = cse_settings_text(s, "attention_qk_norm_layer");
+    attention->head_norm_epsilon = cse_settings_number(s, "attention_qk_norm_eps");
+    attention->norms_all_heads = cse_decoder_is_text(s, "attention_qk_norm_size", "all_heads");
+}
+
+static cse_status read_attention(const cse_settings *s, cse_decoder *self)
+{
+    cse_attention_module *attention = &self->block.attention;
+    const bool parallel = self->block.parallel;
     const int64_t hidden = cse_settings_integer(s, "hidden_size");
     const int64_t heads = cse_settings_integer(s, "num_heads");
     const int64_t inner = integer_or(s, "attention_inner_dim", hidden);
@@ -161,7 +129,8 @@ static cse_status read_attention(const cse_settings *s, bool parallel,
         scale_of_scores(s, inner / heads, cse_settings_has(s, "mup_base_hidden_size") && !parallel);
     CSE_TRY(read_shared_heads(s, attention));
     CSE_TRY(read_window(s, attention));
-    return read_rotary(s, attention, inner / heads);
+    read_head_norm(s, attention);
+    return cse_decoder_read_rotary(s, self, inner / heads);
 }
 
 /* ---- how weights begin ---- */
@@ -241,25 +210,17 @@ static void declare_positions(cse_model *model, const cse_settings *s, cse_initi
 {
     cse_decoder *self = cse_model_self(model);
     const cse_attention_module *attention = &self->block.attention;
-    if (is_text(s, "position_embedding_type", "learned"))
+    if (cse_decoder_is_text(s, "position_embedding_type", "learned"))
         self->positions =
             cse_table_parameters(model, "embedding_layer.position_embeddings.embed",
                                  cse_settings_integer(s, "max_position_embeddings") +
                                      cse_settings_integer(s, "position_embedding_offset"),
                                  attention->hidden_size, initial);
-    if (is_text(s, "position_embedding_type", "relative"))
+    if (cse_decoder_is_text(s, "position_embedding_type", "relative"))
         self->positions = cse_table_parameters(
             model, "embedding_layer.position_embed_helper.relative_attention_bias",
             cse_settings_integer(s, "num_relative_attention_buckets"), attention->num_heads,
             cse_initial_scaled(1, CSE_FAN_AVERAGE, CSE_DISTRIBUTION_UNIFORM));
-}
-
-static const cse_block_module *options_of_layer(const cse_decoder *self, const cse_settings *s,
-                                                int layer)
-{
-    const bool first_has_window =
-        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first");
-    return (layer % 2 == 0) == first_has_window ? &self->block : &self->unlimited;
 }
 
 static void declare_word_projections(cse_decoder *self, cse_model *model, int64_t word_size,
@@ -288,7 +249,7 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
                                                    self->block.epsilon);
     for (int i = 0; i < self->layer_count; i++)
         cse_block_parameters_with(model, cse_model_text(model, "transformer_decoder.layers.%d", i),
-                                  options_of_layer(self, s, i),
+                                  cse_decoder_kind_of(self, s, i),
                                   cse_decoder_experts_of(&self->experts, i), &self->blocks[i]);
     if (self->has_last_norm)
         self->last_norm = cse_norm_parameters(model, "transformer_decoder.norm", self->block.norm,
@@ -303,7 +264,8 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
 
 static cse_status check_loss(const cse_settings *s)
 {
-    return is_text(s, "loss_scaling", "batch_size") || cse_settings_number(s, "loss_weight") == 1
+    return cse_decoder_is_text(s, "loss_scaling", "batch_size") ||
+                   cse_settings_number(s, "loss_weight") == 1
                ? CSE_OK
                : cse_fail(CSE_CONFIG,
                           "loss_weight (%s) is %g; accepted other than 1 with loss_scaling: "
@@ -336,6 +298,7 @@ static cse_status read_norms(const cse_settings *s, cse_decoder *self)
     block->epsilon = cse_settings_number(s, "layer_norm_epsilon");
     block->ffn_norm_name = "norm3";
     block->sandwich = cse_settings_bool(s, "norm_first_sandwich");
+    block->norms_outputs_alone = cse_settings_bool(s, "norm_of_outputs_alone");
     block->post_norm = !first;
     block->residual_of_norm = cse_settings_bool(s, "apply_residual_connection_post_layernorm");
     self->has_last_norm = cse_settings_has(s, "use_final_layer_norm")
@@ -350,6 +313,11 @@ static cse_status read_norms(const cse_settings *s, cse_decoder *self)
                               "in blocks whose parts stand side by side");
     if (!first && block->sandwich)
         return refuse_setting(s, "norm_first_sandwich", "with norm_first: false");
+    if (block->norms_outputs_alone && (block->sandwich || block->parallel || !first))
+        return cse_fail(CSE_CONFIG,
+                        "norm_of_outputs_alone (%s) is true; accepted with norm_first_sandwich, "
+                        "norm_first: false and in blocks whose parts stand side by side: false",
+                        cse_settings_origin(s, "norm_of_outputs_alone"));
     if (!first && block->residual_of_norm)
         return refuse_setting(s, "apply_residual_connection_post_layernorm",
                               "with norm_first: false");
@@ -359,35 +327,15 @@ static cse_status read_norms(const cse_settings *s, cse_decoder *self)
 static cse_status check_positions(const cse_settings *s)
 {
     if (cse_settings_integer(s, "position_embedding_offset") != 0 &&
-        !is_text(s, "position_embedding_type", "learned"))
+        !cse_decoder_is_text(s, "position_embedding_type", "learned"))
         return cse_fail(
             CSE_CONFIG,
             "position_embedding_offset (%s) belongs to position_embedding_type: learned",
             cse_settings_origin(s, "position_embedding_offset"));
-    if (!is_text(s, "alibi_type", "standard") && !is_text(s, "position_embedding_type", "alibi"))
+    if (!cse_decoder_is_text(s, "alibi_type", "standard") &&
+        !cse_decoder_is_text(s, "position_embedding_type", "alibi"))
         return cse_fail(CSE_CONFIG, "alibi_type (%s) belongs to position_embedding_type: alibi",
                         cse_settings_origin(s, "alibi_type"));
-    return CSE_OK;
-}
-
-/* The windows of every other layer; the others have the options `unlimited`. */
-static cse_status read_alternation(const cse_settings *s, cse_decoder *self)
-{
-    const bool alternates = cse_settings_bool(s, "sliding_window_every_other_decoder_layer");
-    if (alternates && self->block.attention.window == 0)
-        return cse_fail(CSE_CONFIG,
-                        "sliding_window_every_other_decoder_layer (%s) needs "
-                        "attention_sliding_window_length",
-                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer"));
-    if (!alternates &&
-        is_text(s, "sliding_window_every_other_decoder_layer_pattern", "sliding_window_first"))
-        return cse_fail(CSE_CONFIG,
-                        "sliding_window_every_other_decoder_layer_pattern (%s) belongs to "
-                        "sliding_window_every_other_decoder_layer: true",
-                        cse_settings_origin(s, "sliding_window_every_other_decoder_layer_pattern"));
-    self->unlimited = self->block;
-    if (alternates)
-        self->unlimited.attention.window = self->unlimited.attention.sink = 0;
     return CSE_OK;
 }
 
@@ -399,7 +347,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     const double dropout = cse_settings_number(s, "dropout_rate");
     CSE_TRY(check_loss(s));
     CSE_TRY(check_positions(s));
-    CSE_TRY(read_attention(s, block->parallel, &block->attention));
+    CSE_TRY(read_attention(s, self));
     self->layer_count = (int)cse_settings_integer(s, "num_hidden_layers");
     self->embedding_dropout = number_or(s, "embedding_dropout_rate", dropout);
     self->embeddings_scale = cse_settings_number(s, "embeddings_scale");
@@ -413,7 +361,7 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
     };
     CSE_TRY(read_mup(s, self));
     CSE_TRY(read_initials(s, self, &embedding));
-    CSE_TRY(read_alternation(s, self));
+    CSE_TRY(cse_decoder_read_kinds(s, self));
     CSE_TRY(cse_decoder_experts_read(s, block, self->layer_count, &self->experts));
     declare(model, s, embedding);
     for (int i = 0; cse_settings_has(s, "mup_base_hidden_size") && i < self->layer_count; i++)
@@ -441,8 +389,8 @@ static cse_tensor *refuse_tokens(const cse_tensor *tokens, int64_t longest)
  * data bring along. */
 static cse_tensor *position_embeddings(const cse_decoder *self, const cse_settings *s, int64_t time)
 {
-    const bool fixed = is_text(s, "position_embedding_type", "fixed");
-    if (!fixed && !is_text(s, "position_embedding_type", "learned"))
+    const bool fixed = cse_decoder_is_text(s, "position_embedding_type", "fixed");
+    if (!fixed && !cse_decoder_is_text(s, "position_embedding_type", "learned"))
         return NULL;
     const int64_t longest = cse_settings_integer(s, "max_position_embeddings");
     cse_tensor *table = fixed ? cse_sinusoidal_positions(self->inputs.positions ? longest : time,
@@ -460,7 +408,7 @@ static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
 {
     const cse_decoder *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
-    const int64_t longest = cse_settings_integer(s, "max_position_embeddings");
+    const int64_t longest = cse_decoder_longest_sample(s);
     cse_tensor *x = cse_embedding(cse_read(self->words), tokens);
     const cse_shape shape = cse_tensor_shape(tokens);
     if (cse_trace_is_poison(x))
@@ -480,13 +428,13 @@ static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
 
 static cse_tensor *position_bias(const cse_decoder *self, const cse_settings *s, int64_t time)
 {
-    if (is_text(s, "position_embedding_type", "alibi"))
-        return cse_decoder_alibi(
-            &(cse_decoder_alibi_options){ .heads = self->block.attention.num_heads,
-                                          .time = time,
-                                          .is_falcon = is_text(s, "alibi_type", "falcon"),
-                                          .scale = self->block.attention.scale });
-    if (is_text(s, "position_embedding_type", "relative"))
+    if (cse_decoder_is_text(s, "position_embedding_type", "alibi"))
+        return cse_decoder_alibi(&(cse_decoder_alibi_options){
+            .heads = self->block.attention.num_heads,
+            .time = time,
+            .is_falcon = cse_decoder_is_text(s, "alibi_type", "falcon"),
+            .scale = self->block.attention.scale });
+    if (cse_decoder_is_text(s, "position_embedding_type", "relative"))
         return cse_relative_bias(cse_read(self->positions), time, time, NULL);
     return NULL;
 }
@@ -558,7 +506,8 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
     cse_decoder *self = cse_model_self(model);
     cse_tensor *mask = cse_step_optional_input(step, "attention_mask");
     cse_routing routing = { .mask = mask };
-    cse_lm_loss_options options = { .by_batch = is_text(s, "loss_scaling", "batch_size"),
+    cse_lm_loss_options options = { .by_batch =
+                                        cse_decoder_is_text(s, "loss_scaling", "batch_size"),
                                     .weight = cse_settings_number(s, "loss_weight") };
     cse_tensor *loss = NULL, *tokens = cse_step_main_input(step, "input_ids", others);
     cse_tensor *labels = cse_step_input(step, "labels");

@@ -7,7 +7,7 @@
 #include "csengine/modules.h"
 #include "engine/nn/models/decoder_experts.h"
 
-enum { CSE_DECODER_LAYERS = 256 };
+enum { CSE_DECODER_LAYERS = 256, CSE_DECODER_KINDS = 4, CSE_DECODER_PAIRS = 512 };
 
 /* What a batch may have besides tokens and labels. */
 typedef struct cse_decoder_inputs {
@@ -23,7 +23,8 @@ typedef struct cse_decoder {
     cse_linear_layer words_in, words_out; /* weight NULL: words have hidden_size channels */
     cse_linear_layer head;                /* weight NULL: `words` */
     cse_block_module block;
-    cse_block_module unlimited; /* of the layers whose attention has no window */
+    cse_block_module kinds[CSE_DECODER_KINDS]; /* of layers, made of it (decoder_layers.h) */
+    double rotary_factors[2][CSE_DECODER_PAIRS]; /* of pairs of channels; those of long samples */
     double final_cap;           /* of the logits; 0: none */
     double embedding_dropout, embeddings_scale, logits_scale;
     int layer_count;
@@ -39,6 +40,9 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *settings);
 cse_status cse_parallel_decoder_build(cse_model *model, const cse_settings *settings);
 cse_tensor *cse_decoder_forward(cse_model *model, cse_tensor *tokens);
 cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
+
+/* Whether a setting has this text. */
+bool cse_decoder_is_text(const cse_settings *settings, const char *name, const char *value);
 
 /* ---- the table of settings, with the defaults in which the models differ ---- */
 
@@ -100,11 +104,12 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_RANGE("rope_theta", NUMBER, "10000", 1e-6, 1e300, "base of the rotation"),     \
         CSE_DECODER_RANGE("pos_scaling_factor", NUMBER, "1", 1e-6, 1e9,                            \
                           "rotary: positions are divided by this"),                                \
-        CSE_DECODER_CHOICE("pos_scaling_type", "linear", "linear|llama3",                          \
-                           "rotary: which pairs of channels are scaled"),                          \
+        CSE_DECODER_CHOICE("pos_scaling_type", "linear",                                           \
+                           "linear|llama3|dynamic|yarn|longrope",                                  \
+                           "rotary: which pairs of channels are scaled, and how"),                 \
         CSE_DECODER_ROW("pos_scaling_extra_args", ANY, "null",                                     \
                         "llama3: {low_freq_factor, high_freq_factor, "                             \
-                        "original_max_position_embeddings}"),                                      \
+                        "original_max_position_embeddings}; yarn and longrope: docs/models.md"),   \
         CSE_DECODER_RANGE("num_relative_attention_buckets", INTEGER, "32", 2, 4096,                \
                           "relative: buckets of distances"),                                       \
         CSE_DECODER_CHOICE("norm_type", norm, CSE_NORM_NAMES, "of all norms"),                     \
@@ -187,6 +192,22 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_CHOICE("sliding_window_every_other_decoder_layer_pattern",                     \
                            "full_attention_first", "full_attention_first|sliding_window_first",    \
                            "whether the first layer has no window"),                               \
+        CSE_DECODER_RANGE("attention_window_layers", INTEGER_LIST, "null", 0, 1,                   \
+                          "1 for each layer with the window, 0 for others, such as [1, 1, 0]; "    \
+                          "it begins again where it ends; null: all"),                             \
+        CSE_DECODER_RANGE("attention_window_rope_theta", NUMBER, "null", 1e-6, 1e300,              \
+                          "base of the rotation in layers with a window, where positions are "     \
+                          "not scaled; null: that of all"),                                        \
+        CSE_DECODER_RANGE("rotary_layers", INTEGER_LIST, "null", 0, 1,                             \
+                          "1 for each layer that rotates, 0 for others, which know no positions"), \
+        CSE_DECODER_CHOICE("attention_qk_norm_layer", "null", CSE_NORM_NAMES "|null",              \
+                           "norm of queries and keys before their rotation; null: none"),          \
+        CSE_DECODER_RANGE("attention_qk_norm_eps", NUMBER, "1e-5", 1e-12, 1,                       \
+                          "added to the variance in it"),                                          \
+        CSE_DECODER_CHOICE("attention_qk_norm_size", "head", "head|all_heads",                     \
+                           "whether each head is normed, or all of a token as one row"),           \
+        CSE_DECODER_ROW("norm_of_outputs_alone", BOOL, "false",                                    \
+                        "norms of the outputs of attention and network, none before them"),        \
         CSE_DECODER_CHOICE("loss_scaling", "num_tokens", "num_tokens|batch_size",                  \
                            "what the sum of losses is divided by"),                                \
         CSE_DECODER_ROW("loss_weight", NUMBER, "1", "factor of the loss, with batch_size alone"),  \
@@ -201,8 +222,6 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_UNSUPPORTED_SETTING("attention_vertical_column_spacing", "null", "sparse mask"),      \
         CSE_UNSUPPORTED_SETTING("attention_vertical_column_width", "null", "sparse mask"),        \
         CSE_UNSUPPORTED_SETTING("attention_chunk_size", "null", "attention within chunks"),       \
-        CSE_UNSUPPORTED_SETTING("attention_qk_norm_layer", "null", "norm of queries and keys"),   \
-        CSE_UNSUPPORTED_SETTING("attention_qk_norm_eps", "1e-05", "its epsilon"),                 \
         CSE_UNSUPPORTED_SETTING("extra_ffn_params", "{}", "further arguments"),                   \
         CSE_UNSUPPORTED_SETTING("fixed_sparse_attention", "null", "sparse mask"),                 \
         CSE_UNSUPPORTED_SETTING("memory_tokens", "null", "memory tokens"),                        \

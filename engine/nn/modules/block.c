@@ -24,6 +24,11 @@ static const char *ffn_norm_name(const cse_block_module *o)
     return o->ffn_norm_name != NULL ? o->ffn_norm_name : "norm2";
 }
 
+static bool has_norms_after(const cse_block_module *o)
+{
+    return o->sandwich || o->norms_outputs_alone;
+}
+
 void cse_block_parameters(cse_model *model, const char *name, const cse_block_module *o,
                           cse_block_layer *layer)
 {
@@ -34,7 +39,7 @@ void cse_block_parameters_with(cse_model *model, const char *name, const cse_blo
                                const cse_experts_module *experts, cse_block_layer *layer)
 {
     *layer = (cse_block_layer){ .options = o, .name = cse_model_text(model, "%s", name) };
-    if (!o->lacks_attention_norm)
+    if (!o->lacks_attention_norm && !o->norms_outputs_alone)
         layer->attention_norm = norm(model, layer, "norm1");
     layer->attention =
         cse_attention_parameters(model, cse_model_text(model, "%s.self_attn", name), &o->attention);
@@ -44,9 +49,9 @@ void cse_block_parameters_with(cse_model *model, const char *name, const cse_blo
         layer->cross = cse_attention_parameters(
             model, cse_model_text(model, "%s.multihead_attn", name), o->cross);
     }
-    if (!o->parallel || !o->shares_norm)
+    if (!o->norms_outputs_alone && (!o->parallel || !o->shares_norm))
         layer->ffn_norm = norm(model, layer, ffn_norm_name(o));
-    if (o->sandwich) {
+    if (has_norms_after(o)) {
         layer->attention_norm_after = norm(model, layer, "norm1_post");
         layer->ffn_norm_after =
             norm(model, layer, cse_model_text(model, "%s_post", ffn_norm_name(o)));
@@ -95,6 +100,11 @@ static cse_tensor *scaled(cse_state *scale, cse_tensor *x)
     return scale != NULL ? cse_mul(x, cse_read(scale)) : x;
 }
 
+static bool has_none_before(const cse_block_layer *layer)
+{
+    return layer->options->norms_outputs_alone;
+}
+
 /* One residual connection around an attention. */
 static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, cse_tensor *x,
                           const cse_attention_call *call, bool cross)
@@ -102,7 +112,8 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
     const bool post = layer->options->post_norm;
     const cse_norm_layer *norm = cross ? &layer->cross_norm : &layer->attention_norm;
     const char *norm_name = cross ? "norm2" : "norm1";
-    const bool is_plain = post || (layer->options->lacks_attention_norm && !cross);
+    const bool is_plain =
+        post || has_none_before(layer) || (layer->options->lacks_attention_norm && !cross);
     cse_tensor *y = is_plain ? x : normalize(norm, x, norm_name);
     x = layer->options->residual_of_norm ? y : x;
     CSE_SCOPE(NULL, cross ? "multihead_attn" : "self_attn")
@@ -110,7 +121,7 @@ static cse_tensor *attend(const cse_model *model, const cse_block_layer *layer, 
         y = cse_apply_attention(model, cross ? &layer->cross : &layer->attention, y, call);
         y = cross ? y : scaled(layer->attention_scale, y);
     }
-    if (layer->options->sandwich && !cross)
+    if (has_norms_after(layer->options) && !cross)
         y = normalize(&layer->attention_norm_after, y, "norm1_post");
     x = cse_add(x, y);
     return post ? normalize(norm, x, norm_name) : x;
@@ -129,13 +140,13 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
 {
     const bool post = layer->options->post_norm;
     const char *norm_name = ffn_norm_name(layer->options);
-    cse_tensor *y = post ? x : normalize(&layer->ffn_norm, x, norm_name);
+    cse_tensor *y = post || has_none_before(layer) ? x : normalize(&layer->ffn_norm, x, norm_name);
     x = layer->options->residual_of_norm ? y : x;
     CSE_SCOPE(NULL, "ffn")
     {
         y = scaled(layer->ffn_scale, apply_network(model, layer, y, call));
     }
-    if (layer->options->sandwich)
+    if (has_norms_after(layer->options))
         y = normalize(&layer->ffn_norm_after, y, "ffn_norm_post");
     x = cse_add(x, y);
     return post ? normalize(&layer->ffn_norm, x, norm_name) : x;

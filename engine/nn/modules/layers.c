@@ -57,9 +57,13 @@ cse_tensor *cse_apply_conv2d(const cse_conv2d_layer *layer, cse_tensor *x)
 cse_norm_layer cse_norm_parameters(cse_model *model, const char *name, const char *kind,
                                    int64_t channels, double epsilon)
 {
-    cse_norm_layer layer = { .is_rms = strcmp(kind, "rmsnorm") == 0, .epsilon = epsilon };
+    const bool zero_centered = strcmp(kind, "zero-centered-rmsnorm") == 0;
+    cse_norm_layer layer = { .is_rms = zero_centered || strcmp(kind, "rmsnorm") == 0,
+                             .epsilon = epsilon,
+                             .is_zero_centered = zero_centered };
     if (strcmp(kind, "nonparametric-layernorm") != 0)
-        layer.weight = constant(model, cse_model_text(model, "%s.weight", name), channels, 1);
+        layer.weight = constant(model, cse_model_text(model, "%s.weight", name), channels,
+                                zero_centered ? 0 : 1);
     if (strcmp(kind, "layernorm") == 0)
         layer.bias = constant(model, cse_model_text(model, "%s.bias", name), channels, 0);
     cse_parameter_of_norm(layer.weight);
@@ -72,6 +76,7 @@ cse_tensor *cse_apply_norm(const cse_norm_layer *layer, cse_tensor *x)
     /* Separate statements, because C does not define the order of argument evaluation. */
     cse_tensor *weight = layer->weight != NULL ? cse_read(layer->weight) : NULL;
     cse_tensor *bias = layer->bias != NULL ? cse_read(layer->bias) : NULL;
+    weight = layer->is_zero_centered ? cse_shift(weight, 1) : weight;
     return layer->is_rms ? cse_rms_norm(x, weight, layer->epsilon)
                          : cse_layer_norm(x, weight, bias, layer->epsilon);
 }

@@ -55,6 +55,13 @@ static double largest_difference(const float *a, const float *b)
     return largest;
 }
 
+static cse_status decoder_of(cse_model *model, int64_t prompt, int64_t most,
+                             cse_token_decoder **decoder)
+{
+    const cse_token_decoder_sizes sizes = { prompt, most, most };
+    return cse_token_decoder_new(model, &sizes, decoder);
+}
+
 /* Decodes `count` tokens after a prompt of `first`, and compares each with a prompt of so many. */
 static void compare(cse_model *model, int first, int count, double tolerance)
 {
@@ -63,9 +70,9 @@ static void compare(cse_model *model, int first, int count, double tolerance)
     cse_token_decoder *decoder = NULL, *whole = NULL;
     for (int i = 0; i < LONGEST; i++)
         tokens[i] = (int32_t)(cse_draw_uniform(7, i, 1, (uint32_t)first, 0) * VOCABULARY);
-    ck_assert_msg(cse_token_decoder_new(model, first, LONGEST, &decoder) == CSE_OK, "%s",
+    ck_assert_msg(decoder_of(model, first, LONGEST, &decoder) == CSE_OK, "%s",
                   cse_error_message());
-    ck_assert_int_eq(cse_token_decoder_new(model, LONGEST, LONGEST, &whole), CSE_OK);
+    ck_assert_int_eq(decoder_of(model, LONGEST, LONGEST, &whole), CSE_OK);
     ck_assert_int_eq(cse_token_decoder_vocabulary(decoder), VOCABULARY);
     for (int round = 0; round < 2; round++) { /* nothing is left of the sequence before */
         ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens + round, first), CSE_OK);
@@ -122,14 +129,14 @@ START_TEST(mistakes_are_told)
     cse_token_decoder *decoder = NULL;
     cse_model *model = gpt2_of(1, 1);
     const int32_t tokens[LONGEST + 1] = { 0 };
-    ck_assert_int_eq(cse_token_decoder_new(model, 4, 3, &decoder), CSE_USAGE);
-    ck_assert_int_eq(cse_token_decoder_new(model, LONGEST + 1, LONGEST + 1, &decoder), CSE_SHAPE);
+    ck_assert_int_eq(decoder_of(model, 4, 3, &decoder), CSE_USAGE);
+    ck_assert_int_eq(decoder_of(model, LONGEST + 1, LONGEST + 1, &decoder), CSE_SHAPE);
     ck_assert_ptr_null(decoder);
     cse_finish();
 
     configure(NULL);
     model = gpt2_of(1, 1);
-    ck_assert_int_eq(cse_token_decoder_new(model, 2, 3, &decoder), CSE_OK);
+    ck_assert_int_eq(decoder_of(model, 2, 3, &decoder), CSE_OK);
     ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 0), CSE_DATA);
     ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 3), CSE_DATA);
     ck_assert_int_eq(cse_token_decoder_begin(decoder, (const int32_t[]){ VOCABULARY }, 1),
@@ -150,7 +157,7 @@ START_TEST(other_models_are_refused)
     cse_token_decoder *decoder = NULL;
     cse_model *model = cse_compile(
         cse_model_new("fc_mnist", "{input_size: 8, hidden_sizes: [4], num_classes: 3}"));
-    ck_assert_int_ne(cse_token_decoder_new(model, 8, 8, &decoder), CSE_OK);
+    ck_assert_int_ne(decoder_of(model, 8, 8, &decoder), CSE_OK);
     ck_assert_ptr_null(decoder);
     cse_finish();
 
@@ -159,7 +166,7 @@ START_TEST(other_models_are_refused)
     model = cse_compile(cse_model_new(
         "bert", "{hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 32, "
                 "vocab_size: 20, max_position_embeddings: 8, disable_nsp: true}"));
-    ck_assert_int_eq(cse_token_decoder_new(model, 8, 8, &decoder), CSE_USAGE);
+    ck_assert_int_eq(decoder_of(model, 8, 8, &decoder), CSE_USAGE);
     ck_assert_ptr_null(decoder);
     cse_finish();
 }

@@ -224,6 +224,7 @@ static cse_status write_file(cse_weights *from, const int *order, int count, con
     for (int i = 0; i < count; i++) {
         cse_weight weight = from->list[order[i]];
         weight.file = -1;
+        weight.packed = NULL;
         (void)cse_weights_add(weights, &weight);
     }
     cse_new_file file;

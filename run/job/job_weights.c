@@ -21,7 +21,7 @@ static void keep_side_files(cse_job *j, const char *path)
 {
     char folder[PATH_MAX];
     cse_text names = { 0 };
-    cse_side_files_list(path, &names);
+    cse_side_files_list(path, false, &names);
     const bool any = names.size > 0;
     cse_text_clear(&names);
     if (!any || !cse_job_executes(j) || cse_job_follows(j) ||

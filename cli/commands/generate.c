@@ -224,9 +224,11 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
     if (cse_option_is_on(g->line, "numbers"))
         g->codec = cse_text_codec_of_numbers();
     else
-        CSE_TRY(cse_text_codec_find(cse_option_value(g->line, "tokenizer"),
-                                    settings->session.model_dir,
-                                    cse_model_vocabulary(g->loaded.model), &g->codec));
+        CSE_TRY(cse_text_codec_find(
+            &(cse_text_codec_places){ .given = cse_option_value(g->line, "tokenizer"),
+                                      .weights = g->loaded.path,
+                                      .model_dir = settings->session.model_dir },
+            cse_model_vocabulary(g->loaded.model), &g->codec));
     g->pairs = cse_model_takes_pairs(g->loaded.model);
     options.end_token = cse_text_codec_end(g->codec);
     cse_status status = read_prompts(g, &input);

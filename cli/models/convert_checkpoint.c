@@ -22,6 +22,7 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
+#include "engine/formats/weights/packed/packed.h"
 #include "engine/formats/weights/save.h"
 #include "engine/formats/weights/side_files.h"
 #include "run/infer/forward_pass.h"
@@ -37,6 +38,7 @@ typedef struct conversion {
     cse_confinement *confinement;
     cse_forward_pass forward;
     bool has_forward;
+    cse_text notice;
 } conversion;
 
 /* ---- paths ---- */
@@ -161,6 +163,30 @@ static cse_status read_configuration(conversion *c, const char *path)
     return CSE_OK;
 }
 
+/* A type of elements, or a packed one that is written. */
+static cse_status read_type(conversion *c, const char *name)
+{
+    cse_text packed = { 0 };
+    if (name == NULL)
+        return CSE_OK;
+    c->write.element = cse_element_from_name(name);
+    if (c->write.element <= CSE_ELEMENT_F16)
+        return CSE_OK;
+    c->write.element = CSE_ELEMENT_COUNT;
+    c->write.packed = cse_packed_by_name(name);
+    if (c->write.packed != NULL && c->write.packed->pack != NULL)
+        return CSE_OK;
+    for (const cse_packed_type *const *row = cse_packed_types; *row != NULL; row++)
+        if ((*row)->pack != NULL)
+            cse_text_add(&packed, ", %s", (*row)->name);
+    cse_status status = cse_fail(CSE_USAGE,
+                                 "--dtype %s: accepted: float32, bfloat16, float16, and for GGUF "
+                                 "files%s",
+                                 name, packed.data + 1);
+    cse_text_clear(&packed);
+    return status;
+}
+
 static cse_status read_options(conversion *c)
 {
     const cse_command_line *line = c->line;
@@ -172,10 +198,8 @@ static cse_status read_options(conversion *c)
                                            .map = c->read.map,
                                            .element = CSE_ELEMENT_COUNT,
                                            .all = c->read.all };
-    if (type != NULL)
-        c->write.element = cse_element_from_name(type);
-    if (type != NULL && c->write.element > CSE_ELEMENT_F16)
-        return cse_fail(CSE_USAGE, "--dtype %s: accepted: float32, bfloat16, float16", type);
+    c->write.notice = &c->notice;
+    CSE_TRY(read_type(c, type));
     CSE_TRY(read_bytes(cse_option_value(line, "shard_size"), &c->write.file_bytes));
     return read_configuration(c, cse_option_value(line, "config"));
 }
@@ -240,7 +264,8 @@ static bool is_checkpoint(const conversion *c)
     const bool to_ours = c->write.format != NULL
                              ? strcmp(c->write.format, "mdl") == 0
                              : length > 4 && strcmp(c->to + length - 4, ".mdl") == 0;
-    if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.all)
+    if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.packed != NULL ||
+        c->write.all)
         return false;
     const int descriptor = open(c->from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool is_ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
@@ -276,16 +301,22 @@ static cse_status print_model(const conversion *c, const cse_weights *weights)
     return CSE_OK;
 }
 
-/* Says which files beside the weights have no place in a file. */
+/* Says which files beside the weights have no place in a file, and what was done otherwise. */
 static void tell_left_out(const conversion *c)
 {
     cse_text names = { 0 };
+    const size_t length = strlen(c->to);
+    const bool is_gguf = c->write.format != NULL
+                             ? strcmp(c->write.format, "gguf") == 0
+                             : length > 5 && strcmp(c->to + length - 5, ".gguf") == 0;
+    if (c->notice.size > 0)
+        fputs(c->notice.data, stderr);
     if (c->write.side_files == NULL || cse_weights_is_folder(c->to))
         return;
-    cse_side_files_list(c->write.side_files, &names);
+    cse_side_files_list(c->write.side_files, is_gguf, &names);
     if (names.size > 0)
         fprintf(stderr,
-                "%s holds weights alone; left out: %s, of %s; --side_files copies them where a "
+                "%s holds no other files; left out: %s, of %s; --side_files copies them where a "
                 "folder is made again\n",
                 c->line->arguments[2], names.data, c->write.side_files);
     cse_text_clear(&names);
@@ -331,6 +362,7 @@ int cse_convert_checkpoint(const cse_command_line *line)
     conversion c = { .line = line, .arena = cse_arena_new(), .confinement = cse_confinement_new() };
     cse_status status = convert(&c);
     cse_text_clear(&c.forward.graph);
+    cse_text_clear(&c.notice);
     cse_confinement_destroy(&c.confinement);
     cse_arena_destroy(&c.arena);
     return status != CSE_OK ? cse_report(status) : 0;

@@ -86,7 +86,9 @@ static cse_status evaluate(const cse_command_line *line, const cse_job_settings 
     cse_text_codec *codec = NULL;
     cse_table *table = json ? NULL : cse_table_new(heads);
     cse_status status =
-        cse_text_codec_find(cse_option_value(line, "tokenizer"), settings->session.model_dir,
+        cse_text_codec_find(&(cse_text_codec_places){ .given = cse_option_value(line, "tokenizer"),
+                                                      .weights = loaded.path,
+                                                      .model_dir = settings->session.model_dir },
                             cse_model_vocabulary(loaded.model), &codec);
     for (int i = 0; paths[i] != NULL && status == CSE_OK; i++) {
         cse_task_result result;

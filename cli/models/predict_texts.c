@@ -188,7 +188,10 @@ cse_status cse_predict_texts(const cse_predict_texts_options *options,
                         "data loader %s and the model %s",
                         options->loader != NULL ? options->loader->name : "none",
                         options->model_name);
-    CSE_TRY(cse_text_codec_find(options->tokenizer, options->model_dir, vocabulary, &p.codec));
+    CSE_TRY(cse_text_codec_find(&(cse_text_codec_places){ .given = options->tokenizer,
+                                                          .weights = loaded->path,
+                                                          .model_dir = options->model_dir },
+                                vocabulary, &p.codec));
     p.predictor = cse_text_predictor_new(loaded->model, p.codec);
     cse_status status = predict_files(&p);
     cse_text_predictor_destroy(&p.predictor);

@@ -79,7 +79,8 @@ static void find_codec(cse_run_samples *s, const cse_job_look *look, const cse_i
     if (s->has_codec)
         return;
     s->has_codec = true;
-    if (cse_text_codec_find(NULL, model_dir, vocabulary, &s->codec) == CSE_OK)
+    if (cse_text_codec_find(&(cse_text_codec_places){ .model_dir = model_dir }, vocabulary,
+                            &s->codec) == CSE_OK)
         return;
     if (cse_tokenizer_beside(input->source, folder, sizeof folder) &&
         cse_text_codec_open(folder, &s->codec) == CSE_OK)

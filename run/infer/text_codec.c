@@ -1,12 +1,20 @@
 /* A tokenizer's tokens, bytes, or numbers. */
 #include "run/infer/text_codec.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/formats/checkpoint/file_bytes.h"
+#include "engine/formats/weights/side_files.h"
+#include "engine/formats/weights/tokenizer/own_tokenizer.h"
 
 enum { BYTES = 256 };
 
@@ -51,12 +59,53 @@ static cse_status check_vocabulary(const char *path, const cse_text_codec *codec
                           path, (long long)tokens, (long long)vocabulary);
 }
 
-cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t vocabulary,
+/* The tokenizer in a file of weights, by way of a file in memory. *codec: NULL, there is none. */
+static cse_status open_own(const char *weights, cse_text_codec **codec)
+{
+    char path[64];
+    cse_tokenizer_files files;
+    *codec = NULL;
+    CSE_TRY(cse_own_tokenizer(weights, &files));
+    if (files.json == NULL)
+        return CSE_OK;
+    const int memory = memfd_create("tokenizer.json", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    cse_status status = memory >= 0 && cse_write_at(memory, files.json, strlen(files.json), 0) == 0
+                            ? cse_text_codec_open(path, codec)
+                            : cse_fail(CSE_TEMPORARY, "%s: no memory for its tokenizer: %s",
+                                       weights, strerror(errno));
+    if (memory >= 0)
+        close(memory);
+    cse_tokenizer_files_clear(&files);
+    return status;
+}
+
+/* The first of the places that holds files of a tokenizer; NULL: none does. */
+static const char *find_files(const cse_text_codec_places *places, char side_files[PATH_MAX])
+{
+    if (places->given != NULL)
+        return places->given;
+    if (places->weights != NULL && cse_tokenizer_is_in(places->weights))
+        return places->weights;
+    if (places->model_dir == NULL || cse_tokenizer_is_in(places->model_dir))
+        return places->model_dir;
+    return snprintf(side_files, PATH_MAX, "%s/" CSE_SIDE_FILES_FOLDER, places->model_dir) <
+                       PATH_MAX &&
+                   cse_tokenizer_is_in(side_files)
+               ? side_files
+               : NULL;
+}
+
+cse_status cse_text_codec_find(const cse_text_codec_places *places, int64_t vocabulary,
                                cse_text_codec **codec)
 {
-    if (path == NULL && cse_tokenizer_is_in(model_dir))
-        path = model_dir;
+    char side_files[PATH_MAX];
     *codec = NULL;
+    if (places->given == NULL && places->weights != NULL)
+        CSE_TRY(open_own(places->weights, codec));
+    if (*codec != NULL)
+        return check_vocabulary(places->weights, *codec, vocabulary);
+    const char *path = find_files(places, side_files);
     if (path != NULL) {
         CSE_TRY(cse_text_codec_open(path, codec));
         return check_vocabulary(path, *codec, vocabulary);
@@ -67,7 +116,7 @@ cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t 
                           .hint = "give --tokenizer FILE, a tokenizer.json or a "
                                   "folder that holds one" },
             "the model knows %lld tokens, which are no bytes, and there is no %s/tokenizer.json",
-            (long long)vocabulary, model_dir);
+            (long long)vocabulary, places->model_dir != NULL ? places->model_dir : ".");
     *codec = cse_text_codec_of_bytes();
     return CSE_OK;
 }

@@ -13,10 +13,16 @@ cse_text_codec *cse_text_codec_of_bytes(void);
 cse_text_codec *cse_text_codec_of_numbers(void);
 /* Those of a tokenizer (dataloader/tokenizer/tokenizer.h), a file or a folder. */
 cse_status cse_text_codec_open(const char *path, cse_text_codec **codec);
-/* For a model with `vocabulary` tokens (0: not known): the tokenizer at `path`; where that is NULL,
- * tokenizer.json of the folder `model_dir`, or else bytes. CSE_USAGE where neither is there and the
- * model's tokens are no bytes, or where the tokenizer has more tokens than the model. */
-cse_status cse_text_codec_find(const char *path, const char *model_dir, int64_t vocabulary,
+/* Where a tokenizer is looked for, in this order; each may be NULL. */
+typedef struct cse_text_codec_places {
+    const char *given;     /* a file or a folder that somebody named */
+    const char *weights;   /* those of the model: a folder, or a file that may hold a tokenizer */
+    const char *model_dir; /* a folder; also its folder side_files */
+} cse_text_codec_places;
+/* For a model with `vocabulary` tokens (0: not known); bytes where there is no tokenizer. CSE_USAGE
+ * where there is none and the model's tokens are no bytes, or where the tokenizer has more tokens
+ * than the model. */
+cse_status cse_text_codec_find(const cse_text_codec_places *places, int64_t vocabulary,
                                cse_text_codec **codec);
 void cse_text_codec_close(cse_text_codec **codec);
 

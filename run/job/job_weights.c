@@ -11,27 +11,41 @@
 #include "engine/base/text.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/side_files.h"
+#include "engine/formats/weights/tokenizer/own_tokenizer.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
 #include "run/session/load_weights.h"
 
-/* Copies what stands beside the weights to the run, from which an export takes it. A run does
- * without where that is not possible, and says so. */
+/* Copies what stands beside the weights, or writes the tokenizer that is in their file. */
+static cse_status fill_side_files(const char *path, const char *folder,
+                                  const cse_tokenizer_files *files)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return cse_fail(cse_status_of_writing(errno), "%s: %s", folder, strerror(errno));
+    return files->json != NULL ? cse_own_tokenizer_write(files, folder)
+                               : cse_side_files_copy(path, folder, NULL);
+}
+
+/* Keeps for the run what belongs to the weights, from which an export takes it. A run does without
+ * where that is not possible, and says so. */
 static void keep_side_files(cse_job *j, const char *path)
 {
     char folder[PATH_MAX];
     cse_text names = { 0 };
-    cse_side_files_list(path, &names);
-    const bool any = names.size > 0;
-    cse_text_clear(&names);
-    if (!any || !cse_job_executes(j) || cse_job_follows(j) ||
+    cse_tokenizer_files files = { .json = NULL };
+    cse_status status = CSE_OK;
+    if (!cse_job_executes(j) || cse_job_follows(j) ||
         snprintf(folder, sizeof folder, "%s/" CSE_SIDE_FILES_FOLDER,
                  j->session->configuration.model_dir) >= (int)sizeof folder)
         return;
-    cse_status status =
-        mkdir(folder, 0777) == 0 || errno == EEXIST
-            ? cse_side_files_copy(path, folder, NULL)
-            : cse_fail(cse_status_of_writing(errno), "%s: %s", folder, strerror(errno));
+    if (cse_weights_is_folder(path))
+        cse_side_files_list(path, false, &names);
+    else
+        status = cse_own_tokenizer(path, &files);
+    if (status == CSE_OK && (names.size > 0 || files.json != NULL))
+        status = fill_side_files(path, folder, &files);
+    cse_text_clear(&names);
+    cse_tokenizer_files_clear(&files);
     if (status != CSE_OK)
         cse_job_warn(j, &(cse_error){ .status = status, .message = cse_error_message() });
 }
@@ -47,7 +61,7 @@ static cse_status load(cse_job *j, const char *path, bool whole)
                      loading.parameters);
         cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
     }
-    if (status == CSE_OK && j->settings->mode == CSE_JOB_TRAIN && cse_weights_is_folder(path))
+    if (status == CSE_OK && j->settings->mode == CSE_JOB_TRAIN)
         keep_side_files(j, path);
     for (int i = 0; i < 2 && status == CSE_OK; i++)
         if (loading.notices[i].data != NULL)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights (those in HDF5 by
-# themselves), folders of weights, and manifests of compiled steps and checkpoints with digests that fit.
+# hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights (those in HDF5 and in GGUF
+# by themselves), folders of weights, and manifests of compiled steps and checkpoints with digests
+# that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
@@ -73,9 +74,9 @@ sources_of() { # harness
             dataloader/files/file_pool.c ;;
         tokenizer) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
         manifest) ls engine/code/codegen/artefact.c ;;
-        hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c \
+        hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/*/*.c \
             engine/formats/checkpoint/hdf5_chunks.c ;;
-        folder | weights) ls engine/formats/weights/*.c engine/formats/weights/weight_formats/*.c ;;
+        folder | weights | gguf) ls engine/formats/weights/*.c engine/formats/weights/*/*.c ;;
         checkpoint) ls engine/formats/checkpoint/*.c engine/formats/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
@@ -83,7 +84,7 @@ sources_of() { # harness
 }
 
 harnesses='request configuration graph message host_message link dataset records image
-    hdf5 hdf5_weights arrow tokenizer manifest checkpoint weights folder'
+    hdf5 hdf5_weights arrow tokenizer manifest checkpoint weights gguf folder'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
@@ -143,6 +144,9 @@ for harness in ${FUZZ_ONLY:-$harnesses}; do
     corpus=${FUZZ_CORPUS:-$work/grown}/$harness
     mkdir -p "$corpus"
     [ -n "$(ls "$begin")" ] || { failed=1; echo "$harness: there is no input to begin with"; }
+    # Files of strangers are mostly GGUF: these get a number of inputs, not a time.
+    runs=$length
+    [ "$harness" != gguf ] || [ -n "${FUZZ_SECONDS:-}${FUZZ_RUNS:-}" ] || runs=-runs=100000
     # libhdf5 leaks in many inputs, and asks for memory by a length in the file before it reads on:
     # leaks are looked for at the end, without its own.
     suppressions= more=
@@ -154,7 +158,7 @@ for harness in ${FUZZ_ONLY:-$harnesses}; do
     # What is refused for want of memory is refused.
     # shellcheck disable=SC2086 # a list of options
     if ASAN_OPTIONS=allocator_may_return_null=1 LSAN_OPTIONS=$suppressions \
-        "$here/bin/$harness" "$length" \
+        "$here/bin/$harness" "$runs" \
         -timeout=20 -rss_limit_mb=2048 -seed=1 $more \
         -dict="$work/$harness.dict" -artifact_prefix="$here/$harness-" -print_final_stats=1 \
         "$corpus" "$begin" >"$work/$harness.log" 2>&1; then

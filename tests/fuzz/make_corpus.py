@@ -238,6 +238,21 @@ onnx = bytes([8, 2, 16, 1, 66, 1, 119, 74, 8]) + bytes(8)  # a tensor "w" of two
 onnx = b"\x08\x08\x12\x01c" + b":" + bytes([len(onnx) + 2]) + b"*" + bytes([len(onnx)]) + onnx
 write("weights", "onnx", onnx)
 write("weights", "lz4", b"L\x1f\7\1\0\x20\x50\1\2\3\4\5")
+sys.path.insert(0, f"{tree}/tests/reference")
+import gguf_files  # noqa: E402 (beside the readers' other references)
+
+for name, raw in gguf_files.files().items():
+    write("gguf", name, raw)
+for kind in gguf_files.packed.TYPES:
+    if len(gguf_files.packed.TYPES[kind](gguf_files.random.Random(0))[1]) == 32:
+        write("gguf", kind, gguf_files.whole(gguf_files.of_pieces(), kind))
+    else:
+        rng = gguf_files.random.Random(1)
+        write("gguf", kind, gguf_files.file({"general.architecture": "csengine"},
+                                            [gguf_files.weight(rng, "a", [2, 256], kind)]))
+words("gguf", ["GGUF", "general.architecture", "general.alignment", "split.count", "split.no", "llama", "gpt2", "bert",
+               "tokenizer.ggml.tokens", "tokenizer.ggml.scores", "tokenizer.ggml.merges", "tokenizer.ggml.token_type",
+               "tokenizer.ggml.pre", "tokenizer.ggml.model", "tokenizer.chat_template", "token_embd.weight"])
 words("weights", ["dtype", "shape", "data_offsets", "F32", "BF16", "I64", "GGUF", "PK", "torch",
                   "general.architecture", "llama.block_count", "gpt2.block_count", "NUMPY",
                   "_rebuild_tensor_v2", "_rebuild_parameter", "FloatStorage", "OrderedDict",

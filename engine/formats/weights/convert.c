@@ -45,9 +45,11 @@ cse_weights *cse_weights_convert(cse_weights **from, cse_element element)
     weights->model_name = (*from)->model_name;
     weights->config = (*from)->config;
     weights->origin = (*from)->origin;
+    weights->tokenizer = json_incref((*from)->tokenizer);
     for (int i = 0; i < (*from)->count; i++) {
         cse_weight weight = (*from)->list[i];
         weight.file = -1;
+        weight.packed = NULL;
         if (cse_element_is_float(weight.element))
             weight.element = element;
         (void)cse_weights_add(weights, &weight); /* checked when the others were opened */

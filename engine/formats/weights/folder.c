@@ -52,10 +52,10 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
     return cse_fail(CSE_DATA, "%s: not a JSON object", path);
 }
 
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **text, size_t *size)
 {
     struct stat status;
-    *object = NULL;
+    *text = NULL;
     int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
     if (descriptor < 0)
         return cse_fail(errno == ENOENT ? CSE_NO_INPUT : CSE_PERMISSION, "%s: cannot be opened: %s",
@@ -65,15 +65,30 @@ cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **o
         (uint64_t)status.st_size > most_bytes)
         result =
             cse_fail(CSE_DATA, "%s: not a regular file of at most %zu bytes", path, most_bytes);
-    char *text = result == CSE_OK ? cse_malloc((size_t)status.st_size + 1) : NULL;
-    if (result == CSE_OK &&
-        cse_read_at(descriptor, text, (size_t)status.st_size, 0) != (int64_t)status.st_size)
-        result = cse_fail(CSE_IO, "%s: cannot be read", path);
-    if (result == CSE_OK)
-        result = parse(path, text, (size_t)status.st_size, object);
-    free(text);
+    if (result == CSE_OK) {
+        *size = (size_t)status.st_size;
+        *text = cse_calloc(*size + 1, 1);
+        if (cse_read_at(descriptor, *text, *size, 0) != (int64_t)*size)
+            result = cse_fail(CSE_IO, "%s: cannot be read", path);
+    }
     close(descriptor);
+    if (result != CSE_OK) {
+        free(*text);
+        *text = NULL;
+    }
     return result;
+}
+
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *object = NULL;
+    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
+    if (status == CSE_OK)
+        status = parse(path, text, size, object);
+    free(text);
+    return status;
 }
 
 /* ---- reading ---- */
@@ -224,6 +239,7 @@ static cse_status write_file(cse_weights *from, const int *order, int count, con
     for (int i = 0; i < count; i++) {
         cse_weight weight = from->list[order[i]];
         weight.file = -1;
+        weight.packed = NULL;
         (void)cse_weights_add(weights, &weight);
     }
     cse_new_file file;
@@ -305,13 +321,16 @@ static cse_status write_files(cse_weights *from, const char *folder,
     }
     if (status == CSE_OK && files > 1)
         status = write_index(from, order, begins, files, folder);
-    if (status == CSE_OK && options->config != NULL) {
-        snprintf(path, sizeof path, "%s/config.json", folder);
-        status = write_text(path, options->config);
-    }
-    if (status == CSE_OK && options->generation != NULL) {
-        snprintf(path, sizeof path, "%s/generation_config.json", folder);
-        status = write_text(path, options->generation);
+    const char *const texts[][2] = {
+        { "config.json", options->config },
+        { "generation_config.json", options->generation },
+        { "tokenizer.json", options->tokenizer },
+        { "tokenizer_config.json", options->tokenizer_config },
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == CSE_OK; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, texts[i][0]);
+        if (texts[i][1] != NULL)
+            status = write_text(path, texts[i][1]);
     }
     if (status == CSE_OK && options->side_files != NULL)
         status = cse_side_files_copy(options->side_files, folder, NULL);

@@ -15,12 +15,17 @@ cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_optio
  * json_decref(*object). */
 cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
 
+/* The bytes of a regular file, with a zero byte behind them. free(*text) */
+cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **text, size_t *size);
+
 typedef struct cse_weights_folder_options {
     uint64_t file_bytes;    /* elements of one file; 0: all in one */
     const char *config;     /* the text of config.json; NULL: none is written */
     const char *generation; /* that of generation_config.json; NULL: none is written */
     const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
                                NULL: none */
+    const char *tokenizer;  /* the text of tokenizer.json; NULL: none is written */
+    const char *tokenizer_config; /* that of tokenizer_config.json; NULL: none is written */
 } cse_weights_folder_options;
 
 /* Writes weights to a new folder, as safetensors. All of it appears at once. */

@@ -3,6 +3,7 @@
 #ifndef CSE_WEIGHTS_FORMAT_H
 #define CSE_WEIGHTS_FORMAT_H
 
+#include "engine/base/text.h"
 #include "engine/formats/weights/forward_pass.h"
 #include "engine/formats/weights/new_file.h"
 #include "engine/formats/weights/weights.h"
@@ -11,11 +12,14 @@ enum { CSE_FORMAT_START_BYTES = 128 };
 
 /* What is written, and where to. */
 typedef struct cse_weights_target {
-    int descriptor;                  /* of an empty file */
-    const char *path;                /* for messages */
-    const char *model_name, *config; /* as in cse_weights; may be NULL */
-    const char *origin;              /* as in cse_weights; may be NULL */
-    const json_t *facts;             /* of the model for another program; may be NULL */
+    int descriptor;                       /* of an empty file */
+    const char *path;                     /* for messages */
+    const char *model_name, *config;      /* as in cse_weights; may be NULL */
+    const char *origin;                   /* as in cse_weights; may be NULL */
+    const json_t *facts;                  /* of the model for another program; may be NULL */
+    const json_t *tokenizer;              /* its tokenizer, as facts of GGUF; may be NULL */
+    const struct cse_packed_type *packed; /* of matrices, in formats that pack; NULL: as they are */
+    cse_text *notice;                /* gets lines about what was done otherwise; may be NULL */
     bool all;                        /* names are full ones */
     const cse_forward_pass *forward; /* may be NULL */
     uint64_t file_bytes;             /* of a file that may have another one beside it; 0: as many
@@ -36,6 +40,7 @@ typedef struct cse_weights_format {
      * only read. */
     cse_status (*write)(cse_weights *from, const cse_weights_target *to);
     bool holds_forward; /* `write` needs the model's forward pass */
+    bool packs;         /* `write` packs, and holds a tokenizer */
 } cse_weights_format;
 
 extern const cse_weights_format *const cse_weights_formats[];

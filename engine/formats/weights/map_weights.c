@@ -743,6 +743,7 @@ static cse_status map_weights(building *b, cse_weights **from, cse_weights **to)
     b->to->format = b->from->format;
     b->to->config = cse_arena_string(b->to->arena, b->from->config);
     b->to->origin = cse_arena_string(b->to->arena, b->from->origin);
+    b->to->tokenizer = json_incref(b->from->tokenizer);
     b->to->model_name = cse_arena_string(b->to->arena, b->map->model);
     cse_status status = build(b);
     free(b->used);

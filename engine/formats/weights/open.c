@@ -8,6 +8,7 @@
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/quantized/quantized.h"
 
 static const cse_weights_format *format_of(const cse_weights *weights, int file)
 {
@@ -63,6 +64,8 @@ cse_status cse_weights_open(const char *path, const cse_weights_options *options
     *weights = cse_weights_new(path);
     cse_status status = cse_weights_is_folder(path) ? cse_weights_open_folder(*weights, options)
                                                     : open_file(*weights, options);
+    if (status == CSE_OK)
+        status = cse_quantized_unpack(weights);
     if (status != CSE_OK)
         cse_weights_close(weights);
     return status;

@@ -9,6 +9,9 @@
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/new_file.h"
+#include "engine/formats/weights/packed/packed.h"
+#include "engine/formats/weights/side_files.h"
+#include "engine/formats/weights/tokenizer/tokenizer_files.h"
 
 /* Whether the name ends with one of the extensions. */
 static bool has_extension(const char *path, const char *extensions)
@@ -60,8 +63,10 @@ bool cse_weights_save_wants_forward(const char *path, const cse_weights_save_opt
 
 /* What is written as another program's. */
 typedef struct theirs {
-    json_t *facts;      /* what its files say of the model */
-    json_t *generation; /* what its generation_config.json says; NULL: there is none */
+    json_t *facts;             /* what its files say of the model */
+    json_t *generation;        /* what its generation_config.json says; NULL: there is none */
+    json_t *tokenizer;         /* as facts of GGUF; NULL: there is none */
+    cse_tokenizer_files files; /* the same as files of a folder */
 } theirs;
 
 /* What transformers makes of a model's own tokens where no file says how it generates: those that
@@ -152,7 +157,9 @@ static cse_status save_folder(cse_weights *from, const char *path, const theirs 
         &(cse_weights_folder_options){ .file_bytes = options->file_bytes,
                                        .config = json_lines(from->arena, t->facts),
                                        .generation = json_lines(from->arena, t->generation),
-                                       .side_files = options->side_files });
+                                       .side_files = options->side_files,
+                                       .tokenizer = t->files.json,
+                                       .tokenizer_config = t->files.config });
 }
 
 /* Both files get their names, or neither. */
@@ -169,7 +176,7 @@ static cse_status close_both(cse_new_file *file, cse_new_file *beside, cse_statu
     return status;
 }
 
-static cse_status save_file(cse_weights *from, const char *path, const json_t *facts,
+static cse_status save_file(cse_weights *from, const char *path, const theirs *t,
                             const cse_weights_format *format,
                             const cse_weights_save_options *options)
 {
@@ -182,7 +189,10 @@ static cse_status save_file(cse_weights *from, const char *path, const json_t *f
                                     .model_name = from->model_name,
                                     .config = from->config,
                                     .origin = from->origin,
-                                    .facts = facts,
+                                    .facts = t->facts,
+                                    .tokenizer = t->tokenizer,
+                                    .packed = options->packed,
+                                    .notice = options->notice,
                                     .all = options->all,
                                     .forward = options->forward,
                                     .file_bytes = options->file_bytes,
@@ -202,6 +212,44 @@ static const char *kind_of(const cse_weights *from, const cse_weights_format *fo
     return strcmp(format->name, "gguf") == 0 && tells ? "gguf" : NULL;
 }
 
+/* Of the side files where there is one among them, or else of the file that the weights are from. */
+static cse_status take_tokenizer(cse_weights *from, const cse_weights_format *format,
+                                 const cse_weights_save_options *options, theirs *t)
+{
+    cse_text notice = { 0 };
+    const bool is_beside = cse_side_files_have_tokenizer(options->side_files);
+    if (format == NULL)
+        return is_beside ? CSE_OK
+                         : cse_tokenizer_files_make(from->path, from->tokenizer, &t->files);
+    if (!format->packs || t->facts == NULL)
+        return CSE_OK;
+    const int found = cse_weights_find(from, "token_embd.weight");
+    if (!is_beside) {
+        t->tokenizer =
+            cse_tokenizer_facts_are_whole(from->tokenizer) ? json_incref(from->tokenizer) : NULL;
+        return CSE_OK;
+    }
+    cse_status status = cse_tokenizer_facts_read(options->side_files,
+                                                 found >= 0 ? from->list[found].shape.dims[0] : 0,
+                                                 &notice, &t->tokenizer);
+    if (notice.size > 0 && options->notice != NULL)
+        cse_text_add(options->notice, "%s", notice.data);
+    cse_text_clear(&notice);
+    return status;
+}
+
+/* Formats that do not pack hold elements alone. */
+static cse_status check_packed(const char *path, const cse_weights_format *format,
+                               const cse_weights_save_options *options)
+{
+    if (options->packed == NULL || (format != NULL && format->packs))
+        return CSE_OK;
+    return cse_fail(CSE_USAGE,
+                    "%s: %s is a packed type of GGUF, which %s does not hold; accepted: "
+                    "float32, bfloat16, float16, or a name that ends with .gguf",
+                    path, options->packed->name, format != NULL ? format->name : "a folder");
+}
+
 cse_status cse_weights_save(cse_weights **from, const char *path,
                             const cse_weights_save_options *options)
 {
@@ -209,6 +257,8 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
     theirs t = { .facts = NULL };
     cse_status status = choose((*from)->arena, path, options, &format);
     const char *kind = kind_of(*from, format, options);
+    if (status == CSE_OK)
+        status = check_packed(path, format, options);
     if (status == CSE_OK && options->element != CSE_ELEMENT_COUNT)
         *from = cse_weights_convert(from, options->element);
     if (status == CSE_OK && kind != NULL)
@@ -218,8 +268,12 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
         json_object_set_new(t.facts, "dtype",
                             json_string(cse_element_name((*from)->list[0].element)));
     if (status == CSE_OK)
+        status = take_tokenizer(*from, format, options, &t);
+    if (status == CSE_OK)
         status = format == NULL ? save_folder(*from, path, &t, options)
-                                : save_file(*from, path, t.facts, format, options);
+                                : save_file(*from, path, &t, format, options);
+    cse_tokenizer_files_clear(&t.files);
+    json_decref(t.tokenizer);
     json_decref(t.facts);
     json_decref(t.generation);
     cse_weights_close(from);

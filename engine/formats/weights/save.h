@@ -11,10 +11,13 @@ typedef struct cse_weights_save_options {
     const char *map;     /* as above */
     const char *config;  /* a configuration with the model, as text; NULL: as the weights say */
     cse_element element; /* of floats; CSE_ELEMENT_COUNT: as they are */
+    const struct cse_packed_type *packed; /* of matrices, for formats that pack; NULL: as above */
+    cse_text *notice;    /* gets lines about what was done otherwise; may be NULL */
     uint64_t file_bytes; /* of one file of a folder, or of ONNX, whose weights are in a file beside
                             it where it would be larger; 0: as many as the format allows */
     bool all;
-    const char *side_files;          /* for a folder: one whose side files are copied; NULL: none */
+    const char *side_files;          /* for a folder: one whose side files are copied; for formats
+                                        that hold a tokenizer: one that it is read from; NULL: none */
     const cse_forward_pass *forward; /* for formats that hold one; else NULL */
 } cse_weights_save_options;
 

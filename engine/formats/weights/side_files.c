@@ -19,25 +19,28 @@
 enum { BLOCK_BYTES = 1 << 20 };
 
 /* In the order in which they are told. */
-static const char *const files[] = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "generation_config.json",
-    "chat_template.jinja",
-    "chat_template.json",
-    "preprocessor_config.json",
-    "processor_config.json",
-    "LICENSE",
-    "LICENSE.txt",
-    "NOTICE",
+static const struct {
+    const char *name;
+    bool of_tokenizer;
+} files[] = {
+    { "tokenizer.json", true },
+    { "tokenizer_config.json", true },
+    { "special_tokens_map.json", true },
+    { "added_tokens.json", true },
+    { "vocab.json", true },
+    { "vocab.txt", true },
+    { "merges.txt", true },
+    { "tokenizer.model", true },
+    { "spiece.model", true },
+    { "sentencepiece.bpe.model", true },
+    { "generation_config.json", false },
+    { "chat_template.jinja", true },
+    { "chat_template.json", true },
+    { "preprocessor_config.json", false },
+    { "processor_config.json", false },
+    { "LICENSE", false },
+    { "LICENSE.txt", false },
+    { "NOTICE", false },
 };
 enum { FILES = sizeof files / sizeof files[0] };
 
@@ -79,21 +82,27 @@ cse_status cse_side_files_copy(const char *from, const char *to, cse_text *names
 {
     char source[PATH_MAX], target[PATH_MAX];
     for (int i = 0; i < FILES; i++) {
-        if (!is_there(from, files[i], source))
+        if (!is_there(from, files[i].name, source))
             continue;
-        if (snprintf(target, sizeof target, "%s/%s", to, files[i]) >= (int)sizeof target)
+        if (snprintf(target, sizeof target, "%s/%s", to, files[i].name) >= (int)sizeof target)
             return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", to);
         CSE_TRY(copy(source, target));
         if (names != NULL)
-            cse_text_add(names, "%s%s", names->size > 0 ? ", " : "", files[i]);
+            cse_text_add(names, "%s%s", names->size > 0 ? ", " : "", files[i].name);
     }
     return CSE_OK;
 }
 
-void cse_side_files_list(const char *folder, cse_text *names)
+bool cse_side_files_have_tokenizer(const char *folder)
+{
+    char path[PATH_MAX];
+    return folder != NULL && is_there(folder, files[0].name, path);
+}
+
+void cse_side_files_list(const char *folder, bool but_tokenizer, cse_text *names)
 {
     char path[PATH_MAX];
     for (int i = 0; i < FILES; i++)
-        if (is_there(folder, files[i], path))
-            cse_text_add(names, "%s%s", names->size > 0 ? ", " : "", files[i]);
+        if (!(but_tokenizer && files[i].of_tokenizer) && is_there(folder, files[i].name, path))
+            cse_text_add(names, "%s%s", names->size > 0 ? ", " : "", files[i].name);
 }

@@ -14,7 +14,10 @@
  * yet, or they are of an earlier copy. `names` (may be NULL) gets "a, b". CSE_IO, ... */
 cse_status cse_side_files_copy(const char *from, const char *to, cse_text *names);
 
-/* "a, b": those that a folder has; nothing where there is none. */
-void cse_side_files_list(const char *folder, cse_text *names);
+/* "a, b": those that a folder has; nothing where there is none. `but_tokenizer`: without those of
+ * the tokenizer, which some formats hold. */
+void cse_side_files_list(const char *folder, bool but_tokenizer, cse_text *names);
+/* Whether there is a tokenizer.json among them (NULL: no folder). */
+bool cse_side_files_have_tokenizer(const char *folder);
 
 #endif

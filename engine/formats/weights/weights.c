@@ -12,6 +12,7 @@
 #include "engine/base/confinement.h"
 #include "engine/base/file_status.h"
 #include "engine/formats/checkpoint/file_bytes.h"
+#include "engine/formats/weights/packed/packed_weight.h"
 
 enum { MOST_WEIGHTS = 1 << 22 };
 
@@ -35,6 +36,7 @@ void cse_weights_close(cse_weights **weights)
     cse_name_index_clear(&w->names);
     json_decref(w->facts);
     json_decref(w->generation);
+    json_decref(w->tokenizer);
     cse_arena_destroy(&w->arena);
     free(w->list);
     free(w->files);
@@ -94,6 +96,23 @@ static bool count_bytes(const cse_weight *weight, uint64_t *bytes)
     return true;
 }
 
+/* Whether the rows are whole blocks; `*bytes` become those of the blocks. */
+static cse_status count_packed(const char *path, const cse_weight *weight, uint64_t *bytes)
+{
+    char shape[192];
+    if (weight->packed == NULL)
+        return CSE_OK;
+    if (weight->element != CSE_ELEMENT_F32 || !cse_packed_fits(weight->packed, weight->shape))
+        return cse_fail(CSE_DATA,
+                        "%s: '%s' is packed as %s, but its shape %s has rows that are no whole "
+                        "blocks of %d elements",
+                        path, weight->name, weight->packed->name,
+                        cse_shape_text(weight->shape, shape, sizeof shape),
+                        weight->packed->elements);
+    *bytes = cse_packed_bytes(weight->packed, *bytes / sizeof(float));
+    return CSE_OK;
+}
+
 cse_status cse_weights_add(cse_weights *weights, const cse_weight *weight)
 {
     uint64_t bytes = 0;
@@ -110,6 +129,7 @@ cse_status cse_weights_add(cse_weights *weights, const cse_weight *weight)
                         weight->name, weight->shape.rank, CSE_MAX_RANK);
     if ((unsigned)weight->element >= CSE_ELEMENT_COUNT || !count_bytes(weight, &bytes))
         return cse_fail(CSE_DATA, "%s: '%s' has a size that no file can have", path, weight->name);
+    CSE_TRY(count_packed(path, weight, &bytes));
     if (weight->file >= 0 && (weight->offset > weights->files[weight->file].bytes ||
                               bytes > weights->files[weight->file].bytes - weight->offset))
         return cse_fail(CSE_DATA,
@@ -181,6 +201,8 @@ cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t
     const cse_weight *weight = &weights->list[index];
     const cse_weights_file *file = &weights->files[weight->file];
     CSE_TRY(compare_checksum(weights, weight));
+    if (weight->packed != NULL)
+        return cse_packed_read(weights, index, first, bytes, to);
     const int64_t got = cse_read_at(file->descriptor, to, bytes, weight->offset + first);
     if (got == (int64_t)bytes)
         return CSE_OK;

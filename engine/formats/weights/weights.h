@@ -27,6 +27,9 @@ typedef struct cse_weight {
     int file;               /* of the weights' files; -1: read by other means */
     uint64_t offset;        /* of the elements there, in one block: row-major, little endian */
     cse_weights_span *span; /* which holds them; NULL: the file has no checksum of them */
+    /* The type of the blocks that they are packed in there (packed/packed.h), from which they are
+     * read as `element`, float32; NULL: they lie there as they are. */
+    const struct cse_packed_type *packed;
 } cse_weight;
 
 typedef struct cse_weights_file {
@@ -50,6 +53,8 @@ struct cse_weights {
     /* What another program says of the model, and the kind of map (map.h) for it; or NULL. */
     json_t *facts;
     const char *facts_kind;
+    /* The tokenizer that is in the file, as GGUF's facts "tokenizer..." with their lists; or NULL. */
+    json_t *tokenizer;
     json_t *generation; /* a folder's generation_config.json; or NULL */
     /* What another program said of the model besides what is computed, as JSON in the words of
      * transformers: {model_type, config: {bos_token_id: ...}, generation_config}. It is kept for
@@ -73,7 +78,7 @@ void cse_weights_close(cse_weights **weights);
 
 /* The position of a name; -1: there is none. */
 int cse_weights_find(const cse_weights *weights, const char *name);
-/* Of its elements. */
+/* Of its elements, as they are read. */
 uint64_t cse_weight_bytes(const cse_weight *weight);
 
 /* Bytes [first, first + bytes) of a weight's elements. CSE_IO, CSE_DATA. */

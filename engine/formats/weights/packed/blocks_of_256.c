@@ -1,0 +1,140 @@
+/* Packed types with blocks of 256 elements, in parts of 16 or 32 with scales of their own. d and
+ * dmin are float16, s a part's scale, t its minimum, q a whole number.
+ *
+ *   Q2_K  s:t[16] qs[64] d dmin                84 bytes   (d * s) * q - dmin * t, parts of 16
+ *   Q3_K  hmask[32] qs[64] s[12] d            110 bytes   (d * (s - 32)) * (q - 4), parts of 16
+ *   Q4_K  d dmin s:t[12] qs[128]              144 bytes   (d * s) * q - dmin * t, parts of 32
+ *   Q5_K  d dmin s:t[12] qh[32] qs[128]       176 bytes   as Q4_K
+ *   Q6_K  ql[128] qh[64] s[16] d              210 bytes   (d * s) * (q - 32), parts of 16, s of int8
+ *
+ * qs of 2 bits: bits 2k and 2k+1 of bytes 0 to 31 are elements 32k to 32k + 31 of the first 128, so
+ * are bytes 32 to 63 of the second. qs of 4 bits: the halves of bytes 32k to 32k + 31 are elements
+ * 64k to 64k + 31 and 64k + 32 to 64k + 63. A further bit of part k of 32 is bit k of hmask or qh;
+ * that of Q3_K is 0 where 4 is to be taken away. Q6_K has the low 4 bits of elements 0 to 31 and 64
+ * to 95 of each 128 in the halves of bytes 0 to 31, those of 32 to 63 and 96 to 127 in the halves
+ * of bytes 32 to 63, and the upper 2 bits of the four parts of 32 in one byte of qh. */
+#include "engine/formats/weights/packed/pack_q4_k.h"
+#include "engine/formats/weights/packed/packed.h"
+
+enum { ELEMENTS = 256 };
+
+static void unpack_q2_k(const unsigned char *block, float *values)
+{
+    const unsigned char *scales = block, *qs = block + 16;
+    const float d = cse_packed_load_half(block + 80), dmin = cse_packed_load_half(block + 82);
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int part = i / 16, shift = 2 * (i % 128 / 32);
+        const float scale = d * (float)(scales[part] & 15);
+        const float minimum = dmin * (float)(scales[part] >> 4);
+        const float scaled = scale * (float)(qs[i / 128 * 32 + i % 32] >> shift & 3);
+        values[i] = scaled - minimum;
+    }
+}
+
+/* 6 bits each: the low 4 of scales 0 to 7 and 8 to 15 are the halves of bytes 0 to 7, the upper two
+ * of scale i are bits 2 * (i / 4) and the next of byte 8 + i % 4. */
+static int scale_of_q3_k(const unsigned char packed[12], int i)
+{
+    const int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
+    return (low | (packed[8 + i % 4] >> (2 * (i / 4)) & 3) << 4) - 32;
+}
+
+static void unpack_q3_k(const unsigned char *block, float *values)
+{
+    const unsigned char *mask = block, *qs = block + 32, *scales = block + 96;
+    const float d = cse_packed_load_half(block + 108);
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int low = qs[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32)) & 3;
+        const int q = low - ((mask[i % 32] >> (i / 32) & 1) ? 0 : 4);
+        const float scale = d * (float)scale_of_q3_k(scales, i / 16);
+        values[i] = scale * (float)q;
+    }
+}
+
+/* Of Q4_K, and with a fifth bit of Q5_K. */
+static void unpack_of_32(const unsigned char *block, const unsigned char *qh,
+                         const unsigned char *qs, float *values)
+{
+    const float d = cse_packed_load_half(block), dmin = cse_packed_load_half(block + 2);
+    for (int part = 0; part < 8; part++) {
+        int six = 0, low = 0;
+        cse_packed_six_bits(block + 4, part, &six, &low);
+        const float scale = d * (float)six, minimum = dmin * (float)low;
+        const unsigned char *at = qs + part / 2 * 32;
+        for (int i = 0; i < 32; i++) {
+            const int fifth = qh != NULL ? (qh[i] >> part & 1) << 4 : 0;
+            const float scaled = scale * (float)((at[i] >> (4 * (part % 2)) & 15) | fifth);
+            values[32 * part + i] = scaled - minimum;
+        }
+    }
+}
+
+static void unpack_q4_k(const unsigned char *block, float *values)
+{
+    unpack_of_32(block, NULL, block + 16, values);
+}
+
+static void unpack_q5_k(const unsigned char *block, float *values)
+{
+    unpack_of_32(block, block + 16, block + 48, values);
+}
+
+static void unpack_q6_k(const unsigned char *block, float *values)
+{
+    const unsigned char *ql = block, *qh = block + 128, *scales = block + 192;
+    const float d = cse_packed_load_half(block + 208);
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int of_128 = i % 128, quarter = of_128 / 32;
+        const int low = ql[i / 128 * 64 + quarter % 2 * 32 + i % 32] >> (quarter < 2 ? 0 : 4) & 15;
+        const int high = qh[i / 128 * 32 + i % 32] >> (2 * quarter) & 3;
+        const float scale = d * (float)(signed char)scales[i / 16];
+        values[i] = scale * (float)((low | high << 4) - 32);
+    }
+}
+
+const cse_packed_type cse_packed_q2_k = {
+    .name = "Q2_K",
+    .number = 10,
+    .elements = ELEMENTS,
+    .bytes = 84,
+    .file_type = 10,
+    .unpack = unpack_q2_k,
+};
+
+const cse_packed_type cse_packed_q3_k = {
+    .name = "Q3_K",
+    .number = 11,
+    .elements = ELEMENTS,
+    .bytes = 110,
+    .file_type = 11,
+    .unpack = unpack_q3_k,
+};
+
+const cse_packed_type cse_packed_q4_k = {
+    .name = "Q4_K",
+    .number = 12,
+    .elements = ELEMENTS,
+    .bytes = 144,
+    .file_type = 14,
+    .unpack = unpack_q4_k,
+    .pack = cse_pack_q4_k,
+    .instead = &cse_packed_q5_0,
+};
+
+const cse_packed_type cse_packed_q5_k = {
+    .name = "Q5_K",
+    .number = 13,
+    .elements = ELEMENTS,
+    .bytes = 176,
+    .file_type = 16,
+    .unpack = unpack_q5_k,
+};
+
+const cse_packed_type cse_packed_q6_k = {
+    .name = "Q6_K",
+    .number = 14,
+    .elements = ELEMENTS,
+    .bytes = 210,
+    .file_type = 18,
+    .unpack = unpack_q6_k,
+};

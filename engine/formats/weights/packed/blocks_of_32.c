@@ -1,0 +1,181 @@
+/* Packed types with blocks of 32 elements. d and m are float16, q a whole number; element j of the
+ * first 16 lies in the low half of byte j of qs, element j + 16 in the high half of the same byte;
+ * a fifth bit of element j is bit j of the 32 in qh.
+ *
+ *   Q4_0  d qs[16]        18 bytes   d * (q - 8)
+ *   Q4_1  d m qs[16]      20 bytes   d * q + m
+ *   Q5_0  d qh[4] qs[16]  22 bytes   d * (q - 16)
+ *   Q5_1  d m qh[4] qs[16] 24 bytes  d * q + m
+ *   Q8_0  d qs[32]        34 bytes   d * q, q of int8
+ *
+ * Packing: Q4_0 and Q5_0 give the value that is farthest from 0 the most negative q; Q4_1 and Q5_1
+ * spread q over [least, largest]; Q8_0 gives the farthest from 0 the q 127 or -127. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/formats/weights/packed/packed.h"
+
+enum { ELEMENTS = 32, HALF = 16 };
+
+/* The whole numbers of a block of 4 bits, and of a fifth where there is one. */
+static void unpack_whole(const unsigned char *qs, const unsigned char *qh, int q[ELEMENTS])
+{
+    uint32_t fifth = 0;
+    for (int i = 0; qh != NULL && i < 4; i++)
+        fifth |= (uint32_t)qh[i] << (8 * i);
+    for (int j = 0; j < HALF; j++) {
+        q[j] = (qs[j] & 15) | (int)(fifth >> j & 1) << 4;
+        q[j + HALF] = qs[j] >> 4 | (int)(fifth >> (j + HALF) & 1) << 4;
+    }
+}
+
+static void pack_whole(const int q[ELEMENTS], unsigned char *qs, unsigned char *qh)
+{
+    uint32_t fifth = 0;
+    for (int j = 0; j < HALF; j++)
+        qs[j] = (unsigned char)((q[j] & 15) | (q[j + HALF] & 15) << 4);
+    for (int j = 0; j < ELEMENTS; j++)
+        fifth |= (uint32_t)(q[j] >> 4 & 1) << j;
+    for (int i = 0; qh != NULL && i < 4; i++)
+        qh[i] = (unsigned char)(fifth >> (8 * i));
+}
+
+static void unpack_centred(const unsigned char *block, bool has_fifth, float *values)
+{
+    int q[ELEMENTS];
+    const float d = cse_packed_load_half(block);
+    const int centre = has_fifth ? 16 : 8;
+    unpack_whole(block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL, q);
+    for (int j = 0; j < ELEMENTS; j++)
+        values[j] = d * (float)(q[j] - centre);
+}
+
+static void unpack_shifted(const unsigned char *block, bool has_fifth, float *values)
+{
+    int q[ELEMENTS];
+    const float d = cse_packed_load_half(block), m = cse_packed_load_half(block + 2);
+    unpack_whole(block + (has_fifth ? 8 : 4), has_fifth ? block + 4 : NULL, q);
+    for (int j = 0; j < ELEMENTS; j++) {
+        const float scaled = d * (float)q[j];
+        values[j] = scaled + m;
+    }
+}
+
+static int within(double value, int most)
+{
+    return value >= most ? most : value > 0 ? (int)value : 0; /* 0 for what is no number */
+}
+
+/* The product and the sum are exact to double, so that no build rounds them otherwise. */
+static void pack_centred(const float *values, bool has_fifth, unsigned char *block)
+{
+    int q[ELEMENTS];
+    const int centre = has_fifth ? 16 : 8;
+    float farthest = 0;
+    for (int j = 0; j < ELEMENTS; j++)
+        if (fabsf(values[j]) > fabsf(farthest))
+            farthest = values[j];
+    const float d = farthest / (float)-centre, inverse = d != 0 ? 1 / d : 0;
+    for (int j = 0; j < ELEMENTS; j++)
+        q[j] = within((double)values[j] * (double)inverse + centre + 0.5, 2 * centre - 1);
+    cse_packed_store_half(block, d);
+    pack_whole(q, block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL);
+}
+
+static void unpack_q4_0(const unsigned char *block, float *values)
+{
+    unpack_centred(block, false, values);
+}
+
+static void unpack_q4_1(const unsigned char *block, float *values)
+{
+    unpack_shifted(block, false, values);
+}
+
+static void unpack_q5_0(const unsigned char *block, float *values)
+{
+    unpack_centred(block, true, values);
+}
+
+static void unpack_q5_1(const unsigned char *block, float *values)
+{
+    unpack_shifted(block, true, values);
+}
+
+static void unpack_q8_0(const unsigned char *block, float *values)
+{
+    const float d = cse_packed_load_half(block);
+    for (int j = 0; j < ELEMENTS; j++)
+        values[j] = (float)(signed char)block[2 + j] * d;
+}
+
+static void pack_q4_0(const float *values, unsigned char *block)
+{
+    pack_centred(values, false, block);
+}
+
+static void pack_q5_0(const float *values, unsigned char *block)
+{
+    pack_centred(values, true, block);
+}
+
+static void pack_q8_0(const float *values, unsigned char *block)
+{
+    float farthest = 0;
+    for (int j = 0; j < ELEMENTS; j++)
+        farthest = fmaxf(farthest, fabsf(values[j]));
+    const float d = farthest / 127, inverse = d != 0 ? 1 / d : 0;
+    cse_packed_store_half(block, d);
+    for (int j = 0; j < ELEMENTS; j++) {
+        const float whole = cse_packed_round(values[j] * inverse);
+        block[2 + j] = (unsigned char)(signed char)(whole >= -127 && whole <= 127 ? whole : 0);
+    }
+}
+
+const cse_packed_type cse_packed_q4_0 = {
+    .name = "Q4_0",
+    .number = 2,
+    .elements = ELEMENTS,
+    .bytes = 18,
+    .file_type = 2,
+    .unpack = unpack_q4_0,
+    .pack = pack_q4_0,
+};
+
+const cse_packed_type cse_packed_q4_1 = {
+    .name = "Q4_1",
+    .number = 3,
+    .elements = ELEMENTS,
+    .bytes = 20,
+    .file_type = 3,
+    .unpack = unpack_q4_1,
+};
+
+const cse_packed_type cse_packed_q5_0 = {
+    .name = "Q5_0",
+    .number = 6,
+    .elements = ELEMENTS,
+    .bytes = 22,
+    .file_type = 8,
+    .unpack = unpack_q5_0,
+    .pack = pack_q5_0,
+};
+
+const cse_packed_type cse_packed_q5_1 = {
+    .name = "Q5_1",
+    .number = 7,
+    .elements = ELEMENTS,
+    .bytes = 24,
+    .file_type = 9,
+    .unpack = unpack_q5_1,
+};
+
+const cse_packed_type cse_packed_q8_0 = {
+    .name = "Q8_0",
+    .number = 8,
+    .elements = ELEMENTS,
+    .bytes = 34,
+    .file_type = 7,
+    .unpack = unpack_q8_0,
+    .pack = pack_q8_0,
+};

@@ -1,0 +1,87 @@
+/* The table of types, and numbers that they share. */
+#include "engine/formats/weights/packed/packed.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "csengine/tensor.h"
+#include "engine/base/types/dtype.h"
+
+const cse_packed_type *const cse_packed_types[] = {
+    &cse_packed_q4_0,
+    &cse_packed_q4_1,
+    &cse_packed_q5_0,
+    &cse_packed_q5_1,
+    &cse_packed_q8_0,
+    &cse_packed_q2_k,
+    &cse_packed_q3_k,
+    &cse_packed_q4_k,
+    &cse_packed_q5_k,
+    &cse_packed_q6_k,
+    NULL,
+};
+
+/* clang-format off */
+static const struct {
+    uint32_t number;
+    const char *name;
+} others[] = {
+    { 9, "Q8_1" }, { 15, "Q8_K" }, { 16, "IQ2_XXS" }, { 17, "IQ2_XS" }, { 18, "IQ3_XXS" },
+    { 19, "IQ1_S" }, { 20, "IQ4_NL" }, { 21, "IQ3_S" }, { 22, "IQ2_S" }, { 23, "IQ4_XS" },
+    { 29, "IQ1_M" }, { 34, "TQ1_0" }, { 35, "TQ2_0" }, { 39, "MXFP4" },
+};
+/* clang-format on */
+
+const cse_packed_type *cse_packed_by_number(uint32_t number)
+{
+    for (const cse_packed_type *const *row = cse_packed_types; *row != NULL; row++)
+        if ((*row)->number == number)
+            return *row;
+    return NULL;
+}
+
+const cse_packed_type *cse_packed_by_name(const char *name)
+{
+    for (const cse_packed_type *const *row = cse_packed_types; *row != NULL; row++)
+        if (strcasecmp((*row)->name, name) == 0)
+            return *row;
+    return NULL;
+}
+
+const char *cse_packed_name_of(uint32_t number)
+{
+    const cse_packed_type *type = cse_packed_by_number(number);
+    for (size_t i = 0; type == NULL && i < sizeof others / sizeof others[0]; i++)
+        if (others[i].number == number)
+            return others[i].name;
+    return type != NULL ? type->name : NULL;
+}
+
+float cse_packed_load_half(const unsigned char *at)
+{
+    return cse_float_from_format(CSE_FLOAT16, (uint16_t)(at[0] | at[1] << 8));
+}
+
+void cse_packed_store_half(unsigned char *at, float value)
+{
+    const uint16_t bits = cse_round_to_bits(CSE_FLOAT16, value);
+    at[0] = (unsigned char)bits;
+    at[1] = (unsigned char)(bits >> 8);
+}
+
+float cse_packed_round(float value)
+{
+    return roundf(value);
+}
+
+void cse_packed_six_bits(const unsigned char packed[12], int part, int *scale, int *minimum)
+{
+    if (part < 4) {
+        *scale = packed[part] & 63;
+        *minimum = packed[part + 4] & 63;
+        return;
+    }
+    *scale = (packed[part + 4] & 15) | (packed[part - 4] >> 6) << 4;
+    *minimum = packed[part + 4] >> 4 | (packed[part] >> 6) << 4;
+}

@@ -1,0 +1,54 @@
+/* Types of packed weights, as GGUF numbers and lays them out: a row of a matrix is a list of blocks
+ * of so many elements, each in so many bytes, which hold small whole numbers and the factors that
+ * make values of them (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md names the types).
+ *
+ * The values of a block are those of the Python package `gguf`, bit for bit: one operation of
+ * float32 after the other, in its order. */
+#ifndef CSE_WEIGHTS_PACKED_H
+#define CSE_WEIGHTS_PACKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CSE_PACKED_MOST_ELEMENTS = 256, CSE_PACKED_MOST_BYTES = 256 }; /* of a block of any type */
+
+typedef struct cse_packed_type {
+    const char *name;   /* as GGUF has it, "Q4_1" */
+    uint32_t number;    /* in GGUF */
+    int elements;       /* of a block; a row is whole blocks */
+    size_t bytes;       /* of a block */
+    uint32_t file_type; /* GGUF's general.file_type of files with most weights so */
+    void (*unpack)(const unsigned char *block, float *values);
+    /* The nearest block to those values; NULL: the type is only read. */
+    void (*pack)(const float *values, unsigned char *block);
+    /* The type that takes rows that are no whole blocks of this one; NULL: none does. */
+    const struct cse_packed_type *instead;
+} cse_packed_type;
+
+extern const cse_packed_type cse_packed_q4_0, cse_packed_q4_1, cse_packed_q5_0, cse_packed_q5_1,
+    cse_packed_q8_0; /* of 32 elements */
+extern const cse_packed_type cse_packed_q2_k, cse_packed_q3_k, cse_packed_q4_k, cse_packed_q5_k,
+    cse_packed_q6_k; /* of 256 elements */
+
+/* NULL: there is no such one. Names are compared without regard to case. */
+const cse_packed_type *cse_packed_by_number(uint32_t number);
+const cse_packed_type *cse_packed_by_name(const char *name);
+/* The types in the order of their numbers; NULL ends them. */
+extern const cse_packed_type *const cse_packed_types[];
+/* What a number of GGUF is called, of types that are not read, too; NULL: nobody knows it. */
+const char *cse_packed_name_of(uint32_t number);
+
+/* ---- for the types ---- */
+
+/* float16 in two bytes, little endian, and back to nearest. */
+float cse_packed_load_half(const unsigned char *at);
+void cse_packed_store_half(unsigned char *at, float value);
+/* To the nearest whole number, halves away from 0. */
+float cse_packed_round(float value);
+/* Scales and minima, 6 bits each, of the eight parts of a block of Q4_K and Q5_K: parts 0 to 3 in
+ * the low bits of bytes 0 to 3 and 4 to 7; of parts 4 to 7 the low 4 bits are in the halves of bytes
+ * 8 to 11, the upper two in the upper bits of the bytes before. */
+void cse_packed_six_bits(const unsigned char packed[12], int part, int *scale, int *minimum);
+
+#endif

@@ -239,11 +239,11 @@ static const char *numbers_text(cse_arena *arena, const json_t *list)
 
 /* ---- layers of two kinds in turn ---- */
 
-static const char *const whole = "full_attention", *const part = "sliding_attention";
+static const char *const full_kind = "full_attention", *const sliding_kind = "sliding_attention";
 
 static const char *kind_of_layer(int64_t layer, int64_t period)
 {
-    return layer % period == 0 ? whole : part;
+    return layer % period == 0 ? full_kind : sliding_kind;
 }
 
 static bool has_period(const json_t *kinds, int64_t period)

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** Row r of x [rows, k] times the matrix experts[r] (int32) of weights [experts, k, n], or of
@@ -73,26 +73,6 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* As of matmul: k products below 1 in float32 err by at most k^2 * 2^-24 (k <= 33: 6.5e-5). */
-static const cse_op_sample samples[] = {
-    { .name = "a linear layer",
-      .inputs = { CSE_FLOATS(-1, 1, 9, 33), CSE_FLOATS(-1, 1, 3, 5, 33), CSE_INTEGERS(0, 3, 9) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(1),
-      .tolerance = 6.5e-5 },
-    { .name = "its gradient",
-      .inputs = { CSE_FLOATS(-1, 1, 9, 7), CSE_FLOATS(-1, 1, 4, 7, 6), CSE_INTEGERS(0, 4, 9) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(0),
-      .tolerance = 6.5e-5 },
-    { .name = "one expert for all rows",
-      .inputs = { CSE_FLOATS(-1, 1, 40, 17), CSE_FLOATS(-1, 1, 3, 20, 17), CSE_INTEGERS(1, 2, 40) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(1),
-      .tolerance = 6.5e-5 },
-    { .name = NULL },
-};
-
 static int64_t summed_terms(const cse_tensor *node)
 {
     return node->inputs[0]->shape.dims[1];
@@ -112,5 +92,4 @@ const cse_op cse_op_expert_matmul = {
                 .make_tiled = cse_kernel_refuse_tiled_experts,
                 .types = CSE_KERNEL_ANY_FLOAT },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

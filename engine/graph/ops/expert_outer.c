@@ -7,7 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** The sum of x[r]^T y[r] over the rows r of each expert, for x [rows, m], y [rows, n] and experts
@@ -62,27 +62,6 @@ static void reference(const cse_reference *call)
     free(sums);
 }
 
-/* At most 40 products below 1 in float32: 40^2 * 2^-24 = 9.6e-5. */
-static const cse_op_sample samples[] = {
-    { .name = "some rows for each",
-      .inputs = { CSE_FLOATS(-1, 1, 40, 5), CSE_FLOATS(-1, 1, 40, 7), CSE_INTEGERS(0, 3, 40) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(3),
-      .tolerance = 9.6e-5 },
-    { .name = "experts without rows, sorted",
-      .inputs = { CSE_FLOATS(-1, 1, 20, 18), CSE_FLOATS(-1, 1, 20, 33), CSE_INTEGERS(2, 3, 20) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(4),
-      .tolerance = 9.6e-5 },
-    { .name = "some outside",
-      .inputs = { CSE_FLOATS(-1, 1, 20, 5), CSE_FLOATS(-1, 1, 20, 3), CSE_INTEGERS(-2, 5, 20) },
-      .input_count = 3,
-      CSE_WITH_INTEGERS(3),
-      .tolerance = 9.6e-5,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 /* All rows may belong to one expert. */
 static int64_t summed_terms(const cse_tensor *node)
 {
@@ -103,5 +82,4 @@ const cse_op cse_op_expert_outer = {
                 .make_tiled = cse_kernel_refuse_tiled_experts,
                 .types = CSE_KERNEL_ANY_FLOAT },
     .summed_terms = summed_terms,
-    .samples = samples,
 };

@@ -13,7 +13,7 @@
 #include "engine/formats/weights/side_files.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
-#include "run/session/load_weights.h"
+#include "run/saving/load_weights.h"
 
 /* Copies what stands beside the weights to the run, from which an export takes it. A run does
  * without where that is not possible, and says so. */

@@ -1,11 +1,11 @@
-/* Which series of losses have diverged, by the definition in run/job/loss_trend.h: curves of
+/* Which series of losses have diverged, by the definition in run/record/loss_trend.h: curves of
  * formulas, with noise, from zero, from below it, with one high value, and with what is no number.
  */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/job/loss_trend.h"
+#include "run/record/loss_trend.h"
 
 #define FACTOR 1000.0
 enum { MOST = 2000 };

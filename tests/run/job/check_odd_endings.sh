@@ -10,4 +10,4 @@ PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$python" "$top/tests/run/odd_endings_test.py" "$csengine" "$top/configs/synthetic.yaml" "$work"
+"$python" "$top/tests/run/job/odd_endings_test.py" "$csengine" "$top/configs/synthetic.yaml" "$work"

@@ -10,5 +10,5 @@ python=${PYTHON:-python3}
 "$python" -c 'import sqlite3' 2>/dev/null || { echo 'there is no python3: skipped'; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$python" "${top_srcdir:?}/tests/run/background_save.py" "$csengine" \
+"$python" "${top_srcdir:?}/tests/run/saving/background_save.py" "$csengine" \
     "$top_srcdir/configs/synthetic.yaml" "$work"

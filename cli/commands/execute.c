@@ -3,7 +3,7 @@
  *
  * The limits are set before the program's first instruction, by the process that becomes it. What
  * the library in the program has to know comes by the environment, and cse_configure goes by it
- * (run/job/program_place.h). */
+ * (run/program/program_place.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/process_number.h"
 #include "engine/base/sandbox.h"
-#include "run/job/program_place.h"
+#include "run/program/program_place.h"
 #include "store/whole.h"
 #include "workers/control/contained.h"
 #include "workers/control/supervisor.h"

@@ -25,7 +25,7 @@
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
 #include "run/job/run_target.h"
-#include "run/job/takeover.h"
+#include "run/saving/takeover.h"
 #include "store/whole.h"
 #include "workers/control/contained.h"
 #include "workers/control/supervisor.h"

@@ -9,7 +9,7 @@
 #include "run/hosts/lead_hosts.h"
 #include "run/hosts/led_elsewhere.h"
 #include "run/job/host_change.h"
-#include "run/job/takeover.h"
+#include "run/saving/takeover.h"
 
 /* The failure of the job stays the thread's last. */
 static void end_hosts(cse_led_hosts **led, cse_status status, const cse_job_result *result)

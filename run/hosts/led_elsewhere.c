@@ -10,7 +10,7 @@
 #include "engine/base/log.h"
 #include "run/control/run_command.h"
 #include "run/job/job_settings.h"
-#include "run/job/takeover.h"
+#include "run/saving/takeover.h"
 #include "store/reader.h"
 #include "workers/group/lead_lock.h"
 

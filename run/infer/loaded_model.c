@@ -9,7 +9,7 @@
 #include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
-#include "run/session/load_weights.h"
+#include "run/saving/load_weights.h"
 #include "run/session/session.h"
 
 static cse_status find_checkpoint(const cse_job_settings *settings, const cse_session *session,

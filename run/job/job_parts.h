@@ -9,11 +9,11 @@
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
 #include "run/job/past_validations.h"
-#include "run/job/retention.h"
 #include "run/job/run_target.h"
-#include "run/job/takeover.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
+#include "run/saving/retention.h"
+#include "run/saving/takeover.h"
 #include "workers/messages/run_directory.h"
 
 enum { CSE_DEFAULT_LOG_STEPS = 50 };

@@ -27,7 +27,7 @@
 #include "run/job/job_digest.h"
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
-#include "run/job/room_wait.h"
+#include "run/saving/room_wait.h"
 #include "store/damage.h"
 
 #define LACK_INTERVAL_NS INT64_C(60000000000)

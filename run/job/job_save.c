@@ -7,8 +7,8 @@
 #include "engine/base/clock.h"
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
-#include "run/job/room_wait.h"
-#include "run/session/background_save.h"
+#include "run/saving/background_save.h"
+#include "run/saving/room_wait.h"
 
 typedef cse_job job;
 

@@ -7,7 +7,7 @@
 #define CSE_RUN_JOB_JOB_WATCH_H
 
 #include "run/job/job_event.h"
-#include "run/job/loss_trend.h"
+#include "run/record/loss_trend.h"
 #include "run/session/observer.h"
 
 typedef struct cse_job_watch_options {

@@ -14,7 +14,7 @@
 #include "engine/formats/weights/tokenizer/own_tokenizer.h"
 #include "run/job/job_hosts.h"
 #include "run/job/job_parts.h"
-#include "run/session/load_weights.h"
+#include "run/saving/load_weights.h"
 
 /* Copies what stands beside the weights, or writes the tokenizer that is in their file. */
 static cse_status fill_side_files(const char *path, const char *folder,

@@ -29,13 +29,13 @@ for page in docs/operations.md docs/troubleshooting.md; do
     expect $page 'in the memory of the run: no step is lost'
     refuse $page 'takes the run over from its newest checkpoint'
 done
-most=$(number CSE_MOST_TAKEOVERS run/job/takeover.h)
+most=$(number CSE_MOST_TAKEOVERS run/saving/takeover.h)
 [ "$most" = 5 ] || { echo "FAIL: $most takeovers"; failed=1; }
 expect docs/operations.md 'after five without a further step'
 expect docs/troubleshooting.md 'After five without a further step'
 
 # The first steps and the factor of a training that has diverged.
-[ "$(number CSE_TREND_STEPS run/job/loss_trend.h)" = 10 ] || { echo 'FAIL: steps'; failed=1; }
+[ "$(number CSE_TREND_STEPS run/record/loss_trend.h)" = 10 ] || { echo 'FAIL: steps'; failed=1; }
 expect docs/operations.md 'of the first ten steps'
 factor=$(sed -n 's/.*"diverged_factor", CSE_SETTING_NUMBER, "\([0-9]*\)".*/\1/p' \
     "$top/engine/base/config/config_table.c")

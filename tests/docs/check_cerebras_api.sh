@@ -38,7 +38,7 @@ refuses() {
     printf '%s\n' "$1" >>"$work/tree/scripts/cerebras_api.txt"
     printf '%s\t%s\n' "cerebras_api.txt:$line: " "$2" >>"$work/expected"
 }
-test=tests/run/check_job.c
+test=tests/run/job/check_job.c
 refuses "x | call | same | \`cse_nothing\` | $test:cse_run |" '`cse_nothing` does not exist'
 refuses "x | call | same | \`cse_clip.max_num_csx\` | $test:cse_run |" 'does not exist'
 refuses "x | key | same | \`loop.num_step\` | $test:cse_run |" '`loop.num_step` does not exist'

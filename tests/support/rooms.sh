@@ -10,8 +10,8 @@ links='workers/arena workers/messages workers/transports workers/links workers/h
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
-job="$job run/session run/record"
-tools="run/job run/callbacks run/measure run/contracts run/infer run/control run/hosts"
+job="$job run/session run/record run/saving run/execution"
+tools="run/program run/job run/callbacks run/measure run/contracts run/infer run/control run/hosts"
 directions="
 base:
 base/types: base
@@ -51,6 +51,10 @@ workers/group: base graph code/kernels code/execute $links workers/control
 run/loggers: base
 run/session: $plan $nn base/config formats/checkpoint formats/weights dataloader $control
 run/record: $plan base/config formats/checkpoint store run/loggers run/session workers/control
+run/saving: $plan $nn base/config formats/checkpoint formats/weights store $control run/session \
+    run/record
+run/execution: $plan $nn base/config formats/checkpoint dataloader $control run/session run/saving
+run/program: base $control run/session run/record run/execution
 run/job: $plan $nn $job
 run/callbacks: base base/types run/job
 run/measure: $plan $job workers/worker run/job
@@ -58,13 +62,13 @@ run/contracts: $plan $nn $job run/job run/callbacks
 run/infer: $plan $nn $job formats/onnx run/job
 run/control: base store workers/batch workers/control
 run/hosts: base base/config store $links workers/host_launchers workers/control workers/batch \
-    workers/group run/record run/job run/control
+    workers/group run/record run/saving run/job run/control
 client: base graph code/kernels formats/checkpoint formats/weights dataloader workers/control \
-    run/session
+    run/session run/saving run/execution
 dashboard: base base/types base/config formats/checkpoint dataloader store workers/control \
     workers/messages workers/batch run/job run/measure
 bench: $plan base/config formats/checkpoint formats/weights store dataloader $links \
-    workers/carrier workers/control run/session run/job run/measure
+    workers/carrier workers/control run/session run/execution run/job run/measure
 cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 "
 # The parts of the upper rooms from the lowest to the highest: a part may include from those that

@@ -112,22 +112,6 @@ static const char *reason_of(const cse_config *config, const char *path)
 
 /* ---- the value that a schedule begins with ---- */
 
-/* The node at a path of the tree; NULL for none. */
-static const cse_yaml_node *find(cse_arena *arena, const cse_yaml_node *node, const char *path)
-{
-    char *rest = cse_arena_string(arena, path);
-    for (char *name = strsep(&rest, "."); name != NULL && node != NULL; name = strsep(&rest, "."))
-        node = cse_yaml_find(node, name);
-    return node;
-}
-
-/* A setting that is taken back. */
-static bool is_null(cse_arena *arena, const cse_config *config, const char *path)
-{
-    const cse_yaml_node *node = find(arena, cse_config_root_view(config), path);
-    return node != NULL && cse_yaml_is_null(node);
-}
-
 /* The first schedule of a list, of a SequentialLR, or itself. */
 static const cse_yaml_node *first_schedule(const cse_yaml_node *node)
 {
@@ -146,24 +130,30 @@ static const cse_yaml_node *first_schedule(const cse_yaml_node *node)
     return NULL;
 }
 
+/* Whether the node is the learning rate of the optimizer, under either of its names. */
+static bool is_rate(const cse_config *config, const cse_yaml_node *node)
+{
+    const cse_config_plugin *optimizer = cse_config_plugin_view(config, "optimizer", 0);
+    return optimizer != NULL && (node == cse_yaml_find(optimizer->tree, "lr") ||
+                                 node == cse_yaml_find(optimizer->tree, "learning_rate"));
+}
+
 /* Whether a learning rate is the first value of the schedule that replaces it. */
-static bool begins_schedule(const cse_config *config, cse_arena *arena, const char *path)
+static bool begins_schedule(const cse_config *config, const cse_yaml_node *rate)
 {
     static const char *const names[] = { "initial_learning_rate", "learning_rate" };
-    const char *name = strrchr(path, '.');
-    if (name == NULL || (strcmp(name, ".lr") != 0 && strcmp(name, ".learning_rate") != 0))
+    if (!has_schedule(config) || !is_rate(config, rate))
         return false;
-    const cse_yaml_node *root = cse_config_root_view(config);
-    const cse_yaml_node *rate = find(arena, root, path);
-    const cse_yaml_node *first = first_schedule(find(arena, root, "trainer.init.schedulers"));
+    const cse_yaml_node *first =
+        first_schedule(cse_settings_node(cse_config_section_view(config, "init"), "schedulers"));
     const cse_yaml_node *start = first;
     for (size_t i = 0; first != NULL && first->kind == CSE_YAML_MAPPING && i < 2; i++) {
         start = cse_yaml_find(first, names[i]);
         if (start != NULL)
             break;
     }
-    return rate != NULL && start != NULL && rate->kind == CSE_YAML_SCALAR &&
-           start->kind == CSE_YAML_SCALAR && strtod(rate->text, NULL) == strtod(start->text, NULL);
+    return start != NULL && rate->kind == CSE_YAML_SCALAR && start->kind == CSE_YAML_SCALAR &&
+           strtod(rate->text, NULL) == strtod(start->text, NULL);
 }
 
 /* ---- warnings ---- */
@@ -176,11 +166,11 @@ bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *
     const bool is_hint =
         hint != NULL || strcmp(unread->path, "trainer.init.backend.backend_type") == 0;
     const char *reason = reason_of(config, unread->path);
-    if (reason != NULL && begins_schedule(config, arena, unread->path))
+    if (reason != NULL && begins_schedule(config, unread->node))
         return false;
     if (fnmatch("trainer.init.precision.*", unread->path, 0) == 0 && is_switched_off(config))
         return false;
-    if (is_hint && is_null(arena, config, unread->path))
+    if (is_hint && cse_yaml_is_null(unread->node))
         return false;
     const char *message =
         cse_arena_printf(arena, "%s is not used: %s", short_path(unread->path),

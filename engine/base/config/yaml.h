@@ -90,6 +90,7 @@ cse_status cse_yaml_decode(cse_arena *arena, const char *json, size_t size, cse_
 typedef struct cse_yaml_unread {
     const char *path; /* "trainer.init.loop.num_steps"; entries of lists by number */
     cse_place place;
+    const cse_yaml_node *node; /* the value */
 } cse_yaml_unread;
 
 /* Lists in document order the values below `node` whose `read` is not set, into `arena`; a list of

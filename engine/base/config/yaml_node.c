@@ -137,7 +137,7 @@ typedef struct unread_list {
     int count, capacity;
 } unread_list;
 
-static void add_unread(unread_list *list, const char *path, cse_place place)
+static void add_unread(unread_list *list, const char *path, const cse_yaml_node *node)
 {
     if (list->count == list->capacity) {
         int capacity = list->capacity > 0 ? 2 * list->capacity : 16;
@@ -147,7 +147,7 @@ static void add_unread(unread_list *list, const char *path, cse_place place)
         list->entries = grown;
         list->capacity = capacity;
     }
-    list->entries[list->count++] = (cse_yaml_unread){ path, place };
+    list->entries[list->count++] = (cse_yaml_unread){ path, node->place, node };
 }
 
 /* A value that is reported as one: a scalar, or a list of scalars none of which was read. */
@@ -165,7 +165,7 @@ static void find_unread(unread_list *list, const cse_yaml_node *node, const char
     if (node->read && !list->all)
         return;
     if (is_whole(node, list->all)) {
-        add_unread(list, path, node->place);
+        add_unread(list, path, node);
         return;
     }
     const char *dot = *path != '\0' ? "." : "";

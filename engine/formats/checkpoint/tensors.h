@@ -23,7 +23,7 @@ typedef struct cse_checkpoint {
     /* The instruction set and kernels of the last training step (kernel_record.h); may be NULL. */
     const char *kernels;
     const char *links;  /* what it came from (links.h); may be NULL */
-    const char *values; /* a program's own (run/session/tree.c): JSON; may be NULL */
+    const char *values; /* a program's own (run/saving/tree.c): JSON; may be NULL */
     const char *origin; /* what the program that its weights came from said of them
                            (engine/formats/weights/weights.h): JSON; may be NULL */
     const char *data;   /* the data files that were read (data_identity.h); may be NULL */

@@ -7,7 +7,7 @@
 #ifndef CSE_TESTS_SIMULATION_WORLD_H
 #define CSE_TESTS_SIMULATION_WORLD_H
 
-#include "run/job/takeover.h"
+#include "run/saving/takeover.h"
 #include "tests/support/fake_step.h"
 #include "tests/support/simulation/fiber.h"
 #include "workers/arena/failpoint.h"

@@ -17,7 +17,7 @@ held_by() {
     cross_entropy_sums) echo engine/graph/ops/check_loss_ratio.c ;;
     reshape | broadcast_to | cast) echo engine/graph/ops/check_op_values.c ;;
     stochastic_round) echo engine/base/types/check_stochastic_rounding.c ;;
-    constant_int | full) echo run/check_session.c ;;
+    constant_int | full) echo run/session/check_session.c ;;
     largest_magnitudes) echo run/check_sparsity.c ;;
     *) return 1 ;;
     esac

@@ -1,0 +1,143 @@
+/* Every sample counts, also where the last batch of an epoch is smaller than the others.
+ *
+ * Nothing is filled up and masked: a step of a program may do anything with the rows of its batch,
+ * and only a batch that has no other rows is right for all of it. So the step is traced and
+ * compiled a second time for the last batch, whose microbatches are all of one size, too, and an
+ * execution ends where the other kind of batch follows; the next one goes on with the same states
+ * (run.c). A run without such batches is one execution, and nothing of it is different.
+ *
+ * Whether a step trains is known when it has been traced, and with that, whether last batches are
+ * left out, which of the steps it begins with, and whether means of microbatches differ in weight:
+ * what was taken for granted may turn out to be wrong, and then it is traced again. */
+#include "run/execution/last_batch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/log.h"
+#include "engine/nn/configured.h"
+#include "run/execution/standing_arena.h"
+
+/* What was told already, the newest first. */
+struct cse_told {
+    const char *text;
+    const struct cse_told *next;
+};
+
+static bool was_told(cse_session *session, const char *text)
+{
+    for (const struct cse_told *told = session->execution.told_of_last; told != NULL;
+         told = told->next)
+        if (strcmp(told->text, text) == 0)
+            return true;
+    struct cse_told *told = cse_arena_alloc(session->arena, sizeof *told);
+    *told = (struct cse_told){ .text = text, .next = session->execution.told_of_last };
+    session->execution.told_of_last = told;
+    return false;
+}
+
+/* Once for each kind of step and data. */
+static void tell_left_out(const cse_runner *r)
+{
+    const cse_input *input = cse_dataloader_input_view(r->loader);
+    const int64_t left = cse_dataloader_last_samples(r->loader);
+    if (!r->drops_last || left == 0 || r->session->hooks.follows)
+        return;
+    const char *text = cse_arena_printf(
+        r->session->arena,
+        "%s leaves out %" PRId64 " of %" PRId64 " samples in each epoch: they do not fill a batch "
+        "of %" PRId64 "; with drop_last: false they are a batch of their own",
+        r->step->training ? "training" : "the evaluation", left, input->sample_count,
+        cse_dataloader_batching_view(r->loader)->batch_size);
+    if (!was_told(r->session, text))
+        cse_log_line(CSE_LOG_INFO, "%s", text);
+}
+
+/* A model in evaluation mode is evaluated; a program need not have said so. */
+static bool may_train(const cse_session *session)
+{
+    for (int i = 0; i < session->network.model_count; i++)
+        if (!session->network.models[i]->training)
+            return false;
+    return true;
+}
+
+/* The next step that is run, counted over all epochs. */
+static int64_t next_step(const cse_runner *r, bool training)
+{
+    if (training && r->found)
+        return r->facts.end_step - 1; /* the last batch of an epoch is an execution by itself */
+    return r->follows || !training ? r->at : r->session->training.global_step;
+}
+
+/* Returns whether batches are read as before, or there are none but whole ones. */
+static bool choose(cse_runner *r, bool training)
+{
+    const cse_batching before = *cse_dataloader_batching_view(r->loader);
+    cse_last_batch last = { .dropped = r->drops_last };
+    cse_dataloader_choose_last(r->loader, last);
+    last.read = cse_dataloader_is_last(r->loader, next_step(r, training));
+    cse_dataloader_choose_last(r->loader, last);
+    const cse_batching *now = cse_dataloader_batching_view(r->loader);
+    return cse_dataloader_last_samples(r->loader) == 0 ||
+           (now->drop_last == before.drop_last && now->last_samples == before.last_samples);
+}
+
+/* As PyTorch refuses it: what is normalized would be 0. Microbatches of a last batch may be smaller
+ * than those that the user has chosen. */
+static cse_status check_batch_norm(const cse_runner *r)
+{
+    const cse_batching *batching = cse_dataloader_batching_view(r->loader);
+    const cse_graph *graph = r->step->graph;
+    if (batching->last_samples == 0)
+        return CSE_OK;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        if (node->op != &cse_op_batch_norm || cse_shape_elements(node->shape) > node->shape.dims[1])
+            continue;
+        return cse_fail(CSE_CONFIG,
+                        "data loader: the last batch of an epoch has %" PRId64 " samples, and "
+                        "microbatches of %" PRId64 ", of which batch norm has no variance: leave "
+                        "it out (drop_last: true), or give another batch_size or micro_batch_size",
+                        batching->last_samples, batching->micro_batch_size);
+    }
+    return CSE_OK;
+}
+
+static cse_status trace(cse_runner *r)
+{
+    cse_session *session = r->session;
+    cse_step_destroy(&r->step);
+    session->execution.traces++;
+    cse_status status = cse_step_trace(session, r->loader, r->function, r->self, &r->step);
+    if (r->step->training)
+        session->training.batch_size = session->report.batch_size;
+    return status == CSE_OK ? check_batch_norm(r) : status;
+}
+
+cse_status cse_runner_trace(cse_runner *r)
+{
+    const bool guessed = r->follows ? r->trains : may_train(r->session);
+    if (cse_dataloader_drops_last(r->loader, r->input, guessed, &r->drops_last) != CSE_OK)
+        r->drops_last = false; /* an evaluation may have less than a batch */
+    choose(r, guessed);
+    CSE_TRY(trace(r));
+    r->trains = r->step->training;
+    r->found = r->trains && !r->follows && cse_session_finds_arena(r->session, &r->facts);
+    CSE_TRY(cse_dataloader_drops_last(r->loader, r->input, r->trains, &r->drops_last));
+    tell_left_out(r);
+    return choose(r, r->trains) ? CSE_OK : trace(r);
+}
+
+cse_status cse_runner_trace_anew(cse_runner *r, bool *again)
+{
+    *again = !choose(r, r->trains);
+    return *again ? trace(r) : CSE_OK;
+}
+
+int64_t cse_runner_kind_end(const cse_runner *r, int64_t first, int64_t last)
+{
+    const int64_t end = cse_dataloader_kind_end(r->loader, first);
+    return end < last ? end : last;
+}

@@ -1,0 +1,17 @@
+/* Batches of two sizes in one run: whole ones, and the last one of each epoch, of the samples that
+ * do not fill a batch. */
+#ifndef CSE_RUN_EXECUTION_LAST_BATCH_H
+#define CSE_RUN_EXECUTION_LAST_BATCH_H
+
+#include "run/execution/runner.h"
+
+/* Traces the step for the batches that the execution begins with, as far as that is known before
+ * the step is, and again where the step turns out to be one of the other kind. Sets r->found. */
+cse_status cse_runner_trace(cse_runner *runner);
+/* Traces it again where the steps are to begin elsewhere than was thought. `again`: it was. */
+cse_status cse_runner_trace_anew(cse_runner *runner, bool *again);
+
+/* The step at which the execution that begins at `first` ends, `last` or earlier. */
+int64_t cse_runner_kind_end(const cse_runner *runner, int64_t first, int64_t last);
+
+#endif

@@ -41,7 +41,7 @@ typedef struct cse_pre_tokenizers {
     cse_split_stage stages[CSE_SPLIT_STAGES];
     int count;
     bool is_byte_level;  /* the words' bytes become tokens */
-    bool asks_for_first; /* a stage does something at the begin of the text alone */
+    bool asks_for_first; /* a stage does something at the begin of a text alone */
     bool cuts_at_lines;  /* see cse_tokenizer_cuts_at_lines */
 } cse_pre_tokenizers;
 

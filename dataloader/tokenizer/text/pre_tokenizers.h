@@ -64,7 +64,7 @@ typedef struct cse_piece {
     bool is_first; /* it begins where the whole text does */
 } cse_piece;
 
-/* Bytes `begin` to `end` of a piece; where its origins are known, these tell whether it is first. */
+/* Bytes `begin` to `end` of a piece; origins, where it has them, tell whether it is first. */
 static inline cse_piece cse_piece_part(const cse_piece *piece, size_t begin, size_t end)
 {
     const cse_origin *origins = piece->view.origins;

@@ -50,6 +50,8 @@ typedef struct cse_pre_tokenizers {
 cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry);
 /* GPT-2's. */
 cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre);
+/* A last stage that cuts before each run of the character, where there is room for one. */
+void cse_pre_tokenizers_cut_before(cse_pre_tokenizers *pre, const char *character);
 void cse_pre_tokenizers_clear(cse_pre_tokenizers *pre);
 
 /* Where pieces go. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "dataloader/tokenizer/text/sentence_text.h"
-#include "dataloader/tokenizer/word_models.h"
 #include "engine/base/nesting.h"
 
 enum { MOST_LEVELS = 16 };
@@ -111,7 +110,7 @@ static bool begins_words_alone(const cse_vocabulary *vocabulary)
 
 static void cut_words(cse_tokenizer *t)
 {
-    if (t->model == &cse_bpe_model && !t->pre_tokenizers.is_byte_level && !t->whole_words &&
+    if (t->merges.slots > 0 && !t->pre_tokenizers.is_byte_level && !t->whole_words &&
         t->prefix == NULL && t->suffix == NULL && begins_words_alone(&t->vocabulary))
         cse_pre_tokenizers_cut_before(&t->pre_tokenizers, CSE_SENTENCE_SPACE);
 }

@@ -35,6 +35,7 @@ static const cse_option options[] = {
       "vocab.json and merges.txt; inspect: shows texts in place of numbers" },
     { "train_tokenizer", "N", NULL,
       "tokenize: trains a vocabulary of N tokens on the texts, in place of --tokenizer" },
+    { "train_model", "WORD", NULL, "tokenize: what is trained: bpe or unigram; default bpe" },
     { "sequence_length", "N", NULL, "tokenize: tokens of a sample; default 1024" },
     { "samples_per_file", "N", NULL, "tokenize: default 16384" },
     { "format", "NAME", NULL,

@@ -164,8 +164,10 @@ static cse_status inspect_folder(inspection *all, const char *path)
     if (all->tokenizer == NULL && cse_tokenizer_is_in(path) &&
         cse_tokenizer_load(path, &all->tokenizer) != CSE_OK)
         cse_report(CSE_DATA);
-    cse_status status = cse_file_list_read(
-        &list, path, ".h5|.hdf5|.npy|.jsonl|.ndjson|.jsonl.gz|.jsonl.zst|.txt|tokenizer.json|.model");
+    cse_status status =
+        cse_file_list_read(&list, path,
+                           ".h5|.hdf5|.npy|.jsonl|.ndjson|.jsonl.gz|.jsonl.zst|.txt|"
+                           "tokenizer.json|.model");
     if (status == CSE_OK && list.count == 0)
         status = cse_fail(CSE_NO_INPUT, "%s: no file of it is data that is known here", path);
     for (int i = 0; i < list.count && i < MOST_SHOWN_FILES && status == CSE_OK; i++)

@@ -39,6 +39,7 @@ typedef struct wishes {
     cse_token_writer_options output;
     const char *tokenizer;   /* NULL: one is trained */
     int64_t vocab_size;      /* of the one that is trained */
+    cse_trainer_kind kind;   /* likewise */
     const char *end_of_text; /* NULL: found by name */
     char folder[PATH_MAX];   /* that is asked for */
     char partial[PATH_MAX];  /* that is written to */
@@ -118,7 +119,8 @@ static cse_status read_wishes(const cse_command_line *line, wishes *w)
     static const char *const policies[] = { "error", "skip", NULL };
     static const int64_t job_range[] = { 1, MOST_JOBS }, time_range[] = { 1, MOST_TIME };
     static const int64_t file_range[] = { 1, 1 << 30 }, vocab_range[] = { 257, 1 << 22 };
-    const char *format = formats[0], *policy = policies[0];
+    static const char *const models[] = { "bpe", "unigram", NULL };
+    const char *format = formats[0], *policy = policies[0], *model = models[0];
     int64_t jobs = processors() < MOST_JOBS ? processors() : MOST_JOBS;
     w->output = (cse_token_writer_options){ .time = 1024, .file_samples = 16384 };
     w->vocab_size = 0;
@@ -127,6 +129,7 @@ static cse_status read_wishes(const cse_command_line *line, wishes *w)
     CSE_TRY(cse_option_integer(line, "samples_per_file", file_range, &w->output.file_samples));
     CSE_TRY(cse_option_integer(line, "train_tokenizer", vocab_range, &w->vocab_size));
     CSE_TRY(cse_option_word(line, "format", formats, &format));
+    CSE_TRY(cse_option_word(line, "train_model", models, &model));
     CSE_TRY(cse_option_word(line, "on_bad_record", policies, &policy));
     CSE_TRY(read_output(line, w));
     w->tokenizer = cse_option_value(line, "tokenizer");
@@ -143,7 +146,11 @@ static cse_status read_wishes(const cse_command_line *line, wishes *w)
     if ((w->tokenizer == NULL) == (w->vocab_size == 0))
         return cse_fail(CSE_USAGE, "data tokenize: give either --tokenizer FILE or "
                                    "--train_tokenizer N, one of the two");
-    return CSE_OK;
+    w->kind = strcmp(model, "unigram") == 0 ? CSE_TRAIN_UNIGRAM : CSE_TRAIN_BPE;
+    return w->vocab_size > 0 || cse_option_value(line, "train_model") == NULL
+               ? CSE_OK
+               : cse_fail(CSE_USAGE, "data tokenize: --train_model is that of --train_tokenizer N, "
+                                     "which is not given");
 }
 
 /* ---- the work ---- */
@@ -166,7 +173,7 @@ static cse_status train_tokenizer(const wishes *w, display *d, cse_tokenizer **t
     char path[PATH_MAX + 32];
     cse_text json = { 0 };
     begin_phase(d, "training the tokenizer");
-    cse_status status = cse_train_tokenizer(&w->options, w->vocab_size, &json);
+    cse_status status = cse_train_tokenizer(&w->options, w->kind, w->vocab_size, &json);
     if (status == CSE_OK)
         status = write_file(w, "tokenizer.json", json.data, json.size);
     cse_text_clear(&json);

@@ -243,11 +243,11 @@ static cse_status train(cse_text_pieces *pieces, cse_tokenizer_trainer *trainer,
     }
 }
 
-cse_status cse_train_tokenizer(const cse_tokenize_options *options, int64_t vocab_size,
-                               cse_text *json)
+cse_status cse_train_tokenizer(const cse_tokenize_options *options, cse_trainer_kind kind,
+                               int64_t vocab_size, cse_text *json)
 {
     const cse_trainer_wish wish = { .vocab_size = vocab_size, .min_frequency = 2 };
-    cse_tokenizer_trainer *trainer = cse_tokenizer_trainer_new();
+    cse_tokenizer_trainer *trainer = cse_tokenizer_trainer_new(kind);
     cse_text_pieces *pieces = cse_text_pieces_new(options->paths, options->path_count, true);
     cse_status status = train(pieces, trainer, options);
     if (status == CSE_OK)

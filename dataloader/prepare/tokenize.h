@@ -5,6 +5,7 @@
 
 #include "dataloader/prepare/token_writer.h"
 #include "dataloader/tokenizer/tokenizer.h"
+#include "dataloader/tokenizer/train.h"
 
 typedef struct cse_tokenize_progress {
     int64_t bytes, text_bytes, documents, tokens; /* bytes: of whole files, as they are stored */
@@ -34,7 +35,7 @@ cse_status cse_tokenize(const cse_tokenizer *tokenizer, const cse_tokenize_optio
                         cse_token_writer *writer, cse_tokenize_result *result);
 
 /* Trains a vocabulary on the texts; `*json` is a tokenizer.json. */
-cse_status cse_train_tokenizer(const cse_tokenize_options *options, int64_t vocab_size,
-                               cse_text *json);
+cse_status cse_train_tokenizer(const cse_tokenize_options *options, cse_trainer_kind kind,
+                               int64_t vocab_size, cse_text *json);
 
 #endif

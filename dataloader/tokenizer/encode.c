@@ -297,11 +297,12 @@ cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_t
     return status;
 }
 
-static cse_status put_specials(const cse_encoder *encoder, const int32_t *ids, int count,
-                               cse_token_ids *to)
+/* Numbers `begin` to `end` of those around a text. */
+static cse_status put_specials(const cse_encoder *encoder, int begin, int end, cse_token_ids *to)
 {
+    const int32_t *ids = encoder->tokenizer->post_processor.around;
     size_t size;
-    for (int i = 0; i < count; i++) {
+    for (int i = begin; i < end; i++) {
         if (cse_tokenizer_token_view(encoder->tokenizer, ids[i], &size) == NULL)
             return cse_fail(CSE_DATA,
                             "post_processor names the token %d, which the tokenizer does not have",
@@ -314,9 +315,9 @@ static cse_status put_specials(const cse_encoder *encoder, const int32_t *ids, i
 cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
 {
     const cse_post_processor *p = &encoder->tokenizer->post_processor;
-    CSE_TRY(put_specials(encoder, p->around, p->before, ids));
+    CSE_TRY(put_specials(encoder, 0, p->before, ids));
     CSE_TRY(cse_encode(encoder, text, size, ids));
-    return put_specials(encoder, p->around + p->before, p->after, ids);
+    return put_specials(encoder, p->before, p->before + p->after, ids);
 }
 
 cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,

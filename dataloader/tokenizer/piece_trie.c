@@ -15,6 +15,11 @@ typedef struct reach {
     size_t low, high;
 } reach;
 
+typedef struct reaches {
+    reach *of; /* [nodes of the trie] */
+    size_t capacity;
+} reaches;
+
 void cse_piece_trie_clear(cse_piece_trie *trie)
 {
     free(trie->nodes);
@@ -40,10 +45,10 @@ static void add_node(cse_piece_trie *trie, unsigned char byte)
 
 /* The children of a node at `depth`; their reaches are added to the list. */
 static void add_children(cse_piece_trie *trie, size_t node, const word *words, uint32_t depth,
-                         reach **reaches, size_t *capacity)
+                         reaches *all)
 {
-    size_t low = (*reaches)[node].low;
-    const size_t high = (*reaches)[node].high;
+    size_t low = all->of[node].low;
+    const size_t high = all->of[node].high;
     for (; low < high && words[low].size == depth; low++)
         trie->nodes[node].id = words[low].id;
     trie->nodes[node].first = (uint32_t)trie->count;
@@ -54,8 +59,8 @@ static void add_children(cse_piece_trie *trie, size_t node, const word *words, u
             end++;
         const size_t child = trie->count;
         add_node(trie, byte);
-        CSE_GROW(*reaches, child, *capacity);
-        (*reaches)[child] = (reach){ low, end };
+        CSE_GROW(all->of, child, all->capacity);
+        all->of[child] = (reach){ low, end };
         trie->nodes[node].count++;
         low = end;
     }
@@ -64,9 +69,9 @@ static void add_children(cse_piece_trie *trie, size_t node, const word *words, u
 void cse_piece_trie_make(cse_piece_trie *trie, const cse_vocabulary *vocabulary,
                          bool (*is_piece)(const void *self, int32_t id), const void *self)
 {
-    size_t count = 0, capacity = 0, level_end = 1;
+    size_t count = 0, level_end = 1;
     uint32_t depth = 0;
-    reach *reaches = NULL;
+    reaches all = { 0 };
     word *words = cse_malloc(((size_t)vocabulary->size + 1) * sizeof *words);
     for (int64_t id = 0; id < vocabulary->size; id++) {
         const cse_vocabulary_token *token = &vocabulary->tokens[id];
@@ -76,17 +81,17 @@ void cse_piece_trie_make(cse_piece_trie *trie, const cse_vocabulary *vocabulary,
     qsort(words, count, sizeof *words, by_bytes);
     cse_piece_trie_clear(trie);
     add_node(trie, 0);
-    CSE_GROW(reaches, 0, capacity);
-    reaches[0] = (reach){ 0, count };
+    CSE_GROW(all.of, 0, all.capacity);
+    all.of[0] = (reach){ 0, count };
     for (size_t node = 0; node < trie->count; node++) {
         if (node == level_end) {
             level_end = trie->count;
             depth++;
         }
-        add_children(trie, node, words, depth, &reaches, &capacity);
+        add_children(trie, node, words, depth, &all);
     }
     for (uint32_t i = 0; i < trie->nodes[0].count; i++)
         trie->of_root[trie->nodes[trie->nodes[0].first + i].byte] = trie->nodes[0].first + i;
     free(words);
-    free(reaches);
+    free(all.of);
 }

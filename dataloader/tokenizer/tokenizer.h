@@ -1,11 +1,12 @@
 /* Text to numbers of a vocabulary, and back: byte pair encoding, over bytes or characters (R.
  * Sennrich et al., "Neural machine translation of rare words with subword units", 2016; A. Radford
- * et al., "Language models are unsupervised multitask learners", 2019), Unigram (T. Kudo, 2018), WordPiece and whole words.
+ * et al., "Language models are unsupervised multitask learners", 2019), Unigram (T. Kudo, "Subword
+ * regularization", 2018), WordPiece and whole words.
  *
  * A text is split at added tokens, normalized, cut into words (pre_tokenizers.h), and each word
- * becomes tokens (word_models.h); decoders.h is the way back. Numbers, places and texts are
- * those of Hugging Face's tokenizers and of SentencePiece without special tokens added. What a file
- * asks for beyond that is refused by its name. */
+ * becomes tokens (word_models.h); decoders.h is the way back. Numbers, places and texts are those
+ * of Hugging Face's tokenizers and of SentencePiece without special tokens added. What a file asks
+ * for beyond that is refused by its name. */
 #ifndef CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 #define CSE_DATALOADER_TOKENIZER_TOKENIZER_H
 
@@ -60,8 +61,9 @@ typedef struct cse_encoder cse_encoder;
 cse_encoder *cse_encoder_new(const cse_tokenizer *tokenizer);
 void cse_encoder_close(cse_encoder **encoder);
 
-/* Adds the numbers of the text, and places where they are wanted; bytes that are no UTF-8 count as U+FFFD each. CSE_DATA for a word
- * of more than CSE_WORD_MOST_BYTES, and for a text on which the split pattern takes too long. */
+/* Adds the numbers of the text, and places where they are wanted; bytes that are no UTF-8 count as
+ * U+FFFD each. CSE_DATA for a word of more than CSE_WORD_MOST_BYTES, and for a text on which the
+ * split pattern takes too long. */
 enum { CSE_WORD_MOST_BYTES = 1 << 24 };
 cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids);
 /* Likewise with the special tokens that the tokenizer puts around a text. */

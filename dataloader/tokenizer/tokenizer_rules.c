@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataloader/tokenizer/text/sentence_text.h"
 #include "engine/base/nesting.h"
 
 enum { MOST_LEVELS = 16 };
@@ -89,6 +90,31 @@ cse_status cse_tokenizer_take_merge_text(cse_tokenizer *tokenizer, const json_t 
     return status;
 }
 
+/* Whether no token goes on behind another character with what stands for a space: then no merge
+ * joins two words, and each can be looked up by itself. */
+static bool begins_words_alone(const cse_vocabulary *vocabulary)
+{
+    static const char space[] = CSE_SENTENCE_SPACE;
+    const size_t length = sizeof space - 1;
+    for (int64_t id = 0; id < vocabulary->size; id++) {
+        const cse_vocabulary_token *token = &vocabulary->tokens[id];
+        size_t begin = 0;
+        while (begin + length <= token->size && memcmp(token->bytes + begin, space, length) == 0)
+            begin += length;
+        if (token->is_word && begin < token->size &&
+            memmem(token->bytes + begin, token->size - begin, space, length) != NULL)
+            return false;
+    }
+    return cse_vocabulary_find(vocabulary, space, length) >= 0;
+}
+
+static void cut_words(cse_tokenizer *t)
+{
+    if (t->merges.slots > 0 && !t->pre_tokenizers.is_byte_level && !t->whole_words &&
+        t->prefix == NULL && t->suffix == NULL && begins_words_alone(&t->vocabulary))
+        cse_pre_tokenizers_cut_before(&t->pre_tokenizers, CSE_SENTENCE_SPACE);
+}
+
 cse_status cse_tokenizer_finish(cse_tokenizer *tokenizer)
 {
     cse_vocabulary_index(&tokenizer->vocabulary);
@@ -96,6 +122,7 @@ cse_status cse_tokenizer_finish(cse_tokenizer *tokenizer)
         const char one = (char)byte;
         tokenizer->token_of_byte[byte] = cse_vocabulary_find(&tokenizer->vocabulary, &one, 1);
     }
+    cut_words(tokenizer);
     CSE_TRY(cse_added_tokens_sort(&tokenizer->before));
     return cse_added_tokens_sort(&tokenizer->between);
 }

@@ -9,19 +9,13 @@
 #include "dataloader/tokenizer/pair_table.h"
 #include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/tokenizer_parts.h"
+#include "dataloader/tokenizer/train_unigram.h"
 #include "dataloader/tokenizer/word_hash.h"
 #include "engine/base/json.h"
 
 enum { BYTES = 256, FIRST_BYTE_TOKEN = 1 };
 
 static const char end_of_text[] = "<|endoftext|>";
-
-typedef struct counted_word {
-    char *bytes;
-    int32_t *tokens;
-    int64_t count;
-    int32_t size, length; /* bytes; tokens of it now */
-} counted_word;
 
 /* A pair in the heap. */
 typedef struct waiting {
@@ -33,11 +27,8 @@ typedef struct waiting {
 struct cse_tokenizer_trainer {
     cse_tokenizer splitter; /* a pre-tokenizer alone */
     cse_encoder *encoder;
-    cse_arena *arena;
-    counted_word *words;
-    size_t word_count, word_capacity;
-    uint32_t *index; /* [slots]: 1 + the word; 0: free */
-    size_t slots;
+    cse_word_counts counts;
+    cse_trainer_kind kind;
     cse_pair_table pairs;
     waiting *heap;
     size_t heap_count, heap_capacity;
@@ -49,11 +40,20 @@ struct cse_tokenizer_trainer {
     size_t merge_count, merge_capacity;
 };
 
-cse_tokenizer_trainer *cse_tokenizer_trainer_new(void)
+static cse_status cut_at_spaces(cse_pre_tokenizers *pre)
+{
+    json_t *entry = json_loads(cse_unigram_words, 0, NULL);
+    cse_status status = cse_pre_tokenizers_read(pre, entry);
+    json_decref(entry);
+    return status;
+}
+
+cse_tokenizer_trainer *cse_tokenizer_trainer_new(cse_trainer_kind kind)
 {
     cse_tokenizer_trainer *trainer = cse_calloc(1, sizeof *trainer);
-    trainer->arena = cse_arena_new();
-    if (cse_pre_tokenizers_of_gpt2(&trainer->splitter.pre_tokenizers) != CSE_OK)
+    cse_pre_tokenizers *pre = &trainer->splitter.pre_tokenizers;
+    trainer->kind = kind;
+    if ((kind == CSE_TRAIN_BPE ? cse_pre_tokenizers_of_gpt2(pre) : cut_at_spaces(pre)) != CSE_OK)
         cse_tokenizer_trainer_destroy(&trainer);
     else
         trainer->encoder = cse_encoder_new(&trainer->splitter);
@@ -67,12 +67,10 @@ void cse_tokenizer_trainer_destroy(cse_tokenizer_trainer **trainer)
         return;
     cse_encoder_close(&t->encoder);
     cse_pre_tokenizers_clear(&t->splitter.pre_tokenizers);
-    cse_arena_destroy(&t->arena);
+    cse_word_counts_clear(&t->counts);
     cse_pair_table_clear(&t->pairs);
     for (size_t i = 0; i < t->token_count; i++)
         cse_text_clear(&t->tokens[i]);
-    free(t->words);
-    free(t->index);
     free(t->heap);
     free(t->tokens);
     free(t->token_index);
@@ -81,58 +79,9 @@ void cse_tokenizer_trainer_destroy(cse_tokenizer_trainer **trainer)
     *trainer = NULL;
 }
 
-/* ---- words ---- */
-
-static size_t slot_of(const cse_tokenizer_trainer *t, const char *bytes, size_t size)
-{
-    size_t slot = (size_t)cse_word_hash(bytes, size) & (t->slots - 1);
-    while (t->index[slot] != 0) {
-        const counted_word *word = &t->words[t->index[slot] - 1];
-        if ((size_t)word->size == size && memcmp(word->bytes, bytes, size) == 0)
-            break;
-        slot = (slot + 1) & (t->slots - 1);
-    }
-    return slot;
-}
-
-static void grow(cse_tokenizer_trainer *t)
-{
-    t->slots = t->slots == 0 ? 1 << 16 : t->slots * 2;
-    free(t->index);
-    t->index = cse_calloc(t->slots, sizeof *t->index);
-    for (size_t i = 0; i < t->word_count; i++)
-        t->index[slot_of(t, t->words[i].bytes, (size_t)t->words[i].size)] = (uint32_t)i + 1;
-}
-
-static cse_status count_word(void *self, const char *bytes, size_t size)
-{
-    cse_tokenizer_trainer *t = self;
-    if (t->word_count * 2 >= t->slots)
-        grow(t);
-    const size_t slot = slot_of(t, bytes, size);
-    if (t->index[slot] != 0) {
-        t->words[t->index[slot] - 1].count++;
-        return CSE_OK;
-    }
-    if (t->word_count == CSE_TRAINER_MOST_WORDS || size > CSE_WORD_MOST_BYTES)
-        return cse_fail(CSE_DATA,
-                        "the text has more than %d different words, or one of %zu bytes: train on "
-                        "a part of it",
-                        CSE_TRAINER_MOST_WORDS, size);
-    CSE_GROW(t->words, t->word_count, t->word_capacity);
-    counted_word *word = &t->words[t->word_count++];
-    *word = (counted_word){ .bytes = cse_arena_alloc(t->arena, size),
-                            .count = 1,
-                            .size = (int32_t)size,
-                            .length = (int32_t)size };
-    memcpy(word->bytes, bytes, size);
-    t->index[slot] = (uint32_t)t->word_count;
-    return CSE_OK;
-}
-
 cse_status cse_tokenizer_trainer_add(cse_tokenizer_trainer *trainer, const char *text, size_t size)
 {
-    const cse_word_sink sink = { count_word, trainer };
+    const cse_word_sink sink = { cse_word_counts_add, &trainer->counts };
     return cse_encoder_words(trainer->encoder, text, size, &sink);
 }
 
@@ -222,9 +171,9 @@ static void begin_tokens(cse_tokenizer_trainer *t, int32_t token_of_byte[BYTES],
 
 static void count_pairs(cse_tokenizer_trainer *t, const int32_t token_of_byte[BYTES])
 {
-    for (size_t w = 0; w < t->word_count; w++) {
-        counted_word *word = &t->words[w];
-        word->tokens = cse_arena_alloc(t->arena, (size_t)word->size * sizeof(int32_t));
+    for (size_t w = 0; w < t->counts.count; w++) {
+        cse_counted_word *word = &t->counts.words[w];
+        word->tokens = cse_arena_alloc(t->counts.arena, (size_t)word->size * sizeof(int32_t));
         for (int32_t i = 0; i < word->size; i++)
             word->tokens[i] = token_of_byte[(unsigned char)word->bytes[i]];
         for (int32_t i = 0; i + 1 < word->size; i++)
@@ -243,13 +192,13 @@ typedef struct grown {
 static void note_grown(cse_tokenizer_trainer *t, uint64_t pair, int32_t w, grown *list)
 {
     CSE_GROW(list->places, list->count, list->capacity);
-    list->places[list->count++] = change(t, pair, t->words[w].count, w);
+    list->places[list->count++] = change(t, pair, t->counts.words[w].count, w);
 }
 
 static void merge_in_word(cse_tokenizer_trainer *t, int32_t w, uint64_t pair, int32_t token,
                           grown *list)
 {
-    counted_word *word = &t->words[w];
+    cse_counted_word *word = &t->counts.words[w];
     const int32_t left = (int32_t)(pair >> 32), right = (int32_t)(uint32_t)pair;
     int32_t out = 0;
     for (int32_t i = 0; i < word->length; i++) {
@@ -375,6 +324,8 @@ cse_status cse_tokenizer_trainer_finish(cse_tokenizer_trainer *t, const cse_trai
                                         cse_text *json)
 {
     int32_t token_of_byte[BYTES];
+    if (t->kind == CSE_TRAIN_UNIGRAM)
+        return cse_train_unigram(&t->counts, wish->vocab_size, json);
     if (wish->vocab_size < BYTES + FIRST_BYTE_TOKEN || wish->vocab_size > CSE_VOCABULARY_MOST)
         return cse_fail(CSE_USAGE, "a vocabulary of %lld tokens: accepted are %d to %d",
                         (long long)wish->vocab_size, BYTES + FIRST_BYTE_TOKEN, CSE_VOCABULARY_MOST);

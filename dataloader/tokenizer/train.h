@@ -9,15 +9,17 @@
 
 #include <stdint.h>
 
+#include "dataloader/tokenizer/word_counts.h"
 #include "engine/base/text.h"
 
 typedef struct cse_tokenizer_trainer cse_tokenizer_trainer;
 
-cse_tokenizer_trainer *cse_tokenizer_trainer_new(void);
+/* CSE_TRAIN_UNIGRAM: see train_unigram.h; its words are cut at spaces. */
+typedef enum cse_trainer_kind { CSE_TRAIN_BPE, CSE_TRAIN_UNIGRAM } cse_trainer_kind;
+cse_tokenizer_trainer *cse_tokenizer_trainer_new(cse_trainer_kind kind);
 void cse_tokenizer_trainer_destroy(cse_tokenizer_trainer **trainer);
 
 /* Counts the words of a text. CSE_DATA: more different words than CSE_TRAINER_MOST_WORDS. */
-enum { CSE_TRAINER_MOST_WORDS = 1 << 24 };
 cse_status cse_tokenizer_trainer_add(cse_tokenizer_trainer *trainer, const char *text, size_t size);
 
 /* Writes a tokenizer.json of `vocab_size` tokens, at least 257: <|endoftext|>, the bytes, and what

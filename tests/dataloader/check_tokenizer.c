@@ -135,7 +135,7 @@ START_TEST(training_makes_the_vocabulary_of_the_reference)
     cse_text json = { 0 };
     cse_tokenizer *ours = NULL, *theirs = NULL;
     char *text = read_whole(reference("tokenizer_text.txt"), &size);
-    cse_tokenizer_trainer *trainer = cse_tokenizer_trainer_new();
+    cse_tokenizer_trainer *trainer = cse_tokenizer_trainer_new(CSE_TRAIN_BPE);
     ck_assert_int_eq(cse_tokenizer_trainer_add(trainer, text, size), CSE_OK);
     const cse_trainer_wish few = { .vocab_size = 256 }, wish = { .vocab_size = 420 };
     fixture_expect(cse_tokenizer_trainer_finish(trainer, &few, &json), CSE_USAGE, "257");
@@ -159,6 +159,46 @@ START_TEST(training_makes_the_vocabulary_of_the_reference)
     cse_tokenizer_trainer_destroy(&trainer);
     cse_text_clear(&json);
     free(text);
+}
+END_TEST
+
+static int64_t count_tokens(cse_encoder *encoder, const char *text, size_t size)
+{
+    cse_token_ids ids = { 0 };
+    fixture_expect(cse_encode(encoder, text, size, &ids), CSE_OK, NULL);
+    const int64_t count = (int64_t)ids.count;
+    free(ids.ids);
+    return count;
+}
+
+/* Words of three stems and three endings, each stem with each ending as often: stems and endings
+ * are the pieces of the vocabulary, so that a word is at most two tokens. */
+START_TEST(training_of_unigram_finds_stems_and_endings)
+{
+    static const char *const stems[] = { "walk", "jump", "turn" }, *const ends[] = { "ing", "ed",
+                                                                                     "er" };
+    cse_text text = { 0 }, json = { 0 };
+    cse_tokenizer *tokenizer = NULL;
+    cse_tokenizer_trainer *trainer = cse_tokenizer_trainer_new(CSE_TRAIN_UNIGRAM);
+    const cse_trainer_wish wish = { .vocab_size = 290, .min_frequency = 2 };
+    for (int i = 0; i < 900; i++)
+        cse_text_add(&text, "%s%s%s", i == 0 ? "" : " ", stems[i % 3], ends[i / 3 % 3]);
+    fixture_expect(cse_tokenizer_trainer_add(trainer, text.data, text.size), CSE_OK, NULL);
+    fixture_expect(cse_tokenizer_trainer_finish(trainer, &wish, &json), CSE_OK, NULL);
+    fixture_write("tokenizer.json", json.data, json.size);
+    fixture_expect(cse_tokenizer_load(fixture_path("tokenizer.json"), &tokenizer), CSE_OK, NULL);
+    ck_assert_int_le(cse_tokenizer_vocab_size(tokenizer), 290);
+    cse_encoder *encoder = cse_encoder_new(tokenizer);
+    ck_assert_int_le(count_tokens(encoder, text.data, text.size), 2 * 900);
+    ck_assert_int_eq(count_tokens(encoder, "\303\251", 2), 3); /* the space, and two bytes */
+    const cse_trainer_wish small = { .vocab_size = 260 };
+    fixture_expect(cse_tokenizer_trainer_finish(trainer, &small, &json), CSE_USAGE,
+                   "different characters that are not rare");
+    cse_encoder_close(&encoder);
+    cse_tokenizer_close(&tokenizer);
+    cse_tokenizer_trainer_destroy(&trainer);
+    cse_text_clear(&json);
+    cse_text_clear(&text);
 }
 END_TEST
 
@@ -288,6 +328,7 @@ int main(void)
     tcase_add_test(tests, the_two_files_of_gpt2_say_the_same);
     tcase_add_test(tests, bytes_that_are_no_utf8_count_as_replacement_characters);
     tcase_add_test(tests, training_makes_the_vocabulary_of_the_reference);
+    tcase_add_test(tests, training_of_unigram_finds_stems_and_endings);
     tcase_add_test(tests, other_files_are_refused_by_what_they_hold);
     return fixture_run(tests);
 }

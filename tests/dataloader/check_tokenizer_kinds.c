@@ -106,12 +106,26 @@ static void write_block(FILE *to, const void *bytes, size_t size)
     ck_assert_uint_eq(fwrite(bytes != NULL ? bytes : "", 1, size, to), size);
 }
 
+/* The numbers are the same with places and without. */
+static void write_places(FILE *to, const cse_token_ids *ids, const cse_token_ids *placed)
+{
+    int32_t *ends = malloc((placed->count + 1) * 2 * sizeof *ends);
+    ck_assert_uint_eq(ids->count, placed->count);
+    for (size_t i = 0; i < placed->count; i++) {
+        ck_assert_int_eq(ids->ids[i], placed->ids[i]);
+        ends[2 * i] = (int32_t)placed->places[i].begin;
+        ends[2 * i + 1] = (int32_t)placed->places[i].end;
+    }
+    write_block(to, ends, placed->count * 2 * sizeof *ends);
+    free(ends);
+}
+
 static void encode_file(const char *path, int *texts)
 {
     char name[1024];
     uint32_t size;
     cse_tokenizer *tokenizer;
-    const int length = (int)strlen(path) - 5;
+    const int length = (int)(strrchr(path, '.') - path);
     fixture_expect(cse_tokenizer_load(path, &tokenizer), CSE_OK, NULL);
     cse_encoder *encoder = cse_encoder_new(tokenizer);
     snprintf(name, sizeof name, "%.*s.texts", length, path);
@@ -120,7 +134,7 @@ static void encode_file(const char *path, int *texts)
     FILE *to = fopen(name, "wb");
     ck_assert(from != NULL && to != NULL);
     while (fread(&size, 4, 1, from) == 1) {
-        cse_token_ids ids = { 0 };
+        cse_token_ids ids = { 0 }, placed = { .with_places = true };
         cse_text back = { 0 };
         char *text = malloc(size + 1);
         ck_assert_uint_eq(fread(text, 1, size, from), size);
@@ -128,8 +142,12 @@ static void encode_file(const char *path, int *texts)
         fixture_expect(cse_decode(tokenizer, ids.ids, ids.count, &back), CSE_OK, NULL);
         write_block(to, ids.ids, ids.count * sizeof *ids.ids);
         write_block(to, back.data, back.size);
+        fixture_expect(cse_encode(encoder, text, size, &placed), CSE_OK, NULL);
+        write_places(to, &ids, &placed);
         cse_text_clear(&back);
         free(ids.ids);
+        free(placed.ids);
+        free(placed.places);
         free(text);
         ++*texts;
     }
@@ -150,7 +168,7 @@ START_TEST(a_folder_of_tokenizers)
     for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
         char path[1000];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!cse_name_ends(path, ".json"))
+        if (!cse_name_ends(path, ".json|.model"))
             continue;
         encode_file(path, &texts);
         files++;

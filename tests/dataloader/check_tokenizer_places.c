@@ -139,6 +139,22 @@ START_TEST(the_best_pieces_of_a_word)
 }
 END_TEST
 
+/* A token may hold the character for a space between others, and then goes over two words. */
+START_TEST(a_token_over_two_words)
+{
+    static const char json[] =
+        "{\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": "
+        "\"\\u2581\"}, \"decoder\": {\"type\": \"Fuse\"}, \"model\": {\"type\": \"BPE\", "
+        "\"vocab\": "
+        "{\"a\": 0, \"b\": 1, \"\\u2581\": 2, \"a\\u2581\": 3, \"a\\u2581b\": 4}, \"merges\": "
+        "[\"a \\u2581\", \"a\\u2581 b\"]}}";
+    static const expected rows[] = {
+        { "a bb", "a\342\226\201bb", { { 4, 0, 3 }, { 1, 3, 4 }, { -1, 0, 0 } } },
+    };
+    expect_of_json(json, rows, COUNT(rows));
+}
+END_TEST
+
 /* ---- tokenizer.model ---- */
 
 /* "bc" for "A": the root leads to unit 65, whose value is unit 66. */
@@ -298,6 +314,7 @@ int main(void)
     tcase_add_test(tests, places_of_normal_forms);
     tcase_add_test(tests, trimmed_places_of_bytes);
     tcase_add_test(tests, the_best_pieces_of_a_word);
+    tcase_add_test(tests, a_token_over_two_words);
     tcase_add_loop_test(tests, pieces_of_a_sentence, 0, 2);
     tcase_add_test(tests, the_two_types_differ);
     tcase_add_test(tests, a_model_that_is_cut_off);

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Tokenizers of many kinds on random and nasty texts, 10,000 of each: numbers and texts are those of
-# Hugging Face's tokenizers. Skipped where no Python has that.
+# Tokenizers of many kinds on random and nasty texts, 10,000 of each: numbers, places and texts are
+# those of Hugging Face's tokenizers and of SentencePiece. Skipped where no Python has these.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
-python=$(python_with 'tokenizers') || skip 'no Python has tokenizers; CSE_TORCH_PYTHON names one'
+python=$(python_with 'tokenizers, sentencepiece') ||
+    skip 'no Python has tokenizers; CSE_TORCH_PYTHON names one'
 mkdir "$work/kinds"
 script=$tree/tests/dataloader/tokenizers_of_hugging_face.py
 "$python" -B "$script" make "$work/kinds" "${CSE_TOKENIZER_TEXTS:-10000}"

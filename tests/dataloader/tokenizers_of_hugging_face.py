@@ -1,17 +1,22 @@
 """tokenizer.json files of many kinds, made by Hugging Face's tokenizers, with random and nasty texts; and the ids and
 texts that csengine wrote for them beside the library's.
 
+Likewise with tokenizer.model files that SentencePiece made.
+
 Usage: tokenizers_of_hugging_face.py make FOLDER COUNT [SEED]     NAME.json and NAME.texts, COUNT texts of both sorts
-       tokenizers_of_hugging_face.py compare FOLDER               with NAME.ids, which check_tokenizer wrote
-(package tokenizers)"""
+       tokenizers_of_hugging_face.py compare FOLDER               with NAME.ids, which check_tokenizer_kinds wrote
+(packages tokenizers, sentencepiece)"""
 import glob
+import io
 import json
 import os
 import random
 import struct
 import sys
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, trainers
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, processors, trainers
 from tokenizers import normalizers as N
 from tokenizers import pre_tokenizers as P
 
@@ -79,6 +84,48 @@ def words(norm, pre):
     return t
 
 
+def sentence_model(**options):
+    """What SentencePiece makes of the corpus."""
+    made = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(corpus * 3), model_writer=made, minloglevel=2,
+                                             hard_vocab_limit=False, **options)
+    return made.getvalue()
+
+
+def charsmap():
+    """Of SentencePiece's rule nmt_nfkc, its default."""
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(sentence_model(vocab_size=200))
+    return model.normalizer_spec.precompiled_charsmap
+
+
+def unigram(norm, pre, decoder, byte_fallback=False):
+    t = Tokenizer(models.Unigram())
+    if norm is not None:
+        t.normalizer = norm
+    if pre is not None:
+        t.pre_tokenizer = pre
+    t.train_from_iterator(corpus, trainers.UnigramTrainer(vocab_size=500, special_tokens=["<unk>", "<s>"],
+                                                          unk_token="<unk>", show_progress=False))
+    made = json.loads(t.to_str())
+    if byte_fallback:
+        made["model"]["vocab"] += [[f"<0x{b:02X}>", -20.0] for b in range(256)]
+        made["model"]["byte_fallback"] = True
+    t = Tokenizer.from_str(json.dumps(made))
+    t.decoder = decoder
+    return t
+
+
+def followed(t, processor):
+    t.post_processor = processor
+    return t
+
+
+def apart(*normalizers):
+    """Words of SentencePiece, apart."""
+    return N.Sequence(list(normalizers)), P.Sequence([P.WhitespaceSplit(), P.Metaspace()]), decoders.Metaspace()
+
+
 LLAMA2 = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
 PLAIN = dict(alphabet=["▁"])
 kinds = {
@@ -132,8 +179,47 @@ kinds = {
     "bert_cased": lambda: pieces(N.BertNormalizer(lowercase=False), P.BertPreTokenizer()),
     "bert_accents": lambda: pieces(N.BertNormalizer(lowercase=True, strip_accents=False, clean_text=False),
                                    P.BertPreTokenizer(), decoders.WordPiece(cleanup=False)),
+    "xlm_roberta": lambda: unigram(*apart(N.Precompiled(charsmap()))),
+    "t5": lambda: unigram(N.Precompiled(charsmap()), P.Metaspace(), decoders.Metaspace()),
+    "t5_first": lambda: unigram(N.Precompiled(charsmap()), P.Metaspace(prepend_scheme="first"),
+                                decoders.Metaspace(prepend_scheme="first")),
+    "albert": lambda: unigram(*apart(N.Replace("``", '"'), N.NFKD(), N.StripAccents(), N.Lowercase(),
+                                     N.Precompiled(charsmap()), N.Replace(Regex(" {2,}"), " "))),
+    "unigram_bytes": lambda: unigram(None, P.Metaspace(split=False), decoders.Sequence([decoders.ByteFallback(),
+                                                                                       decoders.Metaspace()]), True),
+    "unigram_bare": lambda: unigram(None, None, decoders.Fuse()),
+    "bytes_normalized": lambda: bpe(split(Regex("Ġ?[^Ġ]+")), N.Sequence([N.NFC(), N.ByteLevel()])),
+    "bytes_in_the_middle": lambda: bpe(P.Sequence([P.ByteLevel(add_prefix_space=True), P.Digits(True)])),
+    "falcon": lambda: bpe(P.Sequence([P.Punctuation("contiguous"), P.ByteLevel(add_prefix_space=False), P.Digits(False),
+                                      split(Regex("[0-9][0-9][0-9]"))])),
+    "fixed_length": lambda: words(None, P.FixedLength(2)),
+    "ctc": lambda: bpe(P.WhitespaceSplit(), None, decoders.CTC("e", "a"), alphabet=[], unk_token="<unk>"),
+    "bloom": lambda: bpe(of_bytes(split(Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+")))),
+    "cl100k": lambda: bpe(of_bytes(split(Regex(
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"
+        r"\s+(?!\S)|\s")))),
+    "sets": lambda: bpe(of_bytes(split(Regex(r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lo}\p{M}&&[^\p{Han}]]*"
+                                             r"[\p{Ll}\p{Lm}\p{Lo}&&[^\p{Han}]]+|\p{N}{1,3}|\s+(?!\S)|\s+")))),
+    "word_class": lambda: bpe(of_bytes(split(Regex(r"\b\w|\w+|[^\w\s]+")))),
+    "lines": lambda: bpe(of_bytes(split(Regex(r"^\s+|\s+$|\n")))),
+    "negated": lambda: bpe(of_bytes(split(Regex(r"[\P{L}]+|[^\S\n]+|\W")))),
+    "categories": lambda: bpe(of_bytes(split(Regex(r"\p{Pd}+|\p{Sc}|\p{Zs}|\p{Mn}|\p{Cc}|\p{Hiragana}+|\p{Cyrillic}+")))),
+    "roberta": lambda: followed(bpe(P.ByteLevel()), processors.RobertaProcessing(("</s>", 2), ("<s>", 0))),
+    "trimmed": lambda: followed(bpe(P.ByteLevel(add_prefix_space=False)), processors.ByteLevel(trim_offsets=True)),
     "words": lambda: words(None, P.Whitespace()),
     "words_lower": lambda: words(N.Sequence([N.NFKD(), N.StripAccents(), N.Lowercase()]), P.BertPreTokenizer()),
+}
+
+sentence_kinds = {
+    "model_unigram": dict(model_type="unigram", vocab_size=300),
+    "model_bpe": dict(model_type="bpe", vocab_size=300),
+    "model_bpe_bytes": dict(model_type="bpe", vocab_size=500, byte_fallback=True, split_digits=True),
+    "model_unigram_bytes": dict(model_type="unigram", vocab_size=500, byte_fallback=True,
+                                normalization_rule_name="nmt_nfkc_cf"),
+    "model_as_it_is": dict(model_type="bpe", vocab_size=600, byte_fallback=True, normalization_rule_name="identity",
+                           remove_extra_whitespaces=False, user_defined_symbols=["<sep>", "▁▁", "  ", "the a"]),
+    "model_suffix": dict(model_type="unigram", vocab_size=300, treat_whitespace_as_suffix=True),
+    "model_no_prefix": dict(model_type="unigram", vocab_size=300, add_dummy_prefix=False),
 }
 
 
@@ -189,14 +275,21 @@ def as_text(content):
     return "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
 
 
+def write_texts(path, count, rng):
+    with open(path, "wb") as file:
+        for i in range(2 * count):
+            text = plain_text(rng).encode() if i % 2 == 0 else nasty_text(rng)
+            file.write(struct.pack("<I", len(text)) + text)
+
+
 def make(folder, count, seed):
     for n, (name, build) in enumerate(kinds.items()):
-        rng = random.Random(seed * 1000 + n)
         add(build()).save(f"{folder}/{name}.json")
-        with open(f"{folder}/{name}.texts", "wb") as file:
-            for i in range(2 * count):
-                text = plain_text(rng).encode() if i % 2 == 0 else nasty_text(rng)
-                file.write(struct.pack("<I", len(text)) + text)
+        write_texts(f"{folder}/{name}.texts", count, random.Random(seed * 1000 + n))
+    for n, (name, options) in enumerate(sentence_kinds.items()):
+        with open(f"{folder}/{name}.model", "wb") as file:
+            file.write(sentence_model(**options))
+        write_texts(f"{folder}/{name}.texts", count, random.Random(seed * 2000 + n))
 
 
 def blocks(path):
@@ -207,24 +300,48 @@ def blocks(path):
         at += 4 + size
 
 
+def of_tokenizers(path):
+    t = Tokenizer.from_file(path)
+
+    def encode(text):
+        made = t.encode(text, add_special_tokens=False)
+        return made.ids, made.offsets, t.decode(made.ids, skip_special_tokens=False) if made.ids else ""
+
+    return encode
+
+
+def of_sentences(path):
+    t = sentencepiece.SentencePieceProcessor(model_file=path)
+
+    def encode(text):
+        content = text.encode()
+        pieces = t.encode(text, return_type="proto").pieces
+        ids = [piece.id for piece in pieces]
+        places = [tuple(len(content[:at].decode("utf-8", "ignore")) for at in (p.begin, p.end)) for p in pieces]
+        return ids, places, t.decode(ids)
+
+    return encode
+
+
 def compare(folder):
     wrong = 0
-    for path in sorted(glob.glob(f"{folder}/*.json")):
-        t, name = Tokenizer.from_file(path), os.path.basename(path)[:-5]
-        ours = blocks(path[:-5] + ".ids")
+    for path in sorted(glob.glob(f"{folder}/*.json") + glob.glob(f"{folder}/*.model")):
+        name, sort = os.path.splitext(os.path.basename(path))
+        encode = of_sentences(path) if sort == ".model" else of_tokenizers(path)
+        ours = blocks(f"{folder}/{name}.ids")
         count = bad = 0
-        for text in blocks(path[:-5] + ".texts"):
+        for content in blocks(f"{folder}/{name}.texts"):
             ids = list(struct.unpack(f"<{len(block := next(ours)) // 4}i", block))
             back = next(ours).decode("utf-8", "replace")
-            theirs = t.encode(as_text(text), add_special_tokens=False).ids
-            their_back = t.decode(theirs, skip_special_tokens=False) if theirs else ""
+            ends = struct.unpack(f"<{len(block := next(ours)) // 4}i", block)
+            mine = ids, list(zip(ends[::2], ends[1::2])), back
+            theirs = encode(as_text(content))
             count += 1
-            if ids == theirs and back == their_back:
+            if mine == theirs:
                 continue
             bad += 1
             if bad <= 3:
-                print(f"{name}: {ascii(as_text(text))}\n  {[t.id_to_token(i) for i in ids]}\n  {t.encode(as_text(text)).tokens}"
-                      f"\n  {ascii(back)}\n  {ascii(their_back)}")
+                print(f"{name}: {ascii(as_text(content))}\n  {ascii(mine)}\n  {ascii(theirs)}")
         print(f"{name}: {count} texts, {bad} differ")
         wrong += bad
     sys.exit(wrong > 0)

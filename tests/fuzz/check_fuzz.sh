@@ -72,7 +72,7 @@ sources_of() { # harness
         hdf5) ls dataloader/formats/hdf5_table.c engine/formats/checkpoint/hdf5_chunks.c ;;
         arrow) ls dataloader/formats/arrow_file.c dataloader/formats/flatbuffer.c \
             dataloader/files/file_pool.c ;;
-        tokenizer) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
+        tokenizer | sentence_piece) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
         manifest) ls engine/code/codegen/artefact.c ;;
         hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/*/*.c \
             engine/formats/checkpoint/hdf5_chunks.c ;;
@@ -84,7 +84,7 @@ sources_of() { # harness
 }
 
 harnesses='request configuration graph message host_message link dataset records image
-    hdf5 hdf5_weights arrow tokenizer manifest checkpoint weights gguf folder'
+    hdf5 hdf5_weights arrow tokenizer sentence_piece manifest checkpoint weights gguf folder'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

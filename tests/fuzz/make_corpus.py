@@ -2,6 +2,7 @@
 configurations, messages, data files, and dictionaries of the words in them.
 
 Usage: make_corpus.py SOURCE_TREE OPENAPI.json DIRECTORY"""
+import base64
 import glob
 import gzip
 import io
@@ -205,7 +206,37 @@ write("tokenizer", "small", small + "\n%%\n\n%%\nababab 12 x")
 write("tokenizer", "pair", '{"a": 0, "b": 1, "ab": 2}\n%%\n#version: 0.2\na b\nab a\n')
 words("tokenizer", ["NFC", "NFKD", "Lowercase", "StripAccents", "Prepend", "Metaspace", "Punctuation", "MergedWithNext",
                     "Contiguous", "WordPiece", "WordLevel", "byte_fallback", "ByteFallback", "Fuse", "single_word", "rstrip"])
-words("tokenizer", re.findall(r'"([A-Za-z_]+)"', small) + ["\\\\p{N}", "(?!", "(?i:", "Removed", "invert", "ignore_merges"])
+words("tokenizer", re.findall(r'"([A-Za-z_]+)"', small) + ["\\\\p{N}", "(?!", "(?i:", "Removed", "invert", "ignore_merges", "Unigram",
+                    "Precompiled", "FixedLength", "post_processor", "TemplateProcessing", "[^a[b]&&c]", "{1,2}+"])
+unigram = ('{"normalizer": {"type": "Precompiled", "precompiled_charsmap": "%s"}, "pre_tokenizer": {"type": "Metaspace", '
+           '"replacement": "\\u2581", "prepend_scheme": "first", "split": true}, "post_processor": {"type": "ByteLevel", '
+           '"trim_offsets": true}, "decoder": {"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": true}, '
+           '"model": {"type": "Unigram", "unk_id": 0, "byte_fallback": true, "vocab": [["a", -1], ["b", -2], ["ab", -2.5], '
+           '["\\u2581", -3], ["<0xC3>", -4], ["<0xA9>", -4]]}}')
+
+
+def delimited(number, content):
+    """A field of a message of protocol buffers that is bytes, fewer than 128 * 128 of them."""
+    head = bytes([number << 3 | 2])
+    size = bytes([len(content)]) if len(content) < 128 else bytes([len(content) & 127 | 128, len(content) >> 7])
+    return head + size + content
+
+
+def sentence_model(kind, charsmap):
+    pieces = [("<unk>", 0, 2), ("</s>", 0, 3), ("\u2581", -3, 1), ("a", -4, 1), ("b", -5, 1), ("ab", -1, 1), ("ba", -2, 4)]
+    pieces += [(f"<0x{byte:02X}>", 0, 6) for byte in range(256)]
+    model = b"".join(delimited(1, delimited(1, text.encode()) + b"\x15" + struct.pack("<f", score) + bytes([0x18, sort]))
+                     for text, score, sort in pieces)
+    return model + delimited(2, bytes([0x18, kind, 0x98, 2, 1])) + delimited(3, delimited(2, charsmap))
+
+
+units = [0] * 67  # "bc" for "A": the root leads to unit 65, whose value is unit 66
+units[65], units[66] = ord("A") | 1 << 8 | (65 ^ 66) << 10, 1 << 31
+charsmap = struct.pack("<68I", 4 * 67, *units) + b"bc\0"
+write("tokenizer", "unigram", unigram % base64.b64encode(charsmap).decode() + "\n%%\n\n%%\nA ab  \u00e9 <x>")
+for kind in (1, 2):
+    write("sentence_piece", f"kind{kind}", sentence_model(kind, charsmap) + "\n%%\nA ab  ba\u00e9 <x>".encode())
+words("sentence_piece", ["<unk>", "</s>", "<0x41>", "ab", "\\xe2\\x96\\x81"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
 words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])
 

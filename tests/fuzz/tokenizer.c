@@ -6,41 +6,14 @@
 #include <string.h>
 
 #include "dataloader/tokenizer/tokenizer_json.h"
+#include "tests/fuzz/tokenized_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Each number is a token's; a pattern of the decoder may take too many steps. */
-static void decode(const cse_tokenizer *tokenizer, const cse_token_ids *ids)
-{
-    cse_text back = { 0 };
-    size_t size;
-    for (size_t i = 0; i < ids->count; i++)
-        if (cse_tokenizer_token_view(tokenizer, ids->ids[i], &size) == NULL)
-            abort();
-    if (cse_decode(tokenizer, ids->ids, ids->count, &back) != CSE_OK &&
-        *cse_error_message() == '\0')
-        abort();
-    if (ids->count > 0)
-        cse_decode_within(tokenizer, ids->ids[0], &back);
-    cse_text_clear(&back);
-}
-
-static void encode(const cse_tokenizer *tokenizer, const char *text, size_t size)
-{
-    cse_token_ids ids = { 0 };
-    cse_encoder *encoder = cse_encoder_new(tokenizer);
-    if (cse_encode(encoder, text, size, &ids) == CSE_OK)
-        decode(tokenizer, &ids);
-    else if (*cse_error_message() == '\0')
-        abort();
-    cse_encoder_close(&encoder);
-    free(ids.ids);
-}
 
 static void use(cse_status status, cse_tokenizer *tokenizer, const char *text, size_t size)
 {
     if (status == CSE_OK)
-        encode(tokenizer, text, size);
+        fuzz_tokenizer(tokenizer, text, size);
     else if (*cse_error_message() == '\0')
         abort();
     cse_tokenizer_close(&tokenizer);

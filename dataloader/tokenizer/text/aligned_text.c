@@ -16,7 +16,7 @@ void cse_aligned_text_clear(cse_aligned_text *text)
 
 static cse_origin *more_origins(cse_aligned_text *to, size_t count)
 {
-    const size_t needed = to->text.size + count;
+    const size_t needed = to->text.size + count + 1; /* never NULL, where they are wanted */
     if (needed > to->capacity) {
         to->capacity = needed * 2;
         to->origins = cse_realloc(to->origins, to->capacity * sizeof *to->origins);

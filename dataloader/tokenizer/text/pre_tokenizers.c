@@ -242,6 +242,16 @@ cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre)
     return add_stage(pre, &stage);
 }
 
+void cse_pre_tokenizers_cut_before(cse_pre_tokenizers *pre, const char *character)
+{
+    cse_split_stage stage = { .kind_of = is_delimiter,
+                              .joins_kinds = true,
+                              .behavior = CSE_SPLIT_WITH_NEXT };
+    memcpy(stage.delimiter, character, strlen(character));
+    if (pre->count < CSE_SPLIT_STAGES)
+        pre->stages[pre->count++] = stage;
+}
+
 void cse_pre_tokenizers_clear(cse_pre_tokenizers *pre)
 {
     for (int i = 0; i < pre->count; i++)

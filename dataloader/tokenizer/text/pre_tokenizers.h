@@ -41,7 +41,7 @@ typedef struct cse_pre_tokenizers {
     cse_split_stage stages[CSE_SPLIT_STAGES];
     int count;
     bool is_byte_level;  /* the words' bytes become tokens */
-    bool asks_for_first; /* a stage does something at the begin of the text alone */
+    bool asks_for_first; /* a stage does something at the begin of a text alone */
     bool cuts_at_lines;  /* see cse_tokenizer_cuts_at_lines */
 } cse_pre_tokenizers;
 
@@ -50,6 +50,8 @@ typedef struct cse_pre_tokenizers {
 cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry);
 /* GPT-2's. */
 cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre);
+/* A last stage that cuts before each run of the character, where there is room for one. */
+void cse_pre_tokenizers_cut_before(cse_pre_tokenizers *pre, const char *character);
 void cse_pre_tokenizers_clear(cse_pre_tokenizers *pre);
 
 /* Where pieces go. */
@@ -64,7 +66,7 @@ typedef struct cse_piece {
     bool is_first; /* it begins where the whole text does */
 } cse_piece;
 
-/* Bytes `begin` to `end` of a piece; where its origins are known, these tell whether it is first. */
+/* Bytes `begin` to `end` of a piece; origins, where it has them, tell whether it is first. */
 static inline cse_piece cse_piece_part(const cse_piece *piece, size_t begin, size_t end)
 {
     const cse_origin *origins = piece->view.origins;

@@ -136,8 +136,12 @@ void cse_sentence_text_add(const cse_sentence_rules *rules, const cse_text_view 
         put_space(&s);
     put_all(&s);
     const size_t end = drop_trailing(&s, from->origins != NULL ? place_here(&s) : 0);
-    if (from->origins != NULL && to->text.size > 0)
-        to->origins[to->text.size - 1].end = end;
+    const size_t size = to->text.size;
     if (rules->adds_space && rules->space_is_suffix)
         put_space(&s);
+    for (size_t i = size > 0 ? size - 1 : 0; from->origins != NULL && i < to->text.size; i++) {
+        to->origins[i].end = end;
+        if (i >= size)
+            to->origins[i].begin = end;
+    }
 }

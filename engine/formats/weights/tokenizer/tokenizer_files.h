@@ -1,4 +1,4 @@
-/* A GGUF file's own tokenizer as the files that stand beside weights in a folder of Hugging Face. */
+/* A GGUF file's own tokenizer as the files that stand beside weights in a folder. */
 #ifndef CSE_WEIGHTS_TOKENIZER_FILES_H
 #define CSE_WEIGHTS_TOKENIZER_FILES_H
 

@@ -6,7 +6,7 @@
  * (but for the form gptq_v2). g_idx says the group of each input; without it they are in order.
  * AWQ has 8 outputs of one input in each word, qweight [in, out / 8] and qzeros [groups,
  * out / 8], in the order 0, 2, 4, 6, 1, 3, 5, 7 (of the form gemm).
- * Sources: E. Frantar et al., "GPTQ", 2022; J. Lin et al., "AWQ", 2023, and the files they write. */
+ * Sources: E. Frantar et al., "GPTQ", 2022; J. Lin et al., "AWQ", 2023, and their files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,9 @@
           "convert: the format of NEW, or hf, a folder of Hugging Face; by default its name "     \
           "tells. save: where to write the last checkpoint of the run in MODEL_DIR, which waits " \
           "for room" },                                                                           \
-        { "dtype", "TYPE", NULL, "convert: the type of floats: float32, bfloat16 or float16" },   \
+        { "dtype", "TYPE", NULL,                                                                  \
+          "convert: the type of floats: float32, bfloat16 or float16; for GGUF also Q8_0, Q5_0, " \
+          "Q4_0, Q4_K" },                                                                         \
         { "map", "FILE", NULL,                                                                    \
           "convert: how another program names the weights (docs/weights.md); none: names stay" }, \
         { "config", "CONFIG.yaml", NULL,                                                          \

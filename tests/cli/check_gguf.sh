@@ -46,14 +46,18 @@ for kind in tokens:
     own = json.load(open(f"{kind}/tokenizer.json", encoding="utf-8"))
     assert own["model"]["vocab"] == {token: number for number, token in enumerate(tokens[kind])}
 bytes_ = json.load(open("bytes/tokenizer.json", encoding="utf-8"))
-assert [step["type"] for step in bytes_["pre_tokenizer"]["pretokenizers"]] == ["Digits", "ByteLevel"]
-assert [(token["content"], token["special"]) for token in bytes_["added_tokens"]] == [("<|end|>", True), ("<tool>", False)]
+steps = bytes_["pre_tokenizer"]["pretokenizers"]
+assert [step["type"] for step in steps] == ["Digits", "ByteLevel"]
+added = [(token["content"], token["special"]) for token in bytes_["added_tokens"]]
+assert added == [("<|end|>", True), ("<tool>", False)]
 config = json.load(open("bytes/tokenizer_config.json"))
 assert config["chat_template"].startswith("{% for m") and config["eos_token"] == "<|end|>"
 pieces = json.load(open("pieces/tokenizer.json", encoding="utf-8"))
 # By the scores of what they make: " t", "he", " the", "is".
-assert pieces["model"]["merges"] == [["▁", "t"], ["h", "e"], ["▁t", "he"], ["i", "s"]], pieces["model"]["merges"]
-assert pieces["model"]["byte_fallback"] and pieces["post_processor"]["single"][0] == {"SpecialToken": {"id": "<s>", "type_id": 0}}
+merges = pieces["model"]["merges"]
+assert merges == [["▁", "t"], ["h", "e"], ["▁t", "he"], ["i", "s"]], merges
+first = pieces["post_processor"]["single"][0]
+assert pieces["model"]["byte_fallback"] and first == {"SpecialToken": {"id": "<s>", "type_id": 0}}
 PYTHON
 
 # Texts are generated with the tokens of the file, and with those of the folder made of it.
@@ -78,13 +82,16 @@ must checkpoint convert part-00001-of-00002.gguf parts.safetensors --map none
 cmp whole.safetensors parts.safetensors || fail 'the parts hold other weights'
 
 # Input from outside, told with file and name.
-expect 66 'alone-00002-of-00002.gguf: cannot be opened' checkpoint convert alone-00001-of-00002.gguf a
-expect 65 'part-00002-of-00002.gguf: is one of 2 files' checkpoint convert part-00002-of-00002.gguf a
+expect 66 'alone-00002-of-00002.gguf: cannot be opened' \
+    checkpoint convert alone-00001-of-00002.gguf a
+expect 65 'part-00002-of-00002.gguf: is one of 2 files' \
+    checkpoint convert part-00002-of-00002.gguf a
 expect 65 "fewer.gguf: tokenizer.ggml.tokens has 261 tokens, but 'token_embd.weight' has 262 rows" \
     checkpoint convert fewer.gguf a
 expect 65 "other_size.gguf: llama.vocab_size is 9, but 'token_embd.weight' has 262 rows" \
     checkpoint convert other_size.gguf a
-expect 65 'unknown_pre.gguf: tokenizer.ggml.pre is "of-nobody"' checkpoint convert unknown_pre.gguf a
+expect 65 'unknown_pre.gguf: tokenizer.ggml.pre is "of-nobody"' \
+    checkpoint convert unknown_pre.gguf a
 expect 65 'unknown_model.gguf: tokenizer.ggml.model is "of-nobody"' \
     generate generate.yaml --checkpoint_path unknown_model.gguf --prompt is
 expect 64 'accepted: float32, bfloat16, float16, and for GGUF files' \

@@ -1,6 +1,6 @@
 /* A GGUF file from a stranger: it is refused with a message, or all weights that it says are there
- * can be read, packed ones as well, and its tokenizer becomes files or is refused. Our names for them are left to
- * weights.c. */
+ * can be read, packed ones as well, and its tokenizer becomes files or is refused. Our names for
+ * them are left to weights.c. */
 #include <string.h>
 
 #include "engine/formats/weights/open.h"

@@ -11,6 +11,7 @@
 #include "engine/formats/weights/new_file.h"
 #include "engine/formats/weights/packed/packed.h"
 #include "engine/formats/weights/side_files.h"
+#include "engine/formats/weights/tokenizer/tokenizer_facts.h"
 #include "engine/formats/weights/tokenizer/tokenizer_files.h"
 
 /* Whether the name ends with one of the extensions. */
@@ -212,7 +213,7 @@ static const char *kind_of(const cse_weights *from, const cse_weights_format *fo
     return strcmp(format->name, "gguf") == 0 && tells ? "gguf" : NULL;
 }
 
-/* Of the side files where there is one among them, or else of the file that the weights are from. */
+/* Of the side files where there is one among them, or else of the file of the weights. */
 static cse_status take_tokenizer(cse_weights *from, const cse_weights_format *format,
                                  const cse_weights_save_options *options, theirs *t)
 {

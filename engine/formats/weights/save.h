@@ -17,7 +17,7 @@ typedef struct cse_weights_save_options {
                             it where it would be larger; 0: as many as the format allows */
     bool all;
     const char *side_files;          /* for a folder: one whose side files are copied; for formats
-                                        that hold a tokenizer: one that it is read from; NULL: none */
+                                        that hold a tokenizer: one that has it; NULL: none */
     const cse_forward_pass *forward; /* for formats that hold one; else NULL */
 } cse_weights_save_options;
 

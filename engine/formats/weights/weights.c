@@ -202,7 +202,12 @@ cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t
     const cse_weights_file *file = &weights->files[weight->file];
     CSE_TRY(compare_checksum(weights, weight));
     if (weight->packed != NULL)
-        return cse_packed_read(weights, index, first, bytes, to);
+        return cse_packed_read(&(cse_packed_place){ .type = weight->packed,
+                                                    .descriptor = file->descriptor,
+                                                    .path = file->path,
+                                                    .name = weight->name,
+                                                    .offset = weight->offset },
+                               first, bytes, to);
     const int64_t got = cse_read_at(file->descriptor, to, bytes, weight->offset + first);
     if (got == (int64_t)bytes)
         return CSE_OK;

@@ -53,7 +53,7 @@ struct cse_weights {
     /* What another program says of the model, and the kind of map (map.h) for it; or NULL. */
     json_t *facts;
     const char *facts_kind;
-    /* The tokenizer that is in the file, as GGUF's facts "tokenizer..." with their lists; or NULL. */
+    /* The tokenizer in the file, as GGUF's facts "tokenizer..." with their lists; or NULL. */
     json_t *tokenizer;
     json_t *generation; /* a folder's generation_config.json; or NULL */
     /* What another program said of the model besides what is computed, as JSON in the words of

@@ -5,7 +5,7 @@
  *   Q3_K  hmask[32] qs[64] s[12] d            110 bytes   (d * (s - 32)) * (q - 4), parts of 16
  *   Q4_K  d dmin s:t[12] qs[128]              144 bytes   (d * s) * q - dmin * t, parts of 32
  *   Q5_K  d dmin s:t[12] qh[32] qs[128]       176 bytes   as Q4_K
- *   Q6_K  ql[128] qh[64] s[16] d              210 bytes   (d * s) * (q - 32), parts of 16, s of int8
+ *   Q6_K  ql[128] qh[64] s[16] d              210 bytes   (d * s) * (q - 32), 16, s of int8
  *
  * qs of 2 bits: bits 2k and 2k+1 of bytes 0 to 31 are elements 32k to 32k + 31 of the first 128, so
  * are bytes 32 to 63 of the second. qs of 4 bits: the halves of bytes 32k to 32k + 31 are elements

@@ -1,8 +1,8 @@
 /* A part of 32 values x is to be s * q - t, with q from 0 to 15 and t not negative. For each of
  * several widths of the range that q spreads over, q is rounded, then s and t are solved for by
  * least squares with those q; the best of all is taken. An error at a value counts more the farther
- * the value is from 0: by the weight rms(x) + |x|. The eight s and t of a block then become 6 bits of
- * the largest s and t, and q is rounded again for what these have become. */
+ * the value is from 0: by the weight rms(x) + |x|. The eight s and t of a block then become 6 bits
+ * of the largest s and t, and q is rounded again for what these have become. */
 #include "engine/formats/weights/packed/pack_q4_k.h"
 
 #include <math.h>

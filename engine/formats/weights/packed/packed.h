@@ -46,9 +46,9 @@ float cse_packed_load_half(const unsigned char *at);
 void cse_packed_store_half(unsigned char *at, float value);
 /* To the nearest whole number, halves away from 0. */
 float cse_packed_round(float value);
-/* Scales and minima, 6 bits each, of the eight parts of a block of Q4_K and Q5_K: parts 0 to 3 in
- * the low bits of bytes 0 to 3 and 4 to 7; of parts 4 to 7 the low 4 bits are in the halves of bytes
- * 8 to 11, the upper two in the upper bits of the bytes before. */
+/* Scales and minima, 6 bits each, of the eight parts of a block of Q4_K and Q5_K: of parts 0 to 3
+ * in the low bits of bytes 0 to 3 and 4 to 7; of parts 4 to 7 the low 4 bits are in the halves of
+ * bytes 8 to 11, the upper two in the upper bits of the bytes before. */
 void cse_packed_six_bits(const unsigned char packed[12], int part, int *scale, int *minimum);
 
 #endif

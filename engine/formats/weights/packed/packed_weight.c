@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/error.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 
 enum { BLOCKS_AT_ONCE = 64 };
@@ -20,24 +21,21 @@ uint64_t cse_packed_bytes(const cse_packed_type *type, uint64_t elements)
     return elements / (uint64_t)type->elements * type->bytes;
 }
 
-static cse_status read_blocks(const cse_weights *weights, const cse_weight *weight, uint64_t block,
-                              uint64_t count, unsigned char *to)
+static cse_status read_blocks(const cse_packed_place *place, uint64_t block, uint64_t count,
+                              unsigned char *to)
 {
-    const cse_weights_file *file = &weights->files[weight->file];
-    const size_t bytes = (size_t)count * weight->packed->bytes;
-    const int64_t got = cse_read_at(file->descriptor, to, bytes,
-                                    weight->offset + block * (uint64_t)weight->packed->bytes);
+    const size_t bytes = (size_t)count * place->type->bytes;
+    const int64_t got = cse_read_at(place->descriptor, to, bytes,
+                                    place->offset + block * (uint64_t)place->type->bytes);
     if (got == (int64_t)bytes)
         return CSE_OK;
-    return cse_fail(CSE_IO, "%s: '%s' cannot be read: %s", file->path, weight->name,
+    return cse_fail(CSE_IO, "%s: '%s' cannot be read: %s", place->path, place->name,
                     got < 0 ? strerror(errno) : "the file has become shorter");
 }
 
-cse_status cse_packed_read(const cse_weights *weights, int index, uint64_t first, size_t bytes,
-                           void *to)
+cse_status cse_packed_read(const cse_packed_place *place, uint64_t first, size_t bytes, void *to)
 {
-    const cse_weight *weight = &weights->list[index];
-    const cse_packed_type *type = weight->packed;
+    const cse_packed_type *type = place->type;
     const uint64_t width = (uint64_t)type->elements * sizeof(float), end = first + bytes;
     unsigned char blocks[BLOCKS_AT_ONCE * CSE_PACKED_MOST_BYTES];
     float values[CSE_PACKED_MOST_ELEMENTS];
@@ -45,7 +43,7 @@ cse_status cse_packed_read(const cse_weights *weights, int index, uint64_t first
     for (uint64_t at = first; at < end;) {
         const uint64_t block = at / width, left = (end - 1) / width + 1 - block;
         const uint64_t some = left < BLOCKS_AT_ONCE ? left : BLOCKS_AT_ONCE;
-        CSE_TRY(read_blocks(weights, weight, block, some, blocks));
+        CSE_TRY(read_blocks(place, block, some, blocks));
         for (uint64_t i = 0; i < some; i++) {
             const uint64_t begin = (block + i) * width, skipped = at - begin;
             const uint64_t stop = begin + width < end ? begin + width : end;

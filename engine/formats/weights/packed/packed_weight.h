@@ -3,17 +3,25 @@
 #ifndef CSE_WEIGHTS_PACKED_WEIGHT_H
 #define CSE_WEIGHTS_PACKED_WEIGHT_H
 
+#include "csengine/status.h"
+#include "csengine/tensor.h"
 #include "engine/formats/weights/packed/packed.h"
-#include "engine/formats/weights/weights.h"
 
 /* Whether rows of that shape are whole blocks of the type. */
 bool cse_packed_fits(const cse_packed_type *type, cse_shape shape);
 /* Bytes of so many elements, which are whole blocks. */
 uint64_t cse_packed_bytes(const cse_packed_type *type, uint64_t elements);
 
-/* Bytes [first, first + bytes) of the float32 values of a packed weight in a file. CSE_IO. */
-cse_status cse_packed_read(const cse_weights *weights, int index, uint64_t first, size_t bytes,
-                           void *to);
+/* Where the blocks of a weight lie. */
+typedef struct cse_packed_place {
+    const cse_packed_type *type;
+    int descriptor;
+    const char *path, *name; /* for messages */
+    uint64_t offset;
+} cse_packed_place;
+
+/* Bytes [first, first + bytes) of its float32 values. CSE_IO. */
+cse_status cse_packed_read(const cse_packed_place *place, uint64_t first, size_t bytes, void *to);
 
 /* Packs so many values, which are whole blocks. */
 void cse_packed_pack(const cse_packed_type *type, const float *values, size_t count,

@@ -1,9 +1,10 @@
 /* The types of bitsandbytes.
  *
  * 4 bits (nf4, fp4): the elements of a matrix in order, two in a byte, the first in the high half;
- * each stands for an entry of quant_map, times the largest magnitude of its block, absmax. That may be
- * packed itself, by bytes that stand for entries of nested_quant_map, times the nested_absmax of
- * their block, plus an offset. The sizes are JSON in a tensor of bytes, quant_state.bitsandbytes__TYPE.
+ * each stands for an entry of quant_map, times the largest magnitude of its block, absmax. That may
+ * be packed itself, by bytes that stand for entries of nested_quant_map, times the nested_absmax of
+ * their block, plus an offset. The sizes are JSON in a tensor of bytes,
+ * quant_state.bitsandbytes__TYPE.
  * 8 bits: an int8, times the scale of its row, SCB, by 127.
  * Source: T. Dettmers et al., "QLoRA", 2023, and "LLM.int8()", 2022, and the files they write. */
 #include <stdlib.h>

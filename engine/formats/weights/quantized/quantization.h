@@ -27,8 +27,8 @@ typedef struct cse_quantization_key {
 
 typedef struct cse_quantization {
     const char *method; /* quant_method of the configuration */
-    /* What stands behind the name of a layer, or of a matrix, in the names of its tensors; the first
-     * tells that there is one, with the second where it has no end. NULL ends them. */
+    /* What stands behind the name of a layer, or of a matrix, in the names of its tensors; the
+     * first tells that there is one, with the second where it has no end. NULL ends them. */
     const char *ends[CSE_QUANTIZED_PARTS];
     const char *result; /* behind it in the name of the matrix */
     const cse_quantization_key *keys;

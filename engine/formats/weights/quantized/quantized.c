@@ -146,9 +146,11 @@ static cse_status add(cse_weights *to, unpacked *self, const cse_weight *weight,
     return CSE_OK;
 }
 
-static cse_status add_matrix(cse_weights *to, unpacked *self, const cse_quantization *way,
-                             int index, size_t stem, bool *used)
+/* The matrix whose first tensor is at `index`. */
+static cse_status add_matrix(cse_weights *to, const cse_quantization *way, int index, size_t stem,
+                             bool *used)
 {
+    unpacked *self = to->self;
     const char *name = self->from->list[index].name;
     entry e = { .matrix = {
                     .way = way, .from = self->from, .config = self->config, .stem = stem } };
@@ -175,7 +177,7 @@ static cse_status add_all(cse_weights *to, unpacked *self, const char *method, b
     for (int i = 0; i < self->from->count; i++) {
         const cse_quantization *way = way_of(self->from, method, i, &stem);
         if (way != NULL)
-            CSE_TRY(add_matrix(to, self, way, i, stem, used));
+            CSE_TRY(add_matrix(to, way, i, stem, used));
     }
     for (int i = 0; i < self->from->count; i++) {
         if (used[i])

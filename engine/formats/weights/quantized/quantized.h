@@ -1,6 +1,6 @@
 /* Weights that other programs pack into several tensors of a safetensors file, as the object
- * quantization_config of config.json says: GPTQ, AWQ, and the 4-bit and 8-bit types of bitsandbytes.
- * They are opened as the matrices that they stand for, in float32. */
+ * quantization_config of config.json says: GPTQ, AWQ, and the 4-bit and 8-bit types of
+ * bitsandbytes. They are opened as the matrices that they stand for, in float32. */
 #ifndef CSE_WEIGHTS_QUANTIZED_H
 #define CSE_WEIGHTS_QUANTIZED_H
 

@@ -1,12 +1,12 @@
 /* GPTQ and AWQ: whole numbers of a few bits in words of 32, with a scale and a zero point for each
  * group of inputs and each output: weight[o][i] = scales[g][o] * (q[i][o] - zeros[g][o]).
  *
- * GPTQ has the inputs of one output one after the other in the words, qweight [in * bits / 32, out],
- * and the zero points of a group's outputs, qzeros [groups, out * bits / 32], each less 1 (but for
- * the form gptq_v2). g_idx says the group of each input; without it they are in order.
- * AWQ has 8 outputs of one input in each word, qweight [in, out / 8] and qzeros [groups, out / 8], in
- * the order 0, 2, 4, 6, 1, 3, 5, 7 (of the form gemm).
- * Sources: E. Frantar et al., "GPTQ", 2022; J. Lin et al., "AWQ", 2023, and the files they write. */
+ * GPTQ has the inputs of one output one after the other in the words, qweight [in * bits / 32,
+ * out], and the zero points of a group's outputs, qzeros [groups, out * bits / 32], each less 1
+ * (but for the form gptq_v2). g_idx says the group of each input; without it they are in order.
+ * AWQ has 8 outputs of one input in each word, qweight [in, out / 8] and qzeros [groups,
+ * out / 8], in the order 0, 2, 4, 6, 1, 3, 5, 7 (of the form gemm).
+ * Sources: E. Frantar et al., "GPTQ", 2022; J. Lin et al., "AWQ", 2023, and their files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* How texts are cut into words before byte pair encoding: GGUF has a name for each way, which stands
- * for the patterns that a tokenizer.json spells out. */
+/* How texts are cut into words before byte pair encoding: GGUF has a name for each way, which
+ * stands for the patterns that a tokenizer.json spells out. */
 #ifndef CSE_WEIGHTS_PRE_TOKENIZERS_H
 #define CSE_WEIGHTS_PRE_TOKENIZERS_H
 

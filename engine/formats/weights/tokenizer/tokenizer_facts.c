@@ -13,8 +13,8 @@
 
 #include "engine/base/error.h"
 #include "engine/formats/weights/folder.h"
+#include "engine/formats/weights/tokenizer/fact_names.h"
 #include "engine/formats/weights/tokenizer/pre_tokenizers.h"
-#include "engine/formats/weights/tokenizer/tokenizer_files.h"
 
 enum { MOST_BYTES = 1 << 28, MOST_CONFIG_BYTES = 1 << 22, MOST_TOKENS = 1 << 21 };
 
@@ -23,7 +23,8 @@ typedef struct reading {
     json_t *root, *config; /* tokenizer.json, and tokenizer_config.json or NULL */
     json_t *facts;
     int64_t vocabulary;
-    json_t *numbers; /* of all tokens, by name */
+    json_t *tokens, *types; /* lists among the facts */
+    json_t *numbers;        /* of all tokens, by name */
     cse_text *notice;
 } reading;
 
@@ -130,16 +131,16 @@ static bool takes_llama(const reading *r)
 /* ---- tokens ---- */
 
 /* Puts a token at its number in a list of so many. */
-static cse_status put_token(reading *r, json_t *tokens, json_t *types, const char *name,
-                            json_int_t number, int type)
+static cse_status put_token(reading *r, const char *name, const json_t *id, int type)
 {
+    const json_int_t number = json_is_integer(id) ? json_integer_value(id) : -1;
     if (number < 0 || number >= r->vocabulary)
         return cse_fail(CSE_DATA,
                         "%s/tokenizer.json: \"%.60s\" is token %" JSON_INTEGER_FORMAT
                         ", but the model has %" PRId64 " tokens",
                         r->folder, name, number, r->vocabulary);
-    json_array_set_new(tokens, (size_t)number, json_string(name));
-    json_array_set_new(types, (size_t)number, json_integer(type));
+    json_array_set_new(r->tokens, (size_t)number, json_string(name));
+    json_array_set_new(r->types, (size_t)number, json_integer(type));
     json_object_set_new(r->numbers, name, json_integer(number));
     return CSE_OK;
 }
@@ -158,20 +159,20 @@ static int type_of(const char *name, const char *unknown, bool has_bytes)
 
 static cse_status take_tokens(reading *r, const json_t *model, bool has_bytes)
 {
-    json_t *tokens = json_array(), *types = json_array(), *value, *entry;
+    json_t *value, *entry;
+    r->tokens = json_array();
+    r->types = json_array();
     const char *name;
     size_t i;
     for (int64_t number = 0; number < r->vocabulary; number++) {
-        json_array_append_new(tokens, json_sprintf("[PAD%" PRId64 "]", number));
-        json_array_append_new(types, json_integer(CSE_TOKEN_UNUSED));
+        json_array_append_new(r->tokens, json_sprintf("[PAD%" PRId64 "]", number));
+        json_array_append_new(r->types, json_integer(CSE_TOKEN_UNUSED));
     }
-    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("tokens"), tokens);
-    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("token_type"), types);
+    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("tokens"), r->tokens);
+    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("token_type"), r->types);
     json_object_foreach(json_object_get(model, "vocab"), name, value)
     {
-        CSE_TRY(put_token(r, tokens, types, name,
-                          json_is_integer(value) ? json_integer_value(value) : -1,
-                          type_of(name, text_of(model, "unk_token"), has_bytes)));
+        CSE_TRY(put_token(r, name, value, type_of(name, text_of(model, "unk_token"), has_bytes)));
     }
     json_array_foreach(json_object_get(r->root, "added_tokens"), i, entry)
     {
@@ -180,8 +181,7 @@ static cse_status take_tokens(reading *r, const json_t *model, bool has_bytes)
         name = text_of(entry, "content");
         if (special && type_of(name, text_of(model, "unk_token"), has_bytes) == CSE_TOKEN_UNKNOWN)
             continue;
-        CSE_TRY(put_token(r, tokens, types, name, json_is_integer(id) ? json_integer_value(id) : -1,
-                          special ? CSE_TOKEN_CONTROL : CSE_TOKEN_USER_DEFINED));
+        CSE_TRY(put_token(r, name, id, special ? CSE_TOKEN_CONTROL : CSE_TOKEN_USER_DEFINED));
     }
     return CSE_OK;
 }
@@ -199,7 +199,7 @@ static json_t *pair_of(const json_t *merge)
                : NULL;
 }
 
-/* Lists each merge as a text, and gives the tokens that merges make the ranks of these as scores. */
+/* Lists each merge as a text, and gives the tokens that merges make their ranks as scores. */
 static cse_status take_merges(reading *r, const json_t *model, bool has_bytes)
 {
     json_t *list = json_array(), *scores = json_array(), *merge;

@@ -1,20 +1,16 @@
-/* Names of GGUF's facts of a tokenizer, and the numbers that they hold. */
+/* The files of a tokenizer in a folder of Hugging Face as the facts of a GGUF file. */
 #ifndef CSE_WEIGHTS_TOKENIZER_FACTS_H
 #define CSE_WEIGHTS_TOKENIZER_FACTS_H
 
-#define CSE_TOKENIZER_FACT(name) "tokenizer.ggml." name
+#include <jansson.h>
 
-/* tokenizer.ggml.token_type */
-enum {
-    CSE_TOKEN_NORMAL = 1,
-    CSE_TOKEN_UNKNOWN,
-    CSE_TOKEN_CONTROL,
-    CSE_TOKEN_USER_DEFINED,
-    CSE_TOKEN_UNUSED,
-    CSE_TOKEN_BYTE
-};
+#include "csengine/status.h"
+#include "engine/base/text.h"
 
-/* A blank in vocabularies of SentencePiece, U+2581. */
-#define CSE_TOKEN_BLANK "\xe2\x96\x81"
+/* For a model with so many tokens; NULL where there is no tokenizer.json, or where GGUF cannot hold
+ * it, of which `notice` gets a line. CSE_DATA: the file is damaged, or has more tokens than the
+ * model. json_decref(*facts) */
+cse_status cse_tokenizer_facts_read(const char *folder, int64_t vocabulary, cse_text *notice,
+                                    json_t **facts);
 
 #endif

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/formats/weights/tokenizer/fact_names.h"
 #include "engine/formats/weights/tokenizer/merges_of_scores.h"
 #include "engine/formats/weights/tokenizer/pre_tokenizers.h"
-#include "engine/formats/weights/tokenizer/tokenizer_facts.h"
 
 typedef struct making {
     const char *path;
@@ -56,7 +56,7 @@ static const char *token_of(const making *m, const char *name)
 
 /* ---- tokens ---- */
 
-/* In files of BERT a word begins with a mark in GGUF, and is continued with one in tokenizer.json. */
+/* Of BERT: a word begins with a mark in GGUF, and is continued with one in tokenizer.json. */
 static json_t *name_of_bert(const char *token)
 {
     const size_t mark = sizeof CSE_TOKEN_BLANK - 1;

@@ -1,12 +1,10 @@
-/* A GGUF file's own tokenizer as the files that stand beside weights in a folder of Hugging Face,
- * and such files as the facts of a GGUF file. */
+/* A GGUF file's own tokenizer as the files that stand beside weights in a folder. */
 #ifndef CSE_WEIGHTS_TOKENIZER_FILES_H
 #define CSE_WEIGHTS_TOKENIZER_FILES_H
 
 #include <jansson.h>
 
 #include "csengine/status.h"
-#include "engine/base/text.h"
 
 /* Texts of tokenizer.json and tokenizer_config.json; NULL: there is no tokenizer. free() */
 typedef struct cse_tokenizer_files {
@@ -18,15 +16,9 @@ void cse_tokenizer_files_clear(cse_tokenizer_files *files);
 bool cse_tokenizer_facts_are_whole(const json_t *facts);
 
 /* Of facts "tokenizer...", with their lists; no files where there are no tokens. `path`: for
- * messages. CSE_DATA: the kind of tokenizer is not known, with its name, or the facts do not fit each
- * other. */
+ * messages. CSE_DATA: the kind of tokenizer is not known, with its name, or the facts do not fit
+ * each other. */
 cse_status cse_tokenizer_files_make(const char *path, const json_t *facts,
                                     cse_tokenizer_files *files);
-
-/* Of the files in a folder, for a model with so many tokens; NULL where there is no tokenizer.json,
- * or where GGUF cannot hold it, of which `notice` gets a line. CSE_DATA: the file is damaged, or has
- * more tokens than the model. json_decref(*facts) */
-cse_status cse_tokenizer_facts_read(const char *folder, int64_t vocabulary, cse_text *notice,
-                                    json_t **facts);
 
 #endif

@@ -48,8 +48,8 @@ static void fill(float *values, int count, unsigned seed)
     }
 }
 
-/* The largest error of a block, in steps of an ideal grid over its range; the scales of the parts of
- * larger blocks are six bits of the largest, so no part alone is meant. */
+/* The largest error of a block, in steps of an ideal grid over its range; the scales of the parts
+ * of larger blocks are six bits of the largest, so no part alone is meant. */
 static void is_near(const cse_packed_type *type, const float *values, float steps)
 {
     unsigned char block[CSE_PACKED_MOST_BYTES];

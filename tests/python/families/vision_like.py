@@ -123,6 +123,8 @@ def attempt(family):
     numpy.savez("samples.npz", images=images.numpy(), labels=labels.numpy().astype("int32"))
     wanted = their_logits(model, images[:4])
     section, _ = run("checkpoint", "convert", "theirs", "x.mdl", "--print_model")
+    if "image_size" not in section:  # their configuration does not say it
+        section = section.replace("num_channels:", "image_size: [32, 32]\n      num_channels:")
     write_run(section)
     said["logits"] = near("logits", our_logits("theirs"), wanted, TOLERANCE)
     run("checkpoint", "convert", "x.mdl", "ours", "--side_files", "theirs")

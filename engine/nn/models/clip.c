@@ -7,8 +7,8 @@
  *   both at length 1 -> products of all images and texts of the microbatch, times exp(logit_scale)
  *
  * The loss is the mean of two cross entropies: which text belongs to an image, and which image to a
- * text. So the other samples of a microbatch are what a pair is told apart from. Predictions are the
- * two outputs of each sample, [batch, 2, channel]: their products do not depend on other samples.
+ * text. So the other samples of a microbatch are what a pair is told apart from. Predictions are
+ * the two outputs of each sample, [batch, 2, channel], whose values no other sample changes.
  *
  * Parameters: those of vit; text_model.embedding_layer.word_embeddings, .position_embeddings;
  * text_model.transformer_decoder.layers.N, .norm; text_projection; logit_scale. */

@@ -1,7 +1,7 @@
-/* Two passes are traced from the model's loss, as predictions are. That over the prompt hands out the
- * keys and values of the attentions to the encoder's output; the one over a token of the decoder
- * takes them as inputs, so that the encoder is no part of it. Attentions of the decoder's own tokens
- * are the causal ones; those to the encoder have one query. */
+/* Two passes are traced from the model's loss, as predictions are. That over the prompt hands out
+ * the keys and values of the attentions to the encoder's output; the one over a token of the
+ * decoder takes them as inputs, so that the encoder is no part of it. Attentions of the decoder's
+ * own tokens are the causal ones; those to the encoder have one query. */
 #include "run/infer/pair_decoder.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* Decodes with a model of an encoder and a decoder: the encoder reads a prompt once, then the decoder
- * writes one token after another, while keys and values are kept: those of its own tokens, and those
- * that its attentions made of the encoder's output (token_decoder.h is its like for models of one
- * text). */
+/* Decodes with a model of an encoder and a decoder: the encoder reads a prompt once, then the
+ * decoder writes one token after another, while keys and values are kept: those of its own tokens,
+ * and those that its attentions made of the encoder's output. token_decoder.h is its like for
+ * models of one text. */
 #ifndef CSE_RUN_INFER_PAIR_DECODER_H
 #define CSE_RUN_INFER_PAIR_DECODER_H
 

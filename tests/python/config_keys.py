@@ -55,7 +55,32 @@ FAMILIES = {
         {**TEXT, "image_size": 8, "patch_size": 4, "num_channels": 1, "num_labels": 5},
     ),
 }
-del FAMILIES["vit"][2]["vocab_size"]
+PICTURES = {key: value for key, value in FAMILIES["vit"][2].items() if key != "vocab_size"}
+FAMILIES["vit"] = (*FAMILIES["vit"][:2], PICTURES)
+FAMILIES["deit"] = (transformers.DeiTForImageClassificationWithTeacher, transformers.DeiTConfig, PICTURES)
+FAMILIES["dinov2"] = (
+    transformers.Dinov2ForImageClassification,
+    transformers.Dinov2Config,
+    {key: value for key, value in PICTURES.items() if key != "intermediate_size"},
+)
+FAMILIES["resnet"] = (
+    transformers.ResNetForImageClassification,
+    transformers.ResNetConfig,
+    {"num_channels": 1, "embedding_size": 8, "hidden_sizes": [16, 32], "depths": [1, 2], "num_labels": 5},
+)
+T5 = {"vocab_size": TOKENS, "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
+FAMILIES["t5"] = (transformers.T5ForConditionalGeneration, transformers.T5Config, T5)
+TOWER = {key: value for key, value in TEXT.items() if key != "vocab_size"}
+FAMILIES["clip"] = (
+    transformers.CLIPModel,
+    transformers.CLIPConfig,
+    {
+        "text_config": {**TOWER, "vocab_size": TOKENS, "max_position_embeddings": TIME, "eos_token_id": 3, "bos_token_id": 1},
+        "vision_config": {**TOWER, "image_size": 8, "patch_size": 4, "num_channels": 1},
+        "projection_dim": 6,
+    },
+)
+OF_PICTURES = ("vit", "deit", "dinov2", "resnet")
 ACTIVATIONS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh"]
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 ROPES = [
@@ -163,7 +188,12 @@ def reference(family, folder):
         if any(len(told[what]) > 0 for what in ("missing_keys", "mismatched_keys")):
             return None
         with torch.no_grad():
-            if family == "vit":
+            if family == "clip":
+                said = model.eval()(pixel_values=PICTURE, input_ids=IDS)
+                return torch.cat([said.image_embeds, said.text_embeds]).numpy().ravel()
+            if family == "t5":
+                return model.eval()(input_ids=IDS, labels=IDS).logits.numpy().ravel()
+            if family in OF_PICTURES:
                 return model.eval()(pixel_values=PICTURE).logits.numpy().ravel()
             ids = SENTENCE if family == "bert_classifier" else IDS
             return model.eval()(ids, attention_mask=torch.ones_like(ids)).logits.numpy().ravel()
@@ -184,7 +214,10 @@ def ours(folder):
 def values(family, section, folder):
     """What the printed section computes of the folder; or None, and why."""
     loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
-    if family == "vit":
+    if family in ("t5", "clip"):
+        names = "images, input_ids" if family == "clip" else "input_ids, labels"
+        loader = f"data_processor: arrays, path: arrays.npz, arrays: [{names}]"
+    elif family in OF_PICTURES:
         loader = "data_processor: idx_images, data_dir: images, mean: 0.0, std: 1.0"
     elif family == "bert_classifier":
         several = "problem_type: regression" in section or "problem_type: multi" in section
@@ -193,6 +226,8 @@ def values(family, section, folder):
         ) + f", max_sequence_length: {TIME}"
     elif family in ("gpt2", "llama", "mistral"):
         loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
+    if family == "resnet":  # their configuration does not say the size of images
+        section = section.replace("num_channels:", "image_size: [8, 8]\n      num_channels:")
     with open("run.yaml", "w") as file:
         file.write(section + f"""    model_dir: run
     backend: {{compile_dir: compiled}}
@@ -236,6 +271,7 @@ with open("images/train-images-idx3-ubyte", "wb") as file:
     file.write(struct.pack(">IIII", 0x803, 1, 8, 8) + pixels)
 with open("images/train-labels-idx1-ubyte", "wb") as file:
     file.write(struct.pack(">II", 0x801, 1) + bytes(1))
+numpy.savez("arrays.npz", images=numpy.frombuffer(pixels, "uint8").reshape(1, 1, 8, 8).astype("float32") / 255, input_ids=IDS, labels=IDS)
 PICTURE = torch.tensor(list(pixels), dtype=torch.float32).reshape(1, 1, 8, 8) / 255
 
 rows, wrong = [], []

@@ -84,6 +84,14 @@ static cse_status check_key(const cse_map *map, cse_arena *arena, const cse_map_
                     key->because, map->source, cse_map_list_of(arena, key->only));
 }
 
+/* "text_config.": the configuration of a part, with the keys of whole ones. */
+static bool is_configuration(const char *before)
+{
+    static const char end[] = "_config.";
+    const size_t length = strlen(before), tail = sizeof end - 1;
+    return length > tail && strcmp(before + length - tail, end) == 0;
+}
+
 static cse_status check_object(const cse_map *map, cse_arena *arena, const char *before,
                                const json_t *facts)
 {
@@ -93,6 +101,8 @@ static cse_status check_object(const cse_map *map, cse_arena *arena, const char 
     {
         const char *name = cse_arena_printf(arena, "%s%s", before, key);
         const cse_map_key *known = key_named(map, name);
+        if (known == NULL && is_configuration(before) && !is_of_fact(map, name))
+            known = key_named(map, key);
         if (known != NULL) {
             CSE_TRY(check_key(map, arena, known, name, value));
             continue;

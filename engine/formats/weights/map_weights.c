@@ -689,11 +689,25 @@ static cse_status check_rest(const building *b)
                                 b->from->path, left, left > 1 ? "s" : "", first, b->map->source);
 }
 
+/* "depths.3" where depths has three entries. */
+static bool is_beyond_list(const json_t *facts, const char *name)
+{
+    char list[64];
+    const char *dot = strchr(name, '.');
+    if (dot == NULL || dot - name >= (int)sizeof list)
+        return false;
+    memcpy(list, name, (size_t)(dot - name));
+    list[dot - name] = '\0';
+    return json_is_array(json_object_get(facts, list));
+}
+
 /* How many weights a rule stands for. */
 static cse_status count_layers(const building *b, const cse_map_rule *rule, int *count)
 {
     const char *fact = rule->layers != NULL ? rule->layers : b->map->layers;
-    const int64_t layers = cse_map_integer(b->map, b->facts, fact);
+    int64_t layers = cse_map_integer(b->map, b->facts, fact);
+    if (layers < 0 && is_beyond_list(b->facts, fact))
+        layers = 0;
     if (layers < 0 || layers > CSE_MAP_LAYERS)
         return cse_fail(CSE_DATA, "%s: %s is missing or above %d", b->from->path, fact,
                         CSE_MAP_LAYERS);

@@ -71,6 +71,7 @@ const cse_setting cse_vit_settings[] = {
     ROW("norm_first", BOOL, "true", "norms before attention and networks, not after the sums"),
     ROW("use_final_layer_norm", BOOL, "true", "norm after the last block"),
     ROW("use_post_embed_layer_norm", BOOL, "false", "norm after the embeddings"),
+    RANGE("post_embed_layer_norm_epsilon", NUMBER, "1e-5", 1e-12, 1, "of that norm"),
     ROW("prepend_cls_token", BOOL, "true", "class token before the patches"),
     ROW("use_conv_patchified_embedding", BOOL, "false", "patches by a convolution"),
     ROW("use_embed_proj_bias", BOOL, "true", "bias of the patches' projection"),
@@ -284,8 +285,9 @@ static void declare_embeddings(cse_model *model, cse_vit *self, const initials *
                                  hidden, i->positions);
     declare_tokens(model, self, i);
     if (cse_settings_bool(s, "use_post_embed_layer_norm"))
-        self->embedding_norm = cse_norm_parameters(model, "vit_model.embedding_layer.post_embed_ln",
-                                                   "layernorm", hidden, 1e-5);
+        self->embedding_norm =
+            cse_norm_parameters(model, "vit_model.embedding_layer.post_embed_ln", "layernorm",
+                                hidden, cse_settings_number(s, "post_embed_layer_norm_epsilon"));
 }
 
 static void declare_classifier(cse_model *model, cse_vit *self, const initials *i)

@@ -4,6 +4,7 @@ import json
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from trial import BATCH, RATE, STEPS, TOLERANCE, Family, near, numpy, our_losses, randomized, reopened, run, run_families
 
 TIME, LABELS, WORDS = 12, 8, 40
@@ -31,10 +32,37 @@ def untied(kind=transformers.T5ForConditionalGeneration, config=transformers.T5C
     return model
 
 
+def as_older(folder):
+    """As the first folders were: the weight under all of its names, and few keys."""
+    weights = load_file(f"{folder}/model.safetensors")
+    for name in ("lm_head.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):
+        weights[name] = weights["shared.weight"].clone()
+    save_file(weights, f"{folder}/model.safetensors", {"format": "pt"})
+    with open(f"{folder}/config.json") as file:
+        config = json.load(file)
+    for key in ("tie_word_embeddings", "scale_decoder_outputs", "dense_act_fn", "is_gated_act", "feed_forward_proj"):
+        config.pop(key)
+    config.update(n_positions=512, output_past=True, task_specific_params={"summarization": {"num_beams": 4}})
+    with open(f"{folder}/config.json", "w") as file:
+        json.dump(config, file)
+
+
+def as_flan(folder):
+    """As the folders of Flan-T5 say that the logits have a weight of their own."""
+    with open(f"{folder}/config.json") as file:
+        config = json.load(file)
+    config.pop("scale_decoder_outputs")
+    config["tie_word_embeddings"] = False
+    with open(f"{folder}/config.json", "w") as file:
+        json.dump(config, file)
+
+
 FAMILIES = [
     Family("t5", tied, family="T5"),
+    Family("t5_older", tied, family="T5", alter=as_older),
     Family("t5_deeper_decoder", lambda: tied(num_decoder_layers=3), family="T5"),
     Family("flan_t5", lambda: untied(tie_word_embeddings=False), family="Flan-T5"),
+    Family("flan_t5_hub", lambda: untied(tie_word_embeddings=False), family="Flan-T5", alter=as_flan),
     Family("flan_t5_silu", lambda: untied(tie_word_embeddings=False, feed_forward_proj="gated-silu"), family="Flan-T5"),
     Family(
         "mt5",
@@ -110,6 +138,16 @@ def try_texts(model, folder):
         tokens = json.loads(said)["tokens"]
         assert tokens == [token for token in wanted if token != 1], (tokens, wanted)
         count += len(tokens)
+    end = wanted[-1]  # a text ends with what ends it
+    with open(f"{folder}/config.json") as file:
+        config = json.load(file)
+    with open(f"{folder}/config.json", "w") as file:
+        json.dump({**config, "eos_token_id": end}, file)
+    said, _ = run(
+        "generate", "run.yaml", "--checkpoint_path", folder, "--numbers", "--greedy", "--quiet", "--max_new_tokens", "15",
+        "--prompt", ",".join(map(str, prompt[0].tolist())), "--json", "--set", f"trainer.init.model.eos_token_id={end}",
+    )
+    assert json.loads(said)["tokens"] == wanted[: wanted.index(end)], (said, wanted, end)
     return count
 
 
@@ -118,6 +156,8 @@ def attempt(family):
     torch.manual_seed(9)
     model = randomized(family.model())
     model.save_pretrained("theirs")
+    if family.alter:
+        family.alter("theirs")
     samples = make_samples(STEPS * BATCH)
     first = [part[:4] for part in samples]
     write_samples(*samples)

@@ -7,7 +7,7 @@ import torch
 import transformers
 from trial import RATE, STEPS, TOLERANCE, Family, near, numpy, our_losses, randomized, reopened, run, run_families
 
-BATCH, CHANNELS, CLASSES = 4, 3, 5
+BATCH, CHANNELS, CLASSES, WORDS, TIME = 4, 3, 5, 30, 9
 SIZES = dict(
     image_size=16, patch_size=4, num_channels=CHANNELS, hidden_size=24, num_hidden_layers=3, num_attention_heads=3, num_labels=CLASSES
 )
@@ -39,6 +39,14 @@ def resnet(**changes):
     return model
 
 
+def clip(end=WORDS - 1, **changes):
+    text = dict(vocab_size=WORDS, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2)
+    text.update(max_position_embeddings=TIME, eos_token_id=end, bos_token_id=0, pad_token_id=1)
+    vision = {key: value for key, value in VIT.items() if key != "num_labels"}
+    config = transformers.CLIPConfig(text_config=text, vision_config={**vision, **changes}, projection_dim=8)
+    return transformers.CLIPModel(config)
+
+
 FAMILIES = [
     Family("vit", vit, family="ViT"),
     Family("vit_no_bias", lambda: vit(qkv_bias=False, patch_size=8), family="ViT"),
@@ -59,6 +67,10 @@ FAMILIES = [
         family="ResNet",
     ),
 ]
+PAIRS = [
+    Family("clip", clip, family="CLIP"),
+    Family("clip_old_end", lambda: clip(2, hidden_act="gelu", num_hidden_layers=3), family="CLIP"),
+]
 
 
 def size_of(model):
@@ -66,7 +78,7 @@ def size_of(model):
     return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
 
 
-def write_run(section):
+def write_run(section, arrays="images, labels"):
     with open("run.yaml", "w") as file:
         file.write(section + f"""    model_dir: run
     backend: {{compile_dir: ../compiled}}
@@ -77,7 +89,7 @@ def write_run(section):
     loggers: [CSVLogger]
     seed: 1
   fit:
-    train_dataloader: {{data_processor: arrays, path: samples.npz, arrays: [images, labels], batch_size: {BATCH}, shuffle: false}}
+    train_dataloader: {{data_processor: arrays, path: samples.npz, arrays: [{arrays}], batch_size: {BATCH}, shuffle: false}}
 """)
 
 
@@ -123,6 +135,8 @@ def attempt(family):
     numpy.savez("samples.npz", images=images.numpy(), labels=labels.numpy().astype("int32"))
     wanted = their_logits(model, images[:4])
     section, _ = run("checkpoint", "convert", "theirs", "x.mdl", "--print_model")
+    if "image_size" not in section:  # their configuration does not say it
+        section = section.replace("num_channels:", "image_size: [32, 32]\n      num_channels:")
     write_run(section)
     said["logits"] = near("logits", our_logits("theirs"), wanted, TOLERANCE)
     run("checkpoint", "convert", "x.mdl", "ours", "--side_files", "theirs")
@@ -143,5 +157,61 @@ def attempt(family):
     return said
 
 
+def pair_outputs(model, images, tokens):
+    with torch.no_grad():
+        said = model.eval()(pixel_values=images[:4], input_ids=tokens[:4])
+    return torch.stack([said.image_embeds, said.text_embeds], dim=1).flatten(1).numpy(), said.logits_per_image.numpy()
+
+
+def pair_losses(model, images, tokens):
+    model, losses = model.train(), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    for step in range(STEPS):
+        part = slice(step * BATCH, (step + 1) * BATCH)
+        loss = model(pixel_values=images[part], input_ids=tokens[part], return_loss=True).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def near_pairs(model, got, images, tokens):
+    """Both outputs, and the logits that they make."""
+    wanted, logits = pair_outputs(model, images, tokens)
+    worst = near("outputs", got, wanted, TOLERANCE)
+    both = got.reshape(4, 2, -1)
+    made = numpy.exp(model.logit_scale.item()) * both[:, 0] @ both[:, 1].T
+    return max(worst, near("logits", made, logits, TOLERANCE))
+
+
+def try_pairs(family):
+    said = {"name": family.name, "family": family.family}
+    torch.manual_seed(9)
+    model = randomized(family.model())
+    model.save_pretrained("theirs")
+    add_preprocessor("theirs")
+    count = STEPS * BATCH
+    images, tokens = torch.randn(count, CHANNELS, *size_of(model.vision_model)), torch.randint(3, WORDS - 1, (count, TIME))
+    for i in range(count):  # a text ends with its largest token, and padding follows
+        tokens[i, 3 + i % (TIME - 3) :] = 1
+        tokens[i, 3 + i % (TIME - 4)] = WORDS - 1
+    numpy.savez("samples.npz", images=images.numpy(), input_ids=tokens.numpy().astype("int32"))
+    section, _ = run("checkpoint", "convert", "theirs", "x.mdl", "--print_model")
+    write_run(section, "images, input_ids")
+    said["logits"] = near_pairs(model, our_logits("theirs"), images, tokens)
+    run("checkpoint", "convert", "x.mdl", "ours", "--side_files", "theirs")
+    near("outputs of the folder that leaves", pair_outputs(reopened(model, "ours"), images, tokens)[0], pair_outputs(model, images, tokens)[0], TOLERANCE)
+    said["export"] = True
+    run("start", "run.yaml", "--weights", "theirs", "--no_dashboard")
+    losses, expected = our_losses(), pair_losses(reopened(model, "theirs"), images, tokens)
+    assert len(losses) == STEPS, losses
+    said["losses"] = max(abs(a - b) / abs(b) for a, b in zip(losses, expected))
+    assert said["losses"] <= TOLERANCE, f"losses differ by {said['losses']:.3g}: {losses} {expected}"
+    run("checkpoint", "convert", f"run/checkpoint_{STEPS}.mdl", "tuned")
+    near_pairs(reopened(model, "tuned"), our_logits(f"run/checkpoint_{STEPS}.mdl"), images, tokens)
+    return said
+
+
 if __name__ == "__main__":
-    run_families(FAMILIES, attempt)
+    run_families(FAMILIES + PAIRS, lambda family: attempt(family) if family in FAMILIES else try_pairs(family))

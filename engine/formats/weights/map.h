@@ -26,8 +26,8 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
-     * 1: b}, ours: 2), every_other (map_layers.c), or missing_weight (theirs is the name of a weight, ours whether they lack
-     * it). */
+     * 1: b}, ours: 2), every_other (map_layers.c), or missing_weight (theirs is the name of a
+     * weight, ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */

@@ -127,7 +127,7 @@ MORE_OF = {
     "gpt_neox": ["rotary_pct", "rotary_emb_base"],
     "gptj": ["rotary", "scale_attn_weights"],
     "opt": ["activation_dropout"],
-    "falcon": ["n_layer", "n_head", "n_embed", "apply_residual_connection_post_layernorm"],
+    "falcon": ["n_layer", "n_embed", "apply_residual_connection_post_layernorm"],
     "bloom": ["n_embed", "seq_length", "offset_alibi", "n_inner", "attention_softmax_in_fp32"],
     "starcoder2": ["mlp_type", "norm_type", "layer_norm_epsilon"],
     "gpt_bigcode": ["inference_runner", "max_sequence_length"],

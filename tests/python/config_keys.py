@@ -23,6 +23,10 @@ TIME, TOKENS = 12, 40
 TABLE = sys.argv[3]
 TEXT = {"vocab_size": TOKENS, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
 LLAMA = {**TEXT, "num_key_value_heads": 1, "max_position_embeddings": 16, "bos_token_id": 1, "eos_token_id": 2}
+PLAIN = {key: value for key, value in TEXT.items() if key != "intermediate_size"}
+PLAIN.update(max_position_embeddings=TIME, bos_token_id=1, eos_token_id=2)
+GPT = {**PLAIN, "intermediate_size": 24}
+SHORT = {"vocab_size": TOKENS, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": TIME, "bos_token_id": 1, "eos_token_id": 2}
 FAMILIES = {
     "bert": (transformers.BertForMaskedLM, transformers.BertConfig, {**TEXT, "max_position_embeddings": TIME}),
     "bert_classifier": (
@@ -47,6 +51,14 @@ FAMILIES = {
         transformers.GPT2Config,
         {"vocab_size": TOKENS, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": TIME, "bos_token_id": 1, "eos_token_id": 2},
     ),
+    "gpt_neox": (transformers.GPTNeoXForCausalLM, transformers.GPTNeoXConfig, {**GPT, "rotary_pct": 0.5}),
+    "gptj": (transformers.GPTJForCausalLM, transformers.GPTJConfig, {**SHORT, "rotary_dim": 4}),
+    "opt": (transformers.OPTForCausalLM, transformers.OPTConfig, {**PLAIN, "ffn_dim": 24, "pad_token_id": None}),
+    "falcon": (transformers.FalconForCausalLM, transformers.FalconConfig, PLAIN),
+    "bloom": (transformers.BloomForCausalLM, transformers.BloomConfig, {"vocab_size": TOKENS, "hidden_size": 16, "n_layer": 2, "n_head": 2}),
+    "starcoder2": (transformers.Starcoder2ForCausalLM, transformers.Starcoder2Config, {**LLAMA, "sliding_window": 8}),
+    "gpt_bigcode": (transformers.GPTBigCodeForCausalLM, transformers.GPTBigCodeConfig, SHORT),
+    "phi": (transformers.PhiForCausalLM, transformers.PhiConfig, {**GPT, "partial_rotary_factor": 0.5}),
     "llama": (transformers.LlamaForCausalLM, transformers.LlamaConfig, LLAMA),
     "mistral": (transformers.MistralForCausalLM, transformers.MistralConfig, {**LLAMA, "sliding_window": 8}),
     "vit": (
@@ -110,6 +122,11 @@ VALUES = {
     "sliding_window": [3, 4, None],
     "layer_norm_eps": [1e-2],
     "rms_norm_eps": [1e-2],
+    "norm_epsilon": [1e-2],
+    "rotary_pct": [0.25, 1.0],
+    "rotary_dim": [2, 8, 3],
+    "activation": ACTIVATIONS,
+    "mlp_type": ["default", "gated"],
     "layer_norm_epsilon": [1e-2],
     "id2label": [{"0": "a", "1": "b", "2": "c"}, {"0": "a", "1": "b"}],
     "pruned_heads": [{}, {"0": [0]}],
@@ -130,6 +147,16 @@ MORE = [
     *("directionality", "pooler_fc_size", "output_past", "layer_types", "no_such_key", "attention_dropout", "qk_norm"),
     *("use_sliding_window", "logits_scaling", "embedding_multiplier", "final_logit_softcapping", "attention_multiplier"),
 ]
+# Keys of some families' older folders.
+MORE_OF = {
+    "gpt_neox": ["rotary_pct", "rotary_emb_base"],
+    "gptj": ["rotary", "scale_attn_weights"],
+    "opt": ["activation_dropout"],
+    "falcon": ["n_layer", "n_embed", "apply_residual_connection_post_layernorm"],
+    "bloom": ["n_embed", "seq_length", "offset_alibi", "n_inner", "attention_softmax_in_fp32"],
+    "starcoder2": ["mlp_type", "norm_type", "layer_norm_epsilon"],
+    "gpt_bigcode": ["inference_runner", "max_sequence_length"],
+}
 
 
 def others(key, value):
@@ -150,7 +177,7 @@ def others(key, value):
 
 def keys_of(family):
     made = FAMILIES[family][1](**FAMILIES[family][2]).to_dict()
-    return {**dict.fromkeys(MORE), **transformers.PretrainedConfig().to_dict(), **made}
+    return {**dict.fromkeys([*MORE, *MORE_OF.get(family, [])]), **transformers.PretrainedConfig().to_dict(), **made}
 
 
 def make(family):
@@ -224,7 +251,7 @@ def values(family, section, folder):
         loader = "data_processor: sentences, path: texts.csv, vocabulary: vocab.txt, lower: true, " + (
             "label: numbers, label_type: numbers, num_labels: 3" if several else "label: one"
         ) + f", max_sequence_length: {TIME}"
-    elif family in ("gpt2", "llama", "mistral"):
+    elif family not in ("bert", "esm"):
         loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
     if family == "resnet":  # their configuration does not say the size of images
         section = section.replace("num_channels:", "image_size: [8, 8]\n      num_channels:")

@@ -1,3 +1,4 @@
+/* Where each head of queries, keys and values lies among the rows of one weight of theirs. */
 #include "engine/formats/weights/map_fused.h"
 
 #include <string.h>

@@ -112,7 +112,7 @@ FAMILIES = [
     # What transformers computes with was rounded, and is not what was saved.
     family("falcon_in_several_types", gpt_like.falcon(), of_several_types, tolerance=2e-2),
     family("gpt_neox_in_an_older_folder", NEOX, with_older_buffers),
-    family("falcon_in_an_older_folder", gpt_like.falcon(), renamed_keys(num_hidden_layers="n_layer", num_attention_heads="n_head")),
+    family("falcon_in_an_older_folder", gpt_like.falcon(), renamed_keys(hidden_size="n_embed")),
     family("bloom_in_an_older_folder", gpt_like.bloom(), without_prefix("transformer.")),
     family("opt_in_an_older_folder", gpt_like.opt(), without_prefix("model.")),
 ]

@@ -79,7 +79,7 @@ def stablelm(**changes):
 
 
 def cohere(**changes):
-    sizes = dict(intermediate_size=40, pad_token_id=97, vocab_size=98)
+    sizes = dict(intermediate_size=40, pad_token_id=97, vocab_size=98, logit_scale=0.5)
     return made(t.CohereForCausalLM, t.CohereConfig, LONG, sizes, **changes)
 
 

@@ -201,7 +201,7 @@ def values(family, section, folder):
         loader = "data_processor: sentences, path: texts.csv, vocabulary: vocab.txt, lower: true, " + (
             "label: numbers, label_type: numbers, num_labels: 3" if several else "label: one"
         ) + f", max_sequence_length: {TIME}"
-    elif family in ("gpt2", "llama", "mistral"):
+    elif family in ("gpt2", "llama", "mistral", "mixtral", "qwen2_moe"):
         loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
     with open("run.yaml", "w") as file:
         file.write(section + f"""    model_dir: run

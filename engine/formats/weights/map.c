@@ -489,15 +489,17 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
         names_of(arena));
 }
 
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const cse_yaml_node *settings, const json_t *origin, cse_map **map)
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map)
 {
-    const choice by = { .kind = kind, .model = model, .origin = origin, .settings = settings };
+    const choice by = { .kind = wanted->kind,
+                        .model = wanted->model,
+                        .origin = wanted->origin,
+                        .settings = wanted->settings };
     CSE_TRY(choose(arena, &by, map));
     if (*map != NULL)
         return CSE_OK;
     return cse_fail_at(
         &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
-        "there is no map of the kind %s for the model \"%.80s\"; there are %s", kind, model,
-        names_of(arena));
+        "there is no map of the kind %s for the model \"%.80s\"; there are %s", wanted->kind,
+        wanted->model, names_of(arena));
 }

@@ -25,8 +25,8 @@ typedef struct cse_map_fact {
     /* {their value: our value, or several of which the first is written}. */
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), numbers (both: a list
-     * of them), count (theirs: {0: a, 1: b}, ours: 2), or missing_weight (theirs is the name of a weight, ours whether they lack
-     * it). */
+     * of them), count (theirs: {0: a, 1: b}, ours: 2), or missing_weight (theirs is the name of a
+     * weight, ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
@@ -102,10 +102,14 @@ cse_status cse_map_load(cse_arena *arena, const char *name, cse_map **map);
  * none does). CSE_DATA, with those that there are. */
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map);
-/* One that holds for these settings of it before others; `origin` (may be NULL): facts of theirs,
- * which a map may select as well. */
-cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
-                             const cse_yaml_node *settings, const json_t *origin, cse_map **map);
+/* What a map is asked for by: of several, one that holds for the settings of the model comes first,
+ * then one that `origin` selects. */
+typedef struct cse_map_wanted {
+    const char *kind, *model;
+    const cse_yaml_node *settings;
+    const json_t *origin; /* facts of theirs that the weights came with; or NULL */
+} cse_map_wanted;
+cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map);
 
 /* ---- keys ---- */
 

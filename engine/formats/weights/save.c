@@ -113,9 +113,9 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
                         (*weights)->path);
     CSE_TRY(cse_map_model_section(arena, config, &model, &settings));
     json_t *origin = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    cse_status status = options->map != NULL
-                            ? cse_map_load(arena, options->map, &map)
-                            : cse_map_for_model(arena, kind, model, settings, origin, &map);
+    const cse_map_wanted wanted = { kind, model, settings, origin };
+    cse_status status = options->map != NULL ? cse_map_load(arena, options->map, &map)
+                                             : cse_map_for_model(arena, &wanted, &map);
     if (status == CSE_OK)
         status = cse_map_facts(map, arena, settings, &t->facts);
     if (status == CSE_OK)

@@ -7,8 +7,6 @@
 #include "csengine/modules.h"
 #include "engine/nn/models/decoder_experts.h"
 
-enum { CSE_DECODER_LAYERS = 256 };
-
 /* What a batch may have besides tokens and labels. */
 typedef struct cse_decoder_inputs {
     cse_tensor *positions; /* of each token, int32 [batch, time] */

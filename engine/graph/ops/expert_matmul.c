@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** Row r of x [rows, k] times the matrix experts[r] (int32) of weights [experts, k, n], or of

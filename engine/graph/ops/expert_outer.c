@@ -7,7 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/code/kernels/plan.h"
-#include "engine/graph/ops/samples.h"
+#include "engine/graph/op.h"
 #include "engine/graph/trace/arguments.h"
 
 /** The sum of x[r]^T y[r] over the rows r of each expert, for x [rows, m], y [rows, n] and experts

@@ -61,6 +61,16 @@ FAMILIES = {
     "phi": (transformers.PhiForCausalLM, transformers.PhiConfig, {**GPT, "partial_rotary_factor": 0.5}),
     "llama": (transformers.LlamaForCausalLM, transformers.LlamaConfig, LLAMA),
     "mistral": (transformers.MistralForCausalLM, transformers.MistralConfig, {**LLAMA, "sliding_window": 8}),
+    "mixtral": (
+        transformers.MixtralForCausalLM,
+        transformers.MixtralConfig,
+        {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2},
+    ),
+    "qwen2_moe": (
+        transformers.Qwen2MoeForCausalLM,
+        transformers.Qwen2MoeConfig,
+        {**LLAMA, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12},
+    ),
     "vit": (
         transformers.ViTForImageClassification,
         transformers.ViTConfig,

@@ -18,7 +18,7 @@ static void put_default(cse_arena *arena, cse_yaml_node *section, const char *ke
 
 /* ---- models ---- */
 
-#define DECODERS "|gpt3|mistral|falcon|gptj|bloom|btlm|jais|santacoder|starcoder|gemma2|"
+#define DECODERS "|gpt3|mistral|mixtral|falcon|gptj|bloom|btlm|jais|santacoder|starcoder|gemma2|"
 
 static const struct {
     const char *models; /* each between bars */

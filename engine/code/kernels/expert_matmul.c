@@ -234,7 +234,7 @@ cse_status cse_kernel_refuse_tiled_experts(const cse_kernel_plan *plan, cse_kern
     char text[256];
     *kernel = NULL;
     return cse_fail(CSE_UNAVAILABLE,
-                    "%s: products of experts are not accumulated in 16 bits; accepted with a "
-                    "mixture of experts: sums in float32",
+                    "%s: the accumulation of experts' products is not emulated; accepted with a "
+                    "mixture of experts: precision.emulate_accumulation: false",
                     cse_kernel_plan_text(plan, text, sizeof text));
 }

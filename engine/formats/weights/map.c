@@ -576,6 +576,6 @@ cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse
         return CSE_OK;
     return cse_fail_at(
         &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
-        "there is no map of the kind %s for the model \"%.80s\"; there are %s", kind, model,
-        names_of(arena));
+        "there is no map of the kind %s for the model \"%.80s\"; there are %s", wanted->kind,
+        wanted->model, names_of(arena));
 }

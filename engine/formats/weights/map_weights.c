@@ -188,20 +188,24 @@ static uint64_t place_of(const made *m, int64_t matrix, uint64_t bytes)
     return before * bytes;
 }
 
+/* Bytes of a weight that is made, and where they go. */
+typedef struct range {
+    uint64_t first;
+    size_t bytes;
+    unsigned char *to;
+} range;
+
 /* A stack of ours, matrix by matrix. */
-static cse_status read_stack(const mapping *self, const made *m, const cse_weight *ours,
-                             uint64_t first, size_t bytes, unsigned char *to)
+static cse_status read_stack(const mapping *self, const made *m, const cse_weight *ours, range r)
 {
     const uint64_t matrix = cse_weight_bytes(ours) / (uint64_t)ours->shape.dims[0];
-    while (bytes > 0) {
-        const uint64_t at = first / matrix, within = first % matrix;
-        const size_t some = matrix - within < bytes ? (size_t)(matrix - within) : bytes;
+    while (r.bytes > 0) {
+        const uint64_t at = r.first / matrix, within = r.first % matrix;
+        const size_t some = matrix - within < r.bytes ? (size_t)(matrix - within) : r.bytes;
         const int source = m->stack != NULL ? m->stack[at] : m->sources[0];
         CSE_TRY(cse_weights_read(self->from, source, place_of(m, (int64_t)at, matrix) + within,
-                                 some, to));
-        first += some;
-        bytes -= some;
-        to += some;
+                                 some, r.to));
+        r = (range){ r.first + some, r.bytes - some, r.to + some };
     }
     return CSE_OK;
 }
@@ -221,7 +225,7 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
         return cse_weights_read(self->from, m->sources[0],
                                 (uint64_t)m->part * cse_weight_bytes(weight) + first, bytes, to);
     if (rule->stack != NULL || rule->within)
-        return read_stack(self, m, weight, first, bytes, to);
+        return read_stack(self, m, weight, (range){ first, bytes, to });
     if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
     if (self->kept != index) {

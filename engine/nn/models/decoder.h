@@ -7,7 +7,7 @@
 #include "csengine/modules.h"
 #include "engine/nn/models/decoder_experts.h"
 
-enum { CSE_DECODER_LAYERS = 256, CSE_DECODER_KINDS = 4, CSE_DECODER_PAIRS = 512 };
+enum { CSE_DECODER_KINDS = 4, CSE_DECODER_PAIRS = 512 };
 
 /* What a batch may have besides tokens and labels. */
 typedef struct cse_decoder_inputs {
@@ -23,9 +23,9 @@ typedef struct cse_decoder {
     cse_linear_layer words_in, words_out; /* weight NULL: words have hidden_size channels */
     cse_linear_layer head;                /* weight NULL: `words` */
     cse_block_module block;
-    cse_block_module kinds[CSE_DECODER_KINDS]; /* of layers, made of it (decoder_layers.h) */
+    cse_block_module kinds[CSE_DECODER_KINDS];   /* of layers, made of it (decoder_layers.h) */
     double rotary_factors[2][CSE_DECODER_PAIRS]; /* of pairs of channels; those of long samples */
-    double final_cap;           /* of the logits; 0: none */
+    double final_cap;                            /* of the logits; 0: none */
     double embedding_dropout, embeddings_scale, logits_scale;
     int layer_count;
     cse_block_layer blocks[CSE_DECODER_LAYERS];
@@ -104,8 +104,7 @@ bool cse_decoder_is_text(const cse_settings *settings, const char *name, const c
         CSE_DECODER_RANGE("rope_theta", NUMBER, "10000", 1e-6, 1e300, "base of the rotation"),     \
         CSE_DECODER_RANGE("pos_scaling_factor", NUMBER, "1", 1e-6, 1e9,                            \
                           "rotary: positions are divided by this"),                                \
-        CSE_DECODER_CHOICE("pos_scaling_type", "linear",                                           \
-                           "linear|llama3|dynamic|yarn|longrope",                                  \
+        CSE_DECODER_CHOICE("pos_scaling_type", "linear", "linear|llama3|dynamic|yarn|longrope",    \
                            "rotary: which pairs of channels are scaled, and how"),                 \
         CSE_DECODER_ROW("pos_scaling_extra_args", ANY, "null",                                     \
                         "llama3: {low_freq_factor, high_freq_factor, "                             \

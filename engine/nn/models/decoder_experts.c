@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-#include "engine/nn/models/decoder.h"
-
-_Static_assert(sizeof((cse_decoder_experts *)0)->is_plain == CSE_DECODER_LAYERS,
-               "one entry for each layer");
-
 #define ROW(name_, type_, default_, doc_)                                                        \
     {                                                                                            \
         .name = (name_), .type = CSE_SETTING_##type_, .default_value = (default_), .doc = (doc_) \
@@ -36,7 +31,8 @@ static const cse_setting table[] = {
           "hidden units of a shared expert; null: those of the others"),
     ROW("shared_expert_gate", BOOL, "false",
         "the shared experts are weighted by the sigmoid of a linear layer"),
-    RANGE("decoder_sparse_step", INTEGER, "1", 1, 256, "every so many layers have experts"),
+    RANGE("decoder_sparse_step", INTEGER, "1", 1, CSE_DECODER_LAYERS,
+          "every so many layers have experts"),
     ROW("mlp_only_layers", INTEGER_LIST, "[]", "layers without experts, counted from 0"),
     RANGE("load_balancing_loss_coef", NUMBER, "0", 0, 1e9,
           "factor of the balancing loss, while training"),

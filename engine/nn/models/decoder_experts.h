@@ -4,12 +4,14 @@
 
 #include "csengine/modules.h"
 
+enum { CSE_DECODER_LAYERS = 256 };
+
 typedef struct cse_decoder_experts {
     cse_experts_module module; /* count 0: there are none */
     int64_t step;              /* every so many layers have experts, the first of them last */
-    bool is_plain[256];        /* layers that have none in any case */
-    double balancing;          /* factor of the balancing loss; 0: none */
-    bool of_each_sample;       /* its means, not over the microbatch */
+    bool is_plain[CSE_DECODER_LAYERS]; /* layers that have none in any case */
+    double balancing;                  /* factor of the balancing loss; 0: none */
+    bool of_each_sample;               /* its means, not over the microbatch */
 } cse_decoder_experts;
 
 /* `block` says what the experts share with other networks. CSE_CONFIG names the setting. */

@@ -10,18 +10,22 @@
 
 /* ---- parameters ---- */
 
+typedef struct sizes {
+    int64_t out, in;
+} sizes;
+
 /* Of all experts, [experts, out, in]; fans are those of one expert. */
 static cse_expert_linear linears(cse_model *model, const char *name, const cse_experts_module *o,
-                                 int64_t out, int64_t in, cse_initial initial)
+                                 sizes of, cse_initial initial)
 {
     const cse_initializer zero = { CSE_INIT_CONSTANT, 0, 0 };
     cse_expert_linear layer = { NULL, NULL };
     layer.weight = cse_parameter(model, cse_model_text(model, "%s.weight", name),
-                                 cse_shape_of(o->count, out, in),
-                                 cse_initial_for(initial, cse_shape_of(out, in)));
+                                 cse_shape_of(o->count, of.out, of.in),
+                                 cse_initial_for(initial, cse_shape_of(of.out, of.in)));
     if (!o->no_bias)
         layer.bias = cse_parameter(model, cse_model_text(model, "%s.bias", name),
-                                   cse_shape_of(o->count, out), zero);
+                                   cse_shape_of(o->count, of.out), zero);
     return layer;
 }
 
@@ -45,13 +49,15 @@ void cse_experts_parameters(cse_model *model, const char *name, const cse_expert
     *layer = (cse_experts_layer){ .options = o };
     layer->router = cse_linear_module(model, cse_model_text(model, "%s.gate", name), o->hidden_size,
                                       o->count, &router);
-    layer->input = linears(model, cse_model_text(model, "%s.0.linear_layer", experts), o,
-                           o->filter_size, o->hidden_size, o->input);
+    const sizes wide = { o->filter_size, o->hidden_size };
+    const sizes narrow = { o->hidden_size, o->filter_size };
+    layer->input =
+        linears(model, cse_model_text(model, "%s.0.linear_layer", experts), o, wide, o->input);
     if (cse_activation_is_gated(o->activation))
         layer->gate = linears(model, cse_model_text(model, "%s.0.linear_layer_for_glu", experts), o,
-                              o->filter_size, o->hidden_size, o->input);
-    layer->output = linears(model, cse_model_text(model, "%s.1.linear_layer", experts), o,
-                            o->hidden_size, o->filter_size, o->output);
+                              wide, o->input);
+    layer->output =
+        linears(model, cse_model_text(model, "%s.1.linear_layer", experts), o, narrow, o->output);
     share(model, name, o, layer);
 }
 

@@ -21,7 +21,7 @@ static cse_tensor *counted_labels(cse_tensor *labels, cse_tensor *mask)
                         : cse_cast(counted, CSE_FLOAT32);
 }
 
-/* Tells the tokens' losses. The penalty (NULL: none) is multiplied by what the sum is divided by. */
+/* Tells the tokens' losses. The penalty (NULL: none) is times what the sum is divided by. */
 static cse_tensor *mean_of_counted(cse_tensor *losses, cse_tensor *labels, cse_tensor *mask,
                                    double weight, cse_tensor *penalty)
 {

@@ -17,6 +17,7 @@
 #include "engine/formats/checkpoint/file_bytes.h"
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/new_file.h"
+#include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 
 enum {
@@ -34,17 +35,22 @@ bool cse_weights_is_folder(const char *path)
 
 /* ---- JSON ---- */
 
-static cse_status parse(const char *path, const char *text, size_t size, json_t **object)
+static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
 {
     cse_nesting where;
     json_error_t error;
     if (!cse_nesting_json(text, size, MOST_NESTING, &where))
         return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
                         where.column, MOST_NESTING);
-    *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    if (*object == NULL)
-        return cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line, error.column,
-                        error.text);
+    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    return *value != NULL ? CSE_OK
+                          : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
+                                     error.column, error.text);
+}
+
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+{
+    CSE_TRY(cse_weights_read_json_value(path, most_bytes, object));
     if (json_is_object(*object))
         return CSE_OK;
     json_decref(*object);
@@ -52,10 +58,10 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
     return cse_fail(CSE_DATA, "%s: not a JSON object", path);
 }
 
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value)
 {
     struct stat status;
-    *object = NULL;
+    *value = NULL;
     int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
     if (descriptor < 0)
         return cse_fail(errno == ENOENT ? CSE_NO_INPUT : CSE_PERMISSION, "%s: cannot be opened: %s",
@@ -70,7 +76,7 @@ cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **o
         cse_read_at(descriptor, text, (size_t)status.st_size, 0) != (int64_t)status.st_size)
         result = cse_fail(CSE_IO, "%s: cannot be read", path);
     if (result == CSE_OK)
-        result = parse(path, text, (size_t)status.st_size, object);
+        result = parse(path, text, (size_t)status.st_size, value);
     free(text);
     close(descriptor);
     return result;
@@ -168,8 +174,9 @@ static cse_status read_facts(cse_weights *weights)
     if (is_there(weights, "generation_config.json"))
         CSE_TRY(cse_weights_read_json(path_in(weights, "generation_config.json"),
                                       CONFIG_LIMIT_BYTES, &weights->generation));
-    return cse_weights_read_json(path_in(weights, "config.json"), CONFIG_LIMIT_BYTES,
-                                 &weights->facts);
+    CSE_TRY(cse_weights_read_json(path_in(weights, "config.json"), CONFIG_LIMIT_BYTES,
+                                  &weights->facts));
+    return cse_sentence_folder_read(weights->path, weights->facts);
 }
 
 cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_options *options)
@@ -315,6 +322,8 @@ static cse_status write_files(cse_weights *from, const char *folder,
     }
     if (status == CSE_OK && options->side_files != NULL)
         status = cse_side_files_copy(options->side_files, folder, NULL);
+    if (status == CSE_OK && options->sentences != NULL)
+        status = cse_sentence_folder_write(folder, options->sentences, options->vector_channels);
     free(order);
     free(begins);
     return status;

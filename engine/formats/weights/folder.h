@@ -15,12 +15,17 @@ cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_optio
  * json_decref(*object). */
 cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
 
+/* The same of any JSON value. */
+cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value);
+
 typedef struct cse_weights_folder_options {
     uint64_t file_bytes;    /* elements of one file; 0: all in one */
     const char *config;     /* the text of config.json; NULL: none is written */
     const char *generation; /* that of generation_config.json; NULL: none is written */
     const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
                                NULL: none */
+    const json_t *sentences; /* what cse_sentence_folder_take gave; NULL: none */
+    int64_t vector_channels; /* of it: hidden_size */
 } cse_weights_folder_options;
 
 /* Writes weights to a new folder, as safetensors. All of it appears at once. */

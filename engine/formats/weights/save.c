@@ -9,6 +9,7 @@
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/new_file.h"
+#include "engine/formats/weights/sentence_folder.h"
 
 /* Whether the name ends with one of the extensions. */
 static bool has_extension(const char *path, const char *extensions)
@@ -62,6 +63,8 @@ bool cse_weights_save_wants_forward(const char *path, const cse_weights_save_opt
 typedef struct theirs {
     json_t *facts;      /* what its files say of the model */
     json_t *generation; /* what its generation_config.json says; NULL: there is none */
+    json_t *sentences;  /* how texts become vectors; NULL: not */
+    int64_t vector_channels;
 } theirs;
 
 /* What transformers makes of a model's own tokens where no file says how it generates: those that
@@ -96,6 +99,17 @@ static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
         t->generation = generation_of(map, t->facts);
 }
 
+/* Their fact that is hidden_size. */
+static const char *channels_of(const cse_map *map)
+{
+    const char *name = "hidden_size";
+    for (int i = 0; i < map->fact_count; i++)
+        if (map->facts[i].our_names > 0 && map->facts[i].their_names > 0 &&
+            strcmp(map->facts[i].ours[0], "hidden_size") == 0)
+            name = map->facts[i].theirs[0];
+    return name;
+}
+
 /* Under the other program's names. */
 static cse_status to_theirs(cse_weights **weights, const char *kind,
                             const cse_weights_save_options *options, theirs *t)
@@ -123,6 +137,8 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     CSE_TRY(status);
     CSE_TRY(cse_map_to_theirs(map, t->facts, weights, &mapped));
     cse_map_forget_rope(t->facts);
+    t->sentences = cse_sentence_folder_take(t->facts);
+    t->vector_channels = cse_map_integer(map, t->facts, channels_of(map));
     *weights = mapped;
     return CSE_OK;
 }
@@ -146,7 +162,9 @@ static cse_status save_folder(cse_weights *from, const char *path, const theirs 
         &(cse_weights_folder_options){ .file_bytes = options->file_bytes,
                                        .config = json_lines(from->arena, t->facts),
                                        .generation = json_lines(from->arena, t->generation),
-                                       .side_files = options->side_files });
+                                       .side_files = options->side_files,
+                                       .sentences = t->sentences,
+                                       .vector_channels = t->vector_channels });
 }
 
 /* Both files get their names, or neither. */
@@ -216,6 +234,7 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
                                 : save_file(*from, path, t.facts, format, options);
     json_decref(t.facts);
     json_decref(t.generation);
+    json_decref(t.sentences);
     cse_weights_close(from);
     return status;
 }

@@ -31,6 +31,8 @@ static const char *const files[] = {
     "spiece.model",
     "sentencepiece.bpe.model",
     "generation_config.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
     "chat_template.jinja",
     "chat_template.json",
     "preprocessor_config.json",

@@ -1,6 +1,6 @@
 /* Texts that belong together, such as a question and its answer, from tables (.csv, .tsv), JSON
- * lines (.jsonl) or plain lines (.txt), each as tokens of its own: what an encoder learns vectors of
- * texts from, or makes them of.
+ * lines (.jsonl) or plain lines (.txt), each as tokens of its own: what an encoder learns vectors
+ * of texts from, or makes them of.
  *
  * Streams: input_ids, attention_mask and token_type_ids, int32 [texts, time]; of one text [time].
  * Lines are read and cut into pieces of words when they are asked for. */

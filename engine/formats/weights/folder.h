@@ -11,18 +11,11 @@
 bool cse_weights_is_folder(const char *path);
 cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_options *options);
 
-/* Reads a JSON object of at most so many bytes: CSE_NO_INPUT, CSE_PERMISSION, CSE_DATA.
- * json_decref(*object). */
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
-
-/* The same of any JSON value. */
-cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value);
-
 typedef struct cse_weights_folder_options {
-    uint64_t file_bytes;    /* elements of one file; 0: all in one */
-    const char *config;     /* the text of config.json; NULL: none is written */
-    const char *generation; /* that of generation_config.json; NULL: none is written */
-    const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
+    uint64_t file_bytes;     /* elements of one file; 0: all in one */
+    const char *config;      /* the text of config.json; NULL: none is written */
+    const char *generation;  /* that of generation_config.json; NULL: none is written */
+    const char *side_files;  /* a folder whose tokenizer and other files (side_files.h) are copied;
                                NULL: none */
     const json_t *sentences; /* what cse_sentence_folder_take gave; NULL: none */
     int64_t vector_channels; /* of it: hidden_size */

@@ -26,8 +26,8 @@ typedef struct cse_map_fact {
     const cse_yaml_node *values;
     /* NULL, or square (theirs: 8, ours: [8, 8]), list (theirs: [a], ours: a), count (theirs: {0: a,
      * 1: b}, ours: 2), period (theirs: [full_attention, sliding_attention, sliding_attention,
-     * full_attention, ...] of all layers, ours: 3), or missing_weight (theirs is the name of a weight, ours whether they lack
-     * it). */
+     * full_attention, ...] of all layers, ours: 3), or missing_weight (theirs is the name of a
+     * weight, ours whether they lack it). */
     const char *form;
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "engine/formats/checkpoint/file_bytes.h"
-#include "engine/formats/weights/folder.h"
+#include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/new_file.h"
 
 enum { LIMIT_BYTES = 1 << 20 };

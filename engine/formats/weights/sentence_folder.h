@@ -1,5 +1,5 @@
-/* Folders of sentence-transformers: a folder of Hugging Face whose modules.json says how the vectors
- * of tokens become one of a text. Among the facts that is the object sentence_transformers, with
+/* Folders of sentence-transformers: a folder of Hugging Face whose modules.json says how vectors of
+ * tokens become one of a text. Among the facts that is the object sentence_transformers, with
  * pooling (a name) and normalize (a bool), which no config.json has. */
 #ifndef CSE_WEIGHTS_SENTENCE_FOLDER_H
 #define CSE_WEIGHTS_SENTENCE_FOLDER_H

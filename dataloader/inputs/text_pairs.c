@@ -276,11 +276,27 @@ static cse_status open_all(text_pairs *self, const cse_settings *settings)
     return cse_sentence_tokens_begin(&self->tokens, vocabulary);
 }
 
+/* The first sample, so that settings which do not fit the data are told before a run begins. */
+static cse_status try_first(text_pairs *self)
+{
+    int32_t *values[STREAMS];
+    for (int s = 0; s < STREAMS; s++)
+        values[s] = cse_calloc((size_t)(self->tokens.time * self->texts), sizeof *values[s]);
+    self->outputs = (void *const *)values;
+    self->place = 0;
+    cse_status status = read_sample(self, 0);
+    for (int s = 0; s < STREAMS; s++)
+        free(values[s]);
+    return status;
+}
+
 static cse_status text_pairs_open(cse_input *input, const cse_settings *settings)
 {
     text_pairs *self = input->self = cse_calloc(1, sizeof *self);
     self->arena = cse_arena_new();
     cse_status status = open_all(self, settings);
+    if (status == CSE_OK && !self->bad.skips)
+        status = try_first(self);
     if (status != CSE_OK) {
         text_pairs_close(input);
         return status;

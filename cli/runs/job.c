@@ -33,11 +33,18 @@
 
 cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_prepared_job *job)
 {
+    return cse_job_prepare_text(line, NULL, mode, job);
+}
+
+cse_status cse_job_prepare_text(const cse_command_line *line, const char *yaml, cse_job_mode mode,
+                                cse_prepared_job *job)
+{
     *job = (cse_prepared_job){ .arena = cse_arena_new() };
     cse_config_override *overrides = NULL;
     int count = 0;
     CSE_TRY(cse_command_line_overrides(line, &overrides, &count));
     const cse_config_text text = { .source = line->arguments[line->argument_count - 1],
+                                   .yaml = yaml,
                                    .overrides = overrides,
                                    .override_count = count,
                                    .kinds = cse_kinds,

@@ -90,6 +90,10 @@ typedef struct cse_prepared_job {
 /* Loads the configuration that the command line names, with its overrides. Release with
  * cse_job_clear, also after a failure. */
 cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_prepared_job *job);
+/* The same of the text of a configuration, which the command line's argument is the name of; NULL:
+ * of the file. */
+cse_status cse_job_prepare_text(const cse_command_line *line, const char *yaml, cse_job_mode mode,
+                                cse_prepared_job *job);
 void cse_job_clear(cse_prepared_job *job);
 
 /* Reports why cse_job_prepare failed, as cse_report_diagnostics does; with --json to stdout as

@@ -130,3 +130,16 @@ char *cse_take_field(char **at, char delimiter, bool quotes)
     *end = '\0';
     return field;
 }
+
+bool cse_field_is_open(const char *line, char delimiter)
+{
+    for (bool begins = true; *line != '\0'; begins = *line++ == delimiter) {
+        if (!begins || *line != '"')
+            continue;
+        for (line++; *line != '\0' && (line[0] != '"' || line[1] == '"');)
+            line += line[0] == '"' ? 2 : 1;
+        if (*line == '\0')
+            return true;
+    }
+    return false;
+}

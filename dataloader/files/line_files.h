@@ -43,5 +43,7 @@ void cse_line_files_locate(const cse_line_files *files, int64_t sample, char *te
  * quotes around it, which are taken away, it may have the delimiter, and "" for a quote in it
  * (RFC 4180); other fields are taken as they are. `quotes` false: quotes mean nothing. */
 char *cse_take_field(char **at, char delimiter, bool quotes);
+/* Whether a field of the line begins with a quote that does not end in it. */
+bool cse_field_is_open(const char *line, char delimiter);
 
 #endif

@@ -112,20 +112,6 @@ static void put_no_class(const sentences *self)
     cse_sentence_labels_put_none(&self->labels, labels_of(self), self->place);
 }
 
-/* Whether a field of the line begins with a quote that does not end in it. */
-static bool is_open(const char *line, char delimiter)
-{
-    for (bool begins = true; *line != '\0'; begins = *line++ == delimiter) {
-        if (!begins || *line != '"')
-            continue;
-        for (line++; *line != '\0' && (line[0] != '"' || line[1] == '"');)
-            line += line[0] == '"' ? 2 : 1;
-        if (*line == '\0')
-            return true;
-    }
-    return false;
-}
-
 static char delimiter_of(const sentences *self, const char *path)
 {
     return self->delimiter != NULL ? self->delimiter[0] : cse_name_ends(path, ".tsv") ? '\t' : ',';
@@ -137,7 +123,7 @@ static cse_status take_row(const sentences *self, char *line, int file)
     const char *path = cse_file_pool_path_view(self->files.pool, file);
     const char delimiter = delimiter_of(self, path);
     char *fields[MOST_COLUMNS] = { NULL };
-    if (delimiter != '\t' && is_open(line, delimiter))
+    if (delimiter != '\t' && cse_field_is_open(line, delimiter))
         return cse_fail(CSE_DATA,
                         "a quote does not end in the line: texts with line breaks are not "
                         "read from tables; JSON lines have them as \\n");

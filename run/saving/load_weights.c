@@ -43,10 +43,11 @@ static void tell(cse_text *notice, int count, const char *name)
 
 /* Those of dropout and of initial values change training, not what the weights mean; how many
  * classes a head has and how many positions a table, its shape tells, and there may be none. A head
- * has weights of its own names, and how texts become vectors is no matter of weights. */
+ * and a pooler have weights of their own names, and how texts become vectors is no matter of
+ * weights. */
 static bool has_meaning(const char *name)
 {
-    static const char *const of_heads[] = { "head", "pooling", "normalize" };
+    static const char *const of_heads[] = { "head", "pooler", "pooling", "normalize" };
     for (size_t i = 0; i < sizeof of_heads / sizeof of_heads[0]; i++)
         if (strcmp(name, of_heads[i]) == 0)
             return false;

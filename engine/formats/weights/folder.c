@@ -2,93 +2,31 @@
 #include "engine/formats/weights/folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "engine/base/confinement.h"
 #include "engine/base/json.h"
-#include "engine/base/nesting.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 #include "engine/formats/weights/format.h"
+#include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/new_file.h"
+#include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 
 enum {
     INDEX_LIMIT_BYTES = 100000000,
     CONFIG_LIMIT_BYTES = 1 << 20,
     MOST_FILES = 512,
-    MOST_NESTING = 32
 };
 
 bool cse_weights_is_folder(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* ---- JSON ---- */
-
-static cse_status parse(const char *path, const char *text, size_t size, json_t **object)
-{
-    cse_nesting where;
-    json_error_t error;
-    if (!cse_nesting_json(text, size, MOST_NESTING, &where))
-        return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
-                        where.column, MOST_NESTING);
-    *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    if (*object == NULL)
-        return cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line, error.column,
-                        error.text);
-    if (json_is_object(*object))
-        return CSE_OK;
-    json_decref(*object);
-    *object = NULL;
-    return cse_fail(CSE_DATA, "%s: not a JSON object", path);
-}
-
-cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **text, size_t *size)
-{
-    struct stat status;
-    *text = NULL;
-    int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
-    if (descriptor < 0)
-        return cse_fail(errno == ENOENT ? CSE_NO_INPUT : CSE_PERMISSION, "%s: cannot be opened: %s",
-                        path, strerror(errno));
-    cse_status result = CSE_OK;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
-        (uint64_t)status.st_size > most_bytes)
-        result =
-            cse_fail(CSE_DATA, "%s: not a regular file of at most %zu bytes", path, most_bytes);
-    if (result == CSE_OK) {
-        *size = (size_t)status.st_size;
-        *text = cse_calloc(*size + 1, 1);
-        if (cse_read_at(descriptor, *text, *size, 0) != (int64_t)*size)
-            result = cse_fail(CSE_IO, "%s: cannot be read", path);
-    }
-    close(descriptor);
-    if (result != CSE_OK) {
-        free(*text);
-        *text = NULL;
-    }
-    return result;
-}
-
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
-{
-    char *text = NULL;
-    size_t size = 0;
-    *object = NULL;
-    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
-    if (status == CSE_OK)
-        status = parse(path, text, size, object);
-    free(text);
-    return status;
 }
 
 /* ---- reading ---- */
@@ -183,8 +121,9 @@ static cse_status read_facts(cse_weights *weights)
     if (is_there(weights, "generation_config.json"))
         CSE_TRY(cse_weights_read_json(path_in(weights, "generation_config.json"),
                                       CONFIG_LIMIT_BYTES, &weights->generation));
-    return cse_weights_read_json(path_in(weights, "config.json"), CONFIG_LIMIT_BYTES,
-                                 &weights->facts);
+    CSE_TRY(cse_weights_read_json(path_in(weights, "config.json"), CONFIG_LIMIT_BYTES,
+                                  &weights->facts));
+    return cse_sentence_folder_read(weights->path, weights->facts);
 }
 
 cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_options *options)
@@ -334,6 +273,8 @@ static cse_status write_files(cse_weights *from, const char *folder,
     }
     if (status == CSE_OK && options->side_files != NULL)
         status = cse_side_files_copy(options->side_files, folder, NULL);
+    if (status == CSE_OK && options->sentences != NULL)
+        status = cse_sentence_folder_write(folder, options->sentences, options->vector_channels);
     free(order);
     free(begins);
     return status;

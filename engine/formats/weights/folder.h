@@ -11,13 +11,6 @@
 bool cse_weights_is_folder(const char *path);
 cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_options *options);
 
-/* Reads a JSON object of at most so many bytes: CSE_NO_INPUT, CSE_PERMISSION, CSE_DATA.
- * json_decref(*object). */
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
-
-/* The bytes of a regular file, with a zero byte behind them. free(*text) */
-cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **text, size_t *size);
-
 typedef struct cse_weights_folder_options {
     uint64_t file_bytes;    /* elements of one file; 0: all in one */
     const char *config;     /* the text of config.json; NULL: none is written */
@@ -26,6 +19,8 @@ typedef struct cse_weights_folder_options {
                                NULL: none */
     const char *tokenizer;  /* the text of tokenizer.json; NULL: none is written */
     const char *tokenizer_config; /* that of tokenizer_config.json; NULL: none is written */
+    const json_t *sentences;      /* what cse_sentence_folder_take gave; NULL: none */
+    int64_t vector_channels;      /* of it: hidden_size */
 } cse_weights_folder_options;
 
 /* Writes weights to a new folder, as safetensors. All of it appears at once. */

@@ -101,13 +101,15 @@ static cse_status check_object(const cse_map *map, cse_arena *arena, const char 
     {
         const char *name = cse_arena_printf(arena, "%s%s", before, key);
         const cse_map_key *known = key_named(map, name);
-        if (known == NULL && is_configuration(before) && !is_of_fact(map, name))
+        if (is_of_fact(map, name))
+            continue; /* whatever the list that all maps of the kind share says */
+        if (known == NULL && is_configuration(before))
             known = key_named(map, key);
         if (known != NULL) {
             CSE_TRY(check_key(map, arena, known, name, value));
             continue;
         }
-        if (is_of_fact(map, name) || (has_parts(map, name) && json_is_null(value)))
+        if (has_parts(map, name) && json_is_null(value))
             continue;
         if (json_is_object(value) && has_parts(map, name)) {
             CSE_TRY(check_object(map, arena, cse_arena_printf(arena, "%s.", name), value));
@@ -209,7 +211,9 @@ void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts)
     json_object_foreach((json_t *)(uintptr_t)kept, name, value)
     {
         const cse_map_key *key = key_named(map, name);
-        if (key != NULL && key->kept && fits(value, facts, name))
+        /* What the model's settings say goes before, but for the names of as many classes. */
+        const bool is_said = json_object_get(facts, name) != NULL && !json_is_object(value);
+        if (key != NULL && key->kept && !is_said && fits(value, facts, name))
             json_object_set(facts, name, value);
     }
     for (int i = 0; i < map->key_count; i++)

@@ -89,16 +89,30 @@ cse_status cse_new_file_close(cse_new_file *file, cse_status status)
 
 /* ---- folders ---- */
 
-/* Removes the files in it: a writer that was killed left them. */
+/* Removes the files in it, and the folders, whose files are taken away first where `deep`. */
+static void empty_opened(DIR *entries, bool deep)
+{
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const int in = dirfd(entries);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            unlinkat(in, entry->d_name, 0) == 0 || !deep)
+            continue;
+        const int below =
+            openat(in, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        DIR *folder = below >= 0 ? fdopendir(below) : NULL;
+        if (folder != NULL)
+            empty_opened(folder, false);
+        (void)unlinkat(in, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(entries);
+}
+
+/* A writer that was killed left them. */
 static void empty(const char *path)
 {
     DIR *entries = opendir(path);
-    if (entries == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)unlinkat(dirfd(entries), entry->d_name, 0);
-    closedir(entries);
+    if (entries != NULL)
+        empty_opened(entries, true);
 }
 
 cse_status cse_new_folder_open(cse_new_folder *folder, const char *path)

@@ -10,6 +10,7 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/new_file.h"
 #include "engine/formats/weights/packed/packed.h"
+#include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 #include "engine/formats/weights/tokenizer/tokenizer_facts.h"
 #include "engine/formats/weights/tokenizer/tokenizer_files.h"
@@ -68,6 +69,8 @@ typedef struct theirs {
     json_t *generation;        /* what its generation_config.json says; NULL: there is none */
     json_t *tokenizer;         /* as facts of GGUF; NULL: there is none */
     cse_tokenizer_files files; /* the same as files of a folder */
+    json_t *sentences;         /* how texts become vectors; NULL: not */
+    int64_t vector_channels;
 } theirs;
 
 /* What transformers makes of a model's own tokens where no file says how it generates: those that
@@ -100,6 +103,17 @@ static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
     t->generation = json_incref(json_object_get(origin, "generation_config"));
     if (t->generation == NULL)
         t->generation = generation_of(map, t->facts);
+}
+
+/* Their fact that is hidden_size. */
+static const char *channels_of(const cse_map *map)
+{
+    const char *name = "hidden_size";
+    for (int i = 0; i < map->fact_count; i++)
+        if (map->facts[i].our_names > 0 && map->facts[i].their_names > 0 &&
+            strcmp(map->facts[i].ours[0], "hidden_size") == 0)
+            name = map->facts[i].theirs[0];
+    return name;
 }
 
 /* Under the other program's names. */
@@ -135,6 +149,8 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     CSE_TRY(status);
     CSE_TRY(cse_map_to_theirs(map, t->facts, weights, &mapped));
     cse_map_forget_rope(t->facts);
+    t->sentences = cse_sentence_folder_take(t->facts);
+    t->vector_channels = cse_map_integer(map, t->facts, channels_of(map));
     *weights = mapped;
     return CSE_OK;
 }
@@ -160,7 +176,9 @@ static cse_status save_folder(cse_weights *from, const char *path, const theirs 
                                        .generation = json_lines(from->arena, t->generation),
                                        .side_files = options->side_files,
                                        .tokenizer = t->files.json,
-                                       .tokenizer_config = t->files.config });
+                                       .tokenizer_config = t->files.config,
+                                       .sentences = t->sentences,
+                                       .vector_channels = t->vector_channels });
 }
 
 /* Both files get their names, or neither. */
@@ -277,6 +295,7 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
     json_decref(t.tokenizer);
     json_decref(t.facts);
     json_decref(t.generation);
+    json_decref(t.sentences);
     cse_weights_close(from);
     return status;
 }

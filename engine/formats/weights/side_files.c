@@ -34,6 +34,8 @@ static const struct {
     { "spiece.model", true },
     { "sentencepiece.bpe.model", true },
     { "generation_config.json", false },
+    { "sentence_bert_config.json", false },
+    { "config_sentence_transformers.json", false },
     { "chat_template.jinja", true },
     { "chat_template.json", true },
     { "preprocessor_config.json", false },

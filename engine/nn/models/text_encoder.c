@@ -1,7 +1,7 @@
-/* text_encoder: an encoder of text whose parts are settings, with one of the heads that transformers
- * gives its encoders: BERT's family (Devlin et al. 2019), RoBERTa (Liu et al. 2019), DistilBERT (Sanh
- * et al. 2019), ModernBERT (Warner et al. 2024), and what sentence-transformers makes of them
- * (Reimers and Gurevych 2019).
+/* text_encoder: an encoder of text whose parts are settings, with one of the heads that
+ * transformers gives its encoders: BERT's family (Devlin et al. 2019), RoBERTa (Liu et al. 2019),
+ * DistilBERT (Sanh et al. 2019), ModernBERT (Warner et al. 2024), and what sentence-transformers
+ * makes of them (Reimers and Gurevych 2019).
  *
  * Inputs of a step: input_ids int32 [batch, time], attention_mask, token_type_ids; labels of the
  * head, or start_positions and end_positions int32 [batch] of span; with choice, and with base and

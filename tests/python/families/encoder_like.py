@@ -259,7 +259,7 @@ def variants():
     roberta = {"num_labels": 1, "problem_type": "regression"}
     several = {"num_labels": LABELS, "problem_type": "multi_label_classification"}
     return [
-        Family("BertActivation", lambda: transformers.BertForTokenClassification(transformers.BertConfig(**BERT, hidden_act="gelu_new"))),
+        Family("BertActivation", lambda: transformers.BertForTokenClassification(transformers.BertConfig(**BERT, hidden_act="gelu_new", num_labels=LABELS))),
         Family("BertSeveral", lambda: sequence(transformers.BertConfig(**{**BERT, **several}))),
         Family("RobertaNumber", lambda: transformers.RobertaForSequenceClassification(transformers.RobertaConfig(**{**ROBERTA, **roberta}))),
         Family("ModernBertBiases", lambda: transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(**{**MODERNBERT, **modern}))),

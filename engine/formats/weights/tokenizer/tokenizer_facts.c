@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/formats/weights/folder.h"
+#include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/tokenizer/fact_names.h"
 #include "engine/formats/weights/tokenizer/pre_tokenizers.h"
 

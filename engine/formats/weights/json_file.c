@@ -1,0 +1,78 @@
+/* Checked for how deep it goes before it is parsed. */
+#include "engine/formats/weights/json_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/confinement.h"
+#include "engine/base/nesting.h"
+#include "engine/formats/checkpoint/file_bytes.h"
+
+enum { MOST_NESTING = 32 };
+
+static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
+{
+    cse_nesting where;
+    json_error_t error;
+    if (!cse_nesting_json(text, size, MOST_NESTING, &where))
+        return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
+                        where.column, MOST_NESTING);
+    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    return *value != NULL ? CSE_OK
+                          : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
+                                     error.column, error.text);
+}
+
+cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **text, size_t *size)
+{
+    struct stat status;
+    *text = NULL;
+    int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
+    if (descriptor < 0)
+        return cse_fail(errno == ENOENT ? CSE_NO_INPUT : CSE_PERMISSION, "%s: cannot be opened: %s",
+                        path, strerror(errno));
+    cse_status result = CSE_OK;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size > most_bytes)
+        result =
+            cse_fail(CSE_DATA, "%s: not a regular file of at most %zu bytes", path, most_bytes);
+    if (result == CSE_OK) {
+        *size = (size_t)status.st_size;
+        *text = cse_calloc(*size + 1, 1);
+        if (cse_read_at(descriptor, *text, *size, 0) != (int64_t)*size)
+            result = cse_fail(CSE_IO, "%s: cannot be read", path);
+    }
+    close(descriptor);
+    if (result != CSE_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return result;
+}
+
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+{
+    CSE_TRY(cse_weights_read_json_value(path, most_bytes, object));
+    if (json_is_object(*object))
+        return CSE_OK;
+    json_decref(*object);
+    *object = NULL;
+    return cse_fail(CSE_DATA, "%s: not a JSON object", path);
+}
+
+cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *value = NULL;
+    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
+    if (status == CSE_OK)
+        status = parse(path, text, size, value);
+    free(text);
+    return status;
+}

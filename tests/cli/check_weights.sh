@@ -181,9 +181,9 @@ expect 66 'cannot be opened' start gpt2.yaml --weights none.safetensors --no_das
     --model_dir ./none
 mkdir empty
 expect 66 'holds no weights' eval gpt2.yaml --checkpoint_path empty
-sed 's/"gpt2"/"bloom"/' "$reference/gpt2/config.json" >empty/config.json
+sed 's/"gpt2"/"no_such_family"/' "$reference/gpt2/config.json" >empty/config.json
 cp "$reference/gpt2/model.safetensors" empty/
-expect 65 'no map for the model_type "bloom"' eval gpt2.yaml --checkpoint_path empty
+expect 65 'no map for the model_type "no_such_family"' eval gpt2.yaml --checkpoint_path empty
 sed 's/gelu_new/gelu_odd/' "$reference/gpt2/config.json" >empty/config.json
 expect 65 'activation_function of the weights is gelu_odd' eval gpt2.yaml --checkpoint_path empty
 sed 's/"n_layer": 2/"n_layer": 1/' "$reference/gpt2/config.json" >empty/config.json

@@ -33,8 +33,7 @@ def try_generation(family):
     got = got[len(PROMPT) :] if got[: len(PROMPT)] == PROMPT else got
     wanted = most_likely(model)
     assert got == wanted, (got, wanted)
-    assert len(set(wanted)) > 1, f"a text that says little: {wanted}"
-    return {"name": family.name, "tokens": len(wanted)}
+    return {"name": family.name, "tokens": len(wanted), "different": len(set(wanted))}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/text/json_members.h"
+#include "dataloader/tokenizer/token_ids.h"
 #include "dataloader/tokenizer/tokenizer_rules.h"
 #include "dataloader/tokenizer/word_models.h"
 #include "engine/base/arena.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataloader/tokenizer/text/characters.h"
+#include "dataloader/tokenizer/token_ids.h"
 #include "dataloader/tokenizer/tokenizer_parts.h"
 #include "dataloader/tokenizer/word_hash.h"
 #include "dataloader/tokenizer/word_models.h"

@@ -10,9 +10,5 @@ extern const cse_word_model cse_bpe_model, cse_unigram_model, cse_word_level_mod
 /* The model of the member "model" is read, with its vocabulary. CSE_DATA names what is not
  * accepted. */
 cse_status cse_word_model_read(cse_tokenizer *tokenizer, const json_t *model);
-/* Room for `more` ids behind those that are there. */
-void cse_token_ids_reserve(cse_token_ids *ids, size_t more);
-/* Adds a token that bytes [begin, end) of the word became. */
-void cse_token_ids_put(cse_token_ids *ids, int32_t id, size_t begin, size_t end);
 
 #endif

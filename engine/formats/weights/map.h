@@ -58,12 +58,12 @@ typedef struct cse_map_rule {
     /* Their facts in whose ratio the rows of the parts are; none: they are equal. */
     const char *shares[CSE_MAP_PARTS];
     int share_count;
-    /* Of each part, their fact that says how many heads the rows belong to; NULL or "null": they are
-     * not rotated. */
+    /* Of each part, their fact that says how many heads the rows belong to; NULL or "null": they
+     * are not rotated. */
     const char *rotary[CSE_MAP_PARTS];
     int rotary_count;
-    int squeeze;        /* so many first dimensions, of size 1, are theirs alone */
-    bool roll;          /* their first row is our last */
+    int squeeze; /* so many first dimensions, of size 1, are theirs alone */
+    bool roll;   /* their first row is our last */
     bool optional;
     const char *unless;      /* the rule holds where this fact of theirs is not true */
     bool drop;               /* theirs alone, and of no use here */
@@ -94,6 +94,8 @@ typedef struct cse_map {
     int rule_count;
     cse_map_key *keys;
     int key_count;
+    int own_key_count;      /* the first ones are its own */
+    int before_shared_keys; /* its own and those of the map that it is like */
 } cse_map;
 
 /* A map in the text of a YAML file; it lives in the arena. CSE_CONFIG, with the place. */
@@ -110,10 +112,10 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
 cse_status cse_map_for_model(cse_arena *arena, const char *kind, const char *model,
                              const json_t *origin, cse_map **map);
 
-/* The first map of a kind and model that holds for settings of ours, and the facts that they make;
- * *map stays as it is where none does. The message of the failure is of any of them. */
-cse_status cse_map_that_holds(cse_arena *arena, const char *kind, const char *model,
-                              const cse_yaml_node *settings, cse_map **map, json_t **facts);
+/* The first map of the kind and model of *map that holds for settings of ours, and the facts that
+ * they make; *map stays as it is where none does. */
+cse_status cse_map_that_holds(cse_arena *arena, const cse_yaml_node *settings, cse_map **map,
+                              json_t **facts);
 
 /* ---- keys ---- */
 
@@ -190,15 +192,19 @@ static inline bool cse_map_is_list(const cse_map_fact *fact)
     return fact->form != NULL &&
            (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "numbers") == 0);
 }
-cse_status cse_map_take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
-                             const cse_map_fact *fact, const cse_yaml_node *settings,
+typedef struct cse_map_sides {
+    const cse_map *map;
+    cse_arena *arena;
+    const json_t *facts;           /* theirs; to theirs: those that there are so far */
+    const cse_yaml_node *settings; /* ours; to ours: those that there are so far */
+} cse_map_sides;
+cse_status cse_map_take_list(const cse_map_sides *sides, const cse_map_fact *fact,
                              const char **text);
-cse_status cse_map_give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
-                             const cse_map_fact *fact, const json_t *facts, json_t **value);
+cse_status cse_map_give_list(const cse_map_sides *sides, const cse_map_fact *fact, json_t **value);
 /* A number in the other side's unit; NULL: it has none there. */
 bool cse_map_is_converted(const cse_map_fact *fact);
-const char *cse_map_convert(const cse_map *map, cse_arena *arena, const json_t *facts,
-                            const cse_map_fact *fact, const char *text, bool to_ours);
+const char *cse_map_convert(const cse_map_sides *sides, const cse_map_fact *fact, const char *text,
+                            bool to_ours);
 /* What a formula fixes; NULL: there is none. */
 const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,
                                const cse_yaml_node *settings);

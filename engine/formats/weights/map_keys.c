@@ -2,6 +2,7 @@
  * used; a key that no fact reads changes nothing that the model computes, as the map's list of
  * keys says with the reason, or is refused by its name: a key that nobody knows may change every
  * value. */
+#include <stddef.h>
 #include <string.h>
 
 #include "engine/formats/weights/map.h"
@@ -68,6 +69,13 @@ static cse_status check_key(const cse_map *map, cse_arena *arena, const cse_map_
                     key->because, map->source, cse_map_list_of(arena, key->only));
 }
 
+/* Whether a key is of the map that this one is like: a fact goes before it. */
+static bool is_inherited(const cse_map *map, const cse_map_key *key)
+{
+    const ptrdiff_t index = key - map->keys;
+    return index >= map->own_key_count && index < map->before_shared_keys;
+}
+
 static cse_status check_object(const cse_map *map, cse_arena *arena, const char *before,
                                const json_t *facts)
 {
@@ -77,7 +85,7 @@ static cse_status check_object(const cse_map *map, cse_arena *arena, const char 
     {
         const char *name = cse_arena_printf(arena, "%s%s", before, key);
         const cse_map_key *known = key_named(map, name);
-        if (known != NULL) {
+        if (known != NULL && !(is_inherited(map, known) && is_of_fact(map, name))) {
             CSE_TRY(check_key(map, arena, known, name, value));
             continue;
         }

@@ -9,13 +9,13 @@
 /* How one weight is made. */
 typedef struct made {
     const cse_map_rule *rule;
-    int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
-    int part;                   /* of theirs, to ours */
-    int64_t heads;              /* of a rotation; 0: none */
-    int64_t rotated;            /* rows of a head that it turns, the first ones */
+    int sources[CSE_MAP_PARTS];        /* of the other weights; to ours: the first alone */
+    int part;                          /* of theirs, to ours */
+    int64_t heads;                     /* of a rotation; 0: none */
+    int64_t rotated;                   /* rows of a head that it turns, the first ones */
     int64_t part_heads[CSE_MAP_PARTS]; /* to theirs: `heads` of each part */
-    uint64_t first;             /* of theirs, to ours: the bytes before the part */
-    const float *factors;       /* without a rule: the elements; else NULL */
+    uint64_t first;                    /* of theirs, to ours: the bytes before the part */
+    const float *factors;              /* without a rule: the elements; else NULL */
 } made;
 
 typedef struct mapping {
@@ -41,8 +41,8 @@ static void transpose(const unsigned char *from, int64_t rows, int64_t columns, 
                            from + (size_t)(r * columns + c) * width, width);
 }
 
-/* The first `rotated` rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or
- * back. */
+/* The first `rotated` rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...],
+ * or back. */
 static void interleave(const made *m, unsigned char *rows, int64_t count, size_t row_bytes,
                        bool back)
 {
@@ -266,9 +266,9 @@ static const char *rotary_of(const cse_map_rule *rule, int part)
 static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
 {
     const char *rotary = rotary_of(m->rule, m->part);
-    m->heads = rotary == NULL                ? 0
+    m->heads = rotary == NULL             ? 0
                : strcmp(rotary, "1") == 0 ? 1
-                                             : cse_map_integer(b->map, b->facts, rotary);
+                                          : cse_map_integer(b->map, b->facts, rotary);
     if (rotary == NULL)
         return CSE_OK;
     if (m->heads < 1 || ours->shape.rank < 1 || ours->shape.dims[0] % (2 * m->heads) != 0)

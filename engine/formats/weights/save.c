@@ -96,17 +96,16 @@ static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
         t->generation = generation_of(map, t->facts);
 }
 
-/* The facts by the map that was chosen, or by another one that holds for the model: several programs
- * of a kind may have it, each with other settings. */
-static cse_status facts_of(cse_map **map, cse_arena *arena, const char *kind,
-                           const cse_yaml_node *settings, const cse_weights_save_options *options,
-                           theirs *t)
+/* The facts by the map that was chosen, or by another one that holds for the model: several
+ * programs of a kind may have it, each with other settings. */
+static cse_status facts_of(cse_map **map, cse_arena *arena, const cse_yaml_node *settings,
+                           const cse_weights_save_options *options, json_t **facts)
 {
-    cse_status status = cse_map_facts(*map, arena, settings, &t->facts);
+    cse_status status = cse_map_facts(*map, arena, settings, facts);
     if (status == CSE_OK || options->map != NULL)
         return status;
-    status = cse_map_that_holds(arena, kind, (*map)->model, settings, map, &t->facts);
-    return status == CSE_OK ? status : cse_map_facts(*map, arena, settings, &t->facts);
+    status = cse_map_that_holds(arena, settings, map, facts);
+    return status == CSE_OK ? status : cse_map_facts(*map, arena, settings, facts);
 }
 
 /* Under the other program's names. */
@@ -129,7 +128,7 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     cse_status status = options->map != NULL ? cse_map_load(arena, options->map, &map)
                                              : cse_map_for_model(arena, kind, model, origin, &map);
     if (status == CSE_OK)
-        status = facts_of(&map, arena, kind, settings, options, t);
+        status = facts_of(&map, arena, settings, options, &t->facts);
     if (status == CSE_OK)
         add_origin(map, origin, t);
     json_decref(origin);

@@ -247,7 +247,8 @@ static void declare(cse_model *model, const cse_settings *s, cse_initial embeddi
 
 static cse_status check_loss(const cse_settings *s)
 {
-    return cse_decoder_is_text(s, "loss_scaling", "batch_size") || cse_settings_number(s, "loss_weight") == 1
+    return cse_decoder_is_text(s, "loss_scaling", "batch_size") ||
+                   cse_settings_number(s, "loss_weight") == 1
                ? CSE_OK
                : cse_fail(CSE_CONFIG,
                           "loss_weight (%s) is %g; accepted other than 1 with loss_scaling: "
@@ -436,7 +437,8 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
                                           "position_ids", NULL };
     const cse_settings *s = cse_model_settings_view(model);
     cse_decoder *self = cse_model_self(model);
-    const cse_lm_loss_options options = { .by_batch = cse_decoder_is_text(s, "loss_scaling", "batch_size"),
+    const cse_lm_loss_options options = { .by_batch =
+                                              cse_decoder_is_text(s, "loss_scaling", "batch_size"),
                                           .weight = cse_settings_number(s, "loss_weight") };
     cse_tensor *loss = NULL, *tokens = cse_step_main_input(step, "input_ids", others);
     cse_tensor *labels = cse_step_input(step, "labels");

@@ -20,9 +20,9 @@ typedef struct cse_decoder {
     cse_norm_layer embedding_norm, last_norm;
     cse_linear_layer head; /* weight NULL: `words` */
     cse_block_module block;
-    cse_block_module kinds[CSE_DECODER_KINDS]; /* of layers, made of it (decoder_layers.h) */
+    cse_block_module kinds[CSE_DECODER_KINDS];   /* of layers, made of it (decoder_layers.h) */
     double rotary_factors[2][CSE_DECODER_PAIRS]; /* of pairs of channels; those of long samples */
-    double final_cap;           /* of the logits; 0: none */
+    double final_cap;                            /* of the logits; 0: none */
     double embedding_dropout, embeddings_scale, logits_scale;
     int layer_count;
     cse_block_layer blocks[CSE_DECODER_LAYERS];
@@ -87,8 +87,7 @@ bool cse_decoder_is_text(const cse_settings *settings, const char *name, const c
         CSE_DECODER_RANGE("rope_theta", NUMBER, "10000", 1e-6, 1e300, "base of the rotation"),     \
         CSE_DECODER_RANGE("pos_scaling_factor", NUMBER, "1", 1e-6, 1e9,                            \
                           "rotary: positions are divided by this"),                                \
-        CSE_DECODER_CHOICE("pos_scaling_type", "linear",                                           \
-                           "linear|llama3|dynamic|yarn|longrope",                                  \
+        CSE_DECODER_CHOICE("pos_scaling_type", "linear", "linear|llama3|dynamic|yarn|longrope",    \
                            "rotary: which pairs of channels are scaled, and how"),                 \
         CSE_DECODER_ROW("pos_scaling_extra_args", ANY, "null",                                     \
                         "llama3: {low_freq_factor, high_freq_factor, "                             \

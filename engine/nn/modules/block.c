@@ -108,8 +108,7 @@ static cse_tensor *feed(const cse_model *model, const cse_block_layer *layer, cs
 {
     const bool post = layer->options->post_norm;
     const char *norm_name = ffn_norm_name(layer->options);
-    cse_tensor *y =
-        post || has_none_before(layer) ? x : normalize(&layer->ffn_norm, x, norm_name);
+    cse_tensor *y = post || has_none_before(layer) ? x : normalize(&layer->ffn_norm, x, norm_name);
     CSE_SCOPE(NULL, "ffn")
     {
         y = scaled(layer->ffn_scale, cse_apply_ffn(model, &layer->ffn, y));

@@ -23,12 +23,12 @@ SIZES = dict(
     attention_dropout=0.0,
     bos_token_id=1,
     eos_token_id=2,
-    pad_token_id=0,
+    pad_token_id=None,  # transformers does not train its row of the embeddings
 )
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 LISTS = {"short_factor": [1.0, 1.1, 1.3, 1.5], "long_factor": [1.0, 2.0, 3.5, 4.0]}
-PHI = {**SIZES, "pad_token_id": 0, "resid_pdrop": 0.0, "embd_pdrop": 0.0}
+PHI = {**SIZES, "resid_pdrop": 0.0, "embd_pdrop": 0.0}
 
 
 def family(name, kind, of="", alter=None, time=24, sizes=None, train=True, **more):

@@ -70,8 +70,7 @@ static void compare(cse_model *model, int first, int count, double tolerance)
     cse_token_decoder *decoder = NULL, *whole = NULL;
     for (int i = 0; i < LONGEST; i++)
         tokens[i] = (int32_t)(cse_draw_uniform(7, i, 1, (uint32_t)first, 0) * VOCABULARY);
-    ck_assert_msg(decoder_of(model, first, LONGEST, &decoder) == CSE_OK, "%s",
-                  cse_error_message());
+    ck_assert_msg(decoder_of(model, first, LONGEST, &decoder) == CSE_OK, "%s", cse_error_message());
     ck_assert_int_eq(decoder_of(model, LONGEST, LONGEST, &whole), CSE_OK);
     ck_assert_int_eq(cse_token_decoder_vocabulary(decoder), VOCABULARY);
     for (int round = 0; round < 2; round++) { /* nothing is left of the sequence before */

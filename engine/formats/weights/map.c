@@ -242,8 +242,8 @@ static bool replaces(const cse_map_fact *own, const cse_map_fact *fact)
            (fact->our_names > 0 && own->our_names > 0 && is_same(own->ours[0], fact->ours[0]));
 }
 
-/* Facts of another map; those of this one take the places of what they replace, since facts refer to
- * others before them, and the rest comes last. */
+/* Facts of another map; those of this one take the places of what they replace, since facts refer
+ * to others before them, and the rest comes last. */
 static void merge_facts(cse_map *map, const cse_map *own, const cse_map *other)
 {
     bool *placed = cse_calloc((size_t)own->fact_count + 1, sizeof *placed);

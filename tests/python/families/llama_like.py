@@ -10,7 +10,7 @@ import os
 import safetensors.torch
 import torch
 import transformers
-from trial import Family, run_families
+from trial import Family, run, run_families, try_decoder
 
 SIZES = dict(
     vocab_size=96,
@@ -36,8 +36,7 @@ def family(name, kind, of="", alter=None, time=24, sizes=None, train=True, **mor
 
     def make():
         config = getattr(transformers, f"{kind}Config")
-        head = "ForCausalLM" if not kind.endswith("Text") else "ForCausalLM"
-        model = getattr(transformers, f"{kind.removesuffix('Text')}{head}")
+        model = getattr(transformers, f"{kind.removesuffix('Text')}ForCausalLM")
         return model(config(**{**(sizes or SIZES), **more}))
 
     return Family(name, make, family=of or name, alter=alter, time=time, train=train)
@@ -166,5 +165,31 @@ FAMILIES = [
     family("olmo2_tied", "Olmo2", "olmo2", tie_word_embeddings=True, attention_bias=True, train=False),
 ]
 
+PROMPT, NEW = 18, 12
+
+
+def generated(family):
+    """The most likely tokens one after the other, with the keys and values of those before."""
+    prompt = list(open("text.bin", "rb").read(PROMPT))
+    numbers = ",".join(map(str, prompt))
+    more = ("--greedy", "--numbers", "--json", "--max_new_tokens", str(NEW))
+    said, _ = run("generate", "run.yaml", "--checkpoint_path", "theirs", "--prompt", numbers, *more)
+    model, tokens = transformers.AutoModelForCausalLM.from_pretrained("theirs", dtype=torch.float32).eval(), prompt
+    for _ in range(NEW):
+        with torch.no_grad():
+            tokens = [*tokens, int(model(torch.tensor([tokens]), use_cache=False).logits[0, -1].argmax())]
+    ours = json.loads(said.splitlines()[-1])["tokens"]
+    assert ours == tokens[PROMPT:], (ours, tokens[PROMPT:])
+
+
+def attempt(family):
+    said = try_decoder(family)
+    # Whose base depends on the length of a sequence, decodes with that of the whole text.
+    if family.train and "dynamic" not in family.name:
+        generated(family)
+        said["generated"] = NEW
+    return said
+
+
 if __name__ == "__main__":
-    run_families(FAMILIES)
+    run_families(FAMILIES, attempt)

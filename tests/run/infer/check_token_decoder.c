@@ -37,7 +37,7 @@ static cse_model *gpt2_of(int layers, int heads)
 /* Rotated positions, keys that heads share, a window with sinks, another kind of norm and gates. */
 static cse_model *llama_of(const char *window)
 {
-    char text[512];
+    char text[1024];
     snprintf(
         text, sizeof text,
         "{hidden_size: 32, num_hidden_layers: 2, num_heads: 4, vocab_size: %d, filter_size: 48, "
@@ -122,6 +122,26 @@ START_TEST(rotation_shared_keys_and_windows_are_those_of_a_whole_pass)
 }
 END_TEST
 
+/* Norms of queries and keys, caps, layers of several kinds, and positions that are scaled. */
+START_TEST(layers_of_several_kinds_are_those_of_a_whole_pass)
+{
+    configure(NULL);
+    compare(llama_of(", attention_sliding_window_length: 5, attention_window_layers: [1, 0], "
+                     "attention_window_rope_theta: 100, rotary_layers: [1, 0], "
+                     "attention_qk_norm_layer: zero-centered-rmsnorm, norm_of_outputs_alone: true, "
+                     "attention_logit_softcapping: 0.5"),
+            2, 20, 2e-6);
+    cse_finish();
+    configure(NULL);
+    compare(llama_of(", attention_qk_norm_layer: rmsnorm, attention_qk_norm_size: all_heads, "
+                     "pos_scaling_type: longrope, pos_scaling_extra_args: "
+                     "{original_max_position_embeddings: 8, short_factor: [1, 1, 1, 1], "
+                     "long_factor: [1, 2, 3, 4]}"),
+            2, 20, 2e-6);
+    cse_finish();
+}
+END_TEST
+
 START_TEST(mistakes_are_told)
 {
     configure(NULL);
@@ -181,6 +201,7 @@ int main(void)
     tcase_add_test(tests, tokens_that_are_appended_are_as_those_of_a_prompt);
     tcase_add_test(tests, models_in_16_bits_are_decoded);
     tcase_add_test(tests, rotation_shared_keys_and_windows_are_those_of_a_whole_pass);
+    tcase_add_test(tests, layers_of_several_kinds_are_those_of_a_whole_pass);
     tcase_add_test(tests, mistakes_are_told);
     tcase_add_test(tests, other_models_are_refused);
     suite_add_tcase(suite, tests);

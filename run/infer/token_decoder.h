@@ -15,8 +15,8 @@ typedef struct cse_token_decoder cse_token_decoder;
 typedef struct cse_token_decoder_sizes {
     int64_t prompt_tokens; /* of the longest prompt */
     int64_t max_tokens;    /* with what follows */
-    /* Tokens that a sequence is to have in the end, at most max_tokens: positions that are scaled by
-     * the length of a sequence are so from its first token on. */
+    /* Tokens that a sequence is to have in the end, at most max_tokens: positions that are scaled
+     * by the length of a sequence are so from its first token on. */
     int64_t longest;
 } cse_token_decoder_sizes;
 

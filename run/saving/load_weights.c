@@ -119,6 +119,23 @@ static cse_status compare_scaling(const cse_weights *weights, const cse_yaml_nod
     return CSE_OK;
 }
 
+/* Lists that say what each layer has. */
+static cse_status compare_layers(const cse_weights *weights, const char *key,
+                                 const cse_yaml_node *there, const cse_yaml_node *here)
+{
+    cse_text theirs = { 0 }, ours = { 0 };
+    if (there->kind != CSE_YAML_SEQUENCE || here == NULL ||
+        (strcmp(key, "attention_window_layers") != 0 && strcmp(key, "rotary_layers") != 0))
+        return CSE_OK;
+    cse_yaml_print(there, &theirs);
+    cse_yaml_print(here, &ours);
+    const cse_status status =
+        strcmp(theirs.data, ours.data) == 0 ? CSE_OK : differ(weights, key, theirs.data, ours.data);
+    cse_text_clear(&theirs);
+    cse_text_clear(&ours);
+    return status;
+}
+
 static cse_status compare_settings(const cse_weights *weights, const cse_model *model)
 {
     const char *name = NULL, *canonical = cse_settings_canonical(cse_model_settings_view(model));
@@ -131,6 +148,7 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
     for (int i = 0; i < theirs->count; i++) {
         const char *key = theirs->keys[i].text;
         const cse_yaml_node *here = find_setting(ours, key), *there = theirs->children[i];
+        CSE_TRY(compare_layers(weights, key, there, here));
         if (here == NULL || here->kind != CSE_YAML_SCALAR || there->kind != CSE_YAML_SCALAR ||
             !has_meaning(key) ||
             ((cse_yaml_is_null(here) || cse_yaml_is_null(there)) && may_be_null(key)))

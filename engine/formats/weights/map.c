@@ -265,6 +265,20 @@ static cse_status add_keys(cse_arena *arena, const cse_yaml_node *list, cse_map 
     return CSE_OK;
 }
 
+/* Adds those of another map. */
+static cse_status copy_keys(cse_arena *arena, const cse_map *other, cse_map *map)
+{
+    cse_map_key *keys = cse_arena_alloc(
+        arena, (size_t)(map->key_count + other->before_shared_keys + 1) * sizeof *keys);
+    for (int i = 0; i < map->key_count; i++)
+        keys[i] = map->keys[i];
+    for (int i = 0; i < other->before_shared_keys; i++)
+        keys[map->key_count + i] = other->keys[i];
+    map->keys = keys;
+    map->key_count += other->before_shared_keys;
+    return CSE_OK;
+}
+
 /* Those that all maps of a kind share; they come last, so that a map's own go before. */
 static cse_status add_shared_keys(cse_arena *arena, cse_map *map)
 {
@@ -285,22 +299,42 @@ static bool is_same(const char *one, const char *other)
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
-static bool has_fact(const cse_map *map, const cse_map_fact *fact)
+/* Whether a fact stands for another one: of the same name on either side. */
+static bool replaces(const cse_map_fact *own, const cse_map_fact *fact)
 {
-    const bool is_theirs = fact->their_names > 0;
-    bool found = false;
-    for (int i = 0; i < map->fact_count && !found; i++) {
-        const cse_map_fact *own = &map->facts[i];
-        found = (is_theirs && own->their_names > 0 && is_same(own->theirs[0], fact->theirs[0])) ||
-                (fact->our_names > 0 && own->our_names > 0 && is_same(own->ours[0], fact->ours[0]));
-    }
-    return found;
+    return (fact->their_names > 0 && own->their_names > 0 &&
+            is_same(own->theirs[0], fact->theirs[0])) ||
+           (fact->our_names > 0 && own->our_names > 0 && is_same(own->ours[0], fact->ours[0]));
 }
 
 static bool is_without(const cse_map *map, const cse_map_fact *fact)
 {
     return map->without != NULL &&
            cse_map_is_among(map->without, fact->their_names > 0 ? fact->theirs[0] : fact->ours[0]);
+}
+
+/* Facts of another map; those of this one take the places of what they replace, since facts refer
+ * to others before them, and the rest comes last. */
+static void merge_facts(cse_map *map, const cse_map *own, const cse_map *other)
+{
+    bool *placed = cse_calloc((size_t)own->fact_count + 1, sizeof *placed);
+    map->fact_count = 0;
+    for (int i = 0; i < other->fact_count; i++) {
+        bool replaced = false;
+        for (int k = 0; k < own->fact_count; k++) {
+            const bool here = replaces(&own->facts[k], &other->facts[i]);
+            if (here && !placed[k])
+                map->facts[map->fact_count++] = own->facts[k];
+            placed[k] = placed[k] || here;
+            replaced = replaced || here;
+        }
+        if (!replaced && !is_without(own, &other->facts[i]))
+            map->facts[map->fact_count++] = other->facts[i];
+    }
+    for (int k = 0; k < own->fact_count; k++)
+        if (!placed[k])
+            map->facts[map->fact_count++] = own->facts[k];
+    free(placed);
 }
 
 /* Whether the map has a rule for the same weight, of theirs or of ours. */
@@ -344,19 +378,15 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
                                             sizeof *map->facts);
     map->rules = cse_arena_alloc(arena, (size_t)(own.rule_count + other->rule_count + 1) *
                                             sizeof *map->rules);
-    map->fact_count = map->rule_count = 0;
-    for (int i = 0; i < other->fact_count; i++)
-        if (!has_fact(&own, &other->facts[i]) && !is_without(&own, &other->facts[i]))
-            map->facts[map->fact_count++] = other->facts[i];
-    for (int i = 0; i < own.fact_count; i++)
-        map->facts[map->fact_count++] = own.facts[i];
+    map->rule_count = 0;
+    merge_facts(map, &own, other);
     for (int i = 0; i < own.rule_count; i++)
         map->rules[map->rule_count++] = own.rules[i];
     for (int i = 0; i < other->rule_count; i++)
         if (!has_rule(&own, &other->rules[i]) &&
             (own.without == NULL || !cse_map_is_among(own.without, other->rules[i].theirs)))
             map->rules[map->rule_count++] = other->rules[i];
-    return add_keys(arena, cse_yaml_find(other->root, "keys"), map);
+    return copy_keys(arena, other, map);
 }
 
 static cse_status read_lists(cse_arena *arena, cse_map *map, const char *like)
@@ -374,7 +404,9 @@ static cse_status read_lists(cse_arena *arena, cse_map *map, const char *like)
     for (; map->rule_count < rule_count; map->rule_count++)
         CSE_TRY(read_rule(arena, rules->children[map->rule_count], &map->rules[map->rule_count]));
     CSE_TRY(add_keys(arena, cse_yaml_find(map->root, "keys"), map));
+    map->own_key_count = map->key_count;
     CSE_TRY(add_other(arena, map, like));
+    map->before_shared_keys = map->key_count;
     return add_shared_keys(arena, map);
 }
 

@@ -114,6 +114,8 @@ typedef struct cse_map {
     int rule_count;
     cse_map_key *keys;
     int key_count;
+    int own_key_count;      /* the first ones are its own */
+    int before_shared_keys; /* its own and those of the map that it is like */
 } cse_map;
 
 /* A map in the text of a YAML file; it lives in the arena. CSE_CONFIG, with the place. */
@@ -224,15 +226,19 @@ static inline bool cse_map_is_list(const cse_map_fact *fact)
     return fact->form != NULL &&
            (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "factors") == 0);
 }
-cse_status cse_map_take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
-                             const cse_map_fact *fact, const cse_yaml_node *settings,
+typedef struct cse_map_sides {
+    const cse_map *map;
+    cse_arena *arena;
+    const json_t *facts;           /* theirs; to theirs: those that there are so far */
+    const cse_yaml_node *settings; /* ours; to ours: those that there are so far */
+} cse_map_sides;
+cse_status cse_map_take_list(const cse_map_sides *sides, const cse_map_fact *fact,
                              const char **text);
-cse_status cse_map_give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
-                             const cse_map_fact *fact, const json_t *facts, json_t **value);
+cse_status cse_map_give_list(const cse_map_sides *sides, const cse_map_fact *fact, json_t **value);
 /* A number in the other side's unit; NULL: it has none there. */
 bool cse_map_is_converted(const cse_map_fact *fact);
-const char *cse_map_convert(const cse_map *map, cse_arena *arena, const json_t *facts,
-                            const cse_map_fact *fact, const char *text, bool to_ours);
+const char *cse_map_convert(const cse_map_sides *sides, const cse_map_fact *fact, const char *text,
+                            bool to_ours);
 /* What a formula of our settings fixes, =root(NAME); NULL: there is none. */
 const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,
                                const cse_yaml_node *settings);

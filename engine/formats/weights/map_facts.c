@@ -174,6 +174,12 @@ static bool is_formula(const cse_yaml_node *node)
     return node != NULL && node->kind == CSE_YAML_SCALAR && *node->text == '=';
 }
 
+/* Of our settings, =root(NAME): map_numbers.c. */
+static bool is_root_formula(const cse_yaml_node *node)
+{
+    return is_formula(node) && strncmp(node->text, "=root(", 6) == 0;
+}
+
 static int64_t integer_of(const cse_map *map, const json_t *facts, const char *name, int steps)
 {
     const cse_map_fact *fact = fact_named(map, name);
@@ -212,8 +218,10 @@ static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *f
 
 /* Another fact, by the formula =NAME, or =NAME/NAME of integers. */
 static const char *their_formula(const cse_map *map, cse_arena *arena, const json_t *facts,
-                                 const char *formula, const cse_map_fact *fact, int steps)
+                                 const cse_map_fact *fact, int steps)
 {
+    const bool is_null = json_is_null(value_of(facts, fact)) && is_formula(fact->null_is);
+    const char *formula = is_null ? fact->null_is->text : fact->their_default->text;
     const cse_map_fact *other = fact_named(map, formula + 1);
     if (other != NULL && steps < MOST_STEPS)
         return text_of(map, arena, facts, other, steps + 1);
@@ -298,13 +306,13 @@ static const char *text_of(const cse_map *map, cse_arena *arena, const json_t *f
 {
     const json_t *value = value_of(facts, fact);
     if (json_is_null(value) && is_formula(fact->null_is))
-        return their_formula(map, arena, facts, fact->null_is->text, fact, steps);
+        return their_formula(map, arena, facts, fact, steps);
     if (json_is_null(value) && fact->null_is != NULL)
         return first_of(fact->null_is);
     if (value != NULL && !(json_is_null(value) && takes_null(fact)))
         return given_text(arena, fact, value);
     if (is_formula(fact->their_default))
-        return their_formula(map, arena, facts, fact->their_default->text, fact, steps);
+        return their_formula(map, arena, facts, fact, steps);
     return fact->their_default != NULL && fact->their_default->kind == CSE_YAML_SCALAR
                ? fact->their_default->text
                : NULL;
@@ -531,23 +539,22 @@ static cse_status take_list(const cse_map *map, cse_arena *arena, const json_t *
                             const cse_map_fact *fact, cse_yaml_node *settings)
 {
     const char *text = NULL;
-    CSE_TRY(cse_map_take_list(map, arena, facts, fact, settings, &text));
+    CSE_TRY(cse_map_take_list(&(cse_map_sides){ map, arena, facts, settings }, fact, &text));
     if (text != NULL)
         put(arena, settings, fact->ours[0], text);
     return CSE_OK;
 }
 
 /* Puts a setting whose unit is another one here, unless it is what the model takes without it. */
-static cse_status take_converted(const cse_map *map, cse_arena *arena, const json_t *facts,
-                                 const cse_map_fact *fact, const char *text,
-                                 cse_yaml_node *settings)
+static cse_status take_converted(const cse_map_sides *sides, const cse_map_fact *fact,
+                                 const char *text, cse_yaml_node *settings)
 {
-    const char *ours = cse_map_convert(map, arena, facts, fact, text, true);
+    const char *ours = cse_map_convert(sides, fact, text, true);
     if (ours == NULL)
-        return wrong_value(map, fact->theirs[0], text, "a number above 0");
-    const char *before = our_text(map, arena, settings, fact);
+        return wrong_value(sides->map, fact->theirs[0], text, "a number above 0");
+    const char *before = our_text(sides->map, sides->arena, settings, fact);
     if (before == NULL || !cse_map_equal(before, ours))
-        put(arena, settings, fact->ours[0], ours);
+        put(sides->arena, settings, fact->ours[0], ours);
     return CSE_OK;
 }
 
@@ -592,7 +599,8 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
     if (has_form(fact, "given"))
         return CSE_OK; /* the fact of the value itself goes by it */
     if (cse_map_is_converted(fact) && strcmp(text, "null") != 0)
-        return take_converted(map, arena, facts, fact, text, settings);
+        return take_converted(&(cse_map_sides){ map, arena, facts, settings }, fact, text,
+                              settings);
     if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
         put(arena, settings, fact->ours[0], has_form(fact, "square") ? square(arena, text) : text);
     return CSE_OK;
@@ -613,13 +621,16 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     *settings = cse_yaml_mapping_new(arena, no_place);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
-        const char *made = cse_map_fixed_text(arena, fact, *settings);
-        if (fact->their_names == 0 && !fact->unwritten &&
+        if (fact->their_names == 0 && !fact->unwritten && !is_root_formula(fact->fixed) &&
             cse_map_holds(map, arena, facts, fact->where))
-            put(arena, *settings, fact->ours[0],
-                made != NULL ? made : fixed_text(map, arena, facts, fact));
+            put(arena, *settings, fact->ours[0], fixed_text(map, arena, facts, fact));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
+    }
+    for (int i = 0; i < map->fact_count; i++) {
+        const char *made = cse_map_fixed_text(arena, &map->facts[i], *settings);
+        if (made != NULL)
+            put(arena, *settings, map->facts[i].ours[0], made);
     }
     return CSE_OK;
 }
@@ -684,7 +695,7 @@ static cse_status give_list(const cse_map *map, cse_arena *arena, const cse_yaml
                             const cse_map_fact *fact, json_t *facts)
 {
     json_t *value = NULL;
-    CSE_TRY(cse_map_give_list(map, arena, settings, fact, facts, &value));
+    CSE_TRY(cse_map_give_list(&(cse_map_sides){ map, arena, facts, settings }, fact, &value));
     put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
     return CSE_OK;
 }
@@ -698,7 +709,7 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     if (has_form(fact, "given"))
         text = text != NULL && strcmp(text, "null") != 0 ? "true" : "false";
     if (text != NULL && cse_map_is_converted(fact) && strcmp(text, "null") != 0)
-        text = cse_map_convert(map, arena, facts, fact, text, false);
+        text = cse_map_convert(&(cse_map_sides){ map, arena, facts, settings }, fact, text, false);
     if (text == NULL)
         return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
                         fact->ours[0], map->source);
@@ -751,6 +762,10 @@ static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_ya
                               const cse_map_fact *fact, const json_t *facts)
 {
     const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
+    const cse_yaml_node *list =
+        fact->our_names > 0 && fact->fixed != NULL ? cse_yaml_find(settings, fact->ours[0]) : NULL;
+    if (list != NULL && list->kind == CSE_YAML_SEQUENCE && get(settings, fact->ours[0]) == NULL)
+        ours = "a list";
     if (ours == NULL || fact->fixed == NULL)
         return CSE_OK;
     const bool formula = is_formula(fact->fixed);

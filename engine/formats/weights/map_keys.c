@@ -2,6 +2,7 @@
  * used; a key that no fact reads changes nothing that the model computes, as the map's list of
  * keys says with the reason, or is refused by its name: a key that nobody knows may change every
  * value. */
+#include <stddef.h>
 #include <string.h>
 
 #include "engine/formats/weights/map.h"
@@ -92,6 +93,12 @@ static bool is_configuration(const char *before)
     return length > tail && strcmp(before + length - tail, end) == 0;
 }
 
+/* Whether a key is the map's own; before the others a fact goes. */
+static bool is_own(const cse_map *map, const cse_map_key *key)
+{
+    return key != NULL && key - map->keys < map->own_key_count;
+}
+
 static cse_status check_object(const cse_map *map, cse_arena *arena, const char *before,
                                const json_t *facts)
 {
@@ -101,7 +108,7 @@ static cse_status check_object(const cse_map *map, cse_arena *arena, const char 
     {
         const char *name = cse_arena_printf(arena, "%s%s", before, key);
         const cse_map_key *known = key_named(map, name);
-        if (is_of_fact(map, name))
+        if (is_of_fact(map, name) && !is_own(map, known))
             continue; /* whatever the list that all maps of the kind share says */
         if (known == NULL && is_configuration(before))
             known = key_named(map, key);

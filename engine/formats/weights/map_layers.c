@@ -159,20 +159,20 @@ static int64_t count_of_ones(const int *layers, int64_t count)
     return ones;
 }
 
-static cse_status take_layers(const cse_map *map, cse_arena *arena, const json_t *facts,
-                              const cse_map_fact *fact, const cse_yaml_node *settings,
+static cse_status take_layers(const cse_map_sides *sides, const cse_map_fact *fact,
                               const char **text)
 {
-    const int64_t count = layers_of(map, facts);
+    const cse_map *map = sides->map;
+    const int64_t count = layers_of(map, sides->facts);
     if (count < 1 || count > CSE_MAP_LAYERS)
         return cse_fail(CSE_DATA, "%s of the weights is missing or above %d", map->layers,
                         CSE_MAP_LAYERS);
-    const json_t *given = cse_map_their_value(facts, fact->theirs[0]);
-    int *layers = cse_arena_alloc(arena, (size_t)count * sizeof *layers);
-    CSE_TRY(read_layers(map, arena, facts, fact, layers));
+    const json_t *given = cse_map_their_value(sides->facts, fact->theirs[0]);
+    int *layers = cse_arena_alloc(sides->arena, (size_t)count * sizeof *layers);
+    CSE_TRY(read_layers(map, sides->arena, sides->facts, fact, layers));
     const int64_t ones = count_of_ones(layers, count);
     *text = NULL;
-    if (fact->needs != NULL && !has_setting(settings, fact->needs))
+    if (fact->needs != NULL && !has_setting(sides->settings, fact->needs))
         return ones == 0 || given == NULL || json_is_null(given)
                    ? CSE_OK
                    : cse_fail(CSE_DATA,
@@ -180,23 +180,22 @@ static cse_status take_layers(const cse_map *map, cse_arena *arena, const json_t
                               "out (%s)",
                               fact->theirs[0], fact->needs, map->source);
     if (ones < count)
-        *text = layers_text(arena, layers, period_of(layers, count));
+        *text = layers_text(sides->arena, layers, period_of(layers, count));
     return CSE_OK;
 }
 
-cse_status cse_map_take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
-                             const cse_map_fact *fact, const cse_yaml_node *settings,
+cse_status cse_map_take_list(const cse_map_sides *sides, const cse_map_fact *fact,
                              const char **text)
 {
     if (strcmp(fact->form, "layers") == 0)
-        return take_layers(map, arena, facts, fact, settings, text);
-    const json_t *list = cse_map_their_value(facts, fact->theirs[0]);
+        return take_layers(sides, fact, text);
+    const json_t *list = cse_map_their_value(sides->facts, fact->theirs[0]);
     for (int i = 1; i < fact->their_names && (list == NULL || json_is_null(list)); i++)
-        list = cse_map_their_value(facts, fact->theirs[i]);
-    *text = numbers_text(arena, list);
+        list = cse_map_their_value(sides->facts, fact->theirs[i]);
+    *text = numbers_text(sides->arena, list);
     return *text != NULL ? CSE_OK
                          : cse_fail(CSE_DATA, "%s of the weights must be a list of numbers (%s)",
-                                    fact->theirs[0], map->source);
+                                    fact->theirs[0], sides->map->source);
 }
 
 /* ---- from ours to theirs ---- */
@@ -222,34 +221,32 @@ static const char *word_of(const cse_map_fact *fact, bool is_on)
     return word;
 }
 
-static json_t *give_layers(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
-                           const cse_map_fact *fact, const json_t *facts)
+static json_t *give_layers(const cse_map_sides *sides, const cse_map_fact *fact)
 {
-    const cse_yaml_node *list = our_list(settings, fact->ours[0]);
-    const int64_t count = layers_of(map, facts);
-    const bool all = fact->needs == NULL || has_setting(settings, fact->needs);
+    const cse_yaml_node *list = our_list(sides->settings, fact->ours[0]);
+    const int64_t count = layers_of(sides->map, sides->facts);
+    const bool all = fact->needs == NULL || has_setting(sides->settings, fact->needs);
     json_t *theirs = json_array();
     for (int64_t i = 0; i < count && i < CSE_MAP_LAYERS; i++) {
         bool is_on = all;
         if (all && list != NULL && list->kind == CSE_YAML_SEQUENCE && list->count > 0)
             is_on = strcmp(list->children[i % list->count]->text, "0") != 0;
-        json_array_append_new(
-            theirs, cse_map_json_of(cse_yaml_scalar_new(arena, no_place, word_of(fact, is_on))));
+        json_array_append_new(theirs, cse_map_json_of(cse_yaml_scalar_new(sides->arena, no_place,
+                                                                          word_of(fact, is_on))));
     }
     return theirs;
 }
 
-cse_status cse_map_give_list(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
-                             const cse_map_fact *fact, const json_t *facts, json_t **value)
+cse_status cse_map_give_list(const cse_map_sides *sides, const cse_map_fact *fact, json_t **value)
 {
-    const cse_yaml_node *list = our_list(settings, fact->ours[0]);
+    const cse_yaml_node *list = our_list(sides->settings, fact->ours[0]);
     const bool is_list = list != NULL && list->kind == CSE_YAML_SEQUENCE;
     *value = NULL;
     if (strcmp(fact->form, "layers") == 0)
-        *value = give_layers(map, arena, settings, fact, facts);
+        *value = give_layers(sides, fact);
     else if (is_list)
         *value = cse_map_json_of(list);
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
-                                     fact->ours[0], map->source);
+                                     fact->ours[0], sides->map->source);
 }

@@ -31,21 +31,22 @@ static const char *number_text(cse_arena *arena, double number)
     return result;
 }
 
-const char *cse_map_convert(const cse_map *map, cse_arena *arena, const json_t *facts,
-                            const cse_map_fact *fact, const char *text, bool to_ours)
+const char *cse_map_convert(const cse_map_sides *sides, const cse_map_fact *fact, const char *text,
+                            bool to_ours)
 {
     char *end = NULL;
     const double number = strtod(text, &end);
     if (end == text || *end != '\0')
         return NULL;
     if (is_inverse_root(fact))
-        return number > 0 ? number_text(arena, to_ours ? 1 / sqrt(number) : 1 / (number * number))
-                          : NULL;
-    const int64_t factor = cse_map_integer(map, facts, fact->times);
+        return number > 0
+                   ? number_text(sides->arena, to_ours ? 1 / sqrt(number) : 1 / (number * number))
+                   : NULL;
+    const int64_t factor = cse_map_integer(sides->map, sides->facts, fact->times);
     if (factor < 1)
         return NULL;
-    return to_ours ? cse_arena_printf(arena, "%" PRId64, (int64_t)(number * (double)factor))
-                   : number_text(arena, number / (double)factor);
+    return to_ours ? cse_arena_printf(sides->arena, "%" PRId64, (int64_t)(number * (double)factor))
+                   : number_text(sides->arena, number / (double)factor);
 }
 
 const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,

@@ -55,7 +55,8 @@ static cse_tensor *by_factors(const double *factors, cse_tensor *speed, int64_t 
 static cse_tensor *angles_of(const cse_rotary_options *o, int64_t time, int64_t size)
 {
     const int64_t length = sequence_length(time);
-    const double *factors = o->long_from > 0 && length > o->long_from ? o->long_factors : o->factors;
+    const double *factors =
+        o->long_from > 0 && length > o->long_from ? o->long_factors : o->factors;
     cse_tensor *position = o->positions ? o->positions : cse_iota(time, 0, 1);
     cse_tensor *pair = cse_cast(cse_iota(size / 2, 0, 1), CSE_FLOAT32);
     cse_tensor *speed = cse_exp(cse_scale(pair, -2 * log_of_base(o, length, size) / (double)size));

@@ -28,12 +28,6 @@
 
 /* ---- settings ---- */
 
-bool cse_decoder_is_text(const cse_settings *s, const char *name, const char *value)
-{
-    const char *text = cse_settings_text(s, name);
-    return text != NULL && strcmp(text, value) == 0;
-}
-
 static double number_or(const cse_settings *s, const char *name, double otherwise)
 {
     return cse_settings_has(s, name) ? cse_settings_number(s, name) : otherwise;

@@ -2,7 +2,7 @@
 #ifndef CSE_MODELS_DECODER_LAYERS_H
 #define CSE_MODELS_DECODER_LAYERS_H
 
-#include "engine/nn/models/decoder.h"
+#include "engine/nn/models/decoder_parts.h"
 
 /* Makes the kinds of layers of self->block, which has all that a layer may have: with and without
  * a window, with and without rotation. */

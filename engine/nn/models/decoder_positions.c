@@ -1,6 +1,6 @@
 /* Rotary positions of the decoder, and the ways in which those beyond the length that a model was
- * trained with are scaled: linear, llama3, dynamic (NTK-aware), yarn (Peng et al. 2023) and longrope
- * (Ding et al. 2024). */
+ * trained with are scaled: linear, llama3, dynamic (NTK-aware), yarn (Peng et al. 2023) and
+ * longrope (Ding et al. 2024). */
 #include <math.h>
 
 #include "engine/nn/models/decoder_positions.h"
@@ -8,11 +8,11 @@
 
 static const char arguments_name[] = "pos_scaling_extra_args";
 
-#define ORIGINAL_LENGTH(default_)                                               \
+#define ORIGINAL_LENGTH(default_)                                                          \
     CSE_DECODER_RANGE("original_max_position_embeddings", INTEGER, (default_), 1, 1 << 30, \
                       "length that the model was trained with")
-#define ATTENTION_FACTOR                                                      \
-    CSE_DECODER_RANGE("attention_factor", NUMBER, "null", 1e-6, 1e6,         \
+#define ATTENTION_FACTOR                                             \
+    CSE_DECODER_RANGE("attention_factor", NUMBER, "null", 1e-6, 1e6, \
                       "of cosines and sines; null: by the factor of lengths")
 
 static bool has_type(const cse_settings *s, const char *type)
@@ -152,8 +152,7 @@ static cse_status read_longrope(const cse_settings *s, cse_decoder *self,
                         "whose factors are in pos_scaling_extra_args: 1",
                         cse_settings_origin(s, "pos_scaling_factor"), rotary->scaling);
     CSE_TRY(read_arguments(s, table, &extra));
-    cse_status status =
-        read_list(extra, "short_factor", rotary->size / 2, self->rotary_factors[0]);
+    cse_status status = read_list(extra, "short_factor", rotary->size / 2, self->rotary_factors[0]);
     if (status == CSE_OK)
         status = read_list(extra, "long_factor", rotary->size / 2, self->rotary_factors[1]);
     const int64_t original = cse_settings_integer(extra, "original_max_position_embeddings");

@@ -2,7 +2,7 @@
 #ifndef CSE_MODELS_DECODER_POSITIONS_H
 #define CSE_MODELS_DECODER_POSITIONS_H
 
-#include "engine/nn/models/decoder.h"
+#include "engine/nn/models/decoder_parts.h"
 
 /* The rotation of `head` channels, with the scaling of its positions, into the attention of
  * self->block; the factors of pairs stay in `self`. */

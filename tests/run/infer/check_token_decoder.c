@@ -37,7 +37,7 @@ static cse_model *gpt2_of(int layers, int heads)
 /* Rotated positions, keys that heads share, a window with sinks, another kind of norm and gates. */
 static cse_model *llama_of(const char *window)
 {
-    char text[512];
+    char text[1024];
     snprintf(
         text, sizeof text,
         "{hidden_size: 32, num_hidden_layers: 2, num_heads: 4, vocab_size: %d, filter_size: 48, "
@@ -70,8 +70,7 @@ static void compare(cse_model *model, int first, int count, double tolerance)
     cse_token_decoder *decoder = NULL, *whole = NULL;
     for (int i = 0; i < LONGEST; i++)
         tokens[i] = (int32_t)(cse_draw_uniform(7, i, 1, (uint32_t)first, 0) * VOCABULARY);
-    ck_assert_msg(decoder_of(model, first, LONGEST, &decoder) == CSE_OK, "%s",
-                  cse_error_message());
+    ck_assert_msg(decoder_of(model, first, LONGEST, &decoder) == CSE_OK, "%s", cse_error_message());
     ck_assert_int_eq(decoder_of(model, LONGEST, LONGEST, &whole), CSE_OK);
     ck_assert_int_eq(cse_token_decoder_vocabulary(decoder), VOCABULARY);
     for (int round = 0; round < 2; round++) { /* nothing is left of the sequence before */
@@ -119,6 +118,26 @@ START_TEST(rotation_shared_keys_and_windows_are_those_of_a_whole_pass)
     configure(NULL);
     compare(llama_of(", attention_sliding_window_length: 5, attention_sink_tokens: 2"), 2, 20,
             2e-6);
+    cse_finish();
+}
+END_TEST
+
+/* Norms of queries and keys, caps, layers of several kinds, and positions that are scaled. */
+START_TEST(layers_of_several_kinds_are_those_of_a_whole_pass)
+{
+    configure(NULL);
+    compare(llama_of(", attention_sliding_window_length: 5, attention_window_layers: [1, 0], "
+                     "attention_window_rope_theta: 100, rotary_layers: [1, 0], "
+                     "attention_qk_norm_layer: zero-centered-rmsnorm, norm_of_outputs_alone: true, "
+                     "attention_logit_softcapping: 0.5"),
+            2, 20, 2e-6);
+    cse_finish();
+    configure(NULL);
+    compare(llama_of(", attention_qk_norm_layer: rmsnorm, attention_qk_norm_size: all_heads, "
+                     "pos_scaling_type: longrope, pos_scaling_extra_args: "
+                     "{original_max_position_embeddings: 8, short_factor: [1, 1, 1, 1], "
+                     "long_factor: [1, 2, 3, 4]}"),
+            2, 20, 2e-6);
     cse_finish();
 }
 END_TEST
@@ -182,6 +201,7 @@ int main(void)
     tcase_add_test(tests, tokens_that_are_appended_are_as_those_of_a_prompt);
     tcase_add_test(tests, models_in_16_bits_are_decoded);
     tcase_add_test(tests, rotation_shared_keys_and_windows_are_those_of_a_whole_pass);
+    tcase_add_test(tests, layers_of_several_kinds_are_those_of_a_whole_pass);
     tcase_add_test(tests, mistakes_are_told);
     tcase_add_test(tests, other_models_are_refused);
     suite_add_tcase(suite, tests);

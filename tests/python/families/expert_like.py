@@ -40,6 +40,12 @@ def qwen2_moe(**changes):
     return lambda: transformers.Qwen2MoeForCausalLM(config)
 
 
+def qwen3_moe(**changes):
+    sizes = dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24, head_dim=16)
+    config = transformers.Qwen3MoeConfig(**{**SIZES, **sizes, **changes})
+    return lambda: transformers.Qwen3MoeForCausalLM(config)
+
+
 def fuse(folder):
     """The experts of a layer as one weight, as newer programs write them."""
     path = f"{folder}/model.safetensors"
@@ -100,7 +106,7 @@ def attempt(family):
         refused({"router_jitter_noise": 0.1}, "router_jitter_noise")
         if not family.alter:
             refused({"num_local_experts": 7}, "experts.6")
-    else:
+    elif family.name.startswith("qwen2"):
         refused({"use_sliding_window": True}, "use_sliding_window")
     return said
 
@@ -113,6 +119,10 @@ FAMILIES = [
     Family("qwen2_moe_mixed", qwen2_moe(mlp_only_layers=[2], norm_topk_prob=True), family="qwen2_moe"),
     Family("qwen2_moe_step", qwen2_moe(decoder_sparse_step=2, qkv_bias=False), family="qwen2_moe"),
     Family("qwen2_moe_fused", qwen2_moe(), family="qwen2_moe", alter=fuse),
+    Family("qwen3_moe", qwen3_moe()),
+    Family("qwen3_moe_mixed", qwen3_moe(mlp_only_layers=[1], norm_topk_prob=True), family="qwen3_moe"),
+    Family("qwen3_moe_window", qwen3_moe(use_sliding_window=True, sliding_window=9), family="qwen3_moe"),
+    Family("qwen3_moe_fused", qwen3_moe(), family="qwen3_moe", alter=fuse),
 ]
 
 if __name__ == "__main__":

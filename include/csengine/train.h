@@ -42,19 +42,15 @@ typedef struct cse_configuration {
     const char *weight_update;
     /* Precision as YAML, with all the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
-     * emulate_accumulation: true rounds long sums between tiles as an accelerator would.
      * Loss scaling and clipping hold for steps without a scaler, or a clip, of their own.
-     * precision_origin: where it was given, as a run tells at its start; NULL: here. */
+     * precision_origin: where it was given, for messages; NULL: here. */
     const char *precision, *precision_origin;
-    /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
-     * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
+    /* Tensor statistics, section `numerics`: "{every: 100, tensors: [model.*]}"; NULL: none. */
     const char *numerics;
     /* Activation recomputation as YAML, with the names of the configuration's section `recompute`:
-     * "{scopes: [model.layers.*], memory_limit_mib: 2048}"; NULL: CSE_RECOMPUTE blocks alone. */
+     * "{scopes: [model.layers.*]}"; NULL: CSE_RECOMPUTE blocks alone. */
     const char *recompute;
-    /* {NAME: {peft_type: LORA, r: 8, ...}} as YAML, with the names of the configuration's section
-     * `adapters`: models that are made have these factors beside their linear layers, which alone
-     * are trained. NULL: none. */
+    /* Likewise `adapters`, "{mine: {r: 8}}": of the models that are made. NULL: none. */
     const char *adapters;
     /* true: the same bits on every x86-64 processor with AVX2, whatever else it has, from the same
      * compiler; slower where there is more than AVX2. false: the same bits on each machine. */

@@ -52,7 +52,8 @@ static bool has_meaning(const char *name)
         if (strcmp(name, of_heads[i]) == 0)
             return false;
     return strstr(name, "dropout") == NULL && strstr(name, "initializer") == NULL &&
-           strcmp(name, "num_labels") != 0 && strcmp(name, "max_position_embeddings") != 0;
+           strcmp(name, "pad_token_id") != 0 && strcmp(name, "num_labels") != 0 &&
+           strcmp(name, "max_position_embeddings") != 0;
 }
 
 /* BERT's pooler has the activation of its encoder, unless it is given one. */

@@ -41,12 +41,15 @@ configuration() { # ADAPTERS
     loop: {num_steps: 6}
     checkpoint: {steps: 3}
   fit:
-    train_dataloader: {data_processor: text_bytes, path: text.bin, sequence_length: 4, batch_size: 4, micro_batch_size: 2}
+    train_dataloader:
+      {data_processor: text_bytes, path: text.bin, sequence_length: 4, batch_size: 4,
+       micro_batch_size: 2}
 YAML
 }
 # Bytes below the vocabulary of 12.
 awk 'BEGIN { for (i = 0; i < 200; i++) printf "%c", (i * 7 + int(i / 5)) % 11 + 1 }' >text.bin
-configuration '{mine: {r: 3, lora_alpha: 6, lora_dropout: 0.1, target_modules: [q_proj, down_proj]}}' >run.yaml
+configuration '{mine: {r: 3, lora_alpha: 6, lora_dropout: 0.1,
+        target_modules: [q_proj, down_proj]}}' >run.yaml
 
 same() { # CHECKPOINT CHECKPOINT
     one=$("$csengine" checkpoint digest "$1" 2>&1) && two=$("$csengine" checkpoint digest "$2" 2>&1)
@@ -79,9 +82,12 @@ EOP
 must checkpoint convert one/checkpoint_6.mdl merged
 must checkpoint convert one/checkpoint_6.mdl merged.onnx
 configuration '{}' >plain.yaml
-must predict run.yaml --checkpoint_path one/checkpoint_6.mdl --samples 3 --format npy --file adapted.npy
-must predict plain.yaml --checkpoint_path merged --samples 3 --format npy --file merged.npy
-must predict plain.yaml --checkpoint_path "$reference/llama" --samples 3 --format npy --file before.npy
+must predict run.yaml --checkpoint_path one/checkpoint_6.mdl --samples 3 \
+    --format npy --file adapted.npy
+must predict plain.yaml --checkpoint_path merged --samples 3 \
+    --format npy --file merged.npy
+must predict plain.yaml --checkpoint_path "$reference/llama" --samples 3 \
+    --format npy --file before.npy
 "${PYTHON:-python3}" - <<'EOP' || fail "merged weights predict something else"
 import struct
 def read(name):

@@ -1,7 +1,7 @@
-/* A folder of Hugging Face from a stranger: config.json, an index (or none) and the header of a file
- * of safetensors, which name families, settings, shards and tensors. It is refused with a message,
- * or all that it says is there can be read, also under our names, and its settings are a section of
- * a configuration.
+/* A folder of Hugging Face from a stranger: config.json, an index (or none) and the header of a
+ * file of safetensors, which name families, settings, shards and tensors. It is refused with a
+ * message, or all that it says is there can be read, also under our names, and its settings are a
+ * section of a configuration.
  *
  * An input is the three texts with a 0 between; the elements of the tensors are zeros. */
 #include <string.h>
@@ -31,7 +31,7 @@ static void remove_directory(void)
     rmdir(directory);
 }
 
-/* An empty text is no file; `header`: of safetensors, which its length and its elements surround. */
+/* An empty text is no file; `header`: of safetensors, between its length and its elements. */
 static void put(const char *name, const uint8_t *text, size_t size, bool header)
 {
     char path[128];

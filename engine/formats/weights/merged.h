@@ -2,8 +2,8 @@
  *
  *   W + s B A
  *
- * in float32, by rows as they are read, and the factors are left out (engine/nn/adapters/adapter.h).
- * The scale s stands in the configuration that the weights bring. */
+ * in float32, by rows as they are read, and the factors are left out
+ * (engine/nn/adapters/adapter.h). The configuration that the weights bring says the scale s. */
 #ifndef CSE_WEIGHTS_MERGED_H
 #define CSE_WEIGHTS_MERGED_H
 

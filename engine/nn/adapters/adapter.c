@@ -1,19 +1,15 @@
-/* Which layers an adapter meets, and what it declares and traces beside them.
+/* Which layers an adapter meets.
  *
  * A target is met by a layer as in PEFT: by its whole name, or by the end of it after a dot; one
  * expression in place of a list must match the whole name. */
 #include "engine/nn/adapters/adapter.h"
 
-#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
-#include "engine/graph/trace/trace.h"
-#include "engine/nn/handles.h"
 
 cse_status cse_adapter_read(cse_arena *arena, cse_yaml_node *tree, cse_adapter **adapter)
 {
@@ -108,6 +104,15 @@ static bool is_target(cse_adapter *adapter, const char *name)
     return found;
 }
 
+bool cse_adapter_meets(cse_adapter *adapter, const char *layer)
+{
+    CSE_GROW(adapter->linear, adapter->linear_count, adapter->linear_capacity);
+    adapter->linear[adapter->linear_count++] = cse_arena_string(adapter->arena, layer);
+    const bool met = is_target(adapter, layer);
+    adapter->adapted += met;
+    return met;
+}
+
 bool cse_adapter_trains(const cse_adapter *adapter, const char *parameter)
 {
     char module[512];
@@ -119,51 +124,6 @@ bool cse_adapter_trains(const cse_adapter *adapter, const char *parameter)
             return true;
     return strcmp(cse_settings_text(adapter->given->settings, "bias"), "all") == 0 &&
            ends_with(parameter, "bias");
-}
-
-const cse_low_rank *cse_adapter_declare(cse_model *model, const char *layer, int64_t in,
-                                        int64_t out)
-{
-    cse_adapter *adapter = model->adapter;
-    const double bound = 1 / sqrt((double)in);
-    if (adapter == NULL)
-        return NULL;
-    CSE_GROW(adapter->linear, adapter->linear_count, adapter->linear_capacity);
-    adapter->linear[adapter->linear_count++] = cse_arena_string(adapter->arena, layer);
-    if (!is_target(adapter, layer))
-        return NULL;
-    adapter->adapted++;
-    cse_low_rank *factors = cse_arena_alloc(adapter->arena, sizeof *factors);
-    *factors =
-        (cse_low_rank){ .model = model,
-                        .scale = adapter->given->scale,
-                        .dropout = cse_settings_number(adapter->given->settings, "lora_dropout") };
-    factors->a =
-        cse_model_adapter_parameter(model, cse_model_text(model, "%s.lora_A.weight", layer),
-                                    cse_shape_of(adapter->given->rank, in),
-                                    (cse_initializer){ CSE_INIT_UNIFORM, -bound, bound });
-    factors->b = cse_model_adapter_parameter(
-        model, cse_model_text(model, "%s.lora_B.weight", layer),
-        cse_shape_of(out, adapter->given->rank), (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
-    const double ratio = cse_settings_number(adapter->given->settings, "loraplus_lr_ratio");
-    if (ratio != 1)
-        cse_parameter_rate(factors->b, ratio);
-    return factors;
-}
-
-cse_tensor *cse_low_rank_apply(const cse_low_rank *factors, cse_tensor *x)
-{
-    cse_tensor *low = NULL;
-    CSE_SCOPE(NULL, "lora")
-    {
-        if (factors->dropout > 0 && cse_is_training(factors->model))
-            x = cse_dropout(x, factors->dropout, "input");
-        cse_tensor *a = cse_read(factors->a);
-        low = cse_linear(x, a, NULL);
-        cse_tensor *b = cse_read(factors->b);
-        low = cse_scale(cse_linear(low, b, NULL), factors->scale);
-    }
-    return low;
 }
 
 /* ---- targets that no layer has ---- */

@@ -5,11 +5,11 @@
  *   y = x W^T + b + s (dropout(x) A^T) B^T,   A [r, in], B [out, r], s = lora_alpha / r
  *
  * of which W and b stay as they are. A begins uniform in +-1/sqrt(in), B at 0, so that the model
- * begins as it was. With use_rslora s = lora_alpha / sqrt(r) (Kalajdzievski 2023); loraplus_lr_ratio
- * is the learning rate of B over that of A (Hayou et al. 2024).
+ * begins as it was. With use_rslora s = lora_alpha / sqrt(r) (Kalajdzievski 2023);
+ * loraplus_lr_ratio is the learning rate of B over that of A (Hayou et al. 2024).
  *
- * The network has the adapter (network.h), a model takes it when it is built: each linear layer that
- * csengine/model.h or csengine/modules.h declares asks whether it is a target. */
+ * The network has the adapter (network.h), a model takes it when it is built: each linear layer
+ * that csengine/model.h or csengine/modules.h declares asks whether it is a target. */
 #ifndef CSE_ENGINE_NN_ADAPTERS_ADAPTER_H
 #define CSE_ENGINE_NN_ADAPTERS_ADAPTER_H
 
@@ -38,6 +38,8 @@ cse_status cse_adapter_read(cse_arena *arena, cse_yaml_node *tree, cse_adapter *
 
 /* Whether a parameter of the model itself is trained with the adapter. */
 bool cse_adapter_trains(const cse_adapter *adapter, const char *parameter);
+/* Notes a linear layer of the model that is built; whether it is a target. */
+bool cse_adapter_meets(cse_adapter *adapter, const char *layer);
 /* Declares the factors of a linear layer of the model that is built; NULL: it is no target. */
 const cse_low_rank *cse_adapter_declare(cse_model *model, const char *layer, int64_t in,
                                         int64_t out);

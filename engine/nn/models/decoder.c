@@ -398,12 +398,21 @@ static cse_tensor *position_embeddings(const cse_decoder *self, const cse_settin
                          before != 0 ? cse_add(places, cse_constant_int((int32_t)before)) : places);
 }
 
+static cse_tensor *embed_words(const cse_settings *s, cse_tensor *words, cse_tensor *tokens)
+{
+    if (!cse_settings_has(s, "pad_token_id"))
+        return cse_embedding(words, tokens);
+    const int64_t pad = cse_settings_integer(s, "pad_token_id");
+    return cse_embedding_padded(
+        words, tokens, (int32_t)(pad < 0 ? pad + cse_settings_integer(s, "vocab_size") : pad));
+}
+
 static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
 {
     const cse_decoder *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
     const int64_t longest = cse_decoder_longest_sample(s);
-    cse_tensor *x = cse_embedding(cse_read(self->words), tokens);
+    cse_tensor *x = embed_words(s, cse_read(self->words), tokens);
     const cse_shape shape = cse_tensor_shape(tokens);
     if (cse_trace_is_poison(x))
         return x;

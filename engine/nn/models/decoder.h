@@ -41,6 +41,9 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_RANGE("word_embedding_size", INTEGER, "null", 1, 1 << 20,                      \
                           "channels of the word embeddings, which linear layers without biases "   \
                           "take to hidden_size and back; null: hidden_size"),                      \
+        CSE_DECODER_RANGE("pad_token_id", INTEGER, "null", -(1 << 24), 1 << 24,                    \
+                          "the word embedding of this token (below 0: counted from the end) is "   \
+                          "not trained by the places that it has in texts; null: all are"),        \
         CSE_DECODER_RANGE("max_position_embeddings", INTEGER, "1024", 1, 1 << 24,                  \
                           "tokens of the longest sample"),                                         \
         CSE_DECODER_CHOICE("position_embedding_type", position,                                    \

@@ -4,7 +4,7 @@
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'tokenizers, sentencepiece') ||
-    skip 'no Python has tokenizers; CSE_TORCH_PYTHON names one'
+    skip 'no Python has tokenizers and sentencepiece; CSE_TORCH_PYTHON names one'
 mkdir "$work/kinds"
 script=$tree/tests/dataloader/tokenizers_of_hugging_face.py
 "$python" -B "$script" make "$work/kinds" "${CSE_TOKENIZER_TEXTS:-10000}"

@@ -16,7 +16,8 @@ for path in sys.argv[2:]:
     text = open(path, encoding="utf-8").read()
     selected = re.search(r"^selects: \{model_type: ([\w-]+)", text, re.M)
     if selected and "kind: hugging_face" in text:
-        maps.setdefault(selected.group(1), set()).add(re.search(r"^model: (\S+)", text, re.M).group(1))
+        model = re.search(r"^model: (\S+)", text, re.M).group(1)
+        maps.setdefault(selected.group(1), set()).add(model)
 rows = {}
 for line in page.splitlines():
     cells = [cell.strip() for cell in line.split("|")[1:-1]]

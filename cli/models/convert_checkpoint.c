@@ -18,6 +18,7 @@
 #include "engine/formats/checkpoint/checkpoint.h"
 #include "engine/formats/checkpoint/earlier_file.h"
 #include "engine/formats/checkpoint/seal.h"
+#include "engine/formats/weights/adapter_folder.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
@@ -322,11 +323,22 @@ static void tell_left_out(const conversion *c)
     cse_text_clear(&names);
 }
 
+static cse_status convert_adapter(const conversion *c, cse_weights **weights)
+{
+    cse_status status = cse_adapter_folder_save(*weights, c->to, c->read.map);
+    cse_weights_close(weights);
+    if (status == CSE_OK)
+        cse_print("%s: written, a folder of PEFT\n", c->line->arguments[2]);
+    return status;
+}
+
 static cse_status convert_weights(conversion *c)
 {
     cse_weights *weights = NULL;
     const bool prints = cse_option_is_on(c->line, "print_model");
     CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
+    if (cse_option_is_on(c->line, "adapter"))
+        return convert_adapter(c, &weights);
     cse_status status = c->write.all ? CSE_OK : cse_weights_merge_adapter(&weights);
     if (status == CSE_OK && prints)
         status = print_model(c, weights);

@@ -23,6 +23,8 @@
         { "shard_size", "BYTES", NULL,                                                            \
           "convert: the most elements of one file of a folder, as in 5GB; for ONNX, of a model "  \
           "whose weights are in the same file" },                                                 \
+        { "adapter", NULL, NULL,                                                                  \
+          "convert: the factors of an adapter alone, as a folder of PEFT" },                      \
         { "side_files", "FOLDER", NULL,                                                           \
           "convert: whose tokenizer files and the like go into a folder of Hugging Face; by "     \
           "default those beside OLD" },                                                           \

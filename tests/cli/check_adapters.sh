@@ -101,6 +101,17 @@ assert max(abs(a - b) for a, b in zip(adapted, merged)) < 1e-5
 assert max(abs(a - b) for a, b in zip(adapted, before)) > 1e-4, "the adapter changes nothing"
 EOP
 
+# Alone, with the names of the other program; not with modules of the model itself, nor without one.
+must checkpoint convert one/checkpoint_6.mdl peft --adapter
+grep -q '"lora_alpha": 6.0' peft/adapter_config.json && grep -q '"r": 3' peft/adapter_config.json ||
+    fail "adapter_config.json: $(cat peft/adapter_config.json)"
+for name in self_attn.q_proj mlp.down_proj; do
+    grep -q "base_model.model.model.layers.1.$name.lora_B.weight" peft/adapter_model.safetensors ||
+        fail "no factor of $name"
+done
+expect 65 'holds no factors of an adapter' checkpoint convert base.mdl none --adapter
+[ ! -e none ] || fail "a folder without an adapter is there"
+
 refused() { # WORDS ADAPTERS
     configuration "$2" >wrong.yaml
     rm -rf wrong

@@ -1,5 +1,5 @@
-"""Adapters beside PEFT: the same losses for 20 steps from the same factors, and a merged folder with the
-logits of the adapted model.
+"""Adapters beside PEFT: the same losses for 20 steps from the same factors, a merged folder with the
+logits of the adapted model, and a folder that PEFT opens.
 
 Run: python3 adapters.py CSENGINE FOLDER
 """
@@ -14,7 +14,7 @@ from folders import csengine, run, transformers
 from safetensors.torch import load_file
 
 torch.manual_seed(3)
-TIME, STEPS, BATCH, RATE = 16, 20, 2, 0.5
+TIME, STEPS, BATCH, RATE = 16, 20, 2, 0.1
 OURS = {
     "self_attn.proj_q_dense_layer": "self_attn.q_proj",
     "self_attn.proj_k_dense_layer": "self_attn.k_proj",
@@ -161,4 +161,11 @@ for name, (adapters, theirs) in CASES.items():
     run("checkpoint", "convert", last, f"{name}_merged")
     merged = transformers.LlamaForCausalLM.from_pretrained(f"{name}_merged").eval()
     near(f"{name}, merged", logits_of(merged), logits_of(model))
+
+    # PEFT's files; an adapter with modules of the model has none.
+    if name == "one_layer":
+        continue
+    run("checkpoint", "convert", last, f"{name}_adapter", "--adapter")
+    opened = peft.PeftModel.from_pretrained(transformers.LlamaForCausalLM.from_pretrained("theirs"), f"{name}_adapter")
+    near(f"{name}, opened by PEFT", logits_of(opened.eval()), logits_of(model))
 print(f"transformers {transformers.__version__}, peft {peft.__version__}")

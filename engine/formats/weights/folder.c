@@ -253,7 +253,8 @@ static cse_status write_files(cse_weights *from, const char *folder,
     cse_status status = CSE_OK;
     for (int f = 0; f < files && status == CSE_OK; f++) {
         if (files == 1)
-            snprintf(path, sizeof path, "%s/model.safetensors", folder);
+            snprintf(path, sizeof path, "%s/%s.safetensors", folder,
+                     options->stem != NULL ? options->stem : "model");
         else
             snprintf(path, sizeof path, "%s/model-%05d-of-%05d.safetensors", folder, f + 1, files);
         status = write_file(from, order + begins[f], begins[f + 1] - begins[f], path);
@@ -262,6 +263,7 @@ static cse_status write_files(cse_weights *from, const char *folder,
         status = write_index(from, order, begins, files, folder);
     const char *const texts[][2] = {
         { "config.json", options->config },
+        { "adapter_config.json", options->adapter_config },
         { "generation_config.json", options->generation },
         { "tokenizer.json", options->tokenizer },
         { "tokenizer_config.json", options->tokenizer_config },

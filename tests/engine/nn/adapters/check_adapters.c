@@ -19,7 +19,7 @@ static cse_model *open_with(const char *adapters)
     return cse_model_new("llama", model_settings);
 }
 
-/* A llama's layer has queries, keys, values, output, two inputs of the gated network and its output. */
+/* Linear layers of a llama's layer: queries, keys, values, output, and three of the network. */
 static const struct {
     const char *adapters;
     int tensors;

@@ -77,8 +77,7 @@ static void count_runs(const cse_op *op, cse_dtype dtype)
     for (int i = 0; i < sample->input_count; i++) {
         bool statistics = sample->input_count == CSE_ATTENTION_INPUTS &&
                           i == CSE_ATTENTION_OF_STATISTICS; /* float32 whatever the others are */
-        inputs[i] =
-            kernel_case_leaf(&one, sample->inputs[i].shape, statistics ? CSE_FLOAT32 : dtype);
+        inputs[i] = kernel_case_input(&one, &sample->inputs[i], statistics ? CSE_FLOAT32 : dtype);
     }
     kernel_case_add(&one, cse_trace(op, &sample->attributes, sample->input_count, inputs));
     kernel_case_close(&one);

@@ -16,7 +16,7 @@ static void check_sample(const cse_op *op, const cse_op_sample *sample, cse_dtyp
     kernel_case_begin(&one);
     snprintf(name, sizeof name, "%s, %s, %s", op->name, sample->name, cse_dtype_name(dtype));
     for (int i = 0; i < sample->input_count; i++)
-        inputs[i] = kernel_case_leaf(&one, sample->inputs[i].shape, dtype);
+        inputs[i] = kernel_case_input(&one, &sample->inputs[i], dtype);
     node = kernel_case_add(&one, cse_trace(op, &sample->attributes, sample->input_count, inputs));
     kernel_case_close(&one);
     kernel_case_draw(&one, 11, -1, 1);

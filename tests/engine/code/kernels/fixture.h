@@ -45,6 +45,14 @@ static inline cse_node *kernel_case_leaf(kernel_case *one, cse_shape shape, cse_
     return one->nodes[one->node_count++] = node;
 }
 
+/* An input of a sample, of another format where it is one of floats. */
+static inline cse_node *kernel_case_input(kernel_case *one, const cse_sample_input *input,
+                                          cse_dtype dtype)
+{
+    return kernel_case_leaf(one, input->shape,
+                            cse_dtype_is_float(input->dtype) ? dtype : input->dtype);
+}
+
 /* A node that is computed; reshapes are no members of the group. */
 static inline cse_node *kernel_case_add(kernel_case *one, cse_node *node)
 {
@@ -73,8 +81,10 @@ static inline void kernel_case_draw(kernel_case *one, uint64_t seed, double low,
         for (int64_t e = 0; e < count; e++) {
             uint32_t counter[4] = { (uint32_t)e, (uint32_t)n, 7, 0 }, words[4];
             cse_philox(seed, counter, words);
-            double value = low + (high - low) * (double)cse_uniform_from_bits(words[0]);
-            cse_write_element(one->nodes[n]->dtype, one->values[n], e, value);
+            const double uniform = (double)cse_uniform_from_bits(words[0]);
+            const bool is_index = one->nodes[n]->dtype == CSE_INT32; /* 0 or 1 */
+            cse_write_element(one->nodes[n]->dtype, one->values[n], e,
+                              is_index ? uniform >= 0.5 : low + (high - low) * uniform);
         }
     }
 }

@@ -14,9 +14,9 @@ cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_optio
 typedef struct cse_weights_folder_options {
     const char *stem;           /* of the files of weights; NULL: model */
     const char *adapter_config; /* the text of adapter_config.json; NULL: none is written */
-    uint64_t file_bytes;    /* elements of one file; 0: all in one */
-    const char *config;     /* the text of config.json; NULL: none is written */
-    const char *generation; /* that of generation_config.json; NULL: none is written */
+    uint64_t file_bytes;        /* elements of one file; 0: all in one */
+    const char *config;         /* the text of config.json; NULL: none is written */
+    const char *generation;     /* that of generation_config.json; NULL: none is written */
     const char *side_files; /* a folder whose tokenizer and other files (side_files.h) are copied;
                                NULL: none */
     const char *tokenizer;  /* the text of tokenizer.json; NULL: none is written */

@@ -113,11 +113,14 @@ class Run:
         """Points of a series as they come, to the end of the run.
 
         Raises csengine.CommandError behind the last point where the run failed, TimeoutError when
-        no point comes for `timeout` seconds. KeyboardInterrupt stops a run of this program."""
+        no point comes for `timeout` seconds. KeyboardInterrupt in here stops a run of this program;
+        one in the caller's own lines does not."""
         seen, waited = -1, time.monotonic()
         while True:
-            over = self.ended
-            found = self.points(name, seen)
+            # Reading the points is guarded as waiting is: a run with short steps is mostly read.
+            with self._stopped_by_interrupt():
+                over = self.ended
+                found = self.points(name, seen)
             for point in found:
                 yield point
                 seen = point.step
@@ -177,10 +180,10 @@ class Run:
         csengine.CommandError where it failed, TimeoutError where it goes on after `timeout`
         seconds. KeyboardInterrupt stops a run of this program."""
         begun = time.monotonic()
-        while not self.ended:
-            if timeout is not None and time.monotonic() - begun > timeout:
-                raise TimeoutError(f"{self.model_dir}: still {self.state or 'not begun'}")
-            with self._stopped_by_interrupt():
+        with self._stopped_by_interrupt():
+            while not self.ended:
+                if timeout is not None and time.monotonic() - begun > timeout:
+                    raise TimeoutError(f"{self.model_dir}: still {self.state or 'not begun'}")
                 self._sleep()
         self._raise_failure()
         return 0 if self.process is None else self.process.returncode

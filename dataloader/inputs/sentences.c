@@ -11,28 +11,21 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/files/file_list.h"
-#include "dataloader/files/line_files.h"
 #include "dataloader/files/whole_file.h"
-#include "dataloader/formats/json_line.h"
 #include "dataloader/inputs/sentence_labels.h"
+#include "dataloader/inputs/text_lines.h"
 #include "dataloader/inputs/token_streams.h"
 #include "dataloader/tokens/bert_words.h"
 #include "engine/base/config/settings.h"
 
-enum { MOST_COLUMNS = 256, MOST_TEXT = 1 << 24 };
+enum { MOST_TEXT = 1 << 24 };
 enum { FIRST, SECOND, LABEL, COLUMNS };
-enum form { TABLES, JSON_LINES, TEXTS };
 
 typedef struct sentences {
     cse_arena *arena;
-    enum form form;
-    cse_line_files files; /* of tables and lines */
+    cse_text_lines lines; /* of tables and JSON lines: first text, second, label */
     const char **texts;   /* paths of texts */
     int text_count;
-    int *columns;                /* [files, COLUMNS]: where they stand; -1: there is none */
-    const char *fields[COLUMNS]; /* their names; NULL: not used */
-    const char *delimiter;       /* NULL: by the file's name */
     cse_sentence_labels labels;
     bool may_lack_label;
     cse_sentence_tokens tokens;
@@ -78,24 +71,15 @@ static const cse_setting settings_table[] = {
       .max = CSE_MOST_SENTENCE_LABELS,
       .doc = "numbers of a label that is no single class; null: one, or one for each of "
              "class_names" },
-    { .name = "vocabulary",
-      .type = CSE_SETTING_PATH,
-      .doc = "vocab.txt, a word a line, a tokenizer.json of BERT, or a folder with one of them" },
-    { .name = "lower",
-      .type = CSE_SETTING_BOOL,
-      .default_value = "null",
-      .doc = "texts are taken in lower case, and without accents; null: as the folder of the "
-             "vocabulary says, else true" },
+    CSE_BERT_VOCABULARY_SETTING,
+    CSE_BERT_LOWER_SETTING,
     { .name = "max_sequence_length",
       .type = CSE_SETTING_INTEGER,
       .default_value = "128",
       .min = 4,
       .max = CSE_SENTENCE_TIME,
       .doc = "tokens of a sample: longer texts are cut, shorter ones filled up" },
-    { .name = "delimiter",
-      .type = CSE_SETTING_TEXT,
-      .default_value = "null",
-      .doc = "the one character between the fields of a table; null: a tab in .tsv, else a comma" },
+    CSE_TEXT_DELIMITER_SETTING,
     CSE_BAD_RECORD_SETTING,
     { 0 },
 };
@@ -112,32 +96,14 @@ static void put_no_class(const sentences *self)
     cse_sentence_labels_put_none(&self->labels, labels_of(self), self->place);
 }
 
-static char delimiter_of(const sentences *self, const char *path)
-{
-    return self->delimiter != NULL ? self->delimiter[0] : cse_name_ends(path, ".tsv") ? '\t' : ',';
-}
-
 static cse_status take_row(const sentences *self, char *line, int file)
 {
-    const int *columns = self->columns + COLUMNS * file;
-    const char *path = cse_file_pool_path_view(self->files.pool, file);
-    const char delimiter = delimiter_of(self, path);
-    char *fields[MOST_COLUMNS] = { NULL };
-    if (delimiter != '\t' && cse_field_is_open(line, delimiter))
-        return cse_fail(CSE_DATA,
-                        "a quote does not end in the line: texts with line breaks are not "
-                        "read from tables; JSON lines have them as \\n");
-    for (int i = 0; i < MOST_COLUMNS &&
-                    (fields[i] = cse_take_field(&line, delimiter, delimiter != '\t')) != NULL;)
-        i++;
-    for (int c = 0; c < COLUMNS; c++)
-        if (columns[c] >= 0 && fields[columns[c]] == NULL)
-            return cse_fail(CSE_DATA, "it has no field %s", self->fields[c]);
-    char *const texts[] = { fields[columns[FIRST]],
-                            columns[SECOND] >= 0 ? fields[columns[SECOND]] : NULL };
-    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
-    if (columns[LABEL] >= 0)
-        return cse_sentence_labels_put_text(&self->labels, fields[columns[LABEL]], labels_of(self),
+    char *fields[CSE_MOST_LINE_TEXTS];
+    CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
+    cse_sentence_tokens_put(&self->tokens, (char *const[]){ fields[FIRST], fields[SECOND] },
+                            self->outputs, self->place);
+    if (fields[LABEL] != NULL)
+        return cse_sentence_labels_put_text(&self->labels, fields[LABEL], labels_of(self),
                                             self->place);
     put_no_class(self);
     return CSE_OK;
@@ -148,9 +114,9 @@ static cse_status take_members(const sentences *self, const json_t *json)
     char *texts[2] = { NULL, NULL };
     cse_status status = CSE_OK;
     for (int s = 0; s < 2 && status == CSE_OK; s++) {
-        const char *text = json_string_value(json_object_get(json, self->fields[s]));
-        if (self->fields[s] != NULL && text == NULL)
-            status = cse_fail(CSE_DATA, "it has no text in member \"%s\"", self->fields[s]);
+        const char *text = json_string_value(json_object_get(json, self->lines.names[s]));
+        if (self->lines.names[s] != NULL && text == NULL)
+            status = cse_fail(CSE_DATA, "it has no text in member \"%s\"", self->lines.names[s]);
         else if (text != NULL)
             texts[s] = cse_strdup(text);
     }
@@ -160,8 +126,8 @@ static cse_status take_members(const sentences *self, const json_t *json)
     free(texts[1]);
     if (status != CSE_OK)
         return status;
-    const json_t *label = json_object_get(json, self->fields[LABEL]);
-    if (label == NULL && self->may_lack_label) {
+    const json_t *label = json_object_get(json, self->lines.names[LABEL]);
+    if (label == NULL && self->lines.may_lack_last) {
         put_no_class(self);
         return CSE_OK;
     }
@@ -170,14 +136,8 @@ static cse_status take_members(const sentences *self, const json_t *json)
 
 static cse_status take_json(const sentences *self, const char *line)
 {
-    const char *names[4];
-    int count = 0;
     json_t *json = NULL;
-    for (int c = 0; c <= LABEL; c++)
-        if (self->fields[c] != NULL)
-            names[count++] = self->fields[c];
-    names[count] = NULL;
-    CSE_TRY(cse_json_line_read(line, strlen(line), names, &json));
+    CSE_TRY(cse_text_lines_members(&self->lines, line, &json));
     cse_status status = take_members(self, json);
     json_decref(json);
     return status;
@@ -202,13 +162,14 @@ static cse_status read_sample(void *argument, int64_t index)
     int file;
     char *line, where[PATH_MAX];
     sentences *self = argument;
-    if (self->form == TEXTS)
+    if (self->lines.form == CSE_TEXT_PLAIN)
         return read_text(self, index);
-    CSE_TRY(cse_line_files_read(&self->files, index, &line, &file));
-    cse_status status = self->form == TABLES ? take_row(self, line, file) : take_json(self, line);
+    CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
+    cse_status status =
+        self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file) : take_json(self, line);
     if (status == CSE_OK)
         return CSE_OK;
-    cse_line_files_locate(&self->files, index, where, sizeof where);
+    cse_line_files_locate(&self->lines.files, index, where, sizeof where);
     return cse_fail_within(status, "%s: ", where);
 }
 
@@ -227,62 +188,23 @@ static void sentences_locate(const cse_input *input, const cse_element_place *pl
                              size_t size)
 {
     const sentences *self = input->self;
-    if (self->form == TEXTS)
+    if (self->lines.form == CSE_TEXT_PLAIN)
         snprintf(text, size, "%s", self->texts[place->sample]);
     else
-        cse_line_files_locate(&self->files, place->sample, text, size);
+        cse_line_files_locate(&self->lines.files, place->sample, text, size);
 }
 
 /* ---- opening ---- */
 
-static cse_status find_columns(sentences *self, int file)
-{
-    char *line;
-    int *found = self->columns + COLUMNS * file;
-    const char *path = cse_file_pool_path_view(self->files.pool, file), *names = "";
-    const char delimiter = delimiter_of(self, path);
-    CSE_TRY(cse_line_files_header(&self->files, file, &line));
-    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) /* the mark of UTF-8 that some programs write */
-        line += 3;
-    for (int c = 0; c < COLUMNS; c++)
-        found[c] = -1;
-    for (int i = 0; i < MOST_COLUMNS; i++) {
-        const char *name = cse_take_field(&line, delimiter, true);
-        for (int c = 0; name != NULL && c < COLUMNS; c++)
-            if (self->fields[c] != NULL && strcmp(name, self->fields[c]) == 0)
-                found[c] = i;
-        if (name != NULL && i < 20)
-            names = cse_arena_printf(self->arena, "%s%s%.60s", names, i > 0 ? ", " : "", name);
-    }
-    for (int c = 0; c < COLUMNS; c++)
-        if (self->fields[c] != NULL && found[c] < 0 && (c != LABEL || !self->may_lack_label))
-            return cse_fail(CSE_DATA, "%s: there is no column %s; its columns are: %s", path,
-                            self->fields[c], names);
-    return CSE_OK;
-}
-
-static cse_status form_of(const char *path, enum form *form)
-{
-    *form = cse_name_ends(path, ".csv|.tsv") ? TABLES
-            : cse_name_ends(path, ".txt")    ? TEXTS
-                                             : JSON_LINES;
-    return *form != JSON_LINES || cse_name_ends(path, ".jsonl|.ndjson")
-               ? CSE_OK
-               : cse_fail(CSE_DATA,
-                          "%s: the end of the name tells no kind of file; accepted: .csv, .tsv, "
-                          ".jsonl, .txt",
-                          path);
-}
-
 static cse_status add_file(sentences *self, const char *path)
 {
     int descriptor;
-    if (self->form != TEXTS)
-        return cse_line_files_add(&self->files, path);
-    if (self->files.pool == NULL)
-        self->files.pool = cse_file_pool_new(NULL, NULL);
+    if (self->lines.form != CSE_TEXT_PLAIN)
+        return cse_line_files_add(&self->lines.files, path);
+    if (self->lines.files.pool == NULL)
+        self->lines.files.pool = cse_file_pool_new(NULL, NULL);
     /* Known to be there, and part of the identity of the data. */
-    CSE_TRY(cse_file_pool_add(self->files.pool, path, &descriptor));
+    CSE_TRY(cse_file_pool_add(self->lines.files.pool, path, &descriptor));
     self->texts[self->text_count++] = cse_arena_string(self->arena, path);
     return CSE_OK;
 }
@@ -290,26 +212,13 @@ static cse_status add_file(sentences *self, const char *path)
 static cse_status add_files(sentences *self, const cse_settings *settings)
 {
     const int count = cse_settings_count(settings, "path");
-    enum form form;
     self->texts = cse_arena_alloc(self->arena, ((size_t)count + 1) * sizeof *self->texts);
     for (int i = 0; i < count; i++) {
         const char *path = cse_settings_text_at(settings, "path", i);
-        CSE_TRY(form_of(path, &form));
-        if (i == 0) {
-            self->form = form;
-            self->files.headers = form == TABLES;
-        } else if (form != self->form) {
-            return cse_fail(CSE_DATA, "%s: it is of another kind than the first file", path);
-        }
+        CSE_TRY(cse_text_lines_take_form(&self->lines, path));
         CSE_TRY(add_file(self, path));
     }
-    if (self->form != TABLES)
-        return CSE_OK;
-    self->columns =
-        cse_arena_alloc(self->arena, (size_t)self->files.count * COLUMNS * sizeof *self->columns);
-    for (int file = 0; file < self->files.count; file++)
-        CSE_TRY(find_columns(self, file));
-    return CSE_OK;
+    return self->lines.form == CSE_TEXT_TABLES ? cse_text_lines_find_columns(&self->lines) : CSE_OK;
 }
 
 static const char *text_of(const sentences *self, const cse_settings *settings, const char *name)
@@ -331,7 +240,7 @@ static cse_status read_labels(sentences *self, const cse_settings *settings)
     labels->kind = strcmp(type, "numbers") == 0   ? CSE_LABEL_NUMBERS
                    : strcmp(type, "classes") == 0 ? CSE_LABEL_CLASSES
                                                   : CSE_LABEL_CLASS;
-    labels->name = self->fields[LABEL];
+    labels->name = self->lines.names[LABEL];
     labels->class_count = cse_settings_count(settings, "class_names");
     labels->classes =
         cse_arena_alloc(self->arena, ((size_t)labels->class_count + 1) * sizeof *labels->classes);
@@ -352,26 +261,22 @@ static cse_status read_labels(sentences *self, const cse_settings *settings)
 
 static cse_status read_settings(sentences *self, const cse_settings *settings)
 {
-    self->fields[FIRST] = text_of(self, settings, "text");
-    self->fields[SECOND] = text_of(self, settings, "second");
-    self->may_lack_label = !cse_settings_has(settings, "label");
-    self->fields[LABEL] = self->may_lack_label ? "label" : text_of(self, settings, "label");
-    self->delimiter = text_of(self, settings, "delimiter");
+    self->lines.count = COLUMNS;
+    self->lines.names[FIRST] = text_of(self, settings, "text");
+    self->lines.names[SECOND] = text_of(self, settings, "second");
+    self->lines.may_lack_last = !cse_settings_has(settings, "label");
+    self->lines.names[LABEL] =
+        self->lines.may_lack_last ? "label" : text_of(self, settings, "label");
     CSE_TRY(read_labels(self, settings));
     self->tokens.time = cse_settings_integer(settings, "max_sequence_length");
     cse_bad_records_read(settings, &self->bad);
-    if (self->delimiter != NULL && (strlen(self->delimiter) != 1 || self->delimiter[0] == '"'))
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: delimiter is \"%s\": accepted is one character, and no "
-                        "quote",
-                        cse_settings_origin(settings, "delimiter"), self->delimiter);
-    return CSE_OK;
+    return cse_text_lines_read_delimiter(&self->lines, settings);
 }
 
 static void sentences_close(cse_input *input)
 {
     sentences *self = input->self;
-    cse_line_files_clear(&self->files);
+    cse_text_lines_clear(&self->lines);
     cse_sentence_tokens_clear(&self->tokens);
     cse_whole_file_clear(&self->file);
     cse_arena_destroy(&self->arena);
@@ -381,14 +286,9 @@ static void sentences_close(cse_input *input)
 
 static cse_status open_all(sentences *self, const cse_settings *settings)
 {
-    const char *vocabulary = cse_settings_text(settings, "vocabulary");
     CSE_TRY(read_settings(self, settings));
     CSE_TRY(add_files(self, settings));
-    CSE_TRY(cse_bert_words_read(
-        &self->tokens, vocabulary,
-        cse_settings_has(settings, "lower") ? cse_settings_bool(settings, "lower") : -1));
-    self->tokens.keeps_accents = !self->tokens.lowers; /* as a vocabulary with capitals has them */
-    return cse_sentence_tokens_begin(&self->tokens, vocabulary);
+    return cse_bert_words_open(&self->tokens, settings);
 }
 
 /* The first sample, so that settings which do not fit the data are told before a run begins. */
@@ -418,11 +318,12 @@ static cse_status sentences_open(cse_input *input, const cse_settings *settings)
     }
     cse_sentence_streams(input, self->tokens.time);
     cse_sentence_labels_describe(&self->labels, &input->streams[CSE_SENTENCE_LABELS]);
-    input->sample_count = self->form == TEXTS ? self->text_count : self->files.samples;
+    input->sample_count =
+        self->lines.form == CSE_TEXT_PLAIN ? self->text_count : self->lines.files.samples;
     input->class_names = self->labels.class_count > 0 ? self->labels.classes : NULL;
     input->class_count = self->labels.class_count;
     snprintf(input->source, sizeof input->source, "%s",
-             cse_file_pool_path_view(self->files.pool, 0));
+             cse_file_pool_path_view(self->lines.files.pool, 0));
     return CSE_OK;
 }
 

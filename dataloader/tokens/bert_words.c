@@ -10,6 +10,7 @@
 
 #include "dataloader/files/file_list.h"
 #include "dataloader/formats/json_file.h"
+#include "engine/base/config/settings.h"
 
 enum { MOST_BYTES = 1 << 27 };
 
@@ -94,4 +95,14 @@ cse_status cse_bert_words_read(cse_sentence_tokens *tokens, const char *path, in
         return read_tokenizer(tokens, path, lowers);
     tokens->lowers = lowers != 0;
     return cse_word_file_read(&tokens->words, path, false);
+}
+
+cse_status cse_bert_words_open(cse_sentence_tokens *tokens, const cse_settings *settings)
+{
+    const char *path = cse_settings_text(settings, "vocabulary");
+    CSE_TRY(cse_bert_words_read(
+        tokens, path,
+        cse_settings_has(settings, "lower") ? cse_settings_bool(settings, "lower") : -1));
+    tokens->keeps_accents = !tokens->lowers; /* as a vocabulary with capitals has them */
+    return cse_sentence_tokens_begin(tokens, path);
 }

@@ -1,3 +1,4 @@
+/* A table is read by the names in its header, a JSON line by the names of its members. */
 #include "dataloader/inputs/text_lines.h"
 
 #include <stdlib.h>

@@ -48,6 +48,14 @@ int64_t cse_compiled_length(int64_t tokens, int64_t longest)
     return longest > 0 && size > longest ? longest : size;
 }
 
+cse_status cse_check_token(int32_t token, int64_t vocabulary)
+{
+    return token >= 0 && token < vocabulary
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "token %d is outside of the model's vocabulary, 0 to %lld",
+                          (int)token, (long long)vocabulary - 1);
+}
+
 cse_tensor *cse_language_logits(cse_model *model, cse_tensor *tokens)
 {
     cse_tensor *logits = cse_forward(model, tokens);

@@ -14,6 +14,9 @@ int64_t cse_compiled_length(int64_t tokens, int64_t longest);
 /* Its setting vocab_size; 0: it has none. */
 int64_t cse_model_vocabulary(const cse_model *model);
 
+/* CSE_DATA: the token is none of a vocabulary of that size. */
+cse_status cse_check_token(int32_t token, int64_t vocabulary);
+
 /* While tracing: logits [batch, time, vocabulary] of tokens [batch, time]; where the model gives no
  * such tensor the trace fails. */
 cse_tensor *cse_language_logits(cse_model *model, cse_tensor *tokens);

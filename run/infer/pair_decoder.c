@@ -14,6 +14,7 @@
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/handles.h"
 #include "run/infer/inference.h"
+#include "run/infer/language_model.h"
 #include "run/infer/traced_predictions.h"
 
 enum { MOST_LAYERS = 1024 };
@@ -76,18 +77,6 @@ static int add_input(cse_pair_decoder *decoder, const char *name, cse_shape shap
     return index;
 }
 
-/* An attention without the hook. */
-static cse_tensor *plain(cse_tensor *q, cse_tensor *k, cse_tensor *v,
-                         const cse_attention_options *options)
-{
-    cse_graph *graph = cse_trace_graph();
-    const cse_decoding *decoding = graph->decoding;
-    graph->decoding = NULL;
-    cse_tensor *result = cse_scaled_dot_product_attention(q, k, v, options);
-    graph->decoding = decoding;
-    return result;
-}
-
 static bool is_poison(const cse_tensor *q, const cse_tensor *k, const cse_tensor *v)
 {
     return cse_trace_is_poison(q) || cse_trace_is_poison(k) || cse_trace_is_poison(v);
@@ -122,7 +111,7 @@ static cse_tensor *attend_prompt(void *self, cse_tensor *q, cse_tensor *k, cse_t
                  (cse_tensor *const[]){ k, v });
         decoder->cross_count++;
     }
-    return plain(q, k, v, options);
+    return cse_plain_attention(q, k, v, options);
 }
 
 static cse_tensor *attend_cross(cse_pair_decoder *decoder, cse_tensor *q,
@@ -140,7 +129,7 @@ static cse_tensor *attend_cross(cse_pair_decoder *decoder, cse_tensor *q,
         two[i] = cse_cast(two[i], q->dtype);
     }
     decoder->cross_count++;
-    return plain(q, two[0], two[1], options);
+    return cse_plain_attention(q, two[0], two[1], options);
 }
 
 /* The rows before, this one at its place, and zeros after it, which nobody sees. */
@@ -165,8 +154,9 @@ static cse_tensor *attend_own(cse_pair_decoder *decoder, cse_tensor *q, cse_tens
     decoder->own_count++;
     if (options->mask != NULL)
         mask = cse_where(mask, options->mask, cse_constant(-1e30));
-    return plain(q, all[0], all[1],
-                 &(cse_attention_options){ .scale = options->scale, .mask = mask });
+    return cse_plain_attention(
+        q, all[0], all[1],
+        &(cse_attention_options){ .scale = options->scale, .mask = mask, .cap = options->cap });
 }
 
 static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tensor *v,
@@ -178,7 +168,7 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     if (is_cross(decoder, q, k, options) && decoder->cross_count < decoder->wanted_cross)
         return attend_cross(decoder, q, options);
     if (!options->causal)
-        return plain(q, k, v, options); /* of the encoder, whose output nobody takes */
+        return cse_plain_attention(q, k, v, options); /* of the encoder: nobody takes its output */
     if (options->window > 0 || options->key_lengths != NULL || decoder->own_count == MOST_LAYERS)
         return cse_trace_fail(CSE_SHAPE, "model %s cannot be decoded token by token",
                               decoder->model->descriptor->name);
@@ -297,14 +287,6 @@ const float *cse_pair_decoder_logits(const cse_pair_decoder *decoder)
 
 /* ---- a text ---- */
 
-static cse_status check_token(int32_t token, int64_t vocabulary)
-{
-    return token >= 0 && token < vocabulary
-               ? CSE_OK
-               : cse_fail(CSE_DATA, "token %d is outside of the model's vocabulary, 0 to %lld",
-                          (int)token, (long long)vocabulary - 1);
-}
-
 /* Rows of the token at `place` go from the outputs into the inputs. */
 static void store_own(const cse_pair_decoder *decoder, int64_t place)
 {
@@ -348,7 +330,7 @@ cse_status cse_pair_decoder_begin(cse_pair_decoder *decoder, const int32_t *prom
         return cse_fail(CSE_DATA, "the prompt has %lld tokens; accepted: 1 to %lld",
                         (long long)count, (long long)most);
     for (int64_t i = 0; i < count; i++)
-        CSE_TRY(check_token(prompt[i], decoder->source_vocabulary));
+        CSE_TRY(cse_check_token(prompt[i], decoder->source_vocabulary));
     int32_t *tokens = cse_inference_input_memory(decoder->prompt, 0);
     int32_t *masks[] = { cse_inference_input_memory(decoder->prompt, decoder->mask_input),
                          cse_inference_input_memory(decoder->one, decoder->mask_input) };
@@ -364,7 +346,7 @@ cse_status cse_pair_decoder_begin(cse_pair_decoder *decoder, const int32_t *prom
 
 cse_status cse_pair_decoder_append(cse_pair_decoder *decoder, int32_t token)
 {
-    CSE_TRY(check_token(token, decoder->vocabulary));
+    CSE_TRY(cse_check_token(token, decoder->vocabulary));
     if (decoder->count == decoder->max_tokens)
         return cse_fail(CSE_USAGE, "decoding: the text has its %lld tokens",
                         (long long)decoder->max_tokens);

@@ -105,12 +105,7 @@ static cse_tensor *attend_whole(void *self, cse_tensor *q, cse_tensor *k, cse_te
     kept->key = of_one_token(k->shape);
     kept->value = of_one_token(v->shape);
     keep(decoder, kept->of_whole, k, v);
-    cse_graph *graph = cse_trace_graph();
-    const cse_decoding *decoding = graph->decoding;
-    graph->decoding = NULL;
-    cse_tensor *result = cse_scaled_dot_product_attention(q, k, v, options);
-    graph->decoding = decoding;
-    return result;
+    return cse_plain_attention(q, k, v, options);
 }
 
 /* Rows of tokens before this one from the cache, its own at its place, and zeros after it. */
@@ -143,8 +138,7 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
                               "that it cannot be decoded token by token",
                               decoder->model->descriptor->name);
     cse_graph *graph = cse_trace_graph();
-    const cse_decoding *decoding = graph->decoding;
-    cse_tensor *past = cse_reshape(decoding->past, cse_shape_of(1, 1, 1, 1));
+    cse_tensor *past = cse_reshape(cse_trace_decoding()->past, cse_shape_of(1, 1, 1, 1));
     cse_tensor *places = cse_iota(decoder->max_tokens, 0, 1);
     cse_tensor *is_here =
         cse_equal(cse_reshape(places, cse_shape_of(1, 1, decoder->max_tokens, 1)), past);
@@ -170,10 +164,7 @@ static cse_tensor *attend_one(void *self, cse_tensor *q, cse_tensor *k, cse_tens
     const cse_attention_options masked = { .scale = options->scale,
                                            .mask = is_seen,
                                            .cap = options->cap };
-    graph->decoding = NULL;
-    cse_tensor *result = cse_scaled_dot_product_attention(q, keys, values, &masked);
-    graph->decoding = decoding;
-    return result;
+    return cse_plain_attention(q, keys, values, &masked);
 }
 
 /* ---- the two passes ---- */
@@ -310,21 +301,13 @@ static void store(const cse_token_decoder *decoder, const cse_inference *from, p
     }
 }
 
-static cse_status check_token(const cse_token_decoder *decoder, int32_t token)
-{
-    return token >= 0 && token < decoder->vocabulary
-               ? CSE_OK
-               : cse_fail(CSE_DATA, "token %d is outside of the model's vocabulary, 0 to %lld",
-                          (int)token, (long long)decoder->vocabulary - 1);
-}
-
 cse_status cse_token_decoder_begin(cse_token_decoder *decoder, const int32_t *prompt, int64_t count)
 {
     if (count < 1 || count > decoder->prompt_tokens)
         return cse_fail(CSE_DATA, "the prompt has %lld tokens; accepted: 1 to %lld",
                         (long long)count, (long long)decoder->prompt_tokens);
     for (int64_t i = 0; i < count; i++)
-        CSE_TRY(check_token(decoder, prompt[i]));
+        CSE_TRY(cse_check_token(prompt[i], decoder->vocabulary));
     int32_t *tokens = cse_inference_input_memory(decoder->whole, 0);
     memset(tokens, 0, (size_t)decoder->prompt_tokens * sizeof *tokens);
     memcpy(tokens, prompt, (size_t)count * sizeof *tokens);
@@ -338,7 +321,7 @@ cse_status cse_token_decoder_begin(cse_token_decoder *decoder, const int32_t *pr
 
 cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token)
 {
-    CSE_TRY(check_token(decoder, token));
+    CSE_TRY(cse_check_token(token, decoder->vocabulary));
     if (decoder->count == decoder->max_tokens)
         return cse_fail(CSE_USAGE, "decoding: the sequence has its %lld tokens",
                         (long long)decoder->max_tokens);

@@ -27,8 +27,8 @@ typedef struct cse_decoding {
 const cse_decoding *cse_trace_decoding(void);
 
 /* An attention of `attend` itself: the op, without asking the graph's decoding again. */
-cse_tensor *cse_trace_attention_as_it_is(cse_tensor *q, cse_tensor *k, cse_tensor *v,
-                                         const cse_attention_options *options);
+cse_tensor *cse_plain_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
+                                const cse_attention_options *options);
 
 /* int32 [batch, count]: the place of each of `count` tokens in its sequence, where tokens are
  * decoded that follow others; else NULL: they are 0 to count - 1. */

@@ -120,6 +120,7 @@ refused() { # WORDS ADAPTERS
 refused 'no linear layer of the model is a target "q_proi"' '{a: {target_modules: [q_proi]}}'
 refused 'did you mean "proj_q_dense_layer"' '{a: {target_modules: [proj_q_dense_laier]}}'
 refused 'no linear layer of the model is a target "x.\*"' '{a: {target_modules: "x.*"}}'
+refused '"q_(proj" is no regular expression: ' '{a: {target_modules: "q_(proj"}}'
 refused 'r: "0" is out of range' '{a: {r: 0}}'
 refused 'rank' '{a: {rank: 4}}'
 refused 'one adapter is trained at a time' '{a: {r: 2}, b: {r: 2}}'

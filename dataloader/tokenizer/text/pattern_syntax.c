@@ -1,5 +1,5 @@
 /* What both libraries have is copied. Classes are written out with the characters that they have in
- * Oniguruma; sets of sets become alternatives and looks ahead, since each matches one character. */
+ * Oniguruma; nested sets become alternatives with lookaheads, since each matches one character. */
 #include "dataloader/tokenizer/text/pattern_syntax.h"
 
 #include <ctype.h>

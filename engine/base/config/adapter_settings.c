@@ -2,6 +2,7 @@
 #include "engine/base/config/adapter_settings.h"
 
 #include <math.h>
+#include <regex.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
@@ -84,6 +85,25 @@ static cse_status check_names(const cse_settings *s, const char *name, cse_yaml_
     return right ? CSE_OK : refuse_list(s, name);
 }
 
+/* POSIX extended, as the patterns of frozen parameters. */
+static cse_status check_expression(const cse_settings *s, const char *pattern)
+{
+    char why[128];
+    regex_t expression;
+    const int failed = regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB);
+    if (failed == 0) {
+        regfree(&expression);
+        return CSE_OK;
+    }
+    regerror(failed, &expression, why, sizeof why);
+    const cse_error error = { .status = CSE_CONFIG,
+                              .place = cse_settings_place(s, "target_modules"),
+                              .accepted = "accepted: all-linear, a list of names, or a POSIX "
+                                          "extended regular expression" };
+    return cse_fail_at(&error, "target_modules: \"%.80s\" is no regular expression: %s", pattern,
+                       why);
+}
+
 static cse_status read_one(cse_arena *arena, const char *name, cse_yaml_node *tree,
                            cse_adapter_settings *adapter)
 {
@@ -102,8 +122,9 @@ static cse_status read_one(cse_arena *arena, const char *name, cse_yaml_node *tr
         .scale = cse_settings_number(s, "lora_alpha") / divisor,
     };
     adapter->targets->read = true;
-    if (adapter->targets->kind != CSE_YAML_SCALAR)
-        CSE_TRY(check_names(s, "target_modules", adapter->targets));
+    CSE_TRY(adapter->targets->kind == CSE_YAML_SCALAR
+                ? check_expression(s, adapter->targets->text)
+                : check_names(s, "target_modules", adapter->targets));
     if (!cse_settings_has(s, "modules_to_save"))
         return CSE_OK;
     adapter->also_trained = cse_settings_node(s, "modules_to_save");

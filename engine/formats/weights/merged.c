@@ -191,10 +191,11 @@ cse_status cse_weights_merge_adapter(cse_weights **weights)
     cse_status status = add_all(view, self);
     if (status == CSE_OK)
         status = without_adapter(from, view);
-    if (status != CSE_OK)
-        self->from = NULL;
-    if (status != CSE_OK)
+    if (status == CSE_OK) {
+        *weights = view;
+    } else {
+        self->from = NULL; /* stays the caller's */
         cse_weights_close(&view);
-    *weights = status == CSE_OK ? view : from;
+    }
     return status;
 }

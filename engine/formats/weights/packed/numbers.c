@@ -1,4 +1,4 @@
-/* Numbers as blocks of several types have them. */
+/* Fields that blocks of several packed types have: float16, and scales of 6 bits. */
 #include <math.h>
 
 #include "csengine/tensor.h"

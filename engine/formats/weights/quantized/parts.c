@@ -1,4 +1,4 @@
-/* What the ways of packing ask of the tensors of a matrix. */
+/* What quantization schemes read of the tensors of one packed matrix. */
 #include <stdlib.h>
 
 #include "engine/base/error.h"
@@ -30,5 +30,5 @@ cse_status cse_quantized_refuse(const cse_quantized *q, int part, const char *wh
                ? cse_fail(CSE_DATA, "%s: '%s', of the packed '%s', %s", q->from->path,
                           cse_quantized_part(q, part)->name, q->name, what)
                : cse_fail(CSE_DATA, "%s: '%.*s%s', of the packed '%s', %s", q->from->path,
-                          (int)q->stem, q->name, q->way->ends[part], q->name, what);
+                          (int)q->stem, q->name, q->scheme->ends[part], q->name, what);
 }

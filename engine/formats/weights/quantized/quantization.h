@@ -1,4 +1,4 @@
-/* The contract of a way to pack weights. */
+/* The descriptor of a quantization scheme, and what schemes share. */
 #ifndef CSE_WEIGHTS_QUANTIZATION_H
 #define CSE_WEIGHTS_QUANTIZATION_H
 
@@ -10,7 +10,7 @@ enum { CSE_QUANTIZED_PARTS = 8 };
 
 /* One packed matrix. */
 typedef struct cse_quantized {
-    const struct cse_quantization *way;
+    const struct cse_quantization *scheme;
     cse_weights *from;
     const json_t *config;           /* quantization_config */
     const char *name;               /* of the matrix, for messages */
@@ -40,7 +40,7 @@ typedef struct cse_quantization {
 extern const cse_quantization cse_quantization_gptq, cse_quantization_awq,
     cse_quantization_bitsandbytes_4, cse_quantization_bitsandbytes_8;
 
-/* ---- for the ways ---- */
+/* ---- for the schemes ---- */
 
 const cse_weight *cse_quantized_part(const cse_quantized *q, int part);
 /* All elements of a part as another type; free(*elements). */

@@ -8,17 +8,17 @@
 #include "engine/base/error.h"
 #include "engine/formats/weights/quantized/quantization.h"
 
-static const cse_quantization *const ways[] = {
+static const cse_quantization *const schemes[] = {
     &cse_quantization_gptq,
     &cse_quantization_awq,
     &cse_quantization_bitsandbytes_4,
     &cse_quantization_bitsandbytes_8,
 };
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 /* A weight of the result: a matrix, or one that was not packed. */
 typedef struct entry {
-    cse_quantized matrix; /* without a way: parts[0] as it is */
+    cse_quantized matrix; /* without a scheme: parts[0] as it is */
 } entry;
 
 typedef struct unpacked {
@@ -46,10 +46,10 @@ static bool is_accepted(const char *only, const json_t *value)
     return found;
 }
 
-static cse_status check_key(const cse_weights *weights, const cse_quantization *way,
+static cse_status check_key(const cse_weights *weights, const cse_quantization *scheme,
                             const char *name, const json_t *value)
 {
-    for (const cse_quantization_key *key = way->keys; key->name != NULL; key++) {
+    for (const cse_quantization_key *key = scheme->keys; key->name != NULL; key++) {
         if (strcmp(key->name, name) != 0)
             continue;
         if (key->only == NULL || is_accepted(key->only, value))
@@ -58,19 +58,19 @@ static cse_status check_key(const cse_weights *weights, const cse_quantization *
                         weights->path, name, key->only);
     }
     return cse_fail(CSE_DATA, "%s: quantization_config.%s is not known for the method %s",
-                    weights->path, name, way->method);
+                    weights->path, name, scheme->method);
 }
 
-/* The first way of the method; NULL with a message: there is none. */
-static const cse_quantization *find_way(const cse_weights *weights, const json_t *config)
+/* The first scheme of the method; NULL with a message: there is none. */
+static const cse_quantization *find_scheme(const cse_weights *weights, const json_t *config)
 {
     const char *method = json_string_value(json_object_get(config, "quant_method"));
     if (method == NULL && (json_is_true(json_object_get(config, "load_in_4bit")) ||
                            json_is_true(json_object_get(config, "load_in_8bit"))))
         method = "bitsandbytes"; /* older files do not say it */
-    for (int i = 0; i < WAYS && method != NULL; i++)
-        if (strcmp(ways[i]->method, method) == 0)
-            return ways[i];
+    for (int i = 0; i < SCHEMES && method != NULL; i++)
+        if (strcmp(schemes[i]->method, method) == 0)
+            return schemes[i];
     (void)cse_fail(CSE_DATA,
                    "%s: quantization_config.quant_method is %.40s, and such packed weights are not "
                    "read; accepted: gptq, awq, bitsandbytes",
@@ -87,22 +87,22 @@ static int find_part(const cse_weights *weights, const char *stem, size_t length
                             cse_arena_printf(weights->arena, "%.*s%s", (int)length, stem, end));
 }
 
-/* The way in which the tensor is the first of a packed matrix; NULL: it is none. */
-static const cse_quantization *way_of(const cse_weights *weights, const char *method, int index,
-                                      size_t *stem)
+/* The scheme of the packed matrix whose first tensor this is; NULL: it is none. */
+static const cse_quantization *scheme_of(const cse_weights *weights, const char *method, int index,
+                                         size_t *stem)
 {
     const char *name = weights->list[index].name;
     const size_t length = strlen(name);
-    for (int i = 0; i < WAYS; i++) {
-        const char *end = ways[i]->ends[0];
+    for (int i = 0; i < SCHEMES; i++) {
+        const char *end = schemes[i]->ends[0];
         const size_t size = strlen(end);
-        if (strcmp(ways[i]->method, method) != 0 || length < size ||
+        if (strcmp(schemes[i]->method, method) != 0 || length < size ||
             strcmp(name + length - size, end) != 0)
             continue;
         *stem = length - size;
         /* Without an end of its own, the second tensor tells. */
-        if (size > 0 || find_part(weights, name, *stem, ways[i]->ends[1]) >= 0)
-            return ways[i];
+        if (size > 0 || find_part(weights, name, *stem, schemes[i]->ends[1]) >= 0)
+            return schemes[i];
     }
     return NULL;
 }
@@ -116,22 +116,22 @@ static cse_status add(cse_weights *to, unpacked *self, const cse_weight *weight,
 }
 
 /* The matrix whose first tensor is at `index`. */
-static cse_status add_matrix(cse_weights *to, const cse_quantization *way, int index, size_t stem,
-                             bool *used)
+static cse_status add_matrix(cse_weights *to, const cse_quantization *scheme, int index,
+                             size_t stem, bool *used)
 {
     unpacked *self = to->self;
     const char *name = self->from->list[index].name;
     entry e = { .matrix = {
-                    .way = way, .from = self->from, .config = self->config, .stem = stem } };
-    e.matrix.name = cse_arena_printf(to->arena, "%.*s%s", (int)stem, name, way->result);
+                    .scheme = scheme, .from = self->from, .config = self->config, .stem = stem } };
+    e.matrix.name = cse_arena_printf(to->arena, "%.*s%s", (int)stem, name, scheme->result);
     for (int p = 0; p < CSE_QUANTIZED_PARTS; p++)
         e.matrix.parts[p] = -1;
-    for (int p = 0; p < CSE_QUANTIZED_PARTS && way->ends[p] != NULL; p++) {
-        e.matrix.parts[p] = find_part(self->from, name, stem, way->ends[p]);
+    for (int p = 0; p < CSE_QUANTIZED_PARTS && scheme->ends[p] != NULL; p++) {
+        e.matrix.parts[p] = find_part(self->from, name, stem, scheme->ends[p]);
         if (e.matrix.parts[p] >= 0)
             used[e.matrix.parts[p]] = true;
     }
-    CSE_TRY(way->check(&e.matrix));
+    CSE_TRY(scheme->check(&e.matrix));
     return add(to, self,
                &(cse_weight){ .name = e.matrix.name,
                               .element = CSE_ELEMENT_F32,
@@ -144,9 +144,9 @@ static cse_status add_all(cse_weights *to, unpacked *self, const char *method, b
 {
     size_t stem = 0;
     for (int i = 0; i < self->from->count; i++) {
-        const cse_quantization *way = way_of(self->from, method, i, &stem);
-        if (way != NULL)
-            CSE_TRY(add_matrix(to, way, i, stem, used));
+        const cse_quantization *scheme = scheme_of(self->from, method, i, &stem);
+        if (scheme != NULL)
+            CSE_TRY(add_matrix(to, scheme, i, stem, used));
     }
     for (int i = 0; i < self->from->count; i++) {
         if (used[i])
@@ -167,13 +167,13 @@ static cse_status read_unpacked(cse_weights *weights, int index, uint64_t first,
 {
     unpacked *self = weights->self;
     const entry *e = &self->list[index];
-    if (e->matrix.way == NULL)
+    if (e->matrix.scheme == NULL)
         return cse_weights_read(self->from, e->matrix.parts[0], first, bytes, to);
     if (self->kept != index) {
         free(self->elements);
         self->elements = cse_malloc(cse_weight_bytes(&weights->list[index]) + 1);
         self->kept = -1;
-        CSE_TRY(e->matrix.way->unpack(&e->matrix, self->elements));
+        CSE_TRY(e->matrix.scheme->unpack(&e->matrix, self->elements));
         self->kept = index;
     }
     memcpy(to, (const char *)self->elements + first, bytes);
@@ -212,14 +212,14 @@ cse_status cse_quantized_unpack(cse_weights **weights)
     const char *name;
     if (!json_is_object(config))
         return CSE_OK;
-    const cse_quantization *way = find_way(from, config);
-    if (way == NULL)
+    const cse_quantization *scheme = find_scheme(from, config);
+    if (scheme == NULL)
         return CSE_DATA;
-    json_object_foreach(config, name, value) CSE_TRY(check_key(from, way, name, value));
+    json_object_foreach(config, name, value) CSE_TRY(check_key(from, scheme, name, value));
     cse_weights *to = view_of(from, config);
     unpacked *self = to->self;
     bool *used = cse_calloc((size_t)from->count + 1, sizeof *used);
-    cse_status status = add_all(to, self, way->method, used);
+    cse_status status = add_all(to, self, scheme->method, used);
     free(used);
     if (status != CSE_OK) {
         self->from = NULL;

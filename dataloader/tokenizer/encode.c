@@ -298,27 +298,52 @@ cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_t
     return status;
 }
 
-/* Numbers `begin` to `end` of those around a text. */
-static cse_status put_specials(const cse_encoder *encoder, int begin, int end, cse_token_ids *to)
+/* Adds the tokens of a text, all with this type. */
+static cse_status put_text(cse_encoder *encoder, const cse_given_text *text, int32_t type,
+                           cse_token_ids *to)
 {
-    const int32_t *ids = encoder->tokenizer->post_processor.around;
-    size_t size;
-    for (int i = begin; i < end; i++) {
-        if (cse_tokenizer_token_view(encoder->tokenizer, ids[i], &size) == NULL)
-            return cse_fail(CSE_DATA,
-                            "post_processor names the token %d, which the tokenizer does not have",
-                            (int)ids[i]);
-        cse_token_ids_put(to, ids[i], 0, 0);
-    }
+    const size_t before = to->count;
+    CSE_TRY(cse_encode(encoder, text->bytes, text->size, to));
+    for (size_t i = before; to->with_places && i < to->count; i++)
+        to->places[i].type = type;
     return CSE_OK;
 }
 
-cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
+static cse_status put_special(const cse_encoder *encoder, const cse_template_part *part,
+                              cse_token_ids *to)
 {
-    const cse_post_processor *p = &encoder->tokenizer->post_processor;
-    CSE_TRY(put_specials(encoder, 0, p->before, ids));
-    CSE_TRY(cse_encode(encoder, text, size, ids));
-    return put_specials(encoder, p->before, p->before + p->after, ids);
+    size_t size;
+    if (cse_tokenizer_token_view(encoder->tokenizer, part->id, &size) == NULL)
+        return cse_fail(CSE_DATA,
+                        "post_processor names the token %d, which the tokenizer does not have",
+                        (int)part->id);
+    cse_token_ids_put(to, part->id, 0, 0);
+    if (to->with_places)
+        to->places[to->count - 1].type = part->type;
+    return CSE_OK;
+}
+
+const cse_template *cse_tokenizer_template_view(const cse_tokenizer *tokenizer, bool is_pair)
+{
+    const cse_post_processor *p = &tokenizer->post_processor;
+    return is_pair ? &p->pair : &p->one;
+}
+
+cse_status cse_encode_whole(cse_encoder *encoder, const cse_given_text texts[2], cse_token_ids *ids)
+{
+    const bool is_pair = texts[1].bytes != NULL;
+    const cse_template *template = cse_tokenizer_template_view(encoder->tokenizer, is_pair);
+    if (!cse_template_is_whole(template, is_pair))
+        return cse_fail(CSE_DATA, "the template of the tokenizer for pairs has not each of its two "
+                                  "texts once");
+    for (int i = 0; i < template->count; i++) {
+        const cse_template_part *part = &template->parts[i];
+        if (part->id >= 0)
+            CSE_TRY(put_special(encoder, part, ids));
+        else
+            CSE_TRY(put_text(encoder, &texts[part->id == CSE_SECOND_TEXT], part->type, ids));
+    }
+    return CSE_OK;
 }
 
 cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,

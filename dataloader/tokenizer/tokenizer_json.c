@@ -1,5 +1,5 @@
-/* Every member that changes what a text becomes is either followed or refused; truncation, padding
- * and the templates of special tokens belong to batches, and are not looked at. */
+/* Every member that changes what a text becomes is either followed or refused; truncation and
+ * padding belong to batches, and are not looked at. */
 #include "dataloader/tokenizer/tokenizer_json.h"
 
 #include <inttypes.h>

@@ -27,12 +27,14 @@ typedef struct cse_split_stage {
     bool begins_with_it;                       /* it is put before a piece without it */
     bool only_the_first;                       /* likewise, before the begin of the text alone */
     bool writes_bytes;                         /* as the characters that stand for them */
-    /* The cut: by a pattern, by the kind of each character (0 for none), or by their number. */
+    /* The cut: by a pattern, by the kind of each character (0 for none), by their number, or by
+     * their script. */
     cse_split_pattern *pattern;
     int (*kind_of)(const struct cse_split_stage *stage, uint32_t character);
-    int64_t length;   /* of each piece in characters; 0: it does not cut */
-    bool joins_kinds; /* neighbours of one kind are one match */
-    bool inverted;    /* what is between matches counts as match */
+    int64_t length;    /* of each piece in characters; 0: it does not cut */
+    bool cuts_scripts; /* where the script of the characters changes */
+    bool joins_kinds;  /* neighbours of one kind are one match */
+    bool inverted;     /* what is between matches counts as match */
     cse_split_behavior behavior;
 } cse_split_stage;
 

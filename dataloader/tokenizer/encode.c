@@ -127,8 +127,15 @@ static cse_status add_placed_word(cse_encoder *encoder, const cse_text_view *wor
     cse_token_ids *ids = encoder->ids;
     const size_t before = ids->count;
     CSE_TRY(encoder->tokenizer->model->encode(encoder->tokenizer, word->text, word->size, ids));
-    for (size_t i = before; i < ids->count; i++)
-        ids->places[i] = place_of(word, ids->places[i].begin, ids->places[i].end);
+    const cse_tokenizer *t = encoder->tokenizer;
+    for (size_t i = before; i < ids->count; i++) {
+        const size_t begin = ids->places[i].begin, end = ids->places[i].end;
+        cse_token_place *place = &ids->places[i];
+        *place = place_of(word, begin, end);
+        place->counts_spaces = t->model == &cse_unigram_model && ids->ids[i] == t->unknown;
+        if (place->counts_spaces)
+            cse_post_processor_count(word->text + begin, end - begin, false, place->spaces);
+    }
     return CSE_OK;
 }
 
@@ -185,7 +192,7 @@ static void add_token(cse_encoder *encoder, const cse_text_view *view, int32_t i
         return;
     cse_token_place *place = &ids->places[ids->count - 1];
     *place = place_of(view, range[0], range[1]);
-    place->is_added = true;
+    place->counts_spaces = true;
     cse_post_processor_count(view->text + range[0], range[1] - range[0], false, place->spaces);
 }
 

@@ -223,7 +223,7 @@ void cse_post_processor_trim(const cse_post_processor *processor, const cse_voca
         uint32_t spaces[2];
         cse_token_place *place = &ids->places[i];
         const cse_vocabulary_token *token = &vocabulary->tokens[ids->ids[i]];
-        if (place->is_added)
+        if (place->counts_spaces)
             memcpy(spaces, place->spaces, sizeof spaces);
         else
             cse_post_processor_count(token->bytes, token->size, token->is_bytes, spaces);

@@ -45,9 +45,9 @@ bool cse_tokenizer_cuts_at_lines(const cse_tokenizer *tokenizer);
 /* Where a token stands in a text: characters [begin, end). */
 typedef struct cse_token_place {
     size_t begin, end;
-    uint32_t spaces[2]; /* of an added token: white space that it took at its begin and end */
+    uint32_t spaces[2]; /* where they are counted: white space at its begin and end */
     int32_t type;       /* of the text, or of a special token: 1 for the second of a pair */
-    bool is_added;
+    bool counts_spaces; /* of an added token, and of a text that is no piece of Unigram */
 } cse_token_place;
 
 /* Start from a zeroed struct; the caller frees `ids` and `places`. */

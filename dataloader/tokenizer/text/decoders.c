@@ -412,12 +412,10 @@ static void keep_bytes(cse_decoders *decoders)
     decoders->count = 0;
 }
 
-cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry, bool is_byte_level)
+cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry)
 {
-    const bool is_there = entry != NULL && !json_is_null(entry);
-    decoders->joins_by_space = !is_there && !is_byte_level;
-    decoders->takes_bytes = !is_there && is_byte_level;
-    if (is_there)
+    decoders->joins_by_space = entry == NULL || json_is_null(entry);
+    if (!decoders->joins_by_space)
         CSE_TRY(read_list(decoders, entry));
     keep_bytes(decoders);
     return CSE_OK;

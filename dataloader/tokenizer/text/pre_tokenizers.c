@@ -230,12 +230,12 @@ static cse_status read_list(cse_pre_tokenizers *pre, const json_t *entry)
 }
 
 /* Where bytes are written as characters at the end, words stay bytes instead. */
-cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry)
+cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry, bool takes_bytes)
 {
     if (entry == NULL || json_is_null(entry))
         return CSE_OK;
     CSE_TRY(read_list(pre, entry));
-    pre->is_byte_level = pre->count > 0 && pre->stages[pre->count - 1].writes_bytes;
+    pre->is_byte_level = takes_bytes && pre->count > 0 && pre->stages[pre->count - 1].writes_bytes;
     pre->count -= pre->is_byte_level;
     pre->cuts_at_lines &= pre->is_byte_level && pre->count == 1;
     return CSE_OK;

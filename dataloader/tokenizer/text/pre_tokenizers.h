@@ -47,9 +47,9 @@ typedef struct cse_pre_tokenizers {
     bool cuts_at_lines;  /* see cse_tokenizer_cuts_at_lines */
 } cse_pre_tokenizers;
 
-/* The member "pre_tokenizer" of a tokenizer.json; null is none. CSE_DATA names what is not
- * accepted. */
-cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry);
+/* The member "pre_tokenizer" of a tokenizer.json; null is none. `takes_bytes`: the model can be
+ * given the bytes that characters stand for. CSE_DATA names what is not accepted. */
+cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry, bool takes_bytes);
 /* GPT-2's. */
 cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre);
 /* A last stage that cuts before each run of the character, where there is room for one. */

@@ -43,6 +43,8 @@ static const cse_option options[] = {
     { "special_tokens", NULL, NULL, "tokens: with those that the tokenizer puts around a text" },
     { "field", "NAME", NULL,
       "tokenize, tokens: the member of JSON lines that is the text; default text" },
+    { "second", "NAME", NULL,
+      "tokens: the member of JSON lines that is a second text: both by the template for pairs" },
     { "end_of_text", "TOKEN", NULL,
       "tokenize: stands behind each document; none: nothing does; default <|endoftext|>, "
       "<|end_of_text|> or </s>" },

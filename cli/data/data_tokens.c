@@ -16,7 +16,7 @@
 typedef struct looking {
     const cse_tokenizer *tokenizer;
     cse_encoder *encoder;
-    const char *field;
+    const char *field, *second; /* NULL: texts are no pairs */
     bool with_specials;
     json_t *documents; /* NULL: they are printed */
     int64_t count;
@@ -36,13 +36,15 @@ static void printable_token(const looking *l, int32_t id, char *text, size_t siz
 
 static void add_document(const looking *l, const cse_token_ids *ids)
 {
-    json_t *numbers = json_array(), *places = json_array();
+    json_t *numbers = json_array(), *places = json_array(), *types = json_array();
     for (size_t i = 0; i < ids->count; i++) {
         json_array_append_new(numbers, json_integer(ids->ids[i]));
         json_array_append_new(places, json_pack("[I, I]", (json_int_t)ids->places[i].begin,
                                                 (json_int_t)ids->places[i].end));
+        json_array_append_new(types, json_integer(ids->places[i].type));
     }
-    json_array_append_new(l->documents, json_pack("{s:o, s:o}", "ids", numbers, "places", places));
+    json_array_append_new(l->documents, json_pack("{s:o, s:o, s:o}", "ids", numbers, "places",
+                                                  places, "types", types));
 }
 
 static void print_document(looking *l, const cse_token_ids *ids)
@@ -57,11 +59,12 @@ static void print_document(looking *l, const cse_token_ids *ids)
     }
 }
 
-static cse_status show_text(looking *l, const char *text, size_t size)
+static cse_status show_texts(looking *l, const cse_given_text texts[2])
 {
     cse_token_ids ids = { .with_places = true };
-    cse_status status = l->with_specials ? cse_encode_whole(l->encoder, text, size, &ids)
-                                         : cse_encode(l->encoder, text, size, &ids);
+    cse_status status = l->with_specials || texts[1].bytes != NULL
+                            ? cse_encode_whole(l->encoder, texts, &ids)
+                            : cse_encode(l->encoder, texts[0].bytes, texts[0].size, &ids);
     if (status == CSE_OK && l->documents != NULL)
         add_document(l, &ids);
     else if (status == CSE_OK)
@@ -72,18 +75,32 @@ static cse_status show_text(looking *l, const char *text, size_t size)
     return status;
 }
 
-static cse_status show_piece(looking *l, const cse_text_piece *piece)
+static cse_status show_line(looking *l, const cse_text_piece *piece)
 {
-    char *text = NULL;
-    size_t size = piece->size;
-    if (!piece->is_json)
-        return show_text(l, piece->bytes, size);
-    cse_status status = cse_json_line_text(piece->bytes, size, l->field, &text, &size);
+    char *texts[2] = { NULL, NULL };
+    size_t sizes[2] = { 0, 0 };
+    cse_status status =
+        cse_json_line_text(piece->bytes, piece->size, l->field, &texts[0], &sizes[0]);
+    if (status == CSE_OK && l->second != NULL)
+        status = cse_json_line_text(piece->bytes, piece->size, l->second, &texts[1], &sizes[1]);
     if (status == CSE_OK)
-        status = show_text(l, text, size);
-    free(text);
+        status = show_texts(
+            l, (const cse_given_text[]){ { texts[0], sizes[0] }, { texts[1], sizes[1] } });
+    free(texts[0]);
+    free(texts[1]);
     return status == CSE_OK ? CSE_OK
                             : cse_fail_within(status, "%s:%" PRId64 ": ", piece->path, piece->line);
+}
+
+static cse_status show_piece(looking *l, const cse_text_piece *piece)
+{
+    if (piece->is_json)
+        return show_line(l, piece);
+    if (l->second != NULL)
+        return cse_fail(CSE_USAGE,
+                        "data tokens: --second names a member of JSON lines, and %s is no .jsonl",
+                        piece->path);
+    return show_texts(l, (const cse_given_text[]){ { piece->bytes, piece->size }, { NULL, 0 } });
 }
 
 static cse_status show_files(looking *l, const char *const *paths, int count)
@@ -117,6 +134,7 @@ int cse_data_tokens(const cse_command_line *line)
     looking l = { .tokenizer = tokenizer,
                   .encoder = cse_encoder_new(tokenizer),
                   .field = field != NULL ? field : "text",
+                  .second = cse_option_value(line, "second"),
                   .with_specials = cse_option_is_on(line, "special_tokens"),
                   .documents = cse_option_is_on(line, "json") ? json_array() : NULL };
     status = show_files(&l, (const char *const *)line->arguments + 1, line->argument_count - 1);

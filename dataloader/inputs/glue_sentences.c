@@ -94,8 +94,7 @@ static cse_status take_line(glue *self, char *line, const int columns[COLUMNS])
             return cse_fail(CSE_DATA, "it has too few fields");
     CSE_TRY(put_label(self, fields[columns[2]]));
     char *const texts[] = { fields[columns[0]], columns[1] >= 0 ? fields[columns[1]] : NULL };
-    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
-    return CSE_OK;
+    return cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
 }
 
 static cse_status read_sample(void *argument, int64_t index)

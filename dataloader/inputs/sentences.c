@@ -100,8 +100,8 @@ static cse_status take_row(const sentences *self, char *line, int file)
 {
     char *fields[CSE_MOST_LINE_TEXTS];
     CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
-    cse_sentence_tokens_put(&self->tokens, (char *const[]){ fields[FIRST], fields[SECOND] },
-                            self->outputs, self->place);
+    CSE_TRY(cse_sentence_tokens_put(&self->tokens, (char *const[]){ fields[FIRST], fields[SECOND] },
+                                    self->outputs, self->place));
     if (fields[LABEL] != NULL)
         return cse_sentence_labels_put_text(&self->labels, fields[LABEL], labels_of(self),
                                             self->place);
@@ -121,7 +121,7 @@ static cse_status take_members(const sentences *self, const json_t *json)
             texts[s] = cse_strdup(text);
     }
     if (status == CSE_OK)
-        cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
+        status = cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
     free(texts[0]);
     free(texts[1]);
     if (status != CSE_OK)
@@ -151,10 +151,10 @@ static cse_status read_text(sentences *self, int64_t index)
         return cse_fail(CSE_DATA, "%s: it is no text: it is empty, or a byte of it is 0", path);
     char *const texts[] = { cse_calloc(self->file.size + 1, 1), NULL };
     memcpy(texts[0], self->file.bytes, self->file.size);
-    cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
+    cse_status status = cse_sentence_tokens_put(&self->tokens, texts, self->outputs, self->place);
     free(texts[0]);
     put_no_class(self);
-    return CSE_OK;
+    return status;
 }
 
 static cse_status read_sample(void *argument, int64_t index)

@@ -56,11 +56,11 @@ static const cse_setting settings_table[] = {
 
 /* ---- a sample ---- */
 
-static void put(const text_pairs *self, int text, char *value)
+static cse_status put(const text_pairs *self, int text, char *value)
 {
     char *const texts[] = { value, NULL };
-    cse_sentence_tokens_put(&self->tokens, texts, self->outputs,
-                            self->place * self->lines.count + text);
+    return cse_sentence_tokens_put(&self->tokens, texts, self->outputs,
+                                   self->place * self->lines.count + text);
 }
 
 static cse_status take_row(const text_pairs *self, char *line, int file)
@@ -68,7 +68,7 @@ static cse_status take_row(const text_pairs *self, char *line, int file)
     char *fields[CSE_MOST_LINE_TEXTS];
     CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
     for (int t = 0; t < self->lines.count; t++)
-        put(self, t, fields[t]);
+        CSE_TRY(put(self, t, fields[t]));
     return CSE_OK;
 }
 
@@ -79,8 +79,9 @@ static cse_status take_members(const text_pairs *self, const json_t *json)
         if (text == NULL)
             return cse_fail(CSE_DATA, "it has no text in member \"%s\"", self->lines.names[t]);
         char *copy = cse_strdup(text);
-        put(self, t, copy);
+        cse_status status = put(self, t, copy);
         free(copy);
+        CSE_TRY(status);
     }
     return CSE_OK;
 }
@@ -102,7 +103,7 @@ static cse_status read_sample(void *argument, int64_t index)
     cse_status status = CSE_OK;
     CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
     if (self->lines.form == CSE_TEXT_PLAIN)
-        put(self, 0, line);
+        status = put(self, 0, line);
     else
         status = self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file)
                                                      : take_json(self, line);

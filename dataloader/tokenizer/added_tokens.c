@@ -129,7 +129,9 @@ const cse_added_token *cse_added_tokens_next(const cse_added_tokens *added,
             continue;
         }
         take_white_space(token, search, range);
-        return token;
+        if (range[0] < range[1])
+            return token;
+        i = search->from - 1; /* all of it is white space that another one took */
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataloader/tokenizer/text/byte_characters.h"
 #include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/text/json_members.h"
 #include "dataloader/tokenizer/token_ids.h"
@@ -147,12 +148,46 @@ static int32_t find_symbol(const cse_tokenizer *t, const char *bytes, size_t siz
     return id;
 }
 
-static void put_places(const symbols *s, cse_token_ids *ids, size_t count)
+/* Of the character that stands for the byte, in UTF-8. */
+static size_t width_of(char byte)
 {
-    size_t at = 0;
+    return cse_byte_character((unsigned char)byte) < 0x80 ? 1 : 2;
+}
+
+/* A place among the characters that stand for the bytes of a word, and the byte that has it. */
+typedef struct byte_place {
+    const char *bytes;
+    size_t size, byte, place;
+} byte_place;
+
+/* Onward while the byte ends before the place, or, `is_end`, begins before it. */
+static size_t go_to(byte_place *b, size_t place, bool is_end)
+{
+    while (b->byte < b->size) {
+        const size_t width = width_of(b->bytes[b->byte]);
+        if (b->place + (is_end ? 0 : width - 1) >= place)
+            break;
+        b->place += width;
+        b->byte++;
+    }
+    return b->byte;
+}
+
+/* Each token stands where the one before it ends, also behind characters that are no tokens, as in
+ * the original. */
+static void put_places(const symbols *s, byte_place word, cse_token_ids *ids, size_t count)
+{
+    size_t begin = 0;
     for (size_t i = 0; i < count; i++) {
-        ids->places[ids->count + i] = (cse_token_place){ .begin = at, .end = at + s->lengths[i] };
-        at += s->lengths[i];
+        cse_token_place *place = &ids->places[ids->count + i];
+        const size_t end = begin + s->lengths[i];
+        *place = (cse_token_place){ .begin = begin, .end = end };
+        if (s->tokenizer->pre_tokenizers.is_byte_level) {
+            place->begin = go_to(&word, begin, false);
+            byte_place behind = word;
+            place->end = go_to(&behind, end, true);
+        }
+        begin = end;
     }
 }
 
@@ -181,12 +216,14 @@ static cse_status bpe_encode(const cse_tokenizer *t, const char *bytes, size_t s
         if (!t->pre_tokenizers.is_byte_level)
             cse_character_at(bytes + i, &length);
         const bool ends[2] = { i == 0, i + length == size };
-        put_symbol(&s, find_symbol(t, bytes + i, length, ends), bytes + i, length);
+        put_symbol(&s, find_symbol(t, bytes + i, length, ends), bytes + i,
+                   s.lengths != NULL && t->pre_tokenizers.is_byte_level ? width_of(bytes[i])
+                                                                        : length);
     }
     end_unknown(&s);
     const size_t count = cse_merges_apply(&t->merges, s.tokens, s.lengths, s.count);
     if (s.lengths != NULL)
-        put_places(&s, ids, count);
+        put_places(&s, (byte_place){ .bytes = bytes, .size = size }, ids, count);
     ids->count += count;
     free(s.lengths);
     return CSE_OK;

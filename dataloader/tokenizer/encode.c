@@ -127,8 +127,15 @@ static cse_status add_placed_word(cse_encoder *encoder, const cse_text_view *wor
     cse_token_ids *ids = encoder->ids;
     const size_t before = ids->count;
     CSE_TRY(encoder->tokenizer->model->encode(encoder->tokenizer, word->text, word->size, ids));
-    for (size_t i = before; i < ids->count; i++)
-        ids->places[i] = place_of(word, ids->places[i].begin, ids->places[i].end);
+    const cse_tokenizer *t = encoder->tokenizer;
+    for (size_t i = before; i < ids->count; i++) {
+        const size_t begin = ids->places[i].begin, end = ids->places[i].end;
+        cse_token_place *place = &ids->places[i];
+        *place = place_of(word, begin, end);
+        place->counts_spaces = t->model == &cse_unigram_model && ids->ids[i] == t->unknown;
+        if (place->counts_spaces)
+            cse_post_processor_count(word->text + begin, end - begin, false, place->spaces);
+    }
     return CSE_OK;
 }
 
@@ -185,7 +192,7 @@ static void add_token(cse_encoder *encoder, const cse_text_view *view, int32_t i
         return;
     cse_token_place *place = &ids->places[ids->count - 1];
     *place = place_of(view, range[0], range[1]);
-    place->is_added = true;
+    place->counts_spaces = true;
     cse_post_processor_count(view->text + range[0], range[1] - range[0], false, place->spaces);
 }
 
@@ -298,27 +305,52 @@ cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_t
     return status;
 }
 
-/* Numbers `begin` to `end` of those around a text. */
-static cse_status put_specials(const cse_encoder *encoder, int begin, int end, cse_token_ids *to)
+/* Adds the tokens of a text, all with this type. */
+static cse_status put_text(cse_encoder *encoder, const cse_given_text *text, int32_t type,
+                           cse_token_ids *to)
 {
-    const int32_t *ids = encoder->tokenizer->post_processor.around;
-    size_t size;
-    for (int i = begin; i < end; i++) {
-        if (cse_tokenizer_token_view(encoder->tokenizer, ids[i], &size) == NULL)
-            return cse_fail(CSE_DATA,
-                            "post_processor names the token %d, which the tokenizer does not have",
-                            (int)ids[i]);
-        cse_token_ids_put(to, ids[i], 0, 0);
-    }
+    const size_t before = to->count;
+    CSE_TRY(cse_encode(encoder, text->bytes, text->size, to));
+    for (size_t i = before; to->with_places && i < to->count; i++)
+        to->places[i].type = type;
     return CSE_OK;
 }
 
-cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids)
+static cse_status put_special(const cse_encoder *encoder, const cse_template_part *part,
+                              cse_token_ids *to)
 {
-    const cse_post_processor *p = &encoder->tokenizer->post_processor;
-    CSE_TRY(put_specials(encoder, 0, p->before, ids));
-    CSE_TRY(cse_encode(encoder, text, size, ids));
-    return put_specials(encoder, p->before, p->before + p->after, ids);
+    size_t size;
+    if (cse_tokenizer_token_view(encoder->tokenizer, part->id, &size) == NULL)
+        return cse_fail(CSE_DATA,
+                        "post_processor names the token %d, which the tokenizer does not have",
+                        (int)part->id);
+    cse_token_ids_put(to, part->id, 0, 0);
+    if (to->with_places)
+        to->places[to->count - 1].type = part->type;
+    return CSE_OK;
+}
+
+const cse_template *cse_tokenizer_template_view(const cse_tokenizer *tokenizer, bool is_pair)
+{
+    const cse_post_processor *p = &tokenizer->post_processor;
+    return is_pair ? &p->pair : &p->one;
+}
+
+cse_status cse_encode_whole(cse_encoder *encoder, const cse_given_text texts[2], cse_token_ids *ids)
+{
+    const bool is_pair = texts[1].bytes != NULL;
+    const cse_template *template = cse_tokenizer_template_view(encoder->tokenizer, is_pair);
+    if (!cse_template_is_whole(template, is_pair))
+        return cse_fail(CSE_DATA, "the template of the tokenizer for pairs has not each of its two "
+                                  "texts once");
+    for (int i = 0; i < template->count; i++) {
+        const cse_template_part *part = &template->parts[i];
+        if (part->id >= 0)
+            CSE_TRY(put_special(encoder, part, ids));
+        else
+            CSE_TRY(put_text(encoder, &texts[part->id == CSE_SECOND_TEXT], part->type, ids));
+    }
+    return CSE_OK;
 }
 
 cse_status cse_encoder_words(cse_encoder *encoder, const char *text, size_t size,

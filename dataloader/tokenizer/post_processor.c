@@ -1,4 +1,4 @@
-/* A table of kinds. Templates are followed for one text; those for two are checked alone. */
+/* A table of kinds. */
 #include "dataloader/tokenizer/post_processor.h"
 
 #include <stdio.h>
@@ -11,15 +11,9 @@ static cse_status read_list(cse_post_processor *p, const json_t *entry);
 
 void cse_post_processor_clear(cse_post_processor *processor)
 {
-    free(processor->around);
+    cse_template_clear(&processor->one);
+    cse_template_clear(&processor->pair);
     *processor = (cse_post_processor){ 0 };
-}
-
-static void add_special(cse_post_processor *p, int32_t id, bool is_after)
-{
-    CSE_GROW(p->around, p->before + p->after, p->capacity);
-    p->around[p->before + p->after] = id;
-    *(is_after ? &p->after : &p->before) += 1;
 }
 
 /* ["text", id], as BERT and RoBERTa have it. */
@@ -34,14 +28,19 @@ static cse_status read_pair(const json_t *entry, const char *name, int32_t *id)
     return CSE_OK;
 }
 
+static cse_status wrap(cse_post_processor *p, const json_t *entry, bool joins)
+{
+    int32_t edges[2];
+    CSE_TRY(read_pair(entry, "cls", &edges[0]));
+    CSE_TRY(read_pair(entry, "sep", &edges[1]));
+    cse_template_wrap(&p->one, edges, joins);
+    cse_template_wrap(&p->pair, edges, joins);
+    return CSE_OK;
+}
+
 static cse_status read_bert(cse_post_processor *p, const json_t *entry)
 {
-    int32_t sep, cls;
-    CSE_TRY(read_pair(entry, "sep", &sep));
-    CSE_TRY(read_pair(entry, "cls", &cls));
-    add_special(p, cls, false);
-    add_special(p, sep, true);
-    return CSE_OK;
+    return wrap(p, entry, false);
 }
 
 static void read_trimming(cse_post_processor *p, const json_t *entry)
@@ -53,7 +52,7 @@ static void read_trimming(cse_post_processor *p, const json_t *entry)
 static cse_status read_roberta(cse_post_processor *p, const json_t *entry)
 {
     read_trimming(p, entry);
-    return read_bert(p, entry);
+    return wrap(p, entry, true);
 }
 
 static cse_status read_byte_level(cse_post_processor *p, const json_t *entry)
@@ -64,11 +63,11 @@ static cse_status read_byte_level(cse_post_processor *p, const json_t *entry)
 
 /* ---- templates ---- */
 
-static cse_status add_template_token(cse_post_processor *p, const json_t *specials,
-                                     const char *name, bool is_after)
+static cse_status put_specials(cse_template *made, const json_t *entry, const char *name,
+                               int32_t type)
 {
     size_t i;
-    const json_t *special = json_object_get(specials, name), *id;
+    const json_t *special = json_object_get(json_object_get(entry, "special_tokens"), name), *id;
     const json_t *ids = json_object_get(special, "ids");
     if (!json_is_array(ids))
         return cse_fail(CSE_DATA,
@@ -83,45 +82,71 @@ static cse_status add_template_token(cse_post_processor *p, const json_t *specia
                             "post_processor TemplateProcessing: \"%.60s\" has an id that is no "
                             "token's",
                             name);
-        add_special(p, (int32_t)json_integer_value(id), is_after);
+        cse_template_put(made, (int32_t)json_integer_value(id), type, i == 0);
     }
     return CSE_OK;
 }
 
-/* `p` NULL: it is only checked. */
-static cse_status read_template(cse_post_processor *p, const json_t *entry, const char *name)
+/* A part of the member `name`: a text of `from`, or special tokens. */
+static cse_status put_part(cse_template *made, const cse_template *from, const json_t *entry,
+                           const json_t *part)
+{
+    const json_t *special = json_object_get(part, "SpecialToken");
+    const json_t *text = json_object_get(part, "Sequence");
+    if (json_object_size(part) != 1 || (special == NULL && text == NULL))
+        return cse_fail(CSE_DATA, "post_processor TemplateProcessing: a part is neither "
+                                  "SpecialToken nor Sequence");
+    CSE_TRY(cse_json_expect(special != NULL ? special : text,
+                            "a part of post_processor TemplateProcessing", "id:s! type_id:i!"));
+    const json_int_t type =
+        json_integer_value(json_object_get(special ? special : text, "type_id"));
+    if (type > INT32_MAX)
+        return cse_fail(CSE_DATA,
+                        "post_processor TemplateProcessing: type_id is %lld: accepted "
+                        "are 0 to %d",
+                        (long long)type, INT32_MAX);
+    if (special != NULL)
+        return put_specials(made, entry, cse_json_text(special, "id"), (int32_t)type);
+    const char *id = cse_json_text(text, "id");
+    if (strcmp(id, "A") != 0 && strcmp(id, "B") != 0)
+        return cse_fail(CSE_DATA,
+                        "post_processor TemplateProcessing: a Sequence has the id "
+                        "\"%.60s\": accepted are A and B",
+                        id);
+    cse_template_put_encoding(made, from, *id == 'B', (int32_t)type);
+    return CSE_OK;
+}
+
+static cse_status apply_template(cse_template *to, const json_t *entry, const char *name)
 {
     size_t i;
     const json_t *part;
-    cse_post_processor none = { 0 };
-    bool is_after = false;
-    cse_status status = CSE_OK;
+    cse_template made = { 0 };
     json_array_foreach(json_object_get(entry, name), i, part)
     {
-        const json_t *special = json_object_get(part, "SpecialToken");
-        const json_t *sequence = json_object_get(part, "Sequence");
-        if (json_object_size(part) != 1 || (special == NULL && sequence == NULL))
-            status = cse_fail(CSE_DATA,
-                              "post_processor TemplateProcessing: part %zu of \"%s\" is neither "
-                              "SpecialToken nor Sequence",
-                              i, name);
-        else if (special != NULL)
-            status =
-                add_template_token(p != NULL ? p : &none, json_object_get(entry, "special_tokens"),
-                                   cse_json_text(special, "id"), is_after);
-        else
-            is_after = true;
-        if (status != CSE_OK)
-            break;
+        cse_status status = put_part(&made, to, entry, part);
+        if (status != CSE_OK) {
+            cse_template_clear(&made);
+            return status;
+        }
     }
-    cse_post_processor_clear(&none);
-    return status;
+    cse_template_clear(to);
+    *to = made;
+    return CSE_OK;
 }
 
 static cse_status read_templates(cse_post_processor *p, const json_t *entry)
 {
-    CSE_TRY(read_template(p, entry, "single"));
-    return read_template(NULL, entry, "pair");
+    if (p->has_template)
+        return cse_fail(CSE_DATA, "post_processor has a TemplateProcessing behind another one: "
+                                  "accepted is one");
+    p->has_template = true;
+    CSE_TRY(apply_template(&p->one, entry, "single"));
+    CSE_TRY(apply_template(&p->pair, entry, "pair"));
+    if (!cse_template_is_whole(&p->one, false))
+        return cse_fail(CSE_DATA, "post_processor TemplateProcessing: accepted in \"single\" is "
+                                  "the Sequence A, once");
+    return CSE_OK;
 }
 
 static cse_status read_sequence(cse_post_processor *p, const json_t *entry)
@@ -165,6 +190,8 @@ static cse_status read_list(cse_post_processor *p, const json_t *entry)
 
 cse_status cse_post_processor_read(cse_post_processor *processor, const json_t *entry)
 {
+    cse_template_begin(&processor->one, false);
+    cse_template_begin(&processor->pair, true);
     return entry == NULL || json_is_null(entry) ? CSE_OK : read_list(processor, entry);
 }
 
@@ -196,7 +223,7 @@ void cse_post_processor_trim(const cse_post_processor *processor, const cse_voca
         uint32_t spaces[2];
         cse_token_place *place = &ids->places[i];
         const cse_vocabulary_token *token = &vocabulary->tokens[ids->ids[i]];
-        if (place->is_added)
+        if (place->counts_spaces)
             memcpy(spaces, place->spaces, sizeof spaces);
         else
             cse_post_processor_count(token->bytes, token->size, token->is_bytes, spaces);

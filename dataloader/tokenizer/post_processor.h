@@ -1,16 +1,17 @@
-/* The member "post_processor": which special tokens stand around a text, and whether the places of
- * tokens leave out the white space at their ends. */
+/* The member "post_processor": which special tokens stand around a text or a pair of texts, and
+ * whether the places of tokens leave out the white space at their ends. */
 #ifndef CSE_DATALOADER_TOKENIZER_POST_PROCESSOR_H
 #define CSE_DATALOADER_TOKENIZER_POST_PROCESSOR_H
 
 #include <jansson.h>
 
+#include "dataloader/tokenizer/template.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "dataloader/tokenizer/vocabulary.h"
 
 typedef struct cse_post_processor {
-    int32_t *around; /* [before + after] the special tokens */
-    int before, after, capacity;
+    cse_template one, pair; /* around one text and two */
+    bool has_template;
     int trims;                 /* how many times */
     bool keeps_a_prefix_space; /* that was put before the text is part of its first token */
 } cse_post_processor;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "dataloader/tokenizer/template.h"
 #include "engine/base/text.h"
 
 typedef struct cse_tokenizer cse_tokenizer;
@@ -44,8 +45,9 @@ bool cse_tokenizer_cuts_at_lines(const cse_tokenizer *tokenizer);
 /* Where a token stands in a text: characters [begin, end). */
 typedef struct cse_token_place {
     size_t begin, end;
-    uint32_t spaces[2]; /* of an added token: white space that it took at its begin and end */
-    bool is_added;
+    uint32_t spaces[2]; /* where they are counted: white space at its begin and end */
+    int32_t type;       /* of the text, or of a special token: 1 for the second of a pair */
+    bool counts_spaces; /* of an added token, and of a text that is no piece of Unigram */
 } cse_token_place;
 
 /* Start from a zeroed struct; the caller frees `ids` and `places`. */
@@ -66,9 +68,18 @@ void cse_encoder_close(cse_encoder **encoder);
  * split pattern takes too long. */
 enum { CSE_WORD_MOST_BYTES = 1 << 24 };
 cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_token_ids *ids);
-/* Likewise with the special tokens that the tokenizer puts around a text. */
-cse_status cse_encode_whole(cse_encoder *encoder, const char *text, size_t size,
+/* A text; without bytes there is none. */
+typedef struct cse_given_text {
+    const char *bytes;
+    size_t size;
+} cse_given_text;
+
+/* Likewise one text or two, with the special tokens that the tokenizer puts around them; places are
+ * those in the text that a token is of. */
+cse_status cse_encode_whole(cse_encoder *encoder, const cse_given_text texts[2],
                             cse_token_ids *ids);
+/* Where special tokens stand; it has each text once, or cse_encode_whole refuses it. */
+const cse_template *cse_tokenizer_template_view(const cse_tokenizer *tokenizer, bool is_pair);
 /* Calls `word` with each piece that the pre-tokenizer makes. */
 typedef struct cse_word_sink {
     cse_status (*word)(void *self, const char *bytes, size_t size);

@@ -1,5 +1,5 @@
-/* Every member that changes what a text becomes is either followed or refused; truncation, padding
- * and the templates of special tokens belong to batches, and are not looked at. */
+/* Every member that changes what a text becomes is either followed or refused; truncation and
+ * padding belong to batches, and are not looked at. */
 #include "dataloader/tokenizer/tokenizer_json.h"
 
 #include <inttypes.h>
@@ -90,6 +90,13 @@ static cse_status take_added_tokens(cse_tokenizer *t, const json_t *vocab, const
     return CSE_OK;
 }
 
+/* Fallback tokens are of the bytes of the characters that stand for bytes. */
+static bool takes_bytes(const json_t *model)
+{
+    return cse_word_model_of(model) == &cse_bpe_model &&
+           !cse_json_is_on(model, "byte_fallback", false);
+}
+
 static cse_status take(cse_tokenizer *t, const json_t *root)
 {
     const json_t *model = json_object_get(root, "model");
@@ -99,9 +106,9 @@ static cse_status take(cse_tokenizer *t, const json_t *root)
                             "version:s truncation:o? padding:o? added_tokens:l? normalizer:o? "
                             "pre_tokenizer:o? post_processor:o? decoder:o? model:o!"));
     CSE_TRY(cse_normalizers_read(&t->normalizers, json_object_get(root, "normalizer")));
-    CSE_TRY(cse_pre_tokenizers_read(&t->pre_tokenizers, json_object_get(root, "pre_tokenizer")));
-    CSE_TRY(cse_decoders_read(&t->decoders, json_object_get(root, "decoder"),
-                              t->pre_tokenizers.is_byte_level));
+    CSE_TRY(cse_pre_tokenizers_read(&t->pre_tokenizers, json_object_get(root, "pre_tokenizer"),
+                                    takes_bytes(model)));
+    CSE_TRY(cse_decoders_read(&t->decoders, json_object_get(root, "decoder")));
     CSE_TRY(cse_word_model_read(t, model));
     CSE_TRY(cse_post_processor_read(&t->post_processor, json_object_get(root, "post_processor")));
     if (t->normalizers.count > 0)
@@ -150,6 +157,7 @@ static cse_status take_pair(cse_tokenizer *t, const json_t *vocab, const char *m
     const json_t *end = json_object_get(vocab, end_of_text);
     CSE_TRY(cse_pre_tokenizers_of_gpt2(&t->pre_tokenizers));
     t->model = &cse_bpe_model;
+    t->decoders.takes_bytes = true;
     CSE_TRY(cse_tokenizer_take_vocabulary(t, vocab));
     CSE_TRY(take_merge_lines(t, vocab, merges, size));
     t->unknown = -1;

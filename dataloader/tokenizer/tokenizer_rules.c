@@ -123,6 +123,8 @@ cse_status cse_tokenizer_finish(cse_tokenizer *tokenizer)
         tokenizer->token_of_byte[byte] = cse_vocabulary_find(&tokenizer->vocabulary, &one, 1);
     }
     cut_words(tokenizer);
+    if (tokenizer->post_processor.one.count == 0)
+        CSE_TRY(cse_post_processor_read(&tokenizer->post_processor, NULL));
     CSE_TRY(cse_added_tokens_sort(&tokenizer->before));
     return cse_added_tokens_sort(&tokenizer->between);
 }

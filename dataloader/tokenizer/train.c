@@ -43,7 +43,7 @@ struct cse_tokenizer_trainer {
 static cse_status cut_at_spaces(cse_pre_tokenizers *pre)
 {
     json_t *entry = json_loads(cse_unigram_words, 0, NULL);
-    cse_status status = cse_pre_tokenizers_read(pre, entry);
+    cse_status status = cse_pre_tokenizers_read(pre, entry, false);
     json_decref(entry);
     return status;
 }

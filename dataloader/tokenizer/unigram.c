@@ -96,9 +96,6 @@ static cse_status unigram_read(cse_tokenizer *t, const json_t *model)
 {
     const json_t *unknown = json_object_get(model, "unk_id");
     CSE_TRY(cse_json_expect(model, "model Unigram", "unk_id:i? vocab:l! byte_fallback:b"));
-    if (t->pre_tokenizers.is_byte_level)
-        return cse_fail(CSE_DATA, "model Unigram behind the pre_tokenizer ByteLevel: accepted are "
-                                  "others");
     CSE_TRY(read_pieces(t, json_object_get(model, "vocab")));
     if (json_is_integer(unknown) && json_integer_value(unknown) >= t->vocabulary.size)
         return cse_fail(CSE_DATA, "model.unk_id is %lld: accepted are 0 to %lld",

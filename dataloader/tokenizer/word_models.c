@@ -99,7 +99,7 @@ const cse_word_model cse_word_piece_model = { "WordPiece", word_piece_read, word
 
 /* ---- the member "model" ---- */
 
-static const cse_word_model *model_of(const json_t *model)
+const cse_word_model *cse_word_model_of(const json_t *model)
 {
     static const cse_word_model *const models[] = { &cse_bpe_model, &cse_unigram_model,
                                                     &cse_word_level_model, &cse_word_piece_model };
@@ -116,7 +116,7 @@ cse_status cse_word_model_read(cse_tokenizer *t, const json_t *model)
 {
     const json_t *vocab = json_object_get(model, "vocab");
     const char *unknown = json_string_value(json_object_get(model, "unk_token"));
-    t->model = model_of(model);
+    t->model = cse_word_model_of(model);
     if (t->model == NULL)
         return cse_fail(CSE_DATA,
                         "model.type is \"%.60s\": accepted are BPE, Unigram, WordLevel and "

@@ -7,6 +7,8 @@
 extern const cse_word_model cse_bpe_model, cse_unigram_model, cse_word_level_model,
     cse_word_piece_model;
 
+/* By its type; NULL for none. */
+const cse_word_model *cse_word_model_of(const json_t *model);
 /* The model of the member "model" is read, with its vocabulary. CSE_DATA names what is not
  * accepted. */
 cse_status cse_word_model_read(cse_tokenizer *tokenizer, const json_t *model);

@@ -10,6 +10,7 @@
 
 #include "dataloader/files/file_list.h"
 #include "dataloader/formats/json_file.h"
+#include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
 
 enum { MOST_BYTES = 1 << 27 };
@@ -39,10 +40,9 @@ static cse_status take_words(cse_sentence_tokens *tokens, const char *path,
     return status;
 }
 
-static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, int lowers)
+static cse_status take_tokenizer(cse_sentence_tokens *tokens, const char *path,
+                                 const json_t *object, int lowers)
 {
-    json_t *object = NULL;
-    CSE_TRY(cse_json_file_read(path, MOST_BYTES, 0, &object));
     const json_t *model = json_object_get(object, "model");
     const char *type = json_string_value(json_object_get(model, "type"));
     const json_t *vocabulary = json_object_get(model, "vocab");
@@ -52,9 +52,69 @@ static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, 
     if (type == NULL || strcmp(type, "WordPiece") != 0 || !json_is_object(vocabulary) ||
         json_object_size(vocabulary) == 0 || json_object_size(vocabulary) > INT_MAX / 2)
         status = cse_fail(CSE_DATA,
-                          "%s: its model is no WordPiece with a vocabulary, as BERT has it", path);
+                          "%s: its model is no WordPiece with a vocabulary, as BERT has it: lower "
+                          "is not accepted with it",
+                          path);
     else
         status = take_words(tokens, path, vocabulary);
+    return status;
+}
+
+/* Where its own template and model are to be followed. */
+static bool is_whole_tokenizer(const json_t *object)
+{
+    const json_t *post = json_object_get(object, "post_processor");
+    const char *type = json_string_value(json_object_get(json_object_get(object, "model"), "type"));
+    return json_is_object(post) || type == NULL || strcmp(type, "WordPiece") != 0;
+}
+
+/* The text of pad_token in the folder's tokenizer_config.json. */
+static char *pad_token_of(const char *path)
+{
+    char facts[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    json_t *object = NULL;
+    if (snprintf(facts, sizeof facts, "%.*stokenizer_config.json",
+                 slash != NULL ? (int)(slash + 1 - path) : 0, path) >= (int)sizeof facts ||
+        cse_json_file_read(facts, MOST_BYTES, JSON_DECODE_INT_AS_REAL, &object) != CSE_OK)
+        return NULL;
+    const json_t *pad = json_object_get(object, "pad_token");
+    const char *content =
+        json_string_value(json_is_object(pad) ? json_object_get(pad, "content") : pad);
+    char *text = content != NULL ? cse_strdup(content) : NULL;
+    json_decref(object);
+    return text;
+}
+
+/* What fills a sample up: masked, it is seen by no other token, but positions may be counted by
+ * it. */
+static int32_t padding_of(const cse_tokenizer *tokenizer, const json_t *object, const char *path)
+{
+    const json_t *number = json_object_get(json_object_get(object, "padding"), "pad_id");
+    static const char *const names[] = { "[PAD]", "<pad>" };
+    char *name = pad_token_of(path);
+    int32_t id = name != NULL ? cse_tokenizer_find(tokenizer, name) : -1;
+    free(name);
+    if (id < 0 && json_is_integer(number) && json_integer_value(number) >= 0 &&
+        json_integer_value(number) < cse_tokenizer_vocab_size(tokenizer))
+        id = (int32_t)json_integer_value(number);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && id < 0; i++)
+        id = cse_tokenizer_find(tokenizer, names[i]);
+    return id >= 0 ? id : 0;
+}
+
+static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, int lowers)
+{
+    json_t *object = NULL;
+    cse_status status;
+    CSE_TRY(cse_json_file_read(path, MOST_BYTES, 0, &object));
+    const bool is_whole = lowers < 0 && is_whole_tokenizer(object);
+    if (is_whole)
+        status = cse_tokenizer_load(path, &tokens->tokenizer);
+    else
+        status = take_tokenizer(tokens, path, object, lowers);
+    if (is_whole && status == CSE_OK)
+        tokens->padding = padding_of(tokens->tokenizer, object, path);
     json_decref(object);
     return status;
 }
@@ -74,7 +134,7 @@ static cse_status read_folder(cse_sentence_tokens *tokens, const char *folder, i
             (int)sizeof tokenizer ||
         snprintf(facts, sizeof facts, "%s/tokenizer_config.json", folder) >= (int)sizeof facts)
         return cse_fail(CSE_NO_INPUT, "%s: the name is too long", folder);
-    if (!is_there(list) && is_there(tokenizer))
+    if (is_there(tokenizer) && (lowers < 0 || !is_there(list)))
         return read_tokenizer(tokens, tokenizer, lowers);
     if (!is_there(list))
         return cse_fail(CSE_NO_INPUT, "%s: it has neither vocab.txt nor tokenizer.json", folder);

@@ -1,6 +1,7 @@
 /* Kinds of tokenizers: some beside the numbers that Hugging Face's tokenizers gave
  * (tests/reference/tokenizer_kinds.py). With CSE_TOKENIZERS=FOLDER the numbers and texts of those
- * that tests/dataloader/tokenizers_of_hugging_face.py made are written there. */
+ * that tests/dataloader/tokenizers_of_hugging_face.py made are written there, and why one of them
+ * is refused. */
 #include <dirent.h>
 #include <jansson.h>
 
@@ -120,19 +121,44 @@ static void write_places(FILE *to, const cse_token_ids *ids, const cse_token_ids
     free(ends);
 }
 
+/* The text and the one before it, with the special tokens around them: numbers and types. */
+static void write_pair(FILE *to, cse_encoder *encoder, const cse_given_text texts[2])
+{
+    cse_token_ids ids = { .with_places = true };
+    cse_status status = cse_encode_whole(encoder, texts, &ids);
+    fixture_expect(status, status == CSE_OK ? CSE_OK : CSE_DATA,
+                   status == CSE_OK ? NULL : "each of its two texts once");
+    int32_t *types = malloc((ids.count + 1) * sizeof *types);
+    for (size_t i = 0; i < ids.count; i++)
+        types[i] = ids.places[i].type;
+    write_block(to, ids.ids, ids.count * sizeof *ids.ids);
+    write_block(to, types, ids.count * sizeof *types);
+    free(types);
+    free(ids.ids);
+    free(ids.places);
+}
+
 static void encode_file(const char *path, int *texts)
 {
-    char name[1024];
-    uint32_t size;
+    char name[1024], *before = strdup("a pair");
+    uint32_t size, before_size = 6;
     cse_tokenizer *tokenizer;
     const int length = (int)(strrchr(path, '.') - path);
-    fixture_expect(cse_tokenizer_load(path, &tokenizer), CSE_OK, NULL);
+    cse_status status = cse_tokenizer_load(path, &tokenizer);
+    snprintf(name, sizeof name, "%.*s.%s", length, path, status == CSE_OK ? "ids" : "refused");
+    FILE *to = fopen(name, "wb");
+    ck_assert_ptr_nonnull(to);
+    if (status != CSE_OK) {
+        ck_assert_int_eq(status, CSE_DATA);
+        write_block(to, cse_error_message(), strlen(cse_error_message()));
+        fclose(to);
+        free(before);
+        return;
+    }
     cse_encoder *encoder = cse_encoder_new(tokenizer);
     snprintf(name, sizeof name, "%.*s.texts", length, path);
     FILE *from = fopen(name, "rb");
-    snprintf(name, sizeof name, "%.*s.ids", length, path);
-    FILE *to = fopen(name, "wb");
-    ck_assert(from != NULL && to != NULL);
+    ck_assert_ptr_nonnull(from);
     while (fread(&size, 4, 1, from) == 1) {
         cse_token_ids ids = { 0 }, placed = { .with_places = true };
         cse_text back = { 0 };
@@ -144,13 +170,18 @@ static void encode_file(const char *path, int *texts)
         write_block(to, back.data, back.size);
         fixture_expect(cse_encode(encoder, text, size, &placed), CSE_OK, NULL);
         write_places(to, &ids, &placed);
+        write_pair(to, encoder,
+                   (const cse_given_text[]){ { text, size }, { before, before_size } });
         cse_text_clear(&back);
         free(ids.ids);
         free(placed.ids);
         free(placed.places);
-        free(text);
+        free(before);
+        before = text;
+        before_size = size;
         ++*texts;
     }
+    free(before);
     fclose(from);
     ck_assert_int_eq(fclose(to), 0);
     cse_encoder_close(&encoder);

@@ -205,6 +205,14 @@ kinds = {
     "negated": lambda: bpe(of_bytes(split(Regex(r"[\P{L}]+|[^\S\n]+|\W")))),
     "categories": lambda: bpe(of_bytes(split(Regex(r"\p{Pd}+|\p{Sc}|\p{Zs}|\p{Mn}|\p{Cc}|\p{Hiragana}+|\p{Cyrillic}+")))),
     "roberta": lambda: followed(bpe(P.ByteLevel()), processors.RobertaProcessing(("</s>", 2), ("<s>", 0))),
+    "bert_pairs": lambda: followed(pieces(N.BertNormalizer(), P.BertPreTokenizer()),
+                                   processors.BertProcessing(("[UNK]", 0), ("[CLS]", 1))),
+    "template": lambda: followed(words(None, P.Whitespace()), processors.TemplateProcessing(
+        single="[UNK] $A:3 the", pair="$B:2 [UNK]:4 $A:1 the:1 the", special_tokens=[("[UNK]", 0), ("the", 1)])),
+    "template_trimmed": lambda: followed(bpe(P.ByteLevel()), processors.Sequence([
+        processors.TemplateProcessing(single="$A <e>", pair="$A <e> $B:1 <e>:1", special_tokens=[("<e>", 0)]),
+        processors.ByteLevel(trim_offsets=True)])),
+    "scripts": lambda: bpe(P.Sequence([P.UnicodeScripts(), P.ByteLevel(add_prefix_space=False)])),
     "trimmed": lambda: followed(bpe(P.ByteLevel(add_prefix_space=False)), processors.ByteLevel(trim_offsets=True)),
     "words": lambda: words(None, P.Whitespace()),
     "words_lower": lambda: words(N.Sequence([N.NFKD(), N.StripAccents(), N.Lowercase()]), P.BertPreTokenizer()),
@@ -303,9 +311,10 @@ def blocks(path):
 def of_tokenizers(path):
     t = Tokenizer.from_file(path)
 
-    def encode(text):
-        made = t.encode(text, add_special_tokens=False)
-        return made.ids, made.offsets, t.decode(made.ids, skip_special_tokens=False) if made.ids else ""
+    def encode(text, before):
+        made, pair = t.encode(text, add_special_tokens=False), t.encode(text, before)
+        back = t.decode(made.ids, skip_special_tokens=False) if made.ids else ""
+        return made.ids, made.offsets, back, (pair.ids, pair.type_ids)
 
     return encode
 
@@ -313,41 +322,60 @@ def of_tokenizers(path):
 def of_sentences(path):
     t = sentencepiece.SentencePieceProcessor(model_file=path)
 
-    def encode(text):
+    def encode(text, before):
         content = text.encode()
         pieces = t.encode(text, return_type="proto").pieces
         ids = [piece.id for piece in pieces]
         places = [tuple(len(content[:at].decode("utf-8", "ignore")) for at in (p.begin, p.end)) for p in pieces]
-        return ids, places, t.decode(ids)
+        second = t.encode(before)
+        return ids, places, t.decode(ids), (ids + second, [0] * len(ids) + [1] * len(second))
 
     return encode
 
 
+def numbers(block):
+    return list(struct.unpack(f"<{len(block) // 4}i", block))
+
+
+def differences(folder, name, sort):
+    """Prints the first ones; how many texts, and how many of them differ."""
+    encode = of_sentences(f"{folder}/{name}{sort}") if sort == ".model" else of_tokenizers(f"{folder}/{name}{sort}")
+    ours = blocks(f"{folder}/{name}.ids")
+    count = bad = 0
+    before = "a pair"
+    for content in blocks(f"{folder}/{name}.texts"):
+        ids, back, ends = numbers(next(ours)), next(ours).decode("utf-8", "replace"), numbers(next(ours))
+        mine = ids, list(zip(ends[::2], ends[1::2])), back, (numbers(next(ours)), numbers(next(ours)))
+        theirs = encode(as_text(content), before)
+        before = as_text(content)
+        count += 1
+        if mine == theirs:
+            continue
+        bad += 1
+        if bad <= 3:
+            print(f"{name}: {ascii(as_text(content))}")
+            for a, b in zip(mine, theirs):
+                if a != b:
+                    print(f"  {ascii(a)}\n  {ascii(b)}")
+    return count, bad
+
+
 def compare(folder):
-    wrong = 0
+    wrong = len(refused := glob.glob(f"{folder}/*.refused"))
+    for path in refused:
+        print(f"{path}: {list(blocks(path))}")
     for path in sorted(glob.glob(f"{folder}/*.json") + glob.glob(f"{folder}/*.model")):
         name, sort = os.path.splitext(os.path.basename(path))
-        encode = of_sentences(path) if sort == ".model" else of_tokenizers(path)
-        ours = blocks(f"{folder}/{name}.ids")
-        count = bad = 0
-        for content in blocks(f"{folder}/{name}.texts"):
-            ids = list(struct.unpack(f"<{len(block := next(ours)) // 4}i", block))
-            back = next(ours).decode("utf-8", "replace")
-            ends = struct.unpack(f"<{len(block := next(ours)) // 4}i", block)
-            mine = ids, list(zip(ends[::2], ends[1::2])), back
-            theirs = encode(as_text(content))
-            count += 1
-            if mine == theirs:
-                continue
-            bad += 1
-            if bad <= 3:
-                print(f"{name}: {ascii(as_text(content))}\n  {ascii(mine)}\n  {ascii(theirs)}")
+        if os.path.exists(f"{folder}/{name}.refused"):
+            continue
+        count, bad = differences(folder, name, sort)
         print(f"{name}: {count} texts, {bad} differ")
         wrong += bad
     sys.exit(wrong > 0)
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
-else:
-    compare(sys.argv[2])
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+    else:
+        compare(sys.argv[2])

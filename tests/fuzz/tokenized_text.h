@@ -27,7 +27,8 @@ static inline void fuzz_encode(const cse_tokenizer *tokenizer, const char *text,
 {
     cse_token_ids ids = { .with_places = with_places };
     cse_encoder *encoder = cse_encoder_new(tokenizer);
-    if (cse_encode_whole(encoder, text, size, &ids) == CSE_OK)
+    const cse_given_text texts[] = { { text, size }, { with_places ? text : NULL, size } };
+    if (cse_encode_whole(encoder, texts, &ids) == CSE_OK)
         fuzz_decode(tokenizer, &ids);
     else if (*cse_error_message() == '\0')
         abort();

@@ -63,3 +63,48 @@ bool cse_is_white_space(uint32_t c)
            (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
            c == 0x205f || c == 0x3000;
 }
+
+bool cse_is_utf8(const char *bytes, size_t size)
+{
+    for (size_t i = 0, length; i < size; i += length) {
+        length = (bytes[i] & 0x80) == 0 ? 1 : cse_utf8_length(bytes + i, size - i);
+        if (length == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Bytes at the begin that could still become a character, at least one (Unicode 15, 3.9: the
+ * maximal subpart of an ill-formed sequence). */
+static size_t unfinished(const unsigned char *bytes, size_t size)
+{
+    const unsigned char first = bytes[0];
+    const size_t whole = first >= 0xc2 && first <= 0xdf   ? 2
+                         : first >= 0xe0 && first <= 0xef ? 3
+                         : first >= 0xf0 && first <= 0xf4 ? 4
+                                                          : 1;
+    size_t length = 1;
+    for (; length < whole && length < size; length++) {
+        unsigned char low = 0x80, high = 0xbf;
+        if (length == 1) {
+            low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : low;
+            high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : high;
+        }
+        if (bytes[length] < low || bytes[length] > high)
+            break;
+    }
+    return length;
+}
+
+void cse_text_add_mended(cse_text *text, const char *bytes, size_t size)
+{
+    for (size_t i = 0, length; i < size; i += length) {
+        length = cse_utf8_length(bytes + i, size - i);
+        if (length > 0) {
+            cse_text_add_bytes(text, bytes + i, length);
+            continue;
+        }
+        length = unfinished((const unsigned char *)bytes + i, size - i);
+        cse_text_add_character(text, 0xfffd);
+    }
+}

@@ -330,12 +330,25 @@ static cse_status apply_ctc(one_token *one)
 
 /* ---- ByteLevel: characters that stand for bytes; all tokens become one text ---- */
 
+/* What bytes make is text for the decoders behind. */
+static void mend(cse_text *text)
+{
+    cse_text mended = { 0 };
+    if (cse_is_utf8(text->data, text->size))
+        return;
+    cse_text_add_mended(&mended, text->data, text->size);
+    cse_text_clear(text);
+    *text = mended;
+}
+
 static cse_status apply_byte_level(one_token *one)
 {
     char *bytes = cse_malloc(one->size + 1);
     const long count = cse_byte_characters_read(one->text, one->size, bytes);
     put(one, count >= 0 ? bytes : one->text, count >= 0 ? (size_t)count : one->size);
     free(bytes);
+    if (one->number + 1 == one->count && !one->within)
+        mend(&one->to->text);
     if (one->within || one->number + 1 == one->count)
         cse_token_texts_end(one->to);
     return CSE_OK;
@@ -399,12 +412,10 @@ static void keep_bytes(cse_decoders *decoders)
     decoders->count = 0;
 }
 
-cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry, bool is_byte_level)
+cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry)
 {
-    const bool is_there = entry != NULL && !json_is_null(entry);
-    decoders->joins_by_space = !is_there && !is_byte_level;
-    decoders->takes_bytes = !is_there && is_byte_level;
-    if (is_there)
+    decoders->joins_by_space = entry == NULL || json_is_null(entry);
+    if (!decoders->joins_by_space)
         CSE_TRY(read_list(decoders, entry));
     keep_bytes(decoders);
     return CSE_OK;
@@ -503,7 +514,12 @@ static cse_status apply(one_token one, const cse_token_texts *from)
     for (one.number = 0; one.number < from->count; one.number++) {
         one.text = from->text.data + begin;
         one.size = from->ends[one.number] - begin;
-        CSE_TRY(one.decoder->apply(&one));
+        if (one.within && !cse_is_utf8(one.text, one.size)) { /* a part of a character */
+            put(&one, one.text, one.size);
+            cse_token_texts_end(one.to);
+        } else {
+            CSE_TRY(one.decoder->apply(&one));
+        }
         one.before = one.text;
         one.before_size = one.size;
         begin = from->ends[one.number];

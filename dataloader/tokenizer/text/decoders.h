@@ -24,9 +24,8 @@ typedef struct cse_token_texts {
     size_t count, capacity;
 } cse_token_texts;
 
-/* The member "decoder" of a tokenizer.json; null is none. `is_byte_level`: without one, tokens
- * are bytes. CSE_DATA names what is not accepted. */
-cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry, bool is_byte_level);
+/* The member "decoder" of a tokenizer.json; null is none. CSE_DATA names what is not accepted. */
+cse_status cse_decoders_read(cse_decoders *decoders, const json_t *entry);
 /* SentencePiece's: `drops_space`: at the begin of a text; `drops_all`: all that stand there. */
 void cse_decoders_of_sentences(cse_decoders *decoders, bool drops_space, bool drops_all);
 void cse_decoders_clear(cse_decoders *decoders);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataloader/tokenizer/text/byte_characters.h"
+#include "dataloader/tokenizer/text/character_scripts.h"
 #include "dataloader/tokenizer/text/characters.h"
 #include "dataloader/tokenizer/text/pre_tokenizers.h"
 
@@ -119,6 +120,24 @@ static cse_status cut_by_length(cutting *c, int64_t most)
     return hand_on(c, begin, c->piece.view.size);
 }
 
+/* A character without a script goes on with those before it; where it stands before the first
+ * script it is left out, as in the original. */
+static cse_status cut_by_script(cutting *c)
+{
+    size_t begin = 0;
+    int script = 0;
+    for (size_t i = 0, length; i < c->piece.view.size; i += length) {
+        const int here = cse_script_of(cse_character_at(c->piece.view.text + i, &length));
+        if (here == 0 || here == script)
+            continue;
+        if (script != 0)
+            CSE_TRY(hand_on(c, begin, i));
+        begin = i;
+        script = here;
+    }
+    return script != 0 ? hand_on(c, begin, c->piece.view.size) : CSE_OK;
+}
+
 static bool begins_with(const cse_text_view *view, const char *text)
 {
     const size_t size = strlen(text);
@@ -181,6 +200,8 @@ static cse_status cut(cutting *c)
         status = cut_by_kind(c, stage);
     else if (stage->length > 0)
         status = cut_by_length(c, stage->length);
+    else if (stage->cuts_scripts)
+        status = cut_by_script(c);
     else
         status = hand_on(c, 0, c->piece.view.size);
     if (status == CSE_OK)

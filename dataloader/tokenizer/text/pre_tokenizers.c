@@ -108,6 +108,12 @@ static cse_status read_fixed_length(cse_pre_tokenizers *pre, const json_t *entry
                                                  "accepted is 1 or more");
 }
 
+static cse_status read_scripts(cse_pre_tokenizers *pre, const json_t *entry)
+{
+    (void)entry;
+    return add_stage(pre, &(cse_split_stage){ .cuts_scripts = true });
+}
+
 static cse_status read_punctuation(cse_pre_tokenizers *pre, const json_t *entry)
 {
     cse_split_stage stage = { .kind_of = is_punctuation };
@@ -195,6 +201,7 @@ static const struct {
     { "Metaspace", "replacement:s! add_prefix_space:b prepend_scheme:s split:b? str_rep:s",
       read_metaspace },
     { "FixedLength", "length:i", read_fixed_length },
+    { "UnicodeScripts", "", read_scripts },
     /* clang-format on */
 };
 
@@ -215,7 +222,7 @@ static cse_status read_list(cse_pre_tokenizers *pre, const json_t *entry)
         return cse_fail(CSE_DATA,
                         "pre_tokenizer has \"%.60s\": accepted are ByteLevel, Split, Digits, "
                         "Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, "
-                        "CharDelimiterSplit, Metaspace, FixedLength and Sequence",
+                        "CharDelimiterSplit, Metaspace, FixedLength, UnicodeScripts and Sequence",
                         type);
     snprintf(what, sizeof what, "pre_tokenizer %s", type);
     CSE_TRY(cse_json_expect(entry, what, kinds[index].members));
@@ -223,12 +230,12 @@ static cse_status read_list(cse_pre_tokenizers *pre, const json_t *entry)
 }
 
 /* Where bytes are written as characters at the end, words stay bytes instead. */
-cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry)
+cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry, bool takes_bytes)
 {
     if (entry == NULL || json_is_null(entry))
         return CSE_OK;
     CSE_TRY(read_list(pre, entry));
-    pre->is_byte_level = pre->count > 0 && pre->stages[pre->count - 1].writes_bytes;
+    pre->is_byte_level = takes_bytes && pre->count > 0 && pre->stages[pre->count - 1].writes_bytes;
     pre->count -= pre->is_byte_level;
     pre->cuts_at_lines &= pre->is_byte_level && pre->count == 1;
     return CSE_OK;

@@ -27,12 +27,14 @@ typedef struct cse_split_stage {
     bool begins_with_it;                       /* it is put before a piece without it */
     bool only_the_first;                       /* likewise, before the begin of the text alone */
     bool writes_bytes;                         /* as the characters that stand for them */
-    /* The cut: by a pattern, by the kind of each character (0 for none), or by their number. */
+    /* The cut: by a pattern, by the kind of each character (0 for none), by their number, or by
+     * their script. */
     cse_split_pattern *pattern;
     int (*kind_of)(const struct cse_split_stage *stage, uint32_t character);
-    int64_t length;   /* of each piece in characters; 0: it does not cut */
-    bool joins_kinds; /* neighbours of one kind are one match */
-    bool inverted;    /* what is between matches counts as match */
+    int64_t length;    /* of each piece in characters; 0: it does not cut */
+    bool cuts_scripts; /* where the script of the characters changes */
+    bool joins_kinds;  /* neighbours of one kind are one match */
+    bool inverted;     /* what is between matches counts as match */
     cse_split_behavior behavior;
 } cse_split_stage;
 
@@ -45,9 +47,9 @@ typedef struct cse_pre_tokenizers {
     bool cuts_at_lines;  /* see cse_tokenizer_cuts_at_lines */
 } cse_pre_tokenizers;
 
-/* The member "pre_tokenizer" of a tokenizer.json; null is none. CSE_DATA names what is not
- * accepted. */
-cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry);
+/* The member "pre_tokenizer" of a tokenizer.json; null is none. `takes_bytes`: the model can be
+ * given the bytes that characters stand for. CSE_DATA names what is not accepted. */
+cse_status cse_pre_tokenizers_read(cse_pre_tokenizers *pre, const json_t *entry, bool takes_bytes);
 /* GPT-2's. */
 cse_status cse_pre_tokenizers_of_gpt2(cse_pre_tokenizers *pre);
 /* A last stage that cuts before each run of the character, where there is room for one. */

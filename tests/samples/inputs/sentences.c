@@ -159,7 +159,7 @@ static const cse_input_sample samples[] = {
     { .settings = "path: $folder/a.txt, vocabulary: $folder",
       .refusal = "it has neither vocab.txt nor tokenizer.json",
       .files = { { .name = "a.txt", .text = "x" } } },
-    { .settings = "path: $folder/a.txt, vocabulary: $folder/tokenizer.json",
+    { .settings = "path: $folder/a.txt, lower: true, vocabulary: $folder/tokenizer.json",
       .refusal = "its model is no WordPiece",
       .files = { { .name = "a.txt", .text = "x" },
                  { .name = "tokenizer.json", .text = "{\"model\": {\"type\": \"BPE\"}}" } } },

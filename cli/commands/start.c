@@ -34,9 +34,11 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    CSE_JOB_OPTIONS,      CSE_RUN_OPTIONS,   CSE_HOST_OPTIONS,
-    CSE_LAUNCHER_OPTIONS, CSE_LOOP_OPTIONS,  { "weights", "PATH", "fit.weights", NULL },
-    CSE_CONFINE_OPTIONS,  CSE_START_OPTIONS, { 0 },
+    CSE_JOB_OPTIONS,   CSE_RUN_OPTIONS,
+    CSE_HOST_OPTIONS,  CSE_LAUNCHER_OPTIONS,
+    CSE_LOOP_OPTIONS,  { "weights", "PATH", "fit.weights", NULL },
+    CSE_ADDED_OPTIONS, CSE_CONFINE_OPTIONS,
+    CSE_START_OPTIONS, { 0 },
 };
 
 static const cse_command_note examples[] = {

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/arguments/option_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/config/yaml.h"
@@ -35,6 +37,7 @@ typedef struct conversion {
     cse_arena *arena;
     char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX], side_files[PATH_MAX];
     cse_weights_options read;
+    cse_weights_adapters adapters;
     cse_weights_save_options write;
     cse_confinement *confinement;
     cse_forward_pass forward;
@@ -81,6 +84,21 @@ static cse_status allow(cse_confinement *confinement, cse_path_use use, char *pa
     return status;
 }
 
+/* The folders of adapters, by their real paths. */
+static cse_status resolve_adapters(conversion *c)
+{
+    const char **paths = cse_arena_alloc(c->arena, ((size_t)c->adapters.count + 1) * sizeof *paths);
+    for (int i = 0; i < c->adapters.count; i++) {
+        char path[PATH_MAX];
+        if (realpath(c->adapters.paths[i], path) == NULL || !cse_weights_is_folder(path))
+            return cse_fail(CSE_NO_INPUT, "--adapter %s: is no folder", c->adapters.paths[i]);
+        CSE_TRY(cse_confinement_allow(c->confinement, CSE_PATH_INPUT, path));
+        paths[i] = cse_arena_string(c->arena, path);
+    }
+    c->adapters.paths = paths;
+    return CSE_OK;
+}
+
 static cse_status set_paths(conversion *c)
 {
     size_t from_folder = 0, to_folder = 0, map_folder = 0;
@@ -94,6 +112,7 @@ static cse_status set_paths(conversion *c)
     else
         CSE_TRY(allow(c->confinement, CSE_PATH_INPUT, c->from, from_folder));
     CSE_TRY(allow(c->confinement, CSE_PATH_OUTPUT, c->to, to_folder));
+    CSE_TRY(resolve_adapters(c));
     if (c->read.map == NULL || strchr(c->read.map, '.') == NULL)
         return CSE_OK; /* the name of a map that csengine brings */
     CSE_TRY(resolve(c->read.map, c->map, &map_folder));
@@ -188,6 +207,57 @@ static cse_status read_type(conversion *c, const char *name)
     return status;
 }
 
+static cse_status read_factors(conversion *c, const char *text)
+{
+    double *factors = cse_arena_alloc(c->arena, ((size_t)c->adapters.count + 1) * sizeof *factors);
+    const char *at = text;
+    bool good = c->adapters.count > 0;
+    if (text == NULL)
+        return CSE_OK;
+    for (int i = 0; i < c->adapters.count && good; i++) {
+        char *end = NULL;
+        factors[i] = strtod(at, &end);
+        good =
+            end != at && isfinite(factors[i]) && *end == (i + 1 < c->adapters.count ? ',' : '\0');
+        at = end + 1;
+    }
+    c->adapters.weights = factors;
+    return good ? CSE_OK
+                : cse_fail(CSE_USAGE,
+                           "--adapter_weights %s: accepted: a number for each --adapter (there are "
+                           "%d), as in 0.7,0.3",
+                           text, c->adapters.count);
+}
+
+/* Adapters of PEFT that are added. */
+static cse_status read_adapters(conversion *c)
+{
+    static const char *const kinds[] = { "cat", "linear", NULL };
+    const char *kind = "cat";
+    const char **paths = cse_option_all_values(c->line, "adapter");
+    int count = 0;
+    while (paths[count] != NULL)
+        count++;
+    const char **kept = cse_arena_alloc(c->arena, ((size_t)count + 1) * sizeof *kept);
+    memcpy(kept, paths, (size_t)count * sizeof *kept);
+    free(paths);
+    CSE_TRY(cse_option_word(c->line, "combination_type", kinds, &kind));
+    c->adapters = (cse_weights_adapters){ .paths = kept,
+                                          .count = count,
+                                          .is_linear = strcmp(kind, "linear") == 0,
+                                          .any_base = cse_option_is_on(c->line, "any_base") };
+    c->read.adapters = count > 0 ? &c->adapters : NULL;
+    if (count > 0 && c->read.all)
+        return cse_fail(CSE_USAGE, "--adapter with --all: adapters are added to the weights of a "
+                                   "model alone; leave one of them out");
+    return read_factors(c, cse_option_value(c->line, "adapter_weights"));
+}
+
+static bool makes_adapter(const conversion *c)
+{
+    return c->write.format != NULL && strcmp(c->write.format, "peft") == 0;
+}
+
 static cse_status read_options(conversion *c)
 {
     const cse_command_line *line = c->line;
@@ -200,6 +270,7 @@ static cse_status read_options(conversion *c)
                                            .element = CSE_ELEMENT_COUNT,
                                            .all = c->read.all };
     c->write.notice = &c->notice;
+    CSE_TRY(read_adapters(c));
     CSE_TRY(read_type(c, type));
     CSE_TRY(read_bytes(cse_option_value(line, "shard_size"), &c->write.file_bytes));
     return read_configuration(c, cse_option_value(line, "config"));
@@ -266,7 +337,7 @@ static bool is_checkpoint(const conversion *c)
                              ? strcmp(c->write.format, "mdl") == 0
                              : length > 4 && strcmp(c->to + length - 4, ".mdl") == 0;
     if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.packed != NULL ||
-        c->write.all)
+        c->write.all || c->adapters.count > 0)
         return false;
     const int descriptor = open(c->from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool is_ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
@@ -337,7 +408,7 @@ static cse_status convert_weights(conversion *c)
     cse_weights *weights = NULL;
     const bool prints = cse_option_is_on(c->line, "print_model");
     CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
-    if (cse_option_is_on(c->line, "adapter"))
+    if (makes_adapter(c))
         return convert_adapter(c, &weights);
     cse_status status = c->write.all ? CSE_OK : cse_weights_merge_adapter(&weights);
     if (status == CSE_OK && prints)

@@ -26,5 +26,5 @@ cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
     /* Separate statements, since C leaves the evaluation order of arguments open. */
     cse_tensor *weight = cse_read(layer.weight);
     cse_tensor *y = cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
-    return layer.adapter != NULL ? cse_add(y, cse_low_rank_apply(layer.adapter, x)) : y;
+    return cse_low_rank_is_on(layer.adapter) ? cse_add(y, cse_low_rank_apply(layer.adapter, x)) : y;
 }

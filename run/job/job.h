@@ -10,6 +10,7 @@
 #include "dataloader/input.h"
 #include "engine/base/config/config.h"
 #include "engine/code/codegen/codegen.h"
+#include "engine/formats/weights/weights.h"
 #include "engine/graph/passes/memory_plan.h"
 #include "engine/graph/passes/pass.h"
 #include "run/job/job_event.h"
@@ -91,6 +92,7 @@ typedef struct cse_job_settings {
     bool begin_anew;             /* at step 0, where no checkpoint is whole */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
     const char *weights; /* to begin with where no checkpoint is loaded; NULL: initial ones */
+    cse_weights_adapters added; /* to the weights that are loaded; count 0: none */
     /* In mode EVALUATE: each checkpoint that one of the patterns matches, by step; no patterns: all
      * of model_dir. */
     bool validates_all;

@@ -237,7 +237,7 @@ static void warn_of_start(const job *j, const char *path)
 static cse_status load_from(job *j, const char *path)
 {
     char line[PATH_MAX + 64];
-    if (cse_weights_are_foreign(path))
+    if (cse_weights_are_foreign(path) || j->settings->added.count > 0)
         return cse_job_load_foreign(j, path);
     const cse_callback_checkpoint told = { .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));

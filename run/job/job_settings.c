@@ -163,6 +163,27 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     settings->log_steps = cse_settings_integer(cse_settings_nested(init, "logging"), "log_steps");
 }
 
+/* Adapters that are added to the weights. */
+static void read_added(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
+{
+    const cse_settings *fit = cse_config_section_view(config, "fit");
+    const int count = cse_settings_count(fit, "adapter");
+    const int factors = cse_settings_count(fit, "adapter_weights");
+    const char **paths = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *paths);
+    double *weights = cse_arena_alloc(arena, ((size_t)factors + 1) * sizeof *weights);
+    for (int i = 0; i < count; i++)
+        paths[i] = cse_settings_text_at(fit, "adapter", i);
+    for (int i = 0; i < factors; i++)
+        weights[i] = cse_settings_number_at(fit, "adapter_weights", i);
+    settings->added = (cse_weights_adapters){
+        .paths = paths,
+        .weights = factors > 0 ? weights : NULL,
+        .count = count,
+        .is_linear = strcmp(cse_settings_text(fit, "combination_type"), "linear") == 0,
+        .any_base = cse_settings_bool(fit, "any_base"),
+    };
+}
+
 static void read_plugins(const cse_config *config, const cse_settings *init,
                          cse_job_settings *settings)
 {
@@ -249,6 +270,10 @@ static cse_status check_mode(const cse_config *config, const cse_job_settings *s
     if (settings->optimizer == NULL)
         return missing(config, "init.optimizer is missing; training needs one, see `csengine list "
                                "optimizers`");
+    if (settings->added.count > 0 && settings->weights == NULL)
+        return missing(config,
+                       "fit.weights is missing; fit.adapter is added to them. An adapter "
+                       "that is trained on stands in init.adapters: {NAME: {path: FOLDER}}");
     return CSE_OK;
 }
 
@@ -265,6 +290,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
+    read_added(config, arena, settings);
     read_validation(config, arena, settings);
     read_records(config, arena, settings);
     return check_mode(config, settings);

@@ -273,8 +273,10 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_network_may_change(&session->network, "weights"));
     CSE_TRY(cse_network_settle_precision(&session->network));
-    CSE_TRY(cse_weights_open_ours(path, &(cse_weights_options){ .model = model->descriptor->name },
-                                  &m.weights));
+    const bool adds = loading->adapters != NULL && loading->adapters->count > 0;
+    const cse_weights_options options = { .model = model->descriptor->name,
+                                          .adapters = adds ? loading->adapters : NULL };
+    CSE_TRY(cse_weights_open_ours(path, &options, &m.weights));
     m.found = cse_malloc(((size_t)session->network.state_count + 1) * sizeof *m.found);
     m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);
     cse_status status = load(&m, model);

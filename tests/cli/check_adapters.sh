@@ -102,14 +102,14 @@ assert max(abs(a - b) for a, b in zip(adapted, before)) > 1e-4, "the adapter cha
 EOP
 
 # Alone, with the names of the other program; not with modules of the model itself, nor without one.
-must checkpoint convert one/checkpoint_6.mdl peft --adapter
+must checkpoint convert one/checkpoint_6.mdl peft --to peft
 grep -q '"lora_alpha": 6.0' peft/adapter_config.json && grep -q '"r": 3' peft/adapter_config.json ||
     fail "adapter_config.json: $(cat peft/adapter_config.json)"
 for name in self_attn.q_proj mlp.down_proj; do
     grep -q "base_model.model.model.layers.1.$name.lora_B.weight" peft/adapter_model.safetensors ||
         fail "no factor of $name"
 done
-expect 65 'holds no factors of an adapter' checkpoint convert base.mdl none --adapter
+expect 65 'holds no factors of an adapter' checkpoint convert base.mdl none --to peft
 [ ! -e none ] || fail "a folder without an adapter is there"
 
 refused() { # WORDS ADAPTERS

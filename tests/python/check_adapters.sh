@@ -5,3 +5,5 @@ set -eu
 python=$(python_with 'torch, transformers, peft') ||
     skip 'no Python has PyTorch, transformers and peft; CSE_TORCH_PYTHON names one'
 "$python" -B -W ignore "$tree/tests/python/adapters.py" "$CSENGINE_EXECUTABLE" "$work"
+mkdir "$work/in"
+"$python" -B -W ignore "$tree/tests/python/adapters_in.py" "$CSENGINE_EXECUTABLE" "$work/in"

@@ -133,6 +133,19 @@ static cse_status check_start(const cse_settings *fit)
                : reject_pair(fit, "fit", "ckpt_path", "weights");
 }
 
+/* Adapters are added to weights that are loaded, each with a factor or none with one. */
+static cse_status check_adapters(const cse_settings *fit)
+{
+    const int count = cse_settings_count(fit, "adapter");
+    const int factors = cse_settings_count(fit, "adapter_weights");
+    if (factors == 0 || factors == count)
+        return CSE_OK;
+    const cse_error error = { .status = CSE_CONFIG,
+                              .place = cse_settings_place(fit, "adapter_weights"),
+                              .accepted = "accepted: a number for each adapter" };
+    return cse_fail_at(&error, "adapter_weights has %d numbers for %d adapters", factors, count);
+}
+
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics)
 {
     const cse_settings *init = sound_section(trainer, "init");
@@ -143,6 +156,8 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
     const cse_settings *fit = sound_section(trainer, "fit");
     if (fit != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_start(fit)));
+    if (fit != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_adapters(fit)));
     if (loop != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_loop(loop)));
     if (precision != NULL)

@@ -157,6 +157,16 @@ static const cse_setting fit_table[] = {
       "weights to start from at step 0, where model_dir has no checkpoint: a file of any format or "
       "a folder of Hugging Face; by name and shape, with a fresh optimizer",
       NULL },
+    { "adapter", CSE_SETTING_PATHS, "null", 0, 0, NULL,
+      "folder of PEFT, or several, whose adapter is added to the weights that are loaded", NULL },
+    { "adapter_weights", CSE_SETTING_NUMBER_LIST, "[]", -1e6, 1e6, NULL,
+      "what each adapter is multiplied by; none: 1", NULL },
+    { "combination_type", CSE_SETTING_CHOICE, "cat", 0, 0, "cat|linear",
+      "how several adapters are added: the sum of their products (cat), or the product of the sums "
+      "of their factors (linear), as PEFT's add_weighted_adapter",
+      NULL },
+    { "any_base", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "adapters are added to other weights than those that they were trained beside", NULL },
     { 0 },
 };
 

@@ -69,24 +69,11 @@ static size_t module_length(const char *name, const char *end)
 
 /* ---- the rules ---- */
 
-/* Whether a pattern with a star for a number is this name. */
-static bool is_name(const char *pattern, const char *name)
-{
-    const char *star = strchr(pattern, '*');
-    if (star == NULL)
-        return strcmp(pattern, name) == 0;
-    const size_t before = (size_t)(star - pattern);
-    if (strncmp(pattern, name, before) != 0)
-        return false;
-    const size_t digits = strspn(name + before, "0123456789");
-    return digits > 0 && strcmp(name + before + digits, star + 1) == 0;
-}
-
 static bool is_of_rule(const cse_map_rule *rule, const char *name)
 {
     bool found = false;
     for (int p = 0; p < rule->parts && !found; p++)
-        found = is_name(rule->ours[p], name);
+        found = cse_map_is_name(rule->ours[p], name);
     return found;
 }
 
@@ -113,7 +100,7 @@ static cse_status rules_for(const cse_map *map, const cse_weights *factors, bool
         if (needed && !is_whole(&rule))
             return cse_fail_at(
                 &(cse_error){ .status = CSE_DATA,
-                              .hint = "convert without --adapter: the factors are added to the "
+                              .hint = "convert to another format: the factors are added to the "
                                       "weights then" },
                 "%s: the adapter has factors beside %s, a part of %s there (%s)", factors->path,
                 rule.ours[0], rule.theirs, map->source);
@@ -235,23 +222,6 @@ static cse_status write_folder(cse_weights *from, const cse_map *map,
     return status;
 }
 
-static cse_status find_map(cse_weights *from, const char *name, cse_map **map, json_t **facts)
-{
-    const char *model = NULL;
-    cse_yaml_node *settings = NULL;
-    CSE_TRY(cse_map_model_section(from->arena, from->config, &model, &settings));
-    json_t *origin = from->origin != NULL ? json_loads(from->origin, 0, NULL) : NULL;
-    cse_status status = name != NULL ? cse_map_load(from->arena, name, map)
-                                     : cse_map_for_model(from->arena,
-                                                         &(cse_map_wanted){ .kind = "hugging_face",
-                                                                            .model = model,
-                                                                            .settings = settings,
-                                                                            .origin = origin },
-                                                         map);
-    json_decref(origin);
-    return status == CSE_OK ? cse_map_facts(*map, from->arena, settings, facts) : status;
-}
-
 cse_status cse_adapter_folder_save(cse_weights *from, const char *path, const char *map_name)
 {
     both factors = { .of = { NULL } };
@@ -265,11 +235,11 @@ cse_status cse_adapter_folder_save(cse_weights *from, const char *path, const ch
         strcmp(cse_settings_text(adapter->settings, "bias"), "none") != 0)
         return cse_fail_at(
             &(cse_error){ .status = CSE_DATA,
-                          .hint = "convert without --adapter: all that was trained leaves then" },
+                          .hint = "convert to another format: all that was trained leaves then" },
             "%s: the adapter trained modules or biases of the model, too (modules_to_save, bias), "
             "which are not written as a folder of PEFT",
             from->path);
-    cse_status status = find_map(from, map_name, &map, &facts);
+    cse_status status = cse_map_for_weights(from, "hugging_face", map_name, &map, &facts);
     for (int f = 0; f < FACTORS && status == CSE_OK; f++)
         status = names_of(from, map, facts, f, &factors.of[f]);
     if (status == CSE_OK)

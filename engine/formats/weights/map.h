@@ -214,6 +214,19 @@ cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights 
 cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
                              cse_weights **to);
 
+/* ---- names ---- */
+
+/* The map of a kind for the model of these weights of ours, and their facts; `name`: a file or a
+ * map of csengine, NULL: found. json_decref(*facts). CSE_DATA: they do not say their model. */
+cse_status cse_map_for_weights(cse_weights *weights, const char *kind, const char *name,
+                               cse_map **map, json_t **facts);
+/* Whether a pattern with a star for a number is this name. */
+bool cse_map_is_name(const char *pattern, const char *name);
+/* The rule of a weight of theirs, with or without the prefix; NULL: there is none. */
+const cse_map_rule *cse_map_rule_of(const cse_map *map, const char *theirs);
+/* Whether a weight of theirs is [in, out], where ours is [out, in]. */
+bool cse_map_turns(const cse_map *map, const char *theirs);
+
 /* ---- for the files of this part ---- */
 
 /* Whether facts of theirs have the values that a mapping {fact: values} wants; NULL wants none. */

@@ -24,6 +24,7 @@ typedef struct cse_adapter {
     const char **linear; /* names of linear layers that were declared */
     int linear_count, linear_capacity;
     int adapted; /* of them */
+    bool off;    /* layers that are traced now compute without their factors */
 } cse_adapter;
 
 /* The two factors beside a linear layer. */
@@ -46,8 +47,21 @@ const cse_low_rank *cse_adapter_declare(cse_model *model, const char *layer, int
 /* A parameter that is trained, in `build`: of an adapter. */
 cse_state *cse_model_adapter_parameter(cse_model *model, const char *name, cse_shape shape,
                                        cse_initializer initializer);
+/* Whether there are factors, and they are not turned off. */
+bool cse_low_rank_is_on(const cse_low_rank *factors);
 /* s (dropout(x) A^T) B^T, traced. */
 cse_tensor *cse_low_rank_apply(const cse_low_rank *factors, cse_tensor *x);
+/* CSE_WITHOUT_ADAPTERS(model) { reference = cse_forward(model, x); }: what is traced in the block
+ * is the model as it was before its adapter: no factor is read, so that no gradient comes of it.
+ * What the adapter trains of the model itself (modules_to_save, biases) has no earlier values: with
+ * such an adapter, with none, or within another such block the step fails with CSE_USAGE. Dropout
+ * and the like of the model are as its mode says (cse_eval_mode). Do not leave the block by break,
+ * return or goto. */
+#define CSE_WITHOUT_ADAPTERS(model)                                                   \
+    CSE_REGION(CSE_REGION_NAME(cse_adapters_off_, __LINE__), cse_adapters_off(model), \
+               cse_adapters_on(model))
+void cse_adapters_off(cse_model *model);
+void cse_adapters_on(cse_model *model);
 /* After the model is built: every target has met a layer. CSE_CONFIG, with the nearest names. */
 cse_status cse_adapter_check(const cse_adapter *adapter);
 

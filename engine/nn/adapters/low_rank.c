@@ -1,5 +1,6 @@
 /* The factors beside a linear layer. */
 #include <math.h>
+#include <string.h>
 
 #include "csengine/generated/ops.h"
 #include "engine/graph/trace/trace.h"
@@ -33,6 +34,11 @@ const cse_low_rank *cse_adapter_declare(cse_model *model, const char *layer, int
     return factors;
 }
 
+bool cse_low_rank_is_on(const cse_low_rank *factors)
+{
+    return factors != NULL && !factors->model->adapter->off;
+}
+
 cse_tensor *cse_low_rank_apply(const cse_low_rank *factors, cse_tensor *x)
 {
     cse_tensor *low = NULL;
@@ -46,4 +52,30 @@ cse_tensor *cse_low_rank_apply(const cse_low_rank *factors, cse_tensor *x)
         low = cse_scale(cse_linear(low, b, NULL), factors->scale);
     }
     return low;
+}
+
+/* ---- the model without them ---- */
+
+void cse_adapters_off(cse_model *model)
+{
+    cse_adapter *adapter = model != NULL ? model->adapter : NULL;
+    if (adapter == NULL) {
+        cse_trace_fail(CSE_USAGE, "a trace without adapters: the model has none");
+        return;
+    }
+    if (adapter->off)
+        cse_trace_fail(CSE_USAGE, "a trace without adapters: they are off already");
+    else if (adapter->given->also_trained != NULL ||
+             strcmp(cse_settings_text(adapter->given->settings, "bias"), "none") != 0)
+        cse_trace_fail(CSE_USAGE,
+                       "a trace without adapters: adapter %s trains parameters of the model itself "
+                       "(modules_to_save, bias), whose earlier values are not kept",
+                       adapter->given->name);
+    adapter->off = true;
+}
+
+void cse_adapters_on(cse_model *model)
+{
+    if (model != NULL && model->adapter != NULL)
+        model->adapter->off = false;
 }

@@ -1,12 +1,16 @@
 /* Which parameters an adapter trains, in a program in C: those of the layers that its targets meet,
- * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); and what
- * is refused. What they compute is compared with PEFT by tests/python/check_adapters.sh. */
+ * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); the model
+ * without it inside of the same step; and what is refused. What they compute is compared with PEFT
+ * by tests/python/check_adapters.sh. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "csengine/csengine.h"
 #include "csengine/model.h"
+#include "csengine/modules.h"
+#include "engine/nn/adapters/adapter.h"
+#include "tests/support/traced_run.h"
 
 static const char model_settings[] =
     "{hidden_size: 8, num_hidden_layers: 2, num_heads: 2, filter_size: 12, vocab_size: 16, "
@@ -104,6 +108,94 @@ START_TEST(malformed_sections_are_refused)
 }
 END_TEST
 
+/* ---- the model without its adapter, in the same step ---- */
+
+static const char mlp_settings[] = "{input_size: 6, hidden_sizes: [5], num_classes: 3}";
+
+typedef struct both_ways {
+    cse_model *model;
+    cse_optimizer *optimizer;
+    cse_state *without, *with;
+} both_ways;
+
+static cse_tensor *total(cse_tensor *values)
+{
+    return cse_batch_mean(cse_sum_all(values));
+}
+
+static cse_tensor *both_ways_step(cse_step *step, void *self)
+{
+    const both_ways *b = self;
+    cse_tensor *x = cse_input(step, "images"), *reference = NULL;
+    CSE_WITHOUT_ADAPTERS(b->model)
+    {
+        reference = cse_forward(b->model, x);
+    }
+    cse_tensor *scores = cse_forward(b->model, x);
+    cse_assign(b->without, total(reference));
+    cse_assign(b->with, total(scores));
+    /* The reference is a part of the loss, and gives no gradient. */
+    cse_tensor *loss = cse_add(cse_cross_entropy(scores, cse_input(step, "labels")),
+                               cse_scale(cse_sum_all(reference), 0));
+    cse_optimizer_step(step, loss, b->optimizer, NULL, NULL);
+    return loss;
+}
+
+/* Samples are the same in each step. */
+static const char one_batch[] = "{data_processor: synthetic, samples: 4, features: [6], classes: "
+                                "3, batch_size: 4, micro_batch_size: 2, shuffle: false}";
+
+static both_ways open_both_ways(const char *adapters)
+{
+    const cse_initializer zero = { CSE_INIT_CONSTANT, 0, 0 };
+    const cse_shape scalar = { .rank = 0 };
+    const cse_configuration configuration = { .adapters = adapters, .seed = 1 };
+    ck_assert_msg(cse_configure(&configuration) == CSE_OK, "%s", cse_error_message());
+    both_ways b = { .model = cse_compile(cse_model_new("mlp", mlp_settings)) };
+    ck_assert_msg(b.model != NULL, "%s", cse_error_message());
+    b.optimizer = cse_configure_optimizer("SGD", b.model, "{learning_rate: 0.5}");
+    b.without = cse_state_new("without", scalar, CSE_FLOAT32, zero);
+    b.with = cse_state_new("with", scalar, CSE_FLOAT32, zero);
+    return b;
+}
+
+START_TEST(a_reference_pass_is_the_model_before_its_adapter)
+{
+    traced_run traced;
+    both_ways b = open_both_ways("{a: {r: 2}}");
+    float first = 0;
+    traced_run_open(&traced, one_batch, both_ways_step, &b);
+    for (int step = 0; step < 4; step++) {
+        traced_run_step(&traced);
+        const float without = traced_floats(&traced, "without")[0];
+        const float with = traced_floats(&traced, "with")[0];
+        first = step == 0 ? without : first;
+        ck_assert(without == first);
+        ck_assert((with == without) == (step == 0));
+    }
+    traced_run_close(&traced);
+    cse_finish();
+}
+END_TEST
+
+static const struct {
+    const char *adapters, *message;
+} no_reference[] = {
+    { NULL, "the model has none" },
+    { "{a: {r: 2, bias: all}}", "adapter a trains parameters of the model itself" },
+    { "{a: {r: 2, target_modules: [layers.1], modules_to_save: [layers.0]}}",
+      "adapter a trains parameters of the model itself" },
+};
+
+START_TEST(a_model_without_earlier_values_has_no_reference_pass)
+{
+    both_ways b = open_both_ways(no_reference[_i].adapters);
+    const char *message = traced_failure(one_batch, both_ways_step, &b);
+    ck_assert_msg(strstr(message, no_reference[_i].message) != NULL, "%s", message);
+    cse_finish();
+}
+END_TEST
+
 #define COUNT(rows) (int)(sizeof(rows) / sizeof(rows)[0])
 
 int main(void)
@@ -114,6 +206,9 @@ int main(void)
     tcase_add_test(cases, factors_begin_as_lora_does);
     tcase_add_loop_test(cases, targets_without_a_layer_are_named, 0, COUNT(wrong));
     tcase_add_loop_test(cases, malformed_sections_are_refused, 0, COUNT(malformed));
+    tcase_add_test(cases, a_reference_pass_is_the_model_before_its_adapter);
+    tcase_add_loop_test(cases, a_model_without_earlier_values_has_no_reference_pass, 0,
+                        COUNT(no_reference));
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

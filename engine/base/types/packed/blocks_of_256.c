@@ -13,8 +13,8 @@
  * that of Q3_K is 0 where 4 is to be taken away. Q6_K has the low 4 bits of elements 0 to 31 and 64
  * to 95 of each 128 in the halves of bytes 0 to 31, those of 32 to 63 and 96 to 127 in the halves
  * of bytes 32 to 63, and the upper 2 bits of the four parts of 32 in one byte of qh. */
-#include "engine/formats/weights/packed/pack_q4_k.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/pack_q4_k.h"
+#include "engine/base/types/packed/packed.h"
 
 enum { ELEMENTS = 256 };
 

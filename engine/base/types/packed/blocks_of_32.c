@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 enum { ELEMENTS = 32, HALF = 16 };
 

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/instruction_set.h"
 #include "engine/base/types/dtype.h"
 #include "engine/base/types/packed/packed_rows.h"
 #include "engine/code/kernels/convert.h"
 #include "engine/code/kernels/empty.h"
 #include "engine/code/kernels/matmul_narrow.h"
+#include "engine/code/kernels/packed_few_rows.h"
 #include "engine/code/kernels/product_order.h"
 
 /* The attributes and inputs of the ops (engine/graph/ops/packed_weight.h). */
@@ -85,6 +87,36 @@ static void unpack_slab(const linear_kernel *self, const void *weight, int64_t f
         if (!direct)
             put(self, row, width, slab, r * width);
     }
+}
+
+/* For few rows in float32, each row of the weight is read once. */
+static bool takes_few(const linear_kernel *self)
+{
+    const cse_narrow_kernel *product = &self->product;
+    return self->transposed && product->sizes.m <= CSE_PACKED_FEW_ROWS &&
+           product->dtypes[0] == CSE_FLOAT32 && product->result == CSE_FLOAT32 &&
+           cse_isa_runs(CSE_ISA_AVX2) && cse_product_wish_read().way == NULL;
+}
+
+static void run_few(cse_kernel *base, const void *const inputs[], void *output)
+{
+    const linear_kernel *self = (const linear_kernel *)base;
+    const matrix *m = &self->weight;
+    const cse_few_rows few = { .type = m->type,
+                               .weight = inputs[self->operands[1]],
+                               .columns = m->columns,
+                               .row_words = m->row_words,
+                               .end = m->rows,
+                               .x = inputs[self->operands[0]],
+                               .rows = self->product.sizes.m,
+                               .to = output,
+                               .stride = m->rows,
+                               .bias = self->bias >= 0 ? inputs[self->bias] : NULL,
+                               .relu = self->product.relu };
+    if (cse_isa_runs(CSE_ISA_AVX512))
+        cse_packed_few_rows_avx512(&few);
+    else
+        cse_packed_few_rows_avx2(&few);
 }
 
 static void run_linear(cse_kernel *base, const void *const inputs[], void *output)
@@ -177,6 +209,10 @@ cse_status cse_kernel_new_packed_linear(const cse_kernel_plan *plan, cse_kernel 
                          aligned((size_t)(self->slab * all.k) *
                                  cse_dtype_size(self->product.dtypes[1])) +
                          (size_t)weight.columns * sizeof(float));
+    if (takes_few(self)) {
+        self->base.run = run_few;
+        self->base.implementation = "packed few rows";
+    }
     *kernel = &self->base;
     return CSE_OK;
 }

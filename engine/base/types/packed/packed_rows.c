@@ -20,6 +20,5 @@ void cse_packed_unpack_blocks(const cse_packed_blocks *blocks, float *values)
     const cse_packed_type *type = blocks->type;
     const unsigned char *at =
         (const unsigned char *)blocks->row + (size_t)blocks->first * type->bytes;
-    for (int64_t i = 0; i < blocks->count; i++, at += type->bytes, values += type->elements)
-        type->unpack(at, values);
+    type->unpack_blocks(at, blocks->count, values);
 }

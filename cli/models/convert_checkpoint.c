@@ -25,7 +25,7 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/save.h"
 #include "engine/formats/weights/side_files.h"
 #include "run/infer/forward_pass.h"

@@ -36,6 +36,11 @@ struct cse_state {
      * optimizer updates it. */
     struct cse_taken_gradient *gradients;
     bool updated;
+    /* Its rows are blocks of that type, with so many columns (packed_parameters.h), and the name
+     * that it has unpacked; NULL: plain elements. */
+    const struct cse_packed_type *packed;
+    int64_t columns;
+    const char *unpacked_name;
     bool bfloat16;                         /* stored as float32, but always rounded to bfloat16 */
     const cse_state_rule *rule;            /* NULL: its values depend on no other state's */
     const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */

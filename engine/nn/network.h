@@ -35,6 +35,8 @@ struct cse_network {
     const char *optimizer_name;      /* of the last one; NULL: none */
     bool has_optimizer;
     struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
+    /* Those parameters of the models that are made from now on that stay packed; NULL: none. */
+    struct cse_packed_parameters *packed;
     /* What is asked of a step. */
     cse_precision *precision;   /* NULL: float32 throughout */
     cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */

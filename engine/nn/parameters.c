@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "csengine/model.h"
+#include "engine/base/types/packed/packed_rows.h"
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/network.h"
+#include "engine/nn/packed_parameters.h"
 
 bool cse_is_training(const cse_model *model)
 {
@@ -82,9 +84,35 @@ static bool is_frozen(const cse_model *model, const char *name)
     return found;
 }
 
+/* Rows of blocks in place of elements. */
+static cse_state *declare_packed(cse_model *model, const char *name, cse_shape shape,
+                                 const cse_packed_type *type)
+{
+    const int64_t columns = shape.dims[1];
+    cse_state *state = declare(
+        model, cse_model_text(model, "%s.%s", name, type->name),
+        &(cse_state_options){ .shape = cse_shape_of(shape.dims[0],
+                                                    cse_packed_row_words(type, columns)),
+                              .dtype = CSE_INT32,
+                              .initializer = { CSE_INIT_CONSTANT, 0, 0 } });
+    if (state != NULL) {
+        state->packed = type;
+        state->columns = columns;
+        state->unpacked_name = cse_model_text(model, "model.%s", name);
+    }
+    return state;
+}
+
 cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                          cse_initializer initializer)
 {
+    const cse_network *network = cse_network_open_view("cse_parameter");
+    const cse_packed_type *type =
+        network != NULL && model->building
+            ? cse_packed_parameters_take(network->packed, name, shape, !is_frozen(model, name))
+            : NULL;
+    if (type != NULL)
+        return declare_packed(model, name, shape, type);
     return declare(model, name,
                    &(cse_state_options){ .shape = shape,
                                          .dtype = CSE_FLOAT32,

@@ -8,11 +8,13 @@
 #include "engine/base/name.h"
 #include "engine/base/pages.h"
 #include "engine/base/types/narrow.h"
+#include "engine/base/types/packed/packed.h"
 #include "engine/base/types/shape.h"
 #include "engine/code/execute/execute.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/network.h"
+#include "engine/nn/packed_parameters.h"
 
 size_t cse_state_bytes(const cse_state *state)
 {
@@ -296,6 +298,9 @@ cse_tensor *cse_read(cse_state *state)
         return cse_trace_graph() ? cse_trace_graph()->poison : NULL;
     int index = cse_state_bind(graph, state);
     cse_node *next = graph->states[index].next;
+    if (state->packed != NULL)
+        return cse_unpack_weight(cse_graph_state_node(graph, index), state->packed->number,
+                                 state->columns);
     return next != NULL ? next : cse_graph_state_node(graph, index);
 }
 
@@ -338,6 +343,7 @@ void cse_network_clear(cse_network *network)
     }
     if (network->adapter != NULL)
         free(network->adapter->linear);
+    cse_packed_parameters_clear(network->packed);
     cse_precision_destroy(&network->precision);
     cse_name_index_clear(&network->state_names);
     free(network->states);

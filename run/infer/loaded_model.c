@@ -9,6 +9,7 @@
 #include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
+#include "run/saving/keep_packed.h"
 #include "run/saving/load_weights.h"
 #include "run/session/session.h"
 
@@ -47,9 +48,17 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
                                                            .adapters = settings->adapters,
                                                            .recompute = settings->recompute }));
     cse_session *session = cse_session_open_view("cse_loaded_model_open");
-    loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
+    const cse_keep_packed keep = { .path = loaded->path,
+                                   .model = settings->model->name,
+                                   .wanted = settings->weights_in_memory,
+                                   .adapters = &settings->added,
+                                   .all = true };
+    cse_session_keep_packed(session, &keep);
+    loaded->model = cse_compile(cse_configured_model(settings->model));
+    CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_check_packed(session, &keep));
     CSE_TRY(load(session, settings, loaded));
     loaded->step = cse_global_step();
     if (loaded->step > 0)

@@ -27,6 +27,7 @@
 #include "run/job/job_digest.h"
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
+#include "run/saving/keep_packed.h"
 #include "run/saving/room_wait.h"
 #include "store/damage.h"
 
@@ -153,10 +154,45 @@ static void on_planned(void *self, const cse_step *step)
 
 /* ---- the job's objects ---- */
 
+/* The file whose weights load() will take; false: there is none. */
+static bool weights_path(const job *j, char path[PATH_MAX])
+{
+    const cse_job_settings *s = j->settings;
+    const char *given =
+        cse_job_follows(j) ? j->environment->hosts->given->file : cse_job_handed_on(j);
+    if (given == NULL && !cse_job_follows(j))
+        given = s->checkpoint_path;
+    if (given == NULL && !cse_job_follows(j) && s->autoload_last_checkpoint &&
+        cse_checkpoint_latest(j->session->configuration.model_dir, path, PATH_MAX) == CSE_OK)
+        return true;
+    if (given == NULL)
+        given = s->weights;
+    if (given != NULL)
+        snprintf(path, PATH_MAX, "%s", given);
+    return given != NULL;
+}
+
+/* With the weights that load() will take: what lies packed in their file can stay so. */
 static cse_status make_model(job *j)
 {
-    j->model = cse_compile(cse_configured_model(j->settings->model));
-    return cse_session_status();
+    char path[PATH_MAX];
+    const cse_job_settings *s = j->settings;
+    const cse_keep_packed keep = { .path = weights_path(j, path) ? path : NULL,
+                                   .model = s->model->name,
+                                   .wanted = s->weights_in_memory,
+                                   .adapters = &s->added,
+                                   .all = s->mode == CSE_JOB_EVALUATE };
+    cse_text text = { 0 };
+    if (!s->validates_all) /* each of its checkpoints could be packed otherwise */
+        cse_session_keep_packed(j->session, &keep);
+    j->model = cse_compile(cse_configured_model(s->model));
+    CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_check_packed(j->session, &keep));
+    cse_session_tell_packed(j->session, &text);
+    if (text.size > 0)
+        cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
 }
 
 /* Records the constant learning rates of parameter groups without a schedule. */

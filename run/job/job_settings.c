@@ -193,6 +193,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
         settings->schedulers = cse_settings_node(init, "schedulers");
     if (cse_settings_has(init, "adapters"))
         settings->adapters = cse_settings_node(init, "adapters");
+    settings->weights_in_memory = cse_settings_text(init, "weights_in_memory");
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);

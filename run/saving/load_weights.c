@@ -163,25 +163,36 @@ static cse_status compare_settings(const cse_weights *weights, const cse_model *
 
 /* ---- matching ---- */
 
+/* Whether a weight has the values of a state, of a packed one the same blocks. */
+static bool fits(const cse_weight *weight, const cse_state *state)
+{
+    if (state->packed != NULL)
+        return weight->packed == state->packed && weight->shape.rank == 2 &&
+               weight->shape.dims[0] == state->shape.dims[0] &&
+               weight->shape.dims[1] == state->columns;
+    return cse_shape_equal(weight->shape, state->shape) &&
+           cse_element_converts(weight->element, cse_element_of_dtype(state->dtype));
+}
+
 static cse_status match(matching *m, int index)
 {
     char has[192], wants[192];
     const cse_state *state = m->session->network.states[index];
+    const char *name = state->packed != NULL ? state->unpacked_name : state->name;
     m->found[index] = -1;
     if (!is_parameter(state))
         return CSE_OK;
     m->loading->parameters++;
-    int found = cse_weights_find(m->weights, state->name + PREFIX_BYTES);
+    int found = cse_weights_find(m->weights, name + PREFIX_BYTES);
     if (found < 0)
-        found = cse_weights_find(m->weights, state->name);
+        found = cse_weights_find(m->weights, name);
     if (found < 0) {
         tell(&m->loading->notices[0], m->loading->parameters - m->loading->taken - 1,
-             state->name + PREFIX_BYTES);
+             name + PREFIX_BYTES);
         return CSE_OK;
     }
     const cse_weight *weight = &m->weights->list[found];
-    if (!cse_shape_equal(weight->shape, state->shape) ||
-        !cse_element_converts(weight->element, cse_element_of_dtype(state->dtype)))
+    if (!fits(weight, state))
         return cse_fail(
             CSE_DATA, "%s: '%s' is %s %s there and %s %s here", m->weights->path, weight->name,
             cse_shape_text(weight->shape, has, sizeof has), cse_element_name(weight->element),
@@ -223,6 +234,27 @@ static void complete(cse_text *notice, const char *path, int count, const char *
     *notice = whole;
 }
 
+/* Rows of blocks, each filled up to whole words with zeros. */
+static cse_status take_packed(const matching *m, int found, cse_state *state)
+{
+    enum { ROWS_AT_ONCE = 256 };
+    const size_t row = (size_t)cse_weight_row_bytes(&m->weights->list[found]);
+    const int64_t rows = state->shape.dims[0], words = state->shape.dims[1];
+    int32_t *to = cse_state_own_values(state);
+    char *blocks = cse_malloc(row * ROWS_AT_ONCE + 1);
+    cse_status status = CSE_OK;
+    for (int64_t r = 0; r < rows && status == CSE_OK; r += ROWS_AT_ONCE) {
+        const int64_t some = rows - r < ROWS_AT_ONCE ? rows - r : ROWS_AT_ONCE;
+        status = cse_weights_read_rows(m->weights, found, r, some, blocks);
+        for (int64_t i = 0; i < some && status == CSE_OK; i++) {
+            to[(r + i + 1) * words - 1] = 0;
+            memcpy(to + (r + i) * words, blocks + (size_t)i * row, row);
+        }
+    }
+    free(blocks);
+    return status;
+}
+
 static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
@@ -231,8 +263,11 @@ static cse_status take_all(const matching *m)
             cse_state_release_values(state); /* a mask is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;
-        CSE_TRY(cse_weights_read_as(m->weights, m->found[i], cse_element_of_dtype(state->dtype),
-                                    cse_state_own_values(state)));
+        CSE_TRY(state->packed != NULL
+                    ? take_packed(m, m->found[i], state)
+                    : cse_weights_read_as(m->weights, m->found[i],
+                                          cse_element_of_dtype(state->dtype),
+                                          cse_state_own_values(state)));
         cse_state_round_held(state);
     }
     return CSE_OK;

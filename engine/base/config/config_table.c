@@ -105,6 +105,10 @@ static const cse_setting init_table[] = {
       "{NAME: {peft_type: LORA, r: 8, ...}}: factors beside the linear layers, which alone are "
       "trained",
       NULL },
+    { "weights_in_memory", CSE_SETTING_CHOICE, "auto", 0, 0, "auto|packed|unpacked",
+      "weights that lie packed in their file: auto: those that are not trained stay packed; packed: "
+      "the same, and refused where one does not; unpacked: all become float32",
+      NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

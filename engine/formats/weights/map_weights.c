@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/map_rows.h"
 
 /* How one weight is made. */
 typedef struct made {
@@ -29,54 +31,6 @@ typedef struct mapping {
 
 /* ---- elements ---- */
 
-static void transpose(const unsigned char *from, int64_t rows, int64_t columns, size_t width,
-                      unsigned char *to)
-{
-    enum { TILE = 32 };
-    for (int64_t i = 0; i < rows; i += TILE)
-        for (int64_t j = 0; j < columns; j += TILE)
-            for (int64_t r = i; r < i + TILE && r < rows; r++)
-                for (int64_t c = j; c < j + TILE && c < columns; c++)
-                    memcpy(to + (size_t)(c * rows + r) * width,
-                           from + (size_t)(r * columns + c) * width, width);
-}
-
-/* Rows of a weight by heads, of each of which the first `rotated` are rotated. */
-typedef struct headed_rows {
-    unsigned char *rows;
-    int64_t count, heads, rotated;
-    size_t row_bytes;
-} headed_rows;
-
-/* Rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or back. */
-static void interleave(const headed_rows *all, bool back)
-{
-    const int64_t head = all->count / all->heads, rotated = all->rotated, half = rotated / 2;
-    const size_t row_bytes = all->row_bytes;
-    unsigned char *copy = cse_malloc((size_t)rotated * row_bytes + 1);
-    for (int64_t h = 0; h < all->heads; h++) {
-        unsigned char *begin = all->rows + (size_t)(h * head) * row_bytes;
-        memcpy(copy, begin, (size_t)rotated * row_bytes);
-        for (int64_t i = 0; i < rotated; i++) {
-            const int64_t apart = i, paired = i < half ? 2 * i : 2 * (i - half) + 1;
-            memcpy(begin + (size_t)(back ? apart : paired) * row_bytes,
-                   copy + (size_t)(back ? paired : apart) * row_bytes, row_bytes);
-        }
-    }
-    free(copy);
-}
-
-/* The first row becomes the last, or back. */
-static void roll(unsigned char *rows, int64_t count, size_t row_bytes, bool back)
-{
-    unsigned char *one = cse_malloc(row_bytes + 1);
-    const size_t rest = (size_t)(count - 1) * row_bytes;
-    memcpy(one, rows + (back ? rest : 0), row_bytes);
-    memmove(rows + (back ? row_bytes : 0), rows + (back ? 0 : row_bytes), rest);
-    memcpy(rows + (back ? 0 : rest), one, row_bytes);
-    free(one);
-}
-
 /* Heads whose rows are rotated; of a fused weight those of queries and keys are. */
 static int64_t rotated_heads(const made *m, int part)
 {
@@ -86,20 +40,21 @@ static int64_t rotated_heads(const made *m, int part)
 }
 
 /* Permutes the rows of a weight of ours, a part of theirs, which are in another order. */
+static void arrange_rows(const made *m, int part, cse_map_rows rows, bool back)
+{
+    rows.heads = rotated_heads(m, part);
+    rows.rotated = m->rotated;
+    rows.is_rolled = m->rule->roll;
+    cse_map_arrange(&rows, back);
+}
+
 static void arrange(const made *m, int part, const cse_weight *ours, unsigned char *elements,
                     bool back)
 {
-    const int64_t heads = rotated_heads(m, part);
     const int64_t rows = ours->shape.rank > 0 ? ours->shape.dims[0] : 0;
-    if (rows == 0)
-        return;
-    const size_t row_bytes = (size_t)(cse_weight_bytes(ours) / (uint64_t)rows);
-    if (heads > 0)
-        interleave(&(headed_rows){ elements, rows, heads,
-                                   m->rotated > 0 ? m->rotated : rows / heads, row_bytes },
-                   back);
-    if (m->rule->roll)
-        roll(elements, rows, row_bytes, back);
+    const size_t row_bytes = rows > 0 ? (size_t)(cse_weight_bytes(ours) / (uint64_t)rows) : 0;
+    arrange_rows(m, part,
+                 (cse_map_rows){ .rows = elements, .count = rows, .row_bytes = row_bytes }, back);
 }
 
 /* The rows of a part of a fused weight, each head where it lies in the file. */
@@ -143,7 +98,7 @@ static cse_status make_ours(const mapping *self, const made *m, const cse_weight
     unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
     cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
     if (status == CSE_OK) {
-        transpose(whole, rows, columns, width, turned);
+        cse_map_transpose(whole, rows, columns, width, turned);
         take_part(m, part, (size_t)rows * width, turned, to);
         arrange(m, m->part, ours, to, false);
     }
@@ -174,7 +129,7 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     if (parts != joined)
         free(parts);
     if (status == CSE_OK && m->rule->transpose)
-        transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
+        cse_map_transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
     if (joined != to)
         free(joined);
     return status;
@@ -238,6 +193,54 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
     }
     memcpy(to, self->elements + first, bytes);
     return CSE_OK;
+}
+
+/* ---- packed rows ---- */
+
+/* The type of a weight that is made by moving whole rows of another one; else NULL. */
+static const cse_packed_type *packed_of(const mapping *self, const made *m)
+{
+    const cse_map_rule *rule = m->rule;
+    const cse_weight *source = &self->from->list[m->sources[0]];
+    const bool moves_rows = rule->stack == NULL && !rule->within && !rule->transpose &&
+                            rule->squeeze == 0 && (!self->to_theirs || rule->parts == 1) &&
+                            source->shape.rank == 2;
+    return moves_rows ? source->packed : NULL;
+}
+
+/* The rows of a part of theirs as they lie there. */
+static cse_status read_part_rows(const mapping *self, const made *m, int64_t rows, size_t row_bytes,
+                                 unsigned char *to)
+{
+    const int64_t head = m->fused.head;
+    if (!m->rule->is_fused)
+        return cse_weights_read_rows(self->from, m->sources[0],
+                                     self->to_theirs ? 0 : m->part * rows, rows, to);
+    for (int64_t i = 0; i < cse_fused_heads_of(&m->fused, m->part); i++)
+        CSE_TRY(cse_weights_read_rows(self->from, m->sources[0],
+                                      (int64_t)cse_fused_place(&m->fused, m->part, i) * head, head,
+                                      to + (size_t)(i * head) * row_bytes));
+    return CSE_OK;
+}
+
+static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t first, int64_t count,
+                                   void *to)
+{
+    const mapping *self = weights->self;
+    const made *m = &self->list[index];
+    const cse_weight *weight = &weights->list[index];
+    const int64_t rows = weight->shape.dims[0];
+    const size_t row_bytes = (size_t)cse_weight_row_bytes(weight);
+    unsigned char *all = cse_malloc((size_t)rows * row_bytes + 1);
+    cse_status status = read_part_rows(self, m, rows, row_bytes, all);
+    if (status == CSE_OK) {
+        arrange_rows(m, m->part,
+                     (cse_map_rows){ .rows = all, .count = rows, .row_bytes = row_bytes },
+                     self->to_theirs);
+        memcpy(to, all + (size_t)first * row_bytes, (size_t)count * row_bytes);
+    }
+    free(all);
+    return status;
 }
 
 static void close_mapped(cse_weights *weights)
@@ -501,6 +504,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
         if (rule->is_fused)
             ours.shape.dims[0] = cse_fused_heads_of(&m.fused, m.part) * m.fused.head;
         CSE_TRY(set_heads(b, &ours, &m));
+        ours.packed = packed_of(b->self, &m);
         CSE_TRY(add(b, &ours, &m));
     }
     return CSE_OK;
@@ -600,6 +604,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
         (b->map->bare != NULL && cse_map_holds(b->map, b->to->arena, b->facts, b->map->bare));
     theirs.name = cse_arena_printf(b->to->arena, "%s%s", is_bare ? "" : b->map->prefix,
                                    expand(b->to->arena, rule->theirs, layer));
+    theirs.packed = packed_of(b->self, &m);
     return add(b, &theirs, &m);
 }
 
@@ -619,26 +624,6 @@ static cse_status add_rope(building *b)
 }
 
 /* ---- what remains ---- */
-
-cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same)
-{
-    enum { BLOCK_BYTES = 1 << 20 };
-    const cse_weight *first = &weights->list[one], *second = &weights->list[other];
-    const uint64_t bytes = cse_weight_bytes(first);
-    unsigned char *blocks = cse_malloc(2 * BLOCK_BYTES);
-    bool equal = first->element == second->element && bytes == cse_weight_bytes(second);
-    cse_status status = CSE_OK;
-    for (uint64_t done = 0; done < bytes && equal && status == CSE_OK; done += BLOCK_BYTES) {
-        const size_t some = bytes - done < BLOCK_BYTES ? (size_t)(bytes - done) : BLOCK_BYTES;
-        status = cse_weights_read(weights, one, done, some, blocks);
-        if (status == CSE_OK)
-            status = cse_weights_read(weights, other, done, some, blocks + BLOCK_BYTES);
-        equal = memcmp(blocks, blocks + BLOCK_BYTES, some) == 0;
-    }
-    free(blocks);
-    *same = equal;
-    return status;
-}
 
 static cse_status check_equal(const building *b, int one, int other)
 {
@@ -758,6 +743,7 @@ static cse_status map_weights(building *b, cse_weights **from, cse_weights **to)
     b->self->kept = -1;
     b->to->self = b->self;
     b->to->read = read_mapped;
+    b->to->read_rows = read_mapped_rows;
     b->to->format = b->from->format;
     b->to->config = cse_arena_string(b->to->arena, b->from->config);
     b->to->origin = cse_arena_string(b->to->arena, b->from->origin);

@@ -9,7 +9,7 @@
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/new_file.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 #include "engine/formats/weights/tokenizer/tokenizer_facts.h"

@@ -195,6 +195,18 @@ static cse_status compare_checksum(const cse_weights *weights, const cse_weight 
     return CSE_OK;
 }
 
+/* Bytes of its file, as they lie there. */
+static cse_status read_from_file(const cse_weights *weights, const cse_weight *weight,
+                                 uint64_t place, size_t bytes, void *to)
+{
+    const cse_weights_file *file = &weights->files[weight->file];
+    const int64_t got = cse_read_at(file->descriptor, to, bytes, place);
+    if (got == (int64_t)bytes)
+        return CSE_OK;
+    return cse_fail(CSE_IO, "%s: '%s' cannot be read: %s", file->path, weight->name,
+                    got < 0 ? strerror(errno) : "the file has become shorter");
+}
+
 cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t first,
                                  size_t bytes, void *to)
 {
@@ -208,11 +220,24 @@ cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t
                                                     .name = weight->name,
                                                     .offset = weight->offset },
                                first, bytes, to);
-    const int64_t got = cse_read_at(file->descriptor, to, bytes, weight->offset + first);
-    if (got == (int64_t)bytes)
-        return CSE_OK;
-    return cse_fail(CSE_IO, "%s: '%s' cannot be read: %s", file->path, weight->name,
-                    got < 0 ? strerror(errno) : "the file has become shorter");
+    return read_from_file(weights, weight, weight->offset + first, bytes, to);
+}
+
+uint64_t cse_weight_row_bytes(const cse_weight *weight)
+{
+    return cse_packed_bytes(weight->packed, (uint64_t)weight->shape.dims[weight->shape.rank - 1]);
+}
+
+cse_status cse_weights_read_rows(cse_weights *weights, int index, int64_t first, int64_t count,
+                                 void *to)
+{
+    const cse_weight *weight = &weights->list[index];
+    const uint64_t row = cse_weight_row_bytes(weight);
+    if (weight->file < 0 || weights->read != NULL)
+        return weights->read_rows(weights, index, first, count, to);
+    CSE_TRY(compare_checksum(weights, weight));
+    return read_from_file(weights, weight, weight->offset + (uint64_t)first * row,
+                          (size_t)((uint64_t)count * row), to);
 }
 
 enum { BLOCK_ELEMENTS = 1 << 16 };

@@ -27,9 +27,11 @@ typedef struct cse_weight {
     int file;               /* of the weights' files; -1: read by other means */
     uint64_t offset;        /* of the elements there, in one block: row-major, little endian */
     cse_weights_span *span; /* which holds them; NULL: the file has no checksum of them */
-    /* The type of the blocks that they are packed in there (packed/packed.h), from which they are
-     * read as `element`, float32; NULL: they lie there as they are. */
+    /* The type of the blocks of its rows (base/types/packed/packed.h), which are read as `element`,
+     * float32, or as they are (cse_weights_read_rows); NULL: there are none. */
     const struct cse_packed_type *packed;
+    /* Of one that lies packed in its file, but has no such blocks: why, in a few words; or NULL. */
+    const char *why_unpacked;
 } cse_weight;
 
 typedef struct cse_weights_file {
@@ -62,6 +64,9 @@ struct cse_weights {
     const char *origin;
     /* Reads bytes of one weight's elements; NULL: from its file. */
     cse_status (*read)(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to);
+    /* Reads blocks of a packed weight that is read by `read`; NULL: it has none. */
+    cse_status (*read_rows)(cse_weights *weights, int index, int64_t first, int64_t count,
+                            void *to);
     void (*close)(cse_weights *weights); /* may be NULL */
     void *self;
 };
@@ -98,6 +103,13 @@ cse_status cse_weights_read(cse_weights *weights, int index, uint64_t first, siz
 /* The same of one whose elements lie in a file, past `read`. For formats. CSE_IO. */
 cse_status cse_weights_read_file(const cse_weights *weights, int index, uint64_t first,
                                  size_t bytes, void *to);
+
+/* The blocks of rows [first, first + count) of a packed weight, one row behind the other. CSE_IO,
+ * CSE_DATA. */
+cse_status cse_weights_read_rows(cse_weights *weights, int index, int64_t first, int64_t count,
+                                 void *to);
+/* Bytes of a row of blocks. */
+uint64_t cse_weight_row_bytes(const cse_weight *weight);
 
 /* Reads all elements of a weight as those of another type. CSE_SHAPE when there is no such
  * conversion. */

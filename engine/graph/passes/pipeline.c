@@ -18,6 +18,8 @@ const cse_pass cse_passes[] = {
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
     { "simplify", "constant folding, common subexpressions, identities, dead nodes",
       cse_pass_simplify, false },
+    { "packed_weights", "products and look-ups that read packed weights block by block",
+      cse_pass_packed_weights, false },
     { "recompute", "activations that the backward pass computes again", cse_pass_recompute, false },
     { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },
     { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },

@@ -5,7 +5,7 @@
 
 #include "csengine/status.h"
 #include "csengine/tensor.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 /* Whether rows of that shape are whole blocks of the type. */
 bool cse_packed_fits(const cse_packed_type *type, cse_shape shape);

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/base/types/packed/packed_rows.h"
+#include "engine/base/types/shape.h"
 #include "engine/formats/checkpoint/checkpoint.h"
 #include "engine/formats/checkpoint/seal.h"
 #include "engine/formats/checkpoint/sealed_file.h"
@@ -38,18 +40,68 @@ typedef struct ours {
     unsigned char *elements;
 } ours;
 
+/* Bytes of a tensor as it is stored, which are those of a packed weight's words. */
+static uint64_t stored_bytes(const ours *self, int index)
+{
+    const cse_checkpoint_tensor *tensor =
+        &cse_sealed_reader_view(self->reader)->tensors[self->tensors[index]];
+    return (uint64_t)cse_shape_elements(tensor->shape) * cse_dtype_size(tensor->dtype);
+}
+
+/* All words of a packed weight; free(*words). */
+static cse_status read_words(const cse_weights *weights, int index, int32_t **words)
+{
+    const ours *self = weights->self;
+    const uint64_t bytes = stored_bytes(self, index);
+    *words = cse_malloc(bytes + 1);
+    return cse_sealed_reader_read(self->reader, self->tensors[index], 0, bytes, *words);
+}
+
+static cse_status read_rows_of_ours(cse_weights *weights, int index, int64_t first, int64_t count,
+                                    void *to)
+{
+    const cse_weight *weight = &weights->list[index];
+    const size_t row = (size_t)cse_weight_row_bytes(weight);
+    const int64_t step = cse_packed_row_words(weight->packed, weight->shape.dims[1]);
+    int32_t *words = NULL;
+    cse_status status = read_words(weights, index, &words);
+    for (int64_t r = 0; r < count && status == CSE_OK; r++)
+        memcpy((char *)to + (size_t)r * row, words + (first + r) * step, row);
+    free(words);
+    return status;
+}
+
+/* All elements, of a packed weight its values. */
+static cse_status read_all(const cse_weights *weights, int index, void *to)
+{
+    const ours *self = weights->self;
+    const cse_weight *weight = &weights->list[index];
+    int32_t *words = NULL;
+    if (weight->packed == NULL)
+        return cse_sealed_reader_read(self->reader, self->tensors[index], 0,
+                                      cse_weight_bytes(weight), to);
+    const int64_t columns = weight->shape.dims[1];
+    const int64_t step = cse_packed_row_words(weight->packed, columns);
+    cse_status status = read_words(weights, index, &words);
+    for (int64_t r = 0; r < weight->shape.dims[0] && status == CSE_OK; r++)
+        cse_packed_unpack_blocks(&(cse_packed_blocks){ weight->packed, words + r * step, 0,
+                                                       columns / weight->packed->elements },
+                                 (float *)to + r * columns);
+    free(words);
+    return status;
+}
+
 static cse_status read_ours(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to)
 {
     ours *self = weights->self;
     const uint64_t all = cse_weight_bytes(&weights->list[index]);
-    const int tensor = self->tensors[index];
     if (bytes == all)
-        return cse_sealed_reader_read(self->reader, tensor, 0, all, to);
+        return read_all(weights, index, to);
     if (self->elements == NULL || self->kept != index) {
         free(self->elements);
         self->elements = cse_malloc(all + 1);
         self->kept = index;
-        cse_status status = cse_sealed_reader_read(self->reader, tensor, 0, all, self->elements);
+        cse_status status = read_all(weights, index, self->elements);
         if (status != CSE_OK) {
             free(self->elements);
             self->elements = NULL;
@@ -68,6 +120,23 @@ static void close_ours(cse_weights *weights)
     free(self->elements);
 }
 
+/* Takes the type off the end of a packed weight's name ("model.head.weight.Q4_1"), and makes its
+ * shape that of the matrix; nothing of other tensors. */
+static void tell_packed(cse_arena *arena, cse_weight *weight)
+{
+    const char *dot = strrchr(weight->name, '.');
+    const cse_packed_type *type = dot != NULL ? cse_packed_by_name(dot + 1) : NULL;
+    if (type == NULL || weight->element != CSE_ELEMENT_I32 || weight->shape.rank != 2)
+        return;
+    const int64_t columns = cse_packed_row_columns(type, weight->shape.dims[1]);
+    if (columns < 1 || cse_packed_row_words(type, columns) != weight->shape.dims[1])
+        return;
+    weight->name = cse_arena_printf(arena, "%.*s", (int)(dot - weight->name), weight->name);
+    weight->element = CSE_ELEMENT_F32;
+    weight->shape.dims[1] = columns;
+    weight->packed = type;
+}
+
 static cse_status add_tensors(cse_weights *weights, const cse_checkpoint *checkpoint, bool all)
 {
     ours *self = weights->self;
@@ -77,11 +146,13 @@ static cse_status add_tensors(cse_weights *weights, const cse_checkpoint *checkp
         if (!all && !is_parameter)
             continue;
         self->tensors[weights->count] = i;
-        CSE_TRY(cse_weights_add(weights,
-                                &(cse_weight){ .name = tensor->name + (all ? 0 : sizeof prefix - 1),
-                                               .element = cse_element_of_dtype(tensor->dtype),
-                                               .shape = tensor->shape,
-                                               .file = -1 }));
+        cse_weight weight = { .name = tensor->name + (all ? 0 : sizeof prefix - 1),
+                              .element = cse_element_of_dtype(tensor->dtype),
+                              .shape = tensor->shape,
+                              .file = -1 };
+        if (!all)
+            tell_packed(weights->arena, &weight);
+        CSE_TRY(cse_weights_add(weights, &weight));
     }
     return weights->count > 0
                ? CSE_OK
@@ -94,6 +165,7 @@ static cse_status open_mdl(cse_weights *weights, int file, const cse_weights_opt
     const cse_weights_file *at = &weights->files[file];
     weights->self = self;
     weights->read = read_ours;
+    weights->read_rows = read_rows_of_ours;
     weights->close = close_ours;
     CSE_TRY(cse_sealed_reader_open(at->descriptor, at->path, &self->reader));
     const cse_checkpoint *checkpoint = cse_sealed_reader_view(self->reader);

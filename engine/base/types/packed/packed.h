@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/types/dtype.h"
+#include "engine/base/vector_clones.h"
+
 enum { CSE_PACKED_MOST_ELEMENTS = 256, CSE_PACKED_MOST_BYTES = 256 }; /* of a block of any type */
 
 typedef struct cse_packed_type {
@@ -20,6 +23,8 @@ typedef struct cse_packed_type {
     size_t bytes;       /* of a block */
     uint32_t file_type; /* GGUF's general.file_type of files with most weights so */
     void (*unpack)(const unsigned char *block, float *values);
+    /* The same of so many blocks, in vectors where the machine has them. */
+    void (*unpack_blocks)(const unsigned char *blocks, int64_t count, float *values);
     /* The nearest block to those values; NULL: the type is only read. */
     void (*pack)(const float *values, unsigned char *block);
     /* The type that takes rows that are no whole blocks of this one; NULL: none does. */
@@ -43,6 +48,29 @@ const char *cse_packed_name_of(uint32_t number);
 
 /* float16 in two bytes, little endian, and back to nearest. */
 float cse_packed_load_half(const unsigned char *at);
+/* The same in few instructions, but for what is no number. Neither depends on whether the process
+ * flushes subnormal numbers. */
+static inline float cse_packed_half(const unsigned char *at)
+{
+    const uint32_t bits = (uint32_t)at[0] | (uint32_t)at[1] << 8, field = bits >> 10 & 31;
+    if (field == 31)
+        return cse_packed_load_half(at);
+    const float magnitude = field == 0
+                                ? (float)(bits & 0x3ff) * 0x1p-24F
+                                : cse_float_from_bits(((bits & 0x7fff) << 13) + (112U << 23));
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+/* Defines NAME_blocks, which is `unpack` for each of several blocks, for several instruction sets
+ * (vector_clones.h): elementwise loops, whose bits do not depend on them. */
+#define CSE_PACKED_BLOCKS(name, block_elements, block_bytes)                                  \
+    CSE_VECTOR_CLONES(void, name##_blocks,                                                    \
+                      (const unsigned char *blocks, int64_t count, float *values),            \
+                      (blocks, count, values))                                                \
+    {                                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                   \
+            name(blocks + i * (block_bytes), values + i * (block_elements));                  \
+    }
 void cse_packed_store_half(unsigned char *at, float value);
 /* To the nearest whole number, halves away from 0. */
 float cse_packed_round(float value);

@@ -13,21 +13,24 @@
  * that of Q3_K is 0 where 4 is to be taken away. Q6_K has the low 4 bits of elements 0 to 31 and 64
  * to 95 of each 128 in the halves of bytes 0 to 31, those of 32 to 63 and 96 to 127 in the halves
  * of bytes 32 to 63, and the upper 2 bits of the four parts of 32 in one byte of qh. */
-#include "engine/formats/weights/packed/pack_q4_k.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/pack_q4_k.h"
+#include "engine/base/types/packed/packed.h"
 
-enum { ELEMENTS = 256 };
+enum { ELEMENTS = 256, PARTS = 16 };
 
-static void unpack_q2_k(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q2_k(const unsigned char *block, float *values)
 {
     const unsigned char *scales = block, *qs = block + 16;
-    const float d = cse_packed_load_half(block + 80), dmin = cse_packed_load_half(block + 82);
-    for (int i = 0; i < ELEMENTS; i++) {
-        const int part = i / 16, shift = 2 * (i % 128 / 32);
+    const float d = cse_packed_half(block + 80), dmin = cse_packed_half(block + 82);
+    for (int part = 0; part < PARTS; part++) {
+        const int shift = 2 * (part % 8 / 2);
+        const unsigned char *at = qs + part / 8 * 32 + part % 2 * 16;
         const float scale = d * (float)(scales[part] & 15);
         const float minimum = dmin * (float)(scales[part] >> 4);
-        const float scaled = scale * (float)(qs[i / 128 * 32 + i % 32] >> shift & 3);
-        values[i] = scaled - minimum;
+        for (int i = 0; i < 16; i++) {
+            const float scaled = scale * (float)(at[i] >> shift & 3);
+            values[16 * part + i] = scaled - minimum;
+        }
     }
 }
 
@@ -39,23 +42,26 @@ static int scale_of_q3_k(const unsigned char packed[12], int i)
     return (low | (packed[8 + i % 4] >> (2 * (i / 4)) & 3) << 4) - 32;
 }
 
-static void unpack_q3_k(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q3_k(const unsigned char *block, float *values)
 {
     const unsigned char *mask = block, *qs = block + 32, *scales = block + 96;
-    const float d = cse_packed_load_half(block + 108);
-    for (int i = 0; i < ELEMENTS; i++) {
-        const int low = qs[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32)) & 3;
-        const int q = low - ((mask[i % 32] >> (i / 32) & 1) ? 0 : 4);
-        const float scale = d * (float)scale_of_q3_k(scales, i / 16);
-        values[i] = scale * (float)q;
+    const float d = cse_packed_half(block + 108);
+    for (int part = 0; part < PARTS; part++) {
+        const int shift = 2 * (part % 8 / 2), bit = part / 2;
+        const unsigned char *at = qs + part / 8 * 32 + part % 2 * 16, *high = mask + part % 2 * 16;
+        const float scale = d * (float)scale_of_q3_k(scales, part);
+        for (int i = 0; i < 16; i++) {
+            const int q = (at[i] >> shift & 3) - 4 * (~high[i] >> bit & 1);
+            values[16 * part + i] = scale * (float)q;
+        }
     }
 }
 
 /* Of Q4_K, and with a fifth bit of Q5_K. */
-static void unpack_of_32(const unsigned char *block, const unsigned char *qh,
-                         const unsigned char *qs, float *values)
+CSE_VECTOR_INLINE void unpack_of_32(const unsigned char *block, const unsigned char *qh,
+                                    const unsigned char *qs, float *values)
 {
-    const float d = cse_packed_load_half(block), dmin = cse_packed_load_half(block + 2);
+    const float d = cse_packed_half(block), dmin = cse_packed_half(block + 2);
     for (int part = 0; part < 8; part++) {
         int six = 0, low = 0;
         cse_packed_six_bits(block + 4, part, &six, &low);
@@ -69,28 +75,37 @@ static void unpack_of_32(const unsigned char *block, const unsigned char *qh,
     }
 }
 
-static void unpack_q4_k(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q4_k(const unsigned char *block, float *values)
 {
     unpack_of_32(block, NULL, block + 16, values);
 }
 
-static void unpack_q5_k(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q5_k(const unsigned char *block, float *values)
 {
     unpack_of_32(block, block + 16, block + 48, values);
 }
 
-static void unpack_q6_k(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q6_k(const unsigned char *block, float *values)
 {
     const unsigned char *ql = block, *qh = block + 128, *scales = block + 192;
-    const float d = cse_packed_load_half(block + 208);
-    for (int i = 0; i < ELEMENTS; i++) {
-        const int of_128 = i % 128, quarter = of_128 / 32;
-        const int low = ql[i / 128 * 64 + quarter % 2 * 32 + i % 32] >> (quarter < 2 ? 0 : 4) & 15;
-        const int high = qh[i / 128 * 32 + i % 32] >> (2 * quarter) & 3;
-        const float scale = d * (float)(signed char)scales[i / 16];
-        values[i] = scale * (float)((low | high << 4) - 32);
+    const float d = cse_packed_half(block + 208);
+    for (int part = 0; part < PARTS; part++) {
+        const int quarter = part % 8 / 2, shift = quarter < 2 ? 0 : 4, within = part % 2 * 16;
+        const unsigned char *low = ql + part / 8 * 64 + quarter % 2 * 32 + within;
+        const unsigned char *high = qh + part / 8 * 32 + within;
+        const float scale = d * (float)(signed char)scales[part];
+        for (int i = 0; i < 16; i++) {
+            const int q = (low[i] >> shift & 15) | (high[i] >> (2 * quarter) & 3) << 4;
+            values[16 * part + i] = scale * (float)(q - 32);
+        }
     }
 }
+
+CSE_PACKED_BLOCKS(unpack_q2_k, ELEMENTS, 84)
+CSE_PACKED_BLOCKS(unpack_q3_k, ELEMENTS, 110)
+CSE_PACKED_BLOCKS(unpack_q4_k, ELEMENTS, 144)
+CSE_PACKED_BLOCKS(unpack_q5_k, ELEMENTS, 176)
+CSE_PACKED_BLOCKS(unpack_q6_k, ELEMENTS, 210)
 
 const cse_packed_type cse_packed_q2_k = {
     .name = "Q2_K",
@@ -99,6 +114,7 @@ const cse_packed_type cse_packed_q2_k = {
     .bytes = 84,
     .file_type = 10,
     .unpack = unpack_q2_k,
+    .unpack_blocks = unpack_q2_k_blocks,
 };
 
 const cse_packed_type cse_packed_q3_k = {
@@ -108,6 +124,7 @@ const cse_packed_type cse_packed_q3_k = {
     .bytes = 110,
     .file_type = 11,
     .unpack = unpack_q3_k,
+    .unpack_blocks = unpack_q3_k_blocks,
 };
 
 const cse_packed_type cse_packed_q4_k = {
@@ -117,6 +134,7 @@ const cse_packed_type cse_packed_q4_k = {
     .bytes = 144,
     .file_type = 14,
     .unpack = unpack_q4_k,
+    .unpack_blocks = unpack_q4_k_blocks,
     .pack = cse_pack_q4_k,
     .instead = &cse_packed_q5_0,
 };
@@ -128,6 +146,7 @@ const cse_packed_type cse_packed_q5_k = {
     .bytes = 176,
     .file_type = 16,
     .unpack = unpack_q5_k,
+    .unpack_blocks = unpack_q5_k_blocks,
 };
 
 const cse_packed_type cse_packed_q6_k = {
@@ -137,4 +156,5 @@ const cse_packed_type cse_packed_q6_k = {
     .bytes = 210,
     .file_type = 18,
     .unpack = unpack_q6_k,
+    .unpack_blocks = unpack_q6_k_blocks,
 };

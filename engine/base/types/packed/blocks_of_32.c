@@ -13,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 enum { ELEMENTS = 32, HALF = 16 };
 
 /* The whole numbers of a block of 4 bits, and of a fifth where there is one. */
-static void unpack_whole(const unsigned char *qs, const unsigned char *qh, int q[ELEMENTS])
+CSE_VECTOR_INLINE void unpack_whole(const unsigned char *qs, const unsigned char *qh, int q[ELEMENTS])
 {
     uint32_t fifth = 0;
     for (int i = 0; qh != NULL && i < 4; i++)
@@ -40,20 +40,20 @@ static void pack_whole(const int q[ELEMENTS], unsigned char *qs, unsigned char *
         qh[i] = (unsigned char)(fifth >> (8 * i));
 }
 
-static void unpack_centred(const unsigned char *block, bool has_fifth, float *values)
+CSE_VECTOR_INLINE void unpack_centred(const unsigned char *block, bool has_fifth, float *values)
 {
     int q[ELEMENTS];
-    const float d = cse_packed_load_half(block);
+    const float d = cse_packed_half(block);
     const int centre = has_fifth ? 16 : 8;
     unpack_whole(block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL, q);
     for (int j = 0; j < ELEMENTS; j++)
         values[j] = d * (float)(q[j] - centre);
 }
 
-static void unpack_shifted(const unsigned char *block, bool has_fifth, float *values)
+CSE_VECTOR_INLINE void unpack_shifted(const unsigned char *block, bool has_fifth, float *values)
 {
     int q[ELEMENTS];
-    const float d = cse_packed_load_half(block), m = cse_packed_load_half(block + 2);
+    const float d = cse_packed_half(block), m = cse_packed_half(block + 2);
     unpack_whole(block + (has_fifth ? 8 : 4), has_fifth ? block + 4 : NULL, q);
     for (int j = 0; j < ELEMENTS; j++) {
         const float scaled = d * (float)q[j];
@@ -82,32 +82,38 @@ static void pack_centred(const float *values, bool has_fifth, unsigned char *blo
     pack_whole(q, block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL);
 }
 
-static void unpack_q4_0(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q4_0(const unsigned char *block, float *values)
 {
     unpack_centred(block, false, values);
 }
 
-static void unpack_q4_1(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q4_1(const unsigned char *block, float *values)
 {
     unpack_shifted(block, false, values);
 }
 
-static void unpack_q5_0(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q5_0(const unsigned char *block, float *values)
 {
     unpack_centred(block, true, values);
 }
 
-static void unpack_q5_1(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q5_1(const unsigned char *block, float *values)
 {
     unpack_shifted(block, true, values);
 }
 
-static void unpack_q8_0(const unsigned char *block, float *values)
+CSE_VECTOR_INLINE void unpack_q8_0(const unsigned char *block, float *values)
 {
-    const float d = cse_packed_load_half(block);
+    const float d = cse_packed_half(block);
     for (int j = 0; j < ELEMENTS; j++)
         values[j] = (float)(signed char)block[2 + j] * d;
 }
+
+CSE_PACKED_BLOCKS(unpack_q4_0, ELEMENTS, 18)
+CSE_PACKED_BLOCKS(unpack_q4_1, ELEMENTS, 20)
+CSE_PACKED_BLOCKS(unpack_q5_0, ELEMENTS, 22)
+CSE_PACKED_BLOCKS(unpack_q5_1, ELEMENTS, 24)
+CSE_PACKED_BLOCKS(unpack_q8_0, ELEMENTS, 34)
 
 static void pack_q4_0(const float *values, unsigned char *block)
 {
@@ -139,6 +145,7 @@ const cse_packed_type cse_packed_q4_0 = {
     .bytes = 18,
     .file_type = 2,
     .unpack = unpack_q4_0,
+    .unpack_blocks = unpack_q4_0_blocks,
     .pack = pack_q4_0,
 };
 
@@ -149,6 +156,7 @@ const cse_packed_type cse_packed_q4_1 = {
     .bytes = 20,
     .file_type = 3,
     .unpack = unpack_q4_1,
+    .unpack_blocks = unpack_q4_1_blocks,
 };
 
 const cse_packed_type cse_packed_q5_0 = {
@@ -158,6 +166,7 @@ const cse_packed_type cse_packed_q5_0 = {
     .bytes = 22,
     .file_type = 8,
     .unpack = unpack_q5_0,
+    .unpack_blocks = unpack_q5_0_blocks,
     .pack = pack_q5_0,
 };
 
@@ -168,6 +177,7 @@ const cse_packed_type cse_packed_q5_1 = {
     .bytes = 24,
     .file_type = 9,
     .unpack = unpack_q5_1,
+    .unpack_blocks = unpack_q5_1_blocks,
 };
 
 const cse_packed_type cse_packed_q8_0 = {
@@ -177,5 +187,6 @@ const cse_packed_type cse_packed_q8_0 = {
     .bytes = 34,
     .file_type = 7,
     .unpack = unpack_q8_0,
+    .unpack_blocks = unpack_q8_0_blocks,
     .pack = pack_q8_0,
 };

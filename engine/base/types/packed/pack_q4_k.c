@@ -3,12 +3,12 @@
  * least squares with those q; the best of all is taken. An error at a value counts more the farther
  * the value is from 0: by the weight rms(x) + |x|. The eight s and t of a block then become 6 bits
  * of the largest s and t, and q is rounded again for what these have become. */
-#include "engine/formats/weights/packed/pack_q4_k.h"
+#include "engine/base/types/packed/pack_q4_k.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 enum { PARTS = 8, SIZE = 32, MOST = 15, SIX_BITS = 63, WIDTHS = 24 };
 

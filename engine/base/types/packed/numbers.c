@@ -3,7 +3,7 @@
 
 #include "csengine/tensor.h"
 #include "engine/base/types/dtype.h"
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 float cse_packed_load_half(const unsigned char *at)
 {

@@ -1,5 +1,5 @@
 /* The table of types. */
-#include "engine/formats/weights/packed/packed.h"
+#include "engine/base/types/packed/packed.h"
 
 #include <strings.h>
 

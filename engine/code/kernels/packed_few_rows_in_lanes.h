@@ -1,0 +1,110 @@
+/* Few rows times a packed matrix, for lanes of either width; see packed_few_rows.h.
+ *
+ * A chunk of the depth of two vectors of rows is unpacked, then squares of it are turned, so that a
+ * vector holds one element of each row, and multiplied by the elements of x. */
+#ifndef CSE_KERNELS_PACKED_FEW_ROWS_IN_LANES_H
+#define CSE_KERNELS_PACKED_FEW_ROWS_IN_LANES_H
+
+#include "engine/code/kernels/lanes.h"
+#include "engine/code/kernels/packed_few_rows.h"
+
+/* Rows that are computed together, and elements of each that are unpacked at once: whole blocks of
+ * every type. An odd number of lines between rows, so that they do not fall into the same sets. */
+enum { FEW_VECTORS = 2, FEW_TOGETHER = FEW_VECTORS * CSE_LANE_COUNT };
+enum { FEW_DEPTH = CSE_PACKED_MOST_ELEMENTS, FEW_STRIDE = FEW_DEPTH + 16 };
+
+typedef struct few_chunk {
+    _Alignas(64) float values[FEW_TOGETHER * FEW_STRIDE];
+} few_chunk;
+
+/* Rows beyond the last one are that one again. */
+static void few_unpack(const cse_few_rows *few, int64_t row, int64_t begin, int64_t depth,
+                       few_chunk *chunk)
+{
+    const cse_packed_type *type = few->type;
+    for (int64_t r = 0; r < FEW_TOGETHER; r++) {
+        const int64_t at = row + r < few->end ? row + r : few->end - 1;
+        cse_packed_unpack_blocks(&(cse_packed_blocks){ type, few->weight + at * few->row_words,
+                                                       begin / type->elements,
+                                                       depth / type->elements },
+                                 chunk->values + r * FEW_STRIDE);
+    }
+}
+
+/* ROWS of x; the number is a constant where it is called, so that the sums stay in registers. */
+CSE_LANES void few_multiply(const cse_few_rows *few, const few_chunk *chunk, int64_t begin,
+                            int64_t depth, const int rows,
+                            cse_vector sums[CSE_PACKED_FEW_ROWS][FEW_VECTORS])
+{
+    for (int64_t p = 0; p < depth; p += CSE_LANE_COUNT)
+        CSE_UNROLL for (int v = 0; v < FEW_VECTORS; v++)
+        {
+            cse_vector w[CSE_LANE_COUNT];
+            const float *from = chunk->values + v * CSE_LANE_COUNT * FEW_STRIDE + p;
+            CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++) w[j] =
+                *(const cse_vector *)(from + j * FEW_STRIDE);
+            cse_lanes_transpose(w);
+            CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++)
+                for (int r = 0; r < rows; r++)
+                    sums[r][v] = cse_lanes_multiply_add(
+                        cse_lanes_of_all(few->x[r * few->columns + begin + p + j]), w[j],
+                        sums[r][v]);
+        }
+}
+
+CSE_LANES void few_store(const cse_few_rows *few, int64_t row, const int rows,
+                         cse_vector sums[CSE_PACKED_FEW_ROWS][FEW_VECTORS])
+{
+    const cse_vector zero = cse_lanes_of_all(0);
+    for (int v = 0; v < FEW_VECTORS; v++) {
+        const int64_t at = row + v * CSE_LANE_COUNT, left = few->end - at;
+        const cse_lane_mask lanes = cse_lanes_of(left > 0 ? left : 0);
+        for (int r = 0; r < rows && left > 0; r++) {
+            cse_vector sum = sums[r][v];
+            if (few->bias != NULL)
+                sum = sum + cse_lanes_read(few->bias + at, lanes);
+            if (few->relu)
+                sum = cse_lanes_greatest(zero, sum);
+            cse_lanes_write(few->to + r * few->stride + at, lanes, sum);
+        }
+    }
+}
+
+CSE_LANES void few_run(const cse_few_rows *few, const int rows)
+{
+    few_chunk chunk;
+    for (int64_t row = few->first; row < few->end; row += FEW_TOGETHER) {
+        cse_vector sums[CSE_PACKED_FEW_ROWS][FEW_VECTORS];
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < FEW_VECTORS; v++)
+                sums[r][v] = cse_lanes_of_all(0);
+        for (int64_t begin = 0; begin < few->columns; begin += FEW_DEPTH) {
+            const int64_t left = few->columns - begin, depth = left < FEW_DEPTH ? left : FEW_DEPTH;
+            few_unpack(few, row, begin, depth, &chunk);
+            few_multiply(few, &chunk, begin, depth, rows, sums);
+        }
+        few_store(few, row, rows, sums);
+    }
+}
+
+#define FEW_CASE(ROWS)      \
+    case ROWS:              \
+        few_run(few, ROWS); \
+        break;
+
+CSE_LANE_TARGET void CSE_LANED(cse_packed_few_rows)(const cse_few_rows *few)
+{
+    switch (few->rows) {
+        FEW_CASE(1)
+        FEW_CASE(2)
+        FEW_CASE(3)
+        FEW_CASE(4)
+        FEW_CASE(5)
+        FEW_CASE(6)
+        FEW_CASE(7)
+    default:
+        few_run(few, CSE_PACKED_FEW_ROWS);
+    }
+}
+
+#endif

@@ -15,6 +15,7 @@
 #include "engine/base/text.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
+#include "engine/nn/objectives/objective.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/parameter_groups.h"
@@ -155,8 +156,13 @@ static void on_planned(void *self, const cse_step *step)
 
 static cse_status make_model(job *j)
 {
-    j->model = cse_compile(cse_configured_model(j->settings->model));
-    return cse_session_status();
+    cse_objective *objective = NULL;
+    const cse_job_settings *s = j->settings;
+    j->model = cse_compile(cse_configured_model(s->model));
+    CSE_TRY(cse_session_status());
+    return s->objective != NULL
+               ? cse_configured_objective(s->objective, s->model, j->model, &objective)
+               : CSE_OK;
 }
 
 /* Records the constant learning rates of parameter groups without a schedule. */

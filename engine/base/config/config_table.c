@@ -105,6 +105,10 @@ static const cse_setting init_table[] = {
       "{NAME: {peft_type: LORA, r: 8, ...}}: factors beside the linear layers, which alone are "
       "trained",
       NULL },
+    { "objective", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "{NAME: {its own settings}}: what the model is trained for in place of its own loss, see "
+      "`csengine list objectives`",
+      NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

@@ -9,6 +9,9 @@
 
 /* cse_model_new; the library of the plugin is loaded (cse_config_load_plugins). */
 cse_model *cse_configured_model(const cse_config_plugin *plugin);
+/* A second model, which is not trained, has no adapter, and is in evaluation mode; the names of its
+ * states begin with `role` ("reference"), which lives as long as the network. */
+cse_model *cse_frozen_model(const char *role, const cse_config_plugin *plugin);
 /* cse_configure_optimizer, but as the ModelZoo's trainer divides parameters: those of norms and
  * those with "bias" in their names have no weight decay, unless a group of `params` gives them one
  * or weight_decay has a schedule. */

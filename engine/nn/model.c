@@ -45,15 +45,35 @@ static cse_status build(cse_network *network, cse_model *model, const cse_settin
     return CSE_OK;
 }
 
-static cse_model *make_model(cse_network *network, const cse_model_descriptor *descriptor,
-                             const cse_settings *settings, cse_yaml_node *tree)
+static cse_model *begin_model(cse_network *network, const cse_model_descriptor *descriptor)
 {
     cse_model *model = cse_arena_alloc(network->arena, sizeof *model);
     model->descriptor = descriptor;
-    model->adapter = network->adapter;
     CSE_GROW(network->models, network->model_count, network->model_capacity);
-    network->models[network->model_count++] = model;
+    return network->models[network->model_count++] = model;
+}
+
+static cse_model *make_model(cse_network *network, const cse_model_descriptor *descriptor,
+                             const cse_settings *settings, cse_yaml_node *tree)
+{
+    cse_model *model = begin_model(network, descriptor);
+    model->adapter = network->adapter;
     cse_status status = build(network, model, settings, tree);
+    if (status == CSE_OK)
+        return model;
+    cse_network_fail(status);
+    return NULL;
+}
+
+cse_model *cse_frozen_model(const char *role, const cse_config_plugin *plugin)
+{
+    cse_network *network = cse_network_open_view("cse_frozen_model");
+    if (network == NULL)
+        return NULL;
+    cse_model *model = begin_model(network, plugin->descriptor);
+    model->role = role;
+    model->compiled = true;
+    cse_status status = build(network, model, plugin->settings, plugin->tree);
     if (status == CSE_OK)
         return model;
     cse_network_fail(status);

@@ -48,7 +48,8 @@ static cse_state *declare(cse_model *model, const char *name, const cse_state_op
                      model->descriptor->name, name));
         return NULL;
     }
-    cse_state *state = cse_network_state(options, "model.%s", name);
+    const char *role = model->role != NULL ? model->role : "model";
+    cse_state *state = cse_network_state(options, "%s.%s", role, name);
     if (state != NULL) {
         CSE_GROW(model->parameters, model->parameter_count, model->parameter_capacity);
         model->parameters[model->parameter_count++] = state;
@@ -73,7 +74,8 @@ cse_status cse_model_freeze(cse_model *model, const char *pattern)
 
 static bool is_frozen(const cse_model *model, const char *name)
 {
-    bool found = model->adapter != NULL && !cse_adapter_trains(model->adapter, name);
+    bool found = model->role != NULL ||
+                 (model->adapter != NULL && !cse_adapter_trains(model->adapter, name));
     for (int i = 0; i < model->frozen_count && !found; i++) {
         regex_t expression;
         if (regcomp(&expression, model->frozen[i], REG_EXTENDED | REG_NOSUB) != 0)

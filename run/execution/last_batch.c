@@ -54,11 +54,12 @@ static void tell_left_out(const cse_runner *r)
         cse_log_line(CSE_LOG_INFO, "%s", text);
 }
 
-/* A model in evaluation mode is evaluated; a program need not have said so. */
+/* A model in evaluation mode is evaluated; a program need not have said so. A frozen one beside it
+ * always is in that mode. */
 static bool may_train(const cse_session *session)
 {
     for (int i = 0; i < session->network.model_count; i++)
-        if (!session->network.models[i]->training)
+        if (session->network.models[i]->role == NULL && !session->network.models[i]->training)
             return false;
     return true;
 }

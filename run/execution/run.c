@@ -15,6 +15,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "engine/nn/frozen_copy.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "run/execution/compile_step.h"
@@ -203,8 +204,10 @@ static void fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
-    if (!r->found)
+    if (!r->found) {
         cse_network_settle_selections(&r->session->network);
+        cse_network_settle_copies(&r->session->network);
+    }
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;

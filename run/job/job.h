@@ -60,6 +60,7 @@ typedef struct cse_job_settings {
     const cse_settings *samples; /* for the environment's on_look */
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
+    const cse_config_plugin *objective; /* in place of the model's loss; NULL: none */
     cse_yaml_node *adapters;          /* {NAME: settings} (adapters/adapter.h); NULL: none */
     const char *weights_in_memory;    /* auto, packed or unpacked */
     cse_yaml_node *sparsity;          /* as cse_configured_sparsity takes it; NULL: none */

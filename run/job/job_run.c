@@ -15,6 +15,7 @@
 #include "engine/base/text.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
+#include "engine/nn/objectives/objective.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/parameter_groups.h"
@@ -183,6 +184,7 @@ static cse_status make_model(job *j)
                                    .adapters = &s->added,
                                    .all = s->mode == CSE_JOB_EVALUATE };
     cse_text text = { 0 };
+    cse_objective *objective = NULL;
     if (!s->validates_all) /* each of its checkpoints could be packed otherwise */
         cse_session_keep_packed(j->session, &keep);
     j->model = cse_compile(cse_configured_model(s->model));
@@ -192,7 +194,9 @@ static cse_status make_model(job *j)
     if (text.size > 0)
         cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
     cse_text_clear(&text);
-    return CSE_OK;
+    return s->objective != NULL
+               ? cse_configured_objective(s->objective, s->model, j->model, &objective)
+               : CSE_OK;
 }
 
 /* Records the constant learning rates of parameter groups without a schedule. */

@@ -189,6 +189,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
 {
     settings->model = cse_config_plugin_view(config, "model", 0);
     settings->optimizer = cse_config_plugin_view(config, "optimizer", 0);
+    settings->objective = cse_config_plugin_view(config, "objective", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
     if (cse_settings_has(init, "adapters"))

@@ -259,8 +259,8 @@ static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
-        if (state->selection != NULL)
-            cse_state_release_values(state); /* a mask is made of the weights that are loaded */
+        if (state->selection != NULL || state->original != NULL)
+            cse_state_release_values(state); /* it is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;
         CSE_TRY(state->packed != NULL

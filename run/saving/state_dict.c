@@ -167,10 +167,16 @@ static bool is_taken(const cse_session *session, const cse_state *state)
     return state->persistent && is_wanted(session->plan.load_only, state->name);
 }
 
-/* A mask that the checkpoint lacks is made of the weights that are loaded. */
+/* Whether its values are made of those of another state: of a mask, or of a copy. */
+static bool is_made(const cse_state *state)
+{
+    return state->selection != NULL || state->original != NULL;
+}
+
+/* What the checkpoint lacks of these is made of the weights that are loaded. */
 static bool is_made_anew(const cse_checkpoint *checkpoint, const cse_state *state)
 {
-    return state->selection != NULL && cse_checkpoint_find(checkpoint, state->name) == NULL;
+    return is_made(state) && cse_checkpoint_find(checkpoint, state->name) == NULL;
 }
 
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
@@ -205,7 +211,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     for (int i = 0; i < session->network.state_count; i++) {
         cse_state *state = session->network.states[i];
         const bool taken = is_taken(session, state);
-        if (state->selection != NULL && (!taken || is_made_anew(checkpoint, state)))
+        if (is_made(state) && (!taken || is_made_anew(checkpoint, state)))
             cse_state_release_values(state);
         else if (taken)
             take(checkpoint, state);

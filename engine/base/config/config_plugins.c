@@ -26,6 +26,7 @@ typedef struct plugin_section {
 static const plugin_section plugin_sections[CSE_PLUGIN_SECTION_COUNT] = {
     { "model", "init", "model", "models", "model", "name", false },
     { "optimizer", "init", "optimizer", "optimizers", "optimizer", NULL, false },
+    { "objective", "init", "objective", "objectives", "objective", NULL, false },
     { "schedulers", "init", "schedulers", "schedules", "schedule", NULL, true },
     { "metrics", "init", "metrics", "metrics", "metric", NULL, true },
     { "callbacks", "init", "callbacks", "callbacks", "callback", NULL, true },

@@ -30,7 +30,7 @@ typedef struct cse_config_loading {
     cse_diagnostics *diagnostics;
 } cse_config_loading;
 
-enum { CSE_PLUGIN_SECTION_COUNT = 10 };
+enum { CSE_PLUGIN_SECTION_COUNT = 11 };
 
 typedef struct cse_plugin_list {
     cse_config_plugin *plugins;

@@ -109,6 +109,10 @@ static const cse_setting init_table[] = {
       "weights that lie packed in their file: auto: those that are not trained stay packed; packed: "
       "the same, and refused where one does not; unpacked: all become float32",
       NULL },
+    { "objective", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "{NAME: {its own settings}}: what the model is trained for in place of its own loss, see "
+      "`csengine list objectives`",
+      NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

@@ -1,4 +1,4 @@
-/* The loss of a model: its own, or what the data ask for. */
+/* The loss of a model: of the objective that it was given, its own, or what the data ask for. */
 #include <string.h>
 
 #include "csengine/generated/ops.h"
@@ -6,6 +6,7 @@
 #include "engine/base/types/shape.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
+#include "engine/nn/objectives/objective.h"
 
 /* The only input of the step other than `target`; NULL when there is none or more than one. */
 static cse_tensor *only_input(const cse_graph *graph, const cse_node *target)
@@ -52,6 +53,8 @@ cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predic
     *output = graph->poison;
     if (!cse_model_may_trace(model, "cse_model_loss"))
         return graph->poison;
+    if (model->objective != NULL)
+        return model->objective->descriptor->loss(model->objective, step, output);
     if (model->descriptor->loss != NULL)
         return model->descriptor->loss(model, step, output);
     cse_tensor *labels = named_input(graph, "labels"), *targets = named_input(graph, "targets");

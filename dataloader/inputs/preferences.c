@@ -1,0 +1,436 @@
+/* Preferences among texts: a prompt with a chosen and a rejected completion, or with one completion
+ * that is desirable or not. From JSON lines (.jsonl) or tables (.csv, .tsv).
+ *
+ * Streams: input_ids, labels and attention_mask, int32 [2, time]. Of a pair the chosen text stands
+ * first; a label is the token that follows, in the completion alone, and -100 elsewhere. Unpaired
+ * samples have their own completion first, then one of another sample behind their prompt, by which
+ * KTO estimates how far the model is from its reference, and the stream desirable, int32 [].
+ *
+ * All samples are looked at before the first step: those of no use are counted by what is wrong,
+ * and end the run or are left out. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/bad_records.h"
+#include "dataloader/formats/json_line.h"
+#include "dataloader/identity/data_watch.h"
+#include "dataloader/inputs/preference_rows.h"
+#include "dataloader/inputs/text_lines.h"
+#include "dataloader/inputs/token_streams.h"
+#include "engine/base/arena.h"
+#include "engine/base/config/settings.h"
+
+enum { PROMPT, FIRST, SECOND, MEMBERS };
+enum { DESIRABLE_STREAM = CSE_TOKEN_STREAMS, ROWS = 2 };
+
+typedef struct preferences {
+    cse_text_lines lines; /* prompt; chosen and rejected, or completion and label */
+    cse_preference_rows rows;
+    cse_completion completions[ROWS];
+    bool paired;
+    int64_t rotation; /* samples among which completions move by one; 0: all */
+    cse_bad_records bad;
+    char *members[MEMBERS]; /* of the sample at hand; a label is "true" or "false" */
+    /* of the sample that is being read */
+    void *const *outputs;
+    int64_t place;
+} preferences;
+
+static const cse_setting settings_table[] = {
+    { .name = "path",
+      .type = CSE_SETTING_PATHS,
+      .doc = "files of one kind: .jsonl, or .csv and .tsv with a line that names the columns; not "
+             "compressed" },
+    { .name = "kind",
+      .type = CSE_SETTING_CHOICE,
+      .default_value = "paired",
+      .choices = "paired|unpaired",
+      .doc = "paired: prompt, chosen, rejected; unpaired: prompt, completion, label, for kto" },
+    { .name = "tokenizer",
+      .type = CSE_SETTING_PATH,
+      .doc = "a tokenizer.json, or a folder with the files of a tokenizer, such as the model's" },
+    { .name = "max_sequence_length",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "1024",
+      .min = 2,
+      .max = 1 << 24,
+      .doc = "tokens of prompt and completion: longer texts are cut, shorter ones filled up" },
+    { .name = "truncation_mode",
+      .type = CSE_SETTING_CHOICE,
+      .default_value = "keep_start",
+      .choices = "keep_start|keep_end",
+      .doc = "which part of a longer text stays" },
+    { .name = "end_of_text",
+      .type = CSE_SETTING_TEXT,
+      .default_value = "null",
+      .doc = "token behind each completion that does not end in it; null: eos_token of the "
+             "tokenizer_config.json, or of the known ones that of the tokenizer; none: nothing" },
+    { .name = "kl_rotation",
+      .type = CSE_SETTING_INTEGER,
+      .default_value = "null",
+      .min = 2,
+      .max = 1 << 24,
+      .doc = "unpaired: a sample gets the completion before its own among so many that follow each "
+             "other in the data, as TRL takes per_device_train_batch_size; null: among all" },
+    CSE_TEXT_DELIMITER_SETTING,
+    CSE_BAD_RECORD_SETTING,
+    { 0 },
+};
+
+/* ---- a line ---- */
+
+static cse_status refuse(preferences *self, cse_preference_fault fault, const char *what,
+                         const char *name)
+{
+    self->rows.fault = fault;
+    return cse_fail(CSE_DATA, what, name);
+}
+
+static void forget(preferences *self)
+{
+    for (int m = 0; m < MEMBERS; m++) {
+        free(self->members[m]);
+        self->members[m] = NULL;
+    }
+}
+
+static cse_status take_label(preferences *self, const char *text)
+{
+    static const char *const words[][2] = { { "true", "true" },   { "True", "true" },
+                                            { "1", "true" },      { "false", "false" },
+                                            { "False", "false" }, { "0", "false" } };
+    for (size_t i = 0; text != NULL && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(text, words[i][0]) == 0) {
+            self->members[SECOND] = cse_strdup(words[i][1]);
+            return CSE_OK;
+        }
+    return refuse(self, CSE_PREFERENCE_LABEL,
+                  "\"%s\" is missing, or is neither true nor false (1 or 0)",
+                  self->lines.names[SECOND]);
+}
+
+static cse_status take_json_label(preferences *self, const json_t *value)
+{
+    int32_t number = -1;
+    const bool is_number = value != NULL && cse_json_int32(value, &number);
+    return take_label(self, json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
+                            : is_number            ? (number == 1   ? "1"
+                                                      : number == 0 ? "0"
+                                                                    : NULL)
+                                                   : json_string_value(value));
+}
+
+static cse_status take_member(preferences *self, const json_t *json, int member)
+{
+    const char *name = self->lines.names[member];
+    const json_t *value = json_object_get(json, name);
+    if (member == SECOND && !self->paired)
+        return take_json_label(self, value);
+    if (json_is_array(value) || json_is_object(value))
+        return refuse(self, CSE_PREFERENCE_MEMBER,
+                      "member \"%s\" is a conversation; accepted are texts", name);
+    if (!json_is_string(value))
+        return refuse(self, CSE_PREFERENCE_MEMBER, "it has no text in member \"%s\"", name);
+    if (strlen(json_string_value(value)) != json_string_length(value))
+        return refuse(self, CSE_PREFERENCE_MEMBER, "member \"%s\" has a character zero", name);
+    self->members[member] = cse_strdup(json_string_value(value));
+    return CSE_OK;
+}
+
+static cse_status take_json(preferences *self, const char *line)
+{
+    json_t *json = NULL;
+    cse_status status = cse_text_lines_members(&self->lines, line, &json);
+    for (int m = 0; m < MEMBERS && status == CSE_OK; m++)
+        status = take_member(self, json, m);
+    json_decref(json);
+    return status;
+}
+
+static cse_status take_row(preferences *self, char *line, int file)
+{
+    char *fields[CSE_MOST_LINE_TEXTS];
+    CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
+    for (int m = 0; m < SECOND + self->paired; m++)
+        self->members[m] = cse_strdup(fields[m]);
+    return self->paired ? CSE_OK : take_label(self, fields[SECOND]);
+}
+
+/* Reads the members of a sample and turns its completions into tokens. */
+static cse_status take_sample(preferences *self, int64_t index, cse_completion completions[])
+{
+    int file;
+    char *line;
+    CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
+    forget(self);
+    self->rows.fault = CSE_PREFERENCE_LINE;
+    CSE_TRY(self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file)
+                                                : take_json(self, line));
+    const char *prompt = self->members[PROMPT];
+    CSE_TRY(cse_preference_prompt(&self->rows, prompt, strlen(prompt)));
+    if (self->paired && strcmp(self->members[FIRST], self->members[SECOND]) == 0)
+        return refuse(self, CSE_PREFERENCE_EQUAL, "%s: chosen and rejected are the same text",
+                      "a pair");
+    for (int c = 0; c < (self->paired ? ROWS : 1); c++)
+        CSE_TRY(cse_preference_completion(&self->rows, prompt, self->members[FIRST + c],
+                                          &completions[c]));
+    return CSE_OK;
+}
+
+/* ---- a sample ---- */
+
+static cse_status put(preferences *self, const cse_completion *prompt,
+                      const cse_completion *completion, int row)
+{
+    int32_t *outputs[CSE_TOKEN_STREAMS];
+    for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
+        outputs[s] = (int32_t *)self->outputs[s] + (self->place * ROWS + row) * self->rows.time;
+    return cse_preference_put(&self->rows, prompt, completion, outputs);
+}
+
+/* The tokens that both texts of a pair have from the prompt are its prompt. */
+static void share_prompt(cse_completion completions[ROWS])
+{
+    const size_t one = completions[0].prompt, other = completions[1].prompt;
+    completions[0].prompt = completions[1].prompt = one < other ? one : other;
+}
+
+/* The completion of the sample before, among those that rotate, in a circle; where that sample is
+ * of no use, of the one before that. */
+static cse_status take_other(preferences *self, int64_t index)
+{
+    const int64_t samples = self->lines.files.samples;
+    const int64_t size = self->rotation > 0 ? self->rotation : samples;
+    const int64_t begin = index / size * size;
+    const int64_t count = begin + size <= samples ? size : samples - begin;
+    cse_status status = CSE_DATA;
+    for (int64_t back = 1; back <= count && status == CSE_DATA; back++)
+        status = take_sample(self, begin + (index - begin + count - back) % count,
+                             &self->completions[1]);
+    return status;
+}
+
+static cse_status read_unpaired(preferences *self, int64_t index)
+{
+    CSE_TRY(take_sample(self, index, self->completions));
+    const bool desirable = strcmp(self->members[SECOND], "true") == 0;
+    CSE_TRY(put(self, &self->completions[0], &self->completions[0], 0));
+    ((int32_t *)self->outputs[DESIRABLE_STREAM])[self->place] = desirable;
+    CSE_TRY(take_other(self, index));
+    return put(self, &self->completions[0], &self->completions[1], 1);
+}
+
+static cse_status read_paired(preferences *self, int64_t index)
+{
+    CSE_TRY(take_sample(self, index, self->completions));
+    share_prompt(self->completions);
+    for (int c = 0; c < ROWS; c++)
+        CSE_TRY(put(self, &self->completions[c], &self->completions[c], c));
+    return CSE_OK;
+}
+
+static cse_status read_sample(void *argument, int64_t index)
+{
+    char where[PATH_MAX];
+    preferences *self = argument;
+    cse_status status = (self->paired ? read_paired : read_unpaired)(self, index);
+    if (status == CSE_OK)
+        return CSE_OK;
+    cse_line_files_locate(&self->lines.files, index, where, sizeof where);
+    return cse_fail_within(status, "%s: ", where);
+}
+
+static cse_status preferences_read(cse_input *input, const int64_t *indices, int64_t count,
+                                   void *const outputs[])
+{
+    preferences *self = input->self;
+    self->outputs = outputs;
+    for (self->place = 0; self->place < count; self->place++)
+        CSE_TRY(cse_read_good_record(&self->bad, indices[self->place], input->sample_count,
+                                     read_sample, self));
+    return CSE_OK;
+}
+
+static void preferences_locate(const cse_input *input, const cse_element_place *place, char *text,
+                               size_t size)
+{
+    const preferences *self = input->self;
+    cse_line_files_locate(&self->lines.files, place->sample, text, size);
+}
+
+/* ---- a look at all samples ---- */
+
+static const char *const fault_names[CSE_PREFERENCE_FAULTS] = {
+    [CSE_PREFERENCE_LINE] = "lines that cannot be read",
+    [CSE_PREFERENCE_MEMBER] = "without a text that is asked for",
+    [CSE_PREFERENCE_LABEL] = "without a label true or false",
+    [CSE_PREFERENCE_EMPTY] = "with an empty completion",
+    [CSE_PREFERENCE_EQUAL] = "whose chosen and rejected texts are the same",
+    [CSE_PREFERENCE_LONG] = "whose prompt leaves no room for a completion",
+};
+
+/* `first`: the message of the first one. */
+static cse_status tell_faults(const preferences *self, const int64_t faults[], const char *first)
+{
+    cse_text text = { 0 };
+    int64_t all = 0;
+    for (int f = 0; f < CSE_PREFERENCE_FAULTS; f++) {
+        if (faults[f] > 0)
+            cse_text_add(&text, "%s%" PRId64 " %s", all > 0 ? ", " : "", faults[f], fault_names[f]);
+        all += faults[f];
+    }
+    cse_status status = CSE_OK;
+    const int64_t samples = self->lines.files.samples;
+    if (all > 0 && self->bad.skips && all < samples)
+        cse_data_tell("%" PRId64 " of %" PRId64 " samples are of no use and are left out, others "
+                      "stand in their place: %s; the first: %s",
+                      all, samples, text.data, first);
+    else if (all > 0)
+        status = cse_fail(CSE_DATA,
+                          "%" PRId64 " of %" PRId64 " samples are of no use: %s; the first: %s%s",
+                          all, samples, text.data, first,
+                          all < samples ? "; on_bad_record: skip leaves them out" : "");
+    cse_text_clear(&text);
+    return status;
+}
+
+static cse_status count_faults(preferences *self, int64_t faults[], char **first)
+{
+    cse_status status = CSE_OK;
+    self->place = 0;
+    for (int64_t i = 0; i < self->lines.files.samples && status == CSE_OK; i++) {
+        status = read_sample(self, i);
+        if (status != CSE_DATA)
+            continue;
+        faults[self->rows.fault]++;
+        if (*first == NULL)
+            *first = cse_strdup(cse_error_message());
+        status = CSE_OK;
+    }
+    return status;
+}
+
+static cse_status look_at_all(preferences *self)
+{
+    int32_t desirable, *values[CSE_TOKEN_STREAMS];
+    int64_t faults[CSE_PREFERENCE_FAULTS] = { 0 };
+    char *first = NULL;
+    void *outputs[CSE_TOKEN_STREAMS + 1];
+    for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
+        outputs[s] = values[s] = cse_calloc((size_t)(self->rows.time * ROWS), sizeof *values[s]);
+    outputs[DESIRABLE_STREAM] = &desirable;
+    self->outputs = outputs;
+    cse_status status = count_faults(self, faults, &first);
+    if (status == CSE_OK)
+        status = tell_faults(self, faults, first);
+    self->outputs = NULL;
+    for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
+        free(values[s]);
+    free(first);
+    return status;
+}
+
+/* ---- opening ---- */
+
+static cse_status add_files(preferences *self, const cse_settings *settings)
+{
+    for (int i = 0; i < cse_settings_count(settings, "path"); i++) {
+        const char *path = cse_settings_text_at(settings, "path", i);
+        CSE_TRY(cse_text_lines_take_form(&self->lines, path));
+        if (self->lines.form == CSE_TEXT_PLAIN)
+            return cse_fail(CSE_DATA, "%s: accepted: .jsonl, .csv, .tsv", path);
+        CSE_TRY(cse_line_files_add(&self->lines.files, path));
+    }
+    return self->lines.form == CSE_TEXT_TABLES ? cse_text_lines_find_columns(&self->lines) : CSE_OK;
+}
+
+static bool is_paired(const cse_settings *settings)
+{
+    return strcmp(cse_settings_text(settings, "kind"), "paired") == 0;
+}
+
+static cse_status read_settings(preferences *self, const cse_settings *settings)
+{
+    static const char *const names[][MEMBERS] = { { "prompt", "completion", "label" },
+                                                  { "prompt", "chosen", "rejected" } };
+    self->paired = is_paired(settings);
+    self->lines.count = MEMBERS;
+    for (int m = 0; m < MEMBERS; m++)
+        self->lines.names[m] = names[self->paired][m];
+    if (cse_settings_has(settings, "kl_rotation") && self->paired)
+        return cse_fail(CSE_CONFIG, "data loader: %s: kl_rotation belongs to kind: unpaired",
+                        cse_settings_origin(settings, "kl_rotation"));
+    if (cse_settings_has(settings, "kl_rotation"))
+        self->rotation = cse_settings_integer(settings, "kl_rotation");
+    cse_bad_records_read(settings, &self->bad);
+    return cse_text_lines_read_delimiter(&self->lines, settings);
+}
+
+static void describe(cse_input *input, bool paired, int64_t time)
+{
+    cse_describe_tokens(input, time, true);
+    for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
+        input->streams[s].shape = (cse_shape){ .rank = 2, .dims = { ROWS, time } };
+    if (paired)
+        return;
+    input->stream_count = CSE_TOKEN_STREAMS + 1;
+    input->streams[DESIRABLE_STREAM] =
+        (cse_stream){ .name = "desirable", .shape = { .rank = 0 }, .dtype = CSE_INT32 };
+}
+
+static void preferences_close(cse_input *input)
+{
+    preferences *self = input->self;
+    forget(self);
+    for (int c = 0; c < ROWS; c++)
+        free(self->completions[c].whole.ids);
+    cse_preference_rows_clear(&self->rows);
+    cse_text_lines_clear(&self->lines);
+    free(self);
+    input->self = NULL;
+}
+
+static cse_status open_all(preferences *self, const cse_settings *settings)
+{
+    CSE_TRY(read_settings(self, settings));
+    CSE_TRY(add_files(self, settings));
+    CSE_TRY(cse_preference_rows_open(&self->rows, settings));
+    return cse_data_is_first_look() ? look_at_all(self) : CSE_OK;
+}
+
+static cse_status preferences_open(cse_input *input, const cse_settings *settings)
+{
+    preferences *self = input->self = cse_calloc(1, sizeof *self);
+    cse_status status = open_all(self, settings);
+    if (status != CSE_OK) {
+        preferences_close(input);
+        return status;
+    }
+    describe(input, self->paired, self->rows.time);
+    input->sample_count = self->lines.files.samples;
+    snprintf(input->source, sizeof input->source, "%s",
+             cse_file_pool_path_view(self->lines.files.pool, 0));
+    return CSE_OK;
+}
+
+static cse_status preferences_describe(cse_input *input, const cse_settings *settings,
+                                       const cse_unseen_data *known)
+{
+    (void)known;
+    describe(input, is_paired(settings), cse_settings_integer(settings, "max_sequence_length"));
+    return CSE_OK;
+}
+
+const cse_input_descriptor cse_input_preferences = {
+    .name = "preferences",
+    .summary = "prompts with chosen and rejected completions, or with one that is desirable or not",
+    .settings = settings_table,
+    .open = preferences_open,
+    .read = preferences_read,
+    .locate = preferences_locate,
+    .close = preferences_close,
+    .describe = preferences_describe,
+};

@@ -15,6 +15,9 @@ typedef struct cse_batching {
     bool drop_last;       /* the last, incomplete batch of an epoch is left out */
     int64_t skip_samples; /* of the stream of samples, before the first step */
     bool is_stream;       /* numbers of samples are places in that stream: cse_input */
+    /* Samples are drawn with replacement by shuffle_seed, borrowed; NULL: each is taken once in an
+     * epoch. */
+    const struct cse_weighted *sampler;
     /* Samples of that batch, where a loader reads those batches alone; 0: it reads whole ones.
      * micro_batch_size divides it then. */
     int64_t last_samples;
@@ -64,6 +67,10 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
 /* The same where samples need no answer, as for predictions: `may_lack_answers` of the input. */
 cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
                                           cse_dataloader **loader);
+/* The same of the samples as they are, in their order: without `sampling` and `mixing`, as
+ * predictions have them. */
+cse_status cse_dataloader_open_plain(const cse_settings *settings, uint64_t default_seed,
+                                     cse_dataloader **loader);
 /* A data loader that knows what samples look like, and has none: for a validation where the data
  * are missing. Nothing can be read from it. CSE_USAGE where the input function needs its data. */
 cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,
@@ -75,6 +82,8 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
 void cse_dataloader_close(cse_dataloader **loader);
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);
+/* The same, to be read by itself. */
+cse_input *cse_dataloader_open_input(cse_dataloader *loader);
 const cse_batching *cse_dataloader_batching_view(const cse_dataloader *loader);
 /* Batches in one epoch, the last one included unless it is left out. */
 int64_t cse_dataloader_steps_per_epoch(const cse_dataloader *loader);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "dataloader/identity/data_watch.h"
+#include "dataloader/mixing.h"
 #include "dataloader/position.h"
+#include "dataloader/sampling.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
@@ -28,8 +30,9 @@ struct cse_dataloader {
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;
-    bool is_unseen;   /* there is no source behind it */
-    cse_arena *arena; /* of its names, where another host has the source; else NULL */
+    bool is_unseen;        /* there is no source behind it */
+    cse_weighted *sampler; /* NULL: each sample is taken once in an epoch */
+    cse_arena *arena;      /* of its names, where another host has the source; else NULL */
 };
 
 static int64_t aligned(int64_t bytes)
@@ -143,8 +146,22 @@ int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)
 
 /* ---- opening ---- */
 
-static cse_status open_loader(const cse_settings *settings, uint64_t default_seed,
-                              bool may_lack_answers, cse_dataloader **loader)
+/* What is drawn goes by the labels as they are, before they are mixed. */
+static cse_status choose_and_mix(const cse_settings *settings, cse_dataloader *loader)
+{
+    const uint64_t seed = loader->batching.shuffle_seed;
+    CSE_TRY(cse_sampling_read(settings, &loader->input, &loader->sampler));
+    loader->batching.sampler = loader->sampler;
+    return cse_mixing_is_asked(settings)
+               ? cse_mixing_wrap(settings, seed, loader->sampler, &loader->input)
+               : CSE_OK;
+}
+
+/* What a data loader is opened for. */
+typedef enum purpose { FOR_A_RUN, FOR_PREDICTIONS, FOR_ITS_LABELS } purpose;
+
+static cse_status open_loader(const cse_settings *settings, uint64_t default_seed, purpose use,
+                              cse_dataloader **loader)
 {
     cse_dataloader_section section;
     *loader = NULL;
@@ -153,7 +170,7 @@ static cse_status open_loader(const cse_settings *settings, uint64_t default_see
     if (section.library != NULL)
         CSE_TRY(cse_data_note_library(section.library->descriptor, section.library->path));
     cse_dataloader *opened = loader_of(&section);
-    opened->input.may_lack_answers = may_lack_answers;
+    opened->input.may_lack_answers = use == FOR_PREDICTIONS;
     cse_status status = section.descriptor->open(&opened->input, settings);
     opened->batching.is_stream = opened->input.is_stream;
     if (status != CSE_OK) {
@@ -161,6 +178,8 @@ static cse_status open_loader(const cse_settings *settings, uint64_t default_see
     } else {
         *loader = opened;
         status = cse_dataloader_section_check_samples(&section, opened->input.sample_count);
+        if (status == CSE_OK && use == FOR_A_RUN)
+            status = choose_and_mix(settings, opened);
         if (status == CSE_OK)
             status = lay_out(opened);
         if (status != CSE_OK) {
@@ -176,13 +195,19 @@ static cse_status open_loader(const cse_settings *settings, uint64_t default_see
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader)
 {
-    return open_loader(settings, default_seed, false, loader);
+    return open_loader(settings, default_seed, FOR_A_RUN, loader);
 }
 
 cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
                                           cse_dataloader **loader)
 {
-    return open_loader(settings, default_seed, true, loader);
+    return open_loader(settings, default_seed, FOR_PREDICTIONS, loader);
+}
+
+cse_status cse_dataloader_open_plain(const cse_settings *settings, uint64_t default_seed,
+                                     cse_dataloader **loader)
+{
+    return open_loader(settings, default_seed, FOR_ITS_LABELS, loader);
 }
 
 /* So many batches that no usual limit of steps depends on them. */
@@ -204,6 +229,8 @@ cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t defaul
     described->is_unseen = true;
     *loader = described;
     cse_status status = section.descriptor->describe(&described->input, settings, known);
+    if (status == CSE_OK && cse_mixing_is_asked(settings))
+        status = cse_mixing_describe(settings, &described->input);
     if (status == CSE_OK)
         status = lay_out(described);
     if (status != CSE_OK)
@@ -257,6 +284,7 @@ void cse_dataloader_close(cse_dataloader **loader)
         (*loader)->input.descriptor->close(&(*loader)->input);
     if ((*loader)->arena != NULL)
         cse_arena_destroy(&(*loader)->arena);
+    cse_weighted_destroy(&(*loader)->sampler);
     free((*loader)->samples);
     free((*loader)->epochs);
     free(*loader);
@@ -264,6 +292,11 @@ void cse_dataloader_close(cse_dataloader **loader)
 }
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader)
+{
+    return &loader->input;
+}
+
+cse_input *cse_dataloader_open_input(cse_dataloader *loader)
 {
     return &loader->input;
 }

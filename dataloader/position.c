@@ -2,6 +2,7 @@
 #include "dataloader/position.h"
 
 #include "dataloader/positions/shuffle.h"
+#include "dataloader/positions/weighted.h"
 
 int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sample_count)
 {
@@ -75,8 +76,12 @@ void cse_position_samples(const cse_batching *batching, int64_t sample_count, cs
         samples[i] = batching->shuffle ? cse_shuffle_sample(key, sample_count, index) : index;
         if (batching->is_stream)
             samples[i] = position.epoch * length + index;
+        if (batching->sampler != NULL)
+            samples[i] = cse_weighted_draw(batching->sampler, batching->shuffle_seed,
+                                           position.epoch * length + index);
         if (epochs != NULL)
-            epochs[i] = position.epoch;
+            epochs[i] =
+                batching->sampler != NULL ? position.epoch * length + index : position.epoch;
         if (++index < length)
             continue;
         index = 0;

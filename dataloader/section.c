@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/mixing.h"
+#include "dataloader/sampling.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/dataloader_table.h"
 #include "engine/base/registry.h"
@@ -67,6 +69,8 @@ cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t de
                        cse_settings_text(settings, "library"), &descriptor, &section->library));
     section->descriptor = descriptor;
     read_batching(section, default_seed);
+    CSE_TRY(cse_sampling_check(settings));
+    CSE_TRY(cse_mixing_check(settings));
     const cse_batching *batching = &section->batching;
     if (batching->batch_size % batching->micro_batch_size == 0)
         return CSE_OK;

@@ -41,6 +41,8 @@ static json_t *samples_of(const json_t *data, int64_t step)
     };
     const int64_t size = order.micro_batch_size;
     int64_t numbers[MOST_NUMBERS];
+    if (json_is_true(json_object_get(data, "drawn")))
+        return list; /* by weights, which are with the data */
     if (size < 1 || size > MOST_NUMBERS)
         return list;
     for (int64_t m = 0; (m + 1) * size <= MOST_NUMBERS; m++) {
@@ -121,6 +123,7 @@ static const char schemas[] =
     "  batch_size,micro_batch_size,steps_per_epoch,skip_samples integer\n"
     "  shuffle boolean\n"
     "  stream? boolean  # numbers of samples are places in the stream of all epochs\n"
+    "  drawn? boolean  # with replacement, by weights: step_samples is empty then\n"
     "  shuffle_seed string\n"
     "  drop_last boolean\n"
     "  step integer  # from 1\n"

@@ -22,12 +22,22 @@ void cse_class_pictures_clear(cse_class_pictures *self)
     cse_class_folders_clear(&self->folders);
 }
 
+static cse_status read_labels(cse_input *input, const int64_t *indices, int64_t count,
+                              int32_t *labels)
+{
+    const cse_class_pictures *self = input->self; /* its first member */
+    for (int64_t i = 0; i < count; i++)
+        labels[i] = self->folders.pictures[indices[i]].label;
+    return CSE_OK;
+}
+
 void cse_class_pictures_describe(const cse_class_pictures *self, cse_input *input, cse_shape shape)
 {
     input->sample_count = self->folders.count;
     input->class_names = self->folders.class_list.names;
     input->class_count = self->folders.classes;
     snprintf(input->source, sizeof input->source, "%s", self->folders.folder);
+    input->read_labels = read_labels;
     cse_describe_labelled(input, "images", shape, false);
 }
 

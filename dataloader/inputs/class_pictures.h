@@ -1,5 +1,6 @@
 /* Shared by input functions of pictures in a folder for each class: reading and decoding; what a
- * sample is made of a picture is the function's own. */
+ * sample is made of a picture is the function's own. It is the first member of what the function
+ * keeps. */
 #ifndef CSE_DATALOADER_INPUTS_CLASS_PICTURES_H
 #define CSE_DATALOADER_INPUTS_CLASS_PICTURES_H
 

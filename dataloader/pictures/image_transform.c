@@ -69,6 +69,9 @@ cse_status cse_image_transform_read(const cse_settings *settings, cse_image_tran
         t->crop_scale[i] = cse_settings_number_at(settings, "crop_scale", i);
     if (!(t->crop_scale[0] > 0 && t->crop_scale[0] <= t->crop_scale[1] && t->crop_scale[1] <= 1))
         return wrong(settings, "crop_scale", "are shares above 0 and up to 1, the smaller first");
+    CSE_TRY(cse_augmentations_read(settings, t->seed, &t->augmentations));
+    if (cse_augmentations_change_pixels(&t->augmentations))
+        t->augmented = cse_malloc((size_t)t->width * (size_t)t->height * 6);
     return read_scale(settings, t);
 }
 
@@ -76,7 +79,16 @@ void cse_image_transform_clear(cse_image_transform *transform)
 {
     cse_resizer_clear(&transform->resizer);
     free(transform->pixels);
+    free(transform->augmented);
     *transform = (cse_image_transform){ 0 };
+}
+
+void cse_image_transform_leave_chance(cse_image_transform *t)
+{
+    t->crops_by_chance = t->flips_by_chance = false;
+    t->augmentations = (cse_augmentations){ 0 };
+    free(t->augmented);
+    t->augmented = NULL;
 }
 
 cse_shape cse_image_transform_shape(const cse_image_transform *t)
@@ -190,6 +202,25 @@ static void store(const cse_image_transform *t, const cse_image_part *part, bool
     }
 }
 
+/* A copy of the part, mirrored where it is, whose bytes are augmented. */
+static cse_image_part augmented(cse_image_transform *t, const cse_image_part *part, bool mirrored,
+                                int64_t epoch, int64_t sample)
+{
+    const size_t row = (size_t)t->width * 3;
+    cse_pixels pixels = { .bytes = t->augmented,
+                          .width = t->width,
+                          .height = t->height,
+                          .other = t->augmented + row * (size_t)t->height };
+    for (int y = 0; y < t->height; y++) {
+        const unsigned char *from = part->pixels + (size_t)y * part->row_bytes;
+        unsigned char *to = pixels.bytes + (size_t)y * row;
+        for (int x = 0; x < t->width; x++)
+            memcpy(to + 3 * x, from + 3 * (mirrored ? t->width - 1 - x : x), 3);
+    }
+    cse_augment_pixels(&t->augmentations, epoch, sample, &pixels);
+    return (cse_image_part){ pixels.bytes, t->width, t->height, row };
+}
+
 cse_status cse_image_transform_apply(cse_image_transform *t, const cse_image *image, int64_t epoch,
                                      int64_t sample, float *values)
 {
@@ -212,6 +243,11 @@ cse_status cse_image_transform_apply(cse_image_transform *t, const cse_image *im
         cse_resize(&t->resizer, &part, t->width, t->height, pixels);
         part = (cse_image_part){ pixels, t->width, t->height, (size_t)t->width * 3 };
     }
-    store(t, &part, u[0] < 0.5, values);
+    const bool mirrored = u[0] < 0.5, changes = t->augmented != NULL;
+    if (changes)
+        part = augmented(t, &part, mirrored, epoch, sample);
+    store(t, &part, mirrored && !changes, values);
+    cse_augment_values(&t->augmentations, epoch, sample,
+                       (const int[3]){ t->channels, t->height, t->width }, values);
     return CSE_OK;
 }

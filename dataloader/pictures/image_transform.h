@@ -1,4 +1,5 @@
-/* From a picture to the numbers of a sample: crop, resize, flip, and the scale of the values.
+/* From a picture to the numbers of a sample: crop, resize, flip, augmentations, and the scale of the
+ * values.
  *
  * What chance decides is a pure function of (seed, epoch, sample). Without chance it is
  * torchvision's Resize, CenterCrop, ToTensor and Normalize. */
@@ -9,6 +10,7 @@
 
 #include "csengine/extend.h"
 #include "csengine/tensor.h"
+#include "dataloader/pictures/augmentations.h"
 #include "dataloader/pictures/image_decode.h"
 #include "dataloader/pictures/image_resize.h"
 
@@ -46,6 +48,7 @@
           .type = CSE_SETTING_BOOL,                                                               \
           .default_value = "false",                                                               \
           .doc = "every other picture, chosen by chance, is mirrored" },                          \
+        CSE_AUGMENTATION_SETTINGS,                                                                \
         { .name = "augmentation_seed",                                                            \
           .type = CSE_SETTING_INTEGER,                                                            \
           .default_value = "0",                                                                   \
@@ -65,15 +68,19 @@ typedef struct cse_image_transform {
     bool crops_by_chance, flips_by_chance, turns;
     double crop_scale[2];
     uint64_t seed;
+    cse_augmentations augmentations;
     float value_of_byte[3][256];
     cse_resizer resizer;
     unsigned char *pixels; /* of the picture in its new size */
     size_t capacity;
+    unsigned char *augmented; /* [2, height, width, 3]; NULL: bytes are not augmented */
 } cse_image_transform;
 
 /* Reads CSE_IMAGE_SETTINGS; CSE_CONFIG. Release with cse_image_transform_clear. */
 cse_status cse_image_transform_read(const cse_settings *settings, cse_image_transform *transform);
 void cse_image_transform_clear(cse_image_transform *transform);
+/* From now on nothing is decided by chance. */
+void cse_image_transform_leave_chance(cse_image_transform *transform);
 cse_shape cse_image_transform_shape(const cse_image_transform *transform);
 
 /* `values` [channels, height, width]. CSE_DATA for a picture so narrow that it would become too

@@ -53,7 +53,7 @@ cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
         has_setting(descriptor->settings, "flatten") && cse_settings_bool(settings, "flatten");
     CSE_TRY(cse_image_transform_read(settings, &files->transform));
     files->decoder = cse_image_decoder_new(files->transform.turns);
-    files->transform.crops_by_chance = files->transform.flips_by_chance = false;
+    cse_image_transform_leave_chance(&files->transform);
     return CSE_OK;
 }
 

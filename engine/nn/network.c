@@ -31,6 +31,11 @@ cse_network *cse_network_open_view(const char *caller)
     return the_network;
 }
 
+cse_network *cse_network_traced_view(void)
+{
+    return the_network != NULL && the_network->traced != NULL ? the_network : NULL;
+}
+
 cse_network *cse_network_tracing_view(const char *caller)
 {
     cse_network *network = cse_network_open_view(caller);

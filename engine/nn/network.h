@@ -38,9 +38,10 @@ struct cse_network {
     /* Those parameters of the models that are made from now on that stay packed; NULL: none. */
     struct cse_packed_parameters *packed;
     /* What is asked of a step. */
-    cse_precision *precision;   /* NULL: float32 throughout */
-    cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */
-    cse_grad_scaler *scaler;    /* made of it once there is an optimizer */
+    struct cse_class_loss *class_loss; /* class_loss.h; NULL: nothing */
+    cse_precision *precision;          /* NULL: float32 throughout */
+    cse_yaml_node *scaler_tree;        /* the scaler that `precision` asks for; NULL: none */
+    cse_grad_scaler *scaler;           /* made of it once there is an optimizer */
     cse_loss_scale_log loss_scale_log;
     cse_clip clip; /* of steps that give none */
     cse_weight_update weight_update;
@@ -64,6 +65,8 @@ void cse_network_clear(cse_network *network);
 
 /* The open network, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
 cse_network *cse_network_open_view(const char *caller);
+/* The one that traces a step; else NULL, which is no failure. */
+cse_network *cse_network_traced_view(void);
 /* The same of one that traces a step; else NULL with CSE_USAGE, its failure. */
 cse_network *cse_network_tracing_view(const char *caller);
 /* Makes the stored error the network's failure if it is the first. Returns `status`. */

@@ -131,6 +131,10 @@ struct cse_input {
     int64_t feature_count;
     /* Set by open where it is known that all labels (stream labels) are below it; 0: it is not. */
     int64_t label_limit;
+    /* Set by open where the label of a sample (stream labels, one class each) is known without
+     * reading the rest: labels[i] of sample indices[i], as read would give it. NULL: it is not. */
+    cse_status (*read_labels)(cse_input *input, const int64_t *indices, int64_t count,
+                              int32_t *labels);
 };
 
 /* ---- reading files ----

@@ -368,7 +368,9 @@ CSE_API cse_tensor *cse_loss_quotient(cse_step *step, cse_tensor *sum, cse_tenso
 CSE_API void cse_loss_of_tokens(cse_step *step, cse_tensor *sum, cse_tensor *weights);
 
 /* The loss of a classifier: logits [..., classes], int32 labels [...]. The mean over the labels of
- * the global batch that are not -100, as PyTorch's cross_entropy; cse_loss_of_tokens is told. */
+ * the global batch that are not -100, as PyTorch's cross_entropy; cse_loss_of_tokens is told.
+ * Labels may be probabilities, too: float32 [..., classes]. The section `loss` of a configuration
+ * adds label smoothing and weights of classes. */
 CSE_API cse_tensor *cse_classification_loss(cse_tensor *logits, cse_tensor *labels);
 
 typedef struct cse_lm_loss_options {

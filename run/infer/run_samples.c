@@ -113,14 +113,14 @@ static json_t *batching_json(const cse_dataloader *loader)
     const cse_input *input = cse_dataloader_input_view(loader);
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)b->shuffle_seed);
-    return json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:b, s:s, s:b, s:I, s:b}", "input",
-                     input->descriptor->name, "source",
-                     cse_bytes_json(input->source, strlen(input->source)), "samples",
-                     (json_int_t)input->sample_count, "batch_size", (json_int_t)b->batch_size,
-                     "micro_batch_size", (json_int_t)b->micro_batch_size, "steps_per_epoch",
-                     (json_int_t)cse_dataloader_steps_per_epoch(loader), "shuffle", b->shuffle,
-                     "shuffle_seed", seed, "drop_last", b->drop_last, "skip_samples",
-                     (json_int_t)b->skip_samples, "stream", b->is_stream);
+    return json_pack(
+        "{s:s, s:o, s:I, s:I, s:I, s:I, s:b, s:s, s:b, s:I, s:b, s:b}", "input",
+        input->descriptor->name, "source", cse_bytes_json(input->source, strlen(input->source)),
+        "samples", (json_int_t)input->sample_count, "batch_size", (json_int_t)b->batch_size,
+        "micro_batch_size", (json_int_t)b->micro_batch_size, "steps_per_epoch",
+        (json_int_t)cse_dataloader_steps_per_epoch(loader), "shuffle", b->shuffle, "shuffle_seed",
+        seed, "drop_last", b->drop_last, "skip_samples", (json_int_t)b->skip_samples, "stream",
+        b->is_stream, "drawn", b->sampler != NULL);
 }
 
 /* Samples of the data by their numbers, as epoch 0 has them. */

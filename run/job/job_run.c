@@ -14,6 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/formats/weights/open.h"
+#include "engine/nn/class_loss.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/objectives/objective.h"
 #include "engine/nn/plugin_find.h"
@@ -28,6 +29,7 @@
 #include "run/job/job_digest.h"
 #include "run/job/job_folder.h"
 #include "run/job/job_hosts.h"
+#include "run/job/job_loss.h"
 #include "run/saving/keep_packed.h"
 #include "run/saving/room_wait.h"
 #include "store/damage.h"
@@ -41,6 +43,7 @@ static cse_tensor *training_step(cse_step *step, void *self)
 {
     const job *j = self;
     cse_tensor *loss = cse_model_loss(j->model, step, NULL);
+    cse_class_loss_check_used(j->settings->model->name);
     cse_optimizer_step(step, loss, j->optimizer, NULL, NULL);
     cse_callback_set_trace(j->callbacks, step);
     cse_step_closure(step, cse_job_show_step, self, loss);
@@ -626,6 +629,7 @@ static cse_status run_session(job *j)
     };
     cse_job_hosts_attach(j);
     CSE_TRY(make_model(j));
+    CSE_TRY(cse_job_make_loss(j));
     j->host.model = j->model;
     if (trains)
         CSE_TRY(make_training(j));

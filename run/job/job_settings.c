@@ -100,6 +100,7 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->samples = cse_settings_nested(init, "samples");
     settings->numerics = cse_settings_nested(init, "numerics");
     settings->recompute = cse_settings_nested(init, "recompute");
+    settings->loss = cse_settings_nested(init, "loss");
 }
 
 /* "loss", "val_loss", "validate_1/loss" */
@@ -258,6 +259,19 @@ static cse_status missing(const cse_config *config, const char *what)
     return cse_fail(CSE_CONFIG, "configuration: %s: trainer.%s", cse_config_source(config), what);
 }
 
+/* A validation measures the data as they are. */
+static cse_status refuse_mixing(const cse_job_settings *settings)
+{
+    for (int i = 0; i < settings->val_count; i++)
+        if (cse_settings_has(settings->val_dataloader[i].settings, "mixing"))
+            return cse_fail_at(
+                CSE_ERROR_AT("configuration: ",
+                             cse_settings_place(settings->val_dataloader[i].settings, "mixing")),
+                "a validation has whole samples: mixing is for train_dataloader; leave it out of "
+                "val_dataloader");
+    return CSE_OK;
+}
+
 /* Checks that the sections that the mode needs are there. */
 static cse_status check_mode(const cse_config *config, const cse_job_settings *settings)
 {
@@ -295,6 +309,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     read_added(config, arena, settings);
     read_validation(config, arena, settings);
     read_records(config, arena, settings);
+    CSE_TRY(refuse_mixing(settings));
     return check_mode(config, settings);
 }
 

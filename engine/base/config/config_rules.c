@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/config/loss_settings.h"
 #include "engine/base/config/settings.h"
 #include "engine/base/config/sparsity_settings.h"
 
@@ -154,6 +155,9 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
     const cse_settings *cluster = sound_section(trainer, "init.backend.cluster_config");
     const cse_settings *backend = sound_section(trainer, "init.backend");
     const cse_settings *fit = sound_section(trainer, "fit");
+    const cse_settings *loss = sound_section(trainer, "init.loss");
+    if (loss != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, cse_loss_settings_check(loss)));
     if (fit != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_start(fit)));
     if (fit != NULL)

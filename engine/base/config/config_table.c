@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "engine/base/config/cluster_table.h"
+#include "engine/base/config/loss_settings.h"
 #include "engine/base/config/precision_settings.h"
 #include "engine/base/config/recompute_settings.h"
 #include "engine/base/log.h"
@@ -128,6 +129,8 @@ static const cse_setting init_table[] = {
       "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
     { "recompute", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "activations that are computed again instead of kept", cse_recompute_setting_table },
+    { "loss", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "of classes: smoothing and weights",
+      cse_loss_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },

@@ -14,6 +14,15 @@ const cse_setting cse_dataloader_settings[] = {
       NULL },
     { "shuffle_seed", CSE_SETTING_INTEGER, "null", 0, 0, NULL,
       "seed of the shuffling; null: the run's seed", NULL },
+    { "sampling", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "draw samples with replacement: balanced, {class_weights: [1, 2.5]} or {sample_weights: FILE "
+      "of a number a line}; null: each sample once in an epoch",
+      NULL },
+    { "mixing", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "{mixup_alpha: 0.2, cutmix_alpha: 1.0, ...}: training samples and their labels are mixed "
+      "with "
+      "others",
+      NULL },
     { "drop_last", CSE_SETTING_BOOL, "null", 0, 0, NULL,
       "leave out the samples of an epoch that do not fill a batch; false: they are a smaller "
       "batch; null: true in training, false in an evaluation",

@@ -94,14 +94,18 @@ static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *we
     json_decref(origin);
 }
 
+static bool has_adapters(const cse_weights_options *options)
+{
+    return options != NULL && options->adapters != NULL && options->adapters->count > 0;
+}
+
 /* Under the names that the adapters have, before they become ours. */
 static cse_status add_adapters(cse_weights **weights, const cse_map *map,
                                const cse_weights_options *options)
 {
     const bool has_names = strcmp(map->kind, "hugging_face") == 0;
-    return options != NULL && options->adapters != NULL && has_names
-               ? cse_peft_add(weights, map, options->adapters)
-               : CSE_OK;
+    return has_adapters(options) && has_names ? cse_peft_add(weights, map, options->adapters)
+                                              : CSE_OK;
 }
 
 /* Takes the model's settings from their facts, and the names from the map. */
@@ -141,7 +145,7 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
     const bool has_names = !is_ours && strcmp((*weights)->facts_kind, "hugging_face") == 0;
     cse_status status = is_ours ? CSE_OK : to_ours(weights, options);
-    if (status == CSE_OK && options != NULL && options->adapters != NULL && !has_names)
+    if (status == CSE_OK && has_adapters(options) && !has_names)
         status = cse_peft_add_to_ours(weights, options->adapters);
     if (status != CSE_OK)
         cse_weights_close(weights);

@@ -102,7 +102,7 @@ void cse_preference_rows_clear(cse_preference_rows *rows)
 cse_status cse_preference_prompt(cse_preference_rows *rows, const char *text, size_t size)
 {
     rows->prompt.count = 0;
-    return cse_encode_whole(rows->encoder, text, size, &rows->prompt);
+    return cse_encode_whole(rows->encoder, (cse_given_text[2]){ { text, size } }, &rows->prompt);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -122,7 +122,9 @@ cse_status cse_preference_completion(cse_preference_rows *rows, const char *befo
     cse_text_clear(&rows->text);
     cse_text_add(&rows->text, "%s%s%s", before, text, ends ? "" : rows->end);
     completion->whole.count = 0;
-    CSE_TRY(cse_encode_whole(rows->encoder, rows->text.data, rows->text.size, &completion->whole));
+    CSE_TRY(cse_encode_whole(rows->encoder,
+                             (cse_given_text[2]){ { rows->text.data, rows->text.size } },
+                             &completion->whole));
     size_t shared = 0;
     while (shared < rows->prompt.count && shared < completion->whole.count &&
            rows->prompt.ids[shared] == completion->whole.ids[shared])

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/map_rows.h"
 
 /* How one weight is made. */
 typedef struct made {
@@ -29,54 +30,6 @@ typedef struct mapping {
 
 /* ---- elements ---- */
 
-static void transpose(const unsigned char *from, int64_t rows, int64_t columns, size_t width,
-                      unsigned char *to)
-{
-    enum { TILE = 32 };
-    for (int64_t i = 0; i < rows; i += TILE)
-        for (int64_t j = 0; j < columns; j += TILE)
-            for (int64_t r = i; r < i + TILE && r < rows; r++)
-                for (int64_t c = j; c < j + TILE && c < columns; c++)
-                    memcpy(to + (size_t)(c * rows + r) * width,
-                           from + (size_t)(r * columns + c) * width, width);
-}
-
-/* Rows of a weight by heads, of each of which the first `rotated` are rotated. */
-typedef struct headed_rows {
-    unsigned char *rows;
-    int64_t count, heads, rotated;
-    size_t row_bytes;
-} headed_rows;
-
-/* Rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or back. */
-static void interleave(const headed_rows *all, bool back)
-{
-    const int64_t head = all->count / all->heads, rotated = all->rotated, half = rotated / 2;
-    const size_t row_bytes = all->row_bytes;
-    unsigned char *copy = cse_malloc((size_t)rotated * row_bytes + 1);
-    for (int64_t h = 0; h < all->heads; h++) {
-        unsigned char *begin = all->rows + (size_t)(h * head) * row_bytes;
-        memcpy(copy, begin, (size_t)rotated * row_bytes);
-        for (int64_t i = 0; i < rotated; i++) {
-            const int64_t apart = i, paired = i < half ? 2 * i : 2 * (i - half) + 1;
-            memcpy(begin + (size_t)(back ? apart : paired) * row_bytes,
-                   copy + (size_t)(back ? paired : apart) * row_bytes, row_bytes);
-        }
-    }
-    free(copy);
-}
-
-/* The first row becomes the last, or back. */
-static void roll(unsigned char *rows, int64_t count, size_t row_bytes, bool back)
-{
-    unsigned char *one = cse_malloc(row_bytes + 1);
-    const size_t rest = (size_t)(count - 1) * row_bytes;
-    memcpy(one, rows + (back ? rest : 0), row_bytes);
-    memmove(rows + (back ? row_bytes : 0), rows + (back ? 0 : row_bytes), rest);
-    memcpy(rows + (back ? 0 : rest), one, row_bytes);
-    free(one);
-}
-
 /* Heads whose rows are rotated; of a fused weight those of queries and keys are. */
 static int64_t rotated_heads(const made *m, int part)
 {
@@ -95,11 +48,12 @@ static void arrange(const made *m, int part, const cse_weight *ours, unsigned ch
         return;
     const size_t row_bytes = (size_t)(cse_weight_bytes(ours) / (uint64_t)rows);
     if (heads > 0)
-        interleave(&(headed_rows){ elements, rows, heads,
-                                   m->rotated > 0 ? m->rotated : rows / heads, row_bytes },
-                   back);
+        cse_rows_interleave(&(cse_headed_rows){ elements, rows, heads,
+                                                m->rotated > 0 ? m->rotated : rows / heads,
+                                                row_bytes },
+                            back);
     if (m->rule->roll)
-        roll(elements, rows, row_bytes, back);
+        cse_rows_roll(elements, rows, row_bytes, back);
 }
 
 /* The rows of a part of a fused weight, each head where it lies in the file. */
@@ -143,7 +97,7 @@ static cse_status make_ours(const mapping *self, const made *m, const cse_weight
     unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
     cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
     if (status == CSE_OK) {
-        transpose(whole, rows, columns, width, turned);
+        cse_rows_transpose(whole, rows, columns, width, turned);
         take_part(m, part, (size_t)rows * width, turned, to);
         arrange(m, m->part, ours, to, false);
     }
@@ -174,10 +128,24 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     if (parts != joined)
         free(parts);
     if (status == CSE_OK && m->rule->transpose)
-        transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
+        cse_rows_transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
     if (joined != to)
         free(joined);
     return status;
+}
+
+/* A weight that is another one here by a number, as float32. */
+static cse_status make_shifted(const mapping *self, const made *m, const cse_weight *weight,
+                               unsigned char *to)
+{
+    float *values = (float *)(void *)to;
+    const size_t count = (size_t)cse_weight_bytes(weight) / sizeof *values;
+    const float more = (float)(self->to_theirs ? m->rule->plus : -m->rule->plus);
+    CSE_TRY(cse_weights_read_as(self->from, m->sources[0], CSE_ELEMENT_F32, values));
+    for (size_t i = 0; i < count; i++)
+        values[i] += more;
+    arrange(m, 0, weight, to, self->to_theirs);
+    return CSE_OK;
 }
 
 /* Where a matrix of a stack of ours begins in its source. */
@@ -226,14 +194,15 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
                                 (uint64_t)m->part * cse_weight_bytes(weight) + first, bytes, to);
     if (rule->stack != NULL || rule->within)
         return read_stack(self, m, weight, (range){ first, bytes, to });
-    if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll)
+    if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll && rule->plus == 0)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
     if (self->kept != index) {
         free(self->elements);
         self->elements = cse_malloc(cse_weight_bytes(weight) + 1);
         self->kept = -1;
-        CSE_TRY(self->to_theirs ? make_theirs(self, m, weight, self->elements)
-                                : make_ours(self, m, weight, self->elements));
+        CSE_TRY(rule->plus != 0   ? make_shifted(self, m, weight, self->elements)
+                : self->to_theirs ? make_theirs(self, m, weight, self->elements)
+                                  : make_ours(self, m, weight, self->elements));
         self->kept = index;
     }
     memcpy(to, self->elements + first, bytes);
@@ -404,6 +373,10 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         shape->rank--;
         memmove(shape->dims, shape->dims + 1, (size_t)shape->rank * sizeof shape->dims[0]);
     }
+    for (int i = 0; i < rule->unsqueeze && shape->rank < CSE_MAX_RANK; i++) {
+        memmove(shape->dims + 1, shape->dims, (size_t)shape->rank++ * sizeof shape->dims[0]);
+        shape->dims[0] = 1;
+    }
     if (rule->transpose) {
         if (shape->rank != 2)
             return misfit(b, theirs, "cannot be transposed: it has not two dimensions");
@@ -421,6 +394,12 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         shape->dims[axis] /= rule->parts;
     }
     return CSE_OK;
+}
+
+/* What is computed for a weight has the precision of its computation. */
+static cse_element element_of(const cse_map_rule *rule, const cse_weight *from)
+{
+    return rule->plus != 0 ? CSE_ELEMENT_F32 : from->element;
 }
 
 static void miss(building *b, const char *name)
@@ -493,7 +472,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
         return CSE_OK;
     }
     const cse_weight *theirs = &b->from->list[m.sources[0]];
-    cse_weight ours = { .element = theirs->element, .file = -1 };
+    cse_weight ours = { .element = element_of(rule, theirs), .file = -1 };
     b->used[m.sources[0]] = true;
     CSE_TRY(our_shape(b, theirs, &m, &ours.shape));
     for (m.part = 0; m.part < rule->parts; m.part++) {
@@ -546,6 +525,12 @@ static cse_status their_shape(const building *b, made *m, cse_shape *shape)
     for (int i = 0; i < m->rule->squeeze; i++)
         shape->dims[i] = 1;
     shape->rank += m->rule->squeeze;
+    for (int i = 0; i < m->rule->unsqueeze; i++) {
+        if (shape->rank == 0 || shape->dims[0] != 1)
+            return misfit(b, first, "has not the dimensions of size 1 that the rule takes away");
+        shape->rank--;
+        memmove(shape->dims, shape->dims + 1, (size_t)shape->rank * sizeof shape->dims[0]);
+    }
     return CSE_OK;
 }
 
@@ -590,7 +575,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     if (rule->stack != NULL)
         return unstack(b, rule, layer, m.sources[0]);
     const cse_weight *ours = &b->from->list[m.sources[0]];
-    cse_weight theirs = { .element = ours->element, .file = -1 };
+    cse_weight theirs = { .element = element_of(rule, ours), .file = -1 };
     for (int p = 0; p < rule->parts; p++)
         b->used[m.sources[p]] = true;
     CSE_TRY(set_heads(b, ours, &m));
@@ -618,27 +603,25 @@ static cse_status add_rope(building *b)
                &(made){ .factors = rope.factors });
 }
 
-/* ---- what remains ---- */
-
-cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same)
+/* Weights of theirs that are lists of numbers here. */
+static cse_status add_lists(building *b)
 {
-    enum { BLOCK_BYTES = 1 << 20 };
-    const cse_weight *first = &weights->list[one], *second = &weights->list[other];
-    const uint64_t bytes = cse_weight_bytes(first);
-    unsigned char *blocks = cse_malloc(2 * BLOCK_BYTES);
-    bool equal = first->element == second->element && bytes == cse_weight_bytes(second);
-    cse_status status = CSE_OK;
-    for (uint64_t done = 0; done < bytes && equal && status == CSE_OK; done += BLOCK_BYTES) {
-        const size_t some = bytes - done < BLOCK_BYTES ? (size_t)(bytes - done) : BLOCK_BYTES;
-        status = cse_weights_read(weights, one, done, some, blocks);
-        if (status == CSE_OK)
-            status = cse_weights_read(weights, other, done, some, blocks + BLOCK_BYTES);
-        equal = memcmp(blocks, blocks + BLOCK_BYTES, some) == 0;
+    for (int i = 0; i < b->map->fact_count; i++) {
+        cse_map_numbers numbers;
+        CSE_TRY(cse_map_make_numbers(b->map, &b->map->facts[i], b->to->arena, b->facts, &numbers));
+        if (numbers.list == NULL)
+            continue;
+        CSE_TRY(add(b,
+                    &(cse_weight){ .name = b->map->facts[i].theirs[0],
+                                   .element = CSE_ELEMENT_F32,
+                                   .shape = { .rank = 1, .dims = { numbers.count } },
+                                   .file = -1 },
+                    &(made){ .factors = numbers.list }));
     }
-    free(blocks);
-    *same = equal;
-    return status;
+    return CSE_OK;
 }
+
+/* ---- what remains ---- */
 
 static cse_status check_equal(const building *b, int one, int other)
 {
@@ -681,7 +664,7 @@ static cse_status check_rest(const building *b)
             CSE_DATA, "%s: %d weight%s of the model are missing, the first is '%s' (%s)",
             b->from->path, b->missing, b->missing > 1 ? "s" : "", b->first_missing, b->map->source);
     for (int i = 0; i < b->from->count; i++) {
-        bool known = b->used[i];
+        bool known = b->used[i] || cse_map_is_numbers(b->map, b->from->list[i].name);
         if (!known && !b->self->to_theirs)
             CSE_TRY(leave_out(b, i, &known));
         if (!known && left++ == 0)
@@ -746,8 +729,10 @@ static cse_status build(building *b)
         for (int layer = 0; layer < layers && b->self->to_theirs && rule->counter != NULL; layer++)
             CSE_TRY(add_counter(b, rule, layer));
     }
-    if (b->self->to_theirs)
+    if (b->self->to_theirs) {
         CSE_TRY(add_rope(b));
+        CSE_TRY(add_lists(b));
+    }
     return check_rest(b);
 }
 

@@ -1,0 +1,48 @@
+/* Rows of a weight in another order. */
+#include "engine/formats/weights/map_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+
+void cse_rows_transpose(const unsigned char *from, int64_t rows, int64_t columns, size_t width,
+                        unsigned char *to)
+{
+    enum { TILE = 32 };
+    for (int64_t i = 0; i < rows; i += TILE)
+        for (int64_t j = 0; j < columns; j += TILE)
+            for (int64_t r = i; r < i + TILE && r < rows; r++)
+                for (int64_t c = j; c < j + TILE && c < columns; c++)
+                    memcpy(to + (size_t)(c * rows + r) * width,
+                           from + (size_t)(r * columns + c) * width, width);
+}
+
+/* Rows of each head from [x0, x1, ..., y0, y1, ...] to [x0, y0, x1, y1, ...], or back. */
+void cse_rows_interleave(const cse_headed_rows *all, bool back)
+{
+    const int64_t head = all->count / all->heads, rotated = all->rotated, half = rotated / 2;
+    const size_t row_bytes = all->row_bytes;
+    unsigned char *copy = cse_malloc((size_t)rotated * row_bytes + 1);
+    for (int64_t h = 0; h < all->heads; h++) {
+        unsigned char *begin = all->rows + (size_t)(h * head) * row_bytes;
+        memcpy(copy, begin, (size_t)rotated * row_bytes);
+        for (int64_t i = 0; i < rotated; i++) {
+            const int64_t apart = i, paired = i < half ? 2 * i : 2 * (i - half) + 1;
+            memcpy(begin + (size_t)(back ? apart : paired) * row_bytes,
+                   copy + (size_t)(back ? paired : apart) * row_bytes, row_bytes);
+        }
+    }
+    free(copy);
+}
+
+/* The first row becomes the last, or back. */
+void cse_rows_roll(unsigned char *rows, int64_t count, size_t row_bytes, bool back)
+{
+    unsigned char *one = cse_malloc(row_bytes + 1);
+    const size_t rest = (size_t)(count - 1) * row_bytes;
+    memcpy(one, rows + (back ? rest : 0), row_bytes);
+    memmove(rows + (back ? row_bytes : 0), rows + (back ? 0 : row_bytes), rest);
+    memcpy(rows + (back ? 0 : rest), one, row_bytes);
+    free(one);
+}

@@ -498,7 +498,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(check_keys(
         arena, root,
         "accepted: model, kind, like, renames, without, selects, follows, begins, prefix, bare, "
-        "older_ends, layers, head_size, rotary_size, rope_factors, facts, weights, "
+        "older_ends, leaves_out, layers, head_size, rotary_size, rope_factors, facts, weights, "
         "keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
@@ -514,6 +514,7 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     m->older_ends = cse_yaml_find(root, "older_ends");
     m->rope_factors = cse_yaml_find(root, "rope_factors");
     m->without = cse_yaml_find(root, "without");
+    m->leaves_out = cse_yaml_find(root, "leaves_out");
     if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
         return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||

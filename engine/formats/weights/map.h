@@ -78,7 +78,7 @@ typedef struct cse_map_rule {
     cse_fused_layout fused;
     const char *heads, *key_heads; /* of a fused weight: their facts, or numbers */
     int squeeze;                   /* so many first dimensions, of size 1, are theirs alone */
-    int unsqueeze;                 /* and so many ours alone */
+    int unsqueeze;                 /* and so many may be missing there */
     double plus;                   /* each element of theirs is ours and this number */
     bool roll;                     /* their first row is our last */
     bool optional;
@@ -113,8 +113,10 @@ typedef struct cse_map {
                                 ones; NULL: all */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
-    const cse_yaml_node *ours_only; /* {setting of ours: values}: theirs computes as if it had one
+    const cse_yaml_node *ours_only;  /* {setting of ours: values}: theirs computes as if it had one
                                        of these; of maps that have a fact of it, that decides */
+    const cse_yaml_node *leaves_out; /* weights of ours that theirs has no place for, and does not
+                                        compute with; NULL: none */
     const cse_yaml_node
         *without; /* rules of the map that this one is like, by their names, which it
                                      has not; NULL: it has all */
@@ -231,8 +233,10 @@ cse_status cse_map_make_numbers(const cse_map *map, const cse_map_fact *fact, cs
                                 const json_t *facts, cse_map_numbers *numbers);
 /* Takes them out of what is written as facts, and those of the form missing_weight. */
 void cse_map_forget_elements(const cse_map *map, json_t *facts);
-/* Tells what their program does not compute of the facts that it is given. */
-void cse_map_tell(const cse_map *map, const json_t *facts, cse_text *notice);
+/* Tells what their program does not compute of the facts that it is given, and which weights of
+ * ours are left out. */
+void cse_map_tell(const cse_map *map, const json_t *facts, const cse_weights *ours,
+                  cse_text *notice);
 
 /* ---- weights ---- */
 

@@ -112,8 +112,13 @@ const char *cse_map_fixed_text(cse_arena *arena, const cse_map_fact *fact,
                : NULL;
 }
 
-void cse_map_tell(const cse_map *map, const json_t *facts, cse_text *notice)
+void cse_map_tell(const cse_map *map, const json_t *facts, const cse_weights *ours,
+                  cse_text *notice)
 {
+    for (int i = 0; map->leaves_out != NULL && i < ours->count; i++)
+        if (cse_map_is_among(map->leaves_out, ours->list[i].name))
+            cse_text_add(notice, "%s is left out: the other program has no place for it\n",
+                         ours->list[i].name);
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
         const json_t *value = fact->told != NULL ? json_object_get(facts, fact->theirs[0]) : NULL;

@@ -373,7 +373,8 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         shape->rank--;
         memmove(shape->dims, shape->dims + 1, (size_t)shape->rank * sizeof shape->dims[0]);
     }
-    for (int i = 0; i < rule->unsqueeze && shape->rank < CSE_MAX_RANK; i++) {
+    /* Programs differ in whether theirs has them. */
+    for (int i = 0; i < rule->unsqueeze && shape->rank < CSE_MAX_RANK && shape->dims[0] != 1; i++) {
         memmove(shape->dims + 1, shape->dims, (size_t)shape->rank++ * sizeof shape->dims[0]);
         shape->dims[0] = 1;
     }
@@ -525,12 +526,6 @@ static cse_status their_shape(const building *b, made *m, cse_shape *shape)
     for (int i = 0; i < m->rule->squeeze; i++)
         shape->dims[i] = 1;
     shape->rank += m->rule->squeeze;
-    for (int i = 0; i < m->rule->unsqueeze; i++) {
-        if (shape->rank == 0 || shape->dims[0] != 1)
-            return misfit(b, first, "has not the dimensions of size 1 that the rule takes away");
-        shape->rank--;
-        memmove(shape->dims, shape->dims + 1, (size_t)shape->rank * sizeof shape->dims[0]);
-    }
     return CSE_OK;
 }
 
@@ -667,6 +662,8 @@ static cse_status check_rest(const building *b)
         bool known = b->used[i] || cse_map_is_numbers(b->map, b->from->list[i].name);
         if (!known && !b->self->to_theirs)
             CSE_TRY(leave_out(b, i, &known));
+        if (!known && b->self->to_theirs && b->map->leaves_out != NULL)
+            known = cse_map_is_among(b->map->leaves_out, b->from->list[i].name);
         if (!known && left++ == 0)
             first = b->from->list[i].name;
     }

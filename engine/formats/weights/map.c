@@ -75,11 +75,21 @@ static cse_status read_names(const cse_yaml_node *node, int most, const char **n
     return CSE_OK;
 }
 
+static bool maps_texts(const cse_yaml_node *node)
+{
+    bool good = node->kind == CSE_YAML_MAPPING;
+    for (int i = 0; good && i < node->count; i++)
+        good = node->children[i]->kind == CSE_YAML_SCALAR;
+    return good;
+}
+
 static bool is_form(const char *name)
 {
-    static const char *const forms[] = { "square", "count",       "list",          "numbers",
-                                         "period", "every_other", "given",         "inverse_root",
-                                         "layers", "factors",     "missing_weight" };
+    static const char *const forms[] = { "square",         "count",          "list",
+                                         "numbers",        "period",         "every_other",
+                                         "given",          "layers",         "factors",
+                                         "missing_weight", "inverse_root",   "but_every",
+                                         "elements",       "yarn_attention", "longrope_attention" };
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         found = found || strcmp(name, forms[i]) == 0;
@@ -88,10 +98,11 @@ static bool is_form(const char *name)
 
 static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map_fact *fact)
 {
-    CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, our_default, their_default, fixed, written, "
-                       "values, form, null_is, where, same_as, fraction_of, times, missing, needs, "
-                       "unwritten"));
+    CSE_TRY(
+        check_keys(arena, node,
+                   "accepted: theirs, ours, our_default, their_default, fixed, written, "
+                   "values, form, null_is, none_is, where, except, same_as, fraction_of, times, "
+                   "missing, needs, unwritten, omitted, implied, told"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
@@ -99,7 +110,10 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_text(node, "fraction_of", &fact->fraction_of));
     CSE_TRY(read_text(node, "times", &fact->times));
     CSE_TRY(read_text(node, "needs", &fact->needs));
+    CSE_TRY(read_text(node, "none_is", &fact->none_is));
+    CSE_TRY(read_text(node, "told", &fact->told));
     CSE_TRY(read_switch(node, "unwritten", &fact->unwritten));
+    CSE_TRY(read_switch(node, "omitted", &fact->omitted));
     fact->missing = cse_yaml_find(node, "missing");
     CSE_TRY(read_names(cse_yaml_find(node, "ours"), CSE_MAP_NAMES, fact->ours, &fact->our_names));
     fact->our_default = cse_yaml_find(node, "our_default");
@@ -109,6 +123,8 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     fact->values = cse_yaml_find(node, "values");
     fact->null_is = cse_yaml_find(node, "null_is");
     fact->where = cse_yaml_find(node, "where");
+    fact->except = cse_yaml_find(node, "except");
+    fact->implied = cse_yaml_find(node, "implied");
     if (fact->their_names == 0 && fact->our_names == 0)
         return refuse(node, "a fact needs theirs or ours", NULL);
     if ((fact->their_names == 0 || fact->our_names == 0) && fact->fixed == NULL &&
@@ -118,13 +134,18 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)
         return refuse(fact->where, "here must be a mapping of facts of theirs to values", NULL);
+    if (fact->implied != NULL && !maps_texts(fact->implied))
+        return refuse(fact->implied, "here must be a mapping of weights of theirs to values", NULL);
+    if (fact->except != NULL && fact->except->kind != CSE_YAML_MAPPING)
+        return refuse(fact->except, "here must be a mapping of facts of theirs to values", NULL);
     if (fact->missing != NULL &&
         (fact->missing->kind != CSE_YAML_MAPPING || fact->missing->count != 1))
         return refuse(fact->missing, "here must be one of from, but_every and not", NULL);
     if (fact->form != NULL && !is_form(fact->form))
         return refuse(node, "form is not known",
                       "accepted: square, count, list, numbers, period, every_other, given, "
-                      "inverse_root, layers, factors, missing_weight");
+                      "inverse_root, layers, but_every, factors, elements, missing_weight, "
+                      "yarn_attention, longrope_attention");
     return CSE_OK;
 }
 
@@ -140,7 +161,7 @@ static int stars_of(const char *name)
 static cse_status check_stack(const cse_yaml_node *node, const cse_map_rule *rule)
 {
     const bool changes = rule->transpose || rule->rotary != NULL || rule->squeeze > 0 ||
-                         rule->roll || rule->parts == 0;
+                         rule->unsqueeze > 0 || rule->roll || rule->parts == 0;
     if ((rule->stack != NULL || rule->within) && changes)
         return refuse(node, "stack and within need ours, and go with no change of its elements",
                       NULL);
@@ -190,13 +211,40 @@ static cse_status read_fused(cse_arena *arena, const cse_yaml_node *node, cse_ma
     return CSE_OK;
 }
 
+/* A number that is added goes with rows in another order, and with no other change. */
+static cse_status read_plus(const cse_yaml_node *node, cse_map_rule *rule)
+{
+    const char *text = NULL;
+    char *end = NULL;
+    CSE_TRY(read_text(node, "plus", &text));
+    if (text == NULL)
+        return CSE_OK;
+    rule->plus = strtod(text, &end);
+    if (*end != '\0' || rule->plus == 0)
+        return refuse(node, "plus must be a number that is not 0", NULL);
+    return rule->parts != 1 || rule->transpose || rule->stack != NULL || rule->within
+               ? refuse(node, "plus needs one name of ours, and no change but rotary and roll",
+                        NULL)
+               : CSE_OK;
+}
+
+static cse_status read_squeeze(const cse_yaml_node *node, const char *key, int *dimensions)
+{
+    const char *text = NULL;
+    CSE_TRY(read_text(node, key, &text));
+    *dimensions = text != NULL ? atoi(text) : 0;
+    return *dimensions < 0 || *dimensions >= CSE_MAX_RANK
+               ? refuse(node, "squeeze and unsqueeze must be a number of dimensions", NULL)
+               : CSE_OK;
+}
+
 static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map_rule *rule)
 {
-    const char *squeeze = NULL;
-    CSE_TRY(check_keys(arena, node,
-                       "accepted: theirs, ours, stack, within, also, transpose, fused, rotary, "
-                       "squeeze, roll, optional, unless, where, layers, drop, counter, "
-                       "frequencies, tied, no_prefix"));
+    CSE_TRY(check_keys(
+        arena, node,
+        "accepted: theirs, ours, stack, within, also, transpose, fused, rotary, "
+        "squeeze, unsqueeze, plus, roll, optional, unless, where, layers, drop, counter, "
+        "frequencies, tied, no_prefix"));
     CSE_TRY(read_text(node, "theirs", &rule->theirs));
     CSE_TRY(read_text(node, "stack", &rule->stack));
     CSE_TRY(read_switch(node, "within", &rule->within));
@@ -205,7 +253,8 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     CSE_TRY(read_switch(node, "transpose", &rule->transpose));
     CSE_TRY(read_fused(arena, cse_yaml_find(node, "fused"), rule));
     CSE_TRY(read_text(node, "rotary", &rule->rotary));
-    CSE_TRY(read_text(node, "squeeze", &squeeze));
+    CSE_TRY(read_squeeze(node, "squeeze", &rule->squeeze));
+    CSE_TRY(read_squeeze(node, "unsqueeze", &rule->unsqueeze));
     CSE_TRY(read_switch(node, "roll", &rule->roll));
     CSE_TRY(read_switch(node, "optional", &rule->optional));
     CSE_TRY(read_text(node, "unless", &rule->unless));
@@ -219,11 +268,7 @@ static cse_status read_rule(cse_arena *arena, const cse_yaml_node *node, cse_map
     rule->where = cse_yaml_find(node, "where");
     if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
         return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
-    rule->squeeze = squeeze != NULL ? atoi(squeeze) : 0;
-    if (rule->squeeze < 0 || rule->squeeze >= CSE_MAX_RANK)
-        return refuse(node, "squeeze must be a number of dimensions", NULL);
-    if (rule->where != NULL && rule->where->kind != CSE_YAML_MAPPING)
-        return refuse(rule->where, "here must be a mapping of facts of theirs to values", NULL);
+    CSE_TRY(read_plus(node, rule));
     if (rule->counter != NULL && !rule->drop)
         return refuse(node, "counter belongs to drop: true", NULL);
     if ((rule->parts > 0) == (rule->drop || rule->tied != NULL))
@@ -350,6 +395,39 @@ static bool has_rule(const cse_map *map, const cse_map_rule *rule)
     return found;
 }
 
+/* The text of a map in which names that begin so begin otherwise. */
+static const char *renamed(cse_arena *arena, const char *text, const char *old, const char *new)
+{
+    cse_text out = { 0 };
+    const size_t length = strlen(old);
+    for (const char *at = text; *at != '\0';) {
+        const bool begins = at == text || strchr(" [({=/*,:", at[-1]) != NULL;
+        const bool here = begins && strncmp(at, old, length) == 0;
+        cse_text_add_bytes(&out, here ? new : at, here ? strlen(new) : 1);
+        at += here ? length : 1;
+    }
+    const char *result = cse_arena_string(arena, out.data);
+    cse_text_clear(&out);
+    return result;
+}
+
+/* The map that this one is like, whose names of facts begin as this one's do. */
+static cse_status load_renamed(cse_arena *arena, const cse_map *map, const char *name,
+                               cse_map **other)
+{
+    const cse_yaml_node *renames = cse_yaml_find(map->root, "renames");
+    const char *text = NULL;
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
+        text = strcmp(row->name, name) == 0 ? row->text : text;
+    if (renames == NULL || text == NULL)
+        return cse_map_load(arena, name, other);
+    if (!maps_texts(renames))
+        return refuse(renames, "renames is a mapping of the beginnings of names", NULL);
+    for (int i = 0; i < renames->count; i++)
+        text = renamed(arena, text, renames->keys[i].text, renames->children[i]->text);
+    return cse_map_parse(arena, cse_arena_printf(arena, "maps/%s.yaml", name), text, other);
+}
+
 static bool is_brought(const char *name)
 {
     bool found = false;
@@ -366,12 +444,13 @@ static cse_status add_other(cse_arena *arena, cse_map *map, const char *name)
         return CSE_OK;
     if (!is_brought(name))
         return refuse(cse_yaml_find(map->root, "like"), "here must be a map of csengine", NULL);
-    CSE_TRY(cse_map_load(arena, name, &other));
+    CSE_TRY(load_renamed(arena, map, name, &other));
     const cse_map own = *map;
     map->prefix = own.prefix != NULL ? own.prefix : other->prefix;
     map->bare = own.bare != NULL ? own.bare : other->bare;
     map->older_ends = own.older_ends != NULL ? own.older_ends : other->older_ends;
     map->layers = own.layers != NULL ? own.layers : other->layers;
+    map->rope_factors = own.rope_factors != NULL ? own.rope_factors : other->rope_factors;
     map->head_size = own.head_size != NULL ? own.head_size : other->head_size;
     map->rotary_size = own.rotary_size != NULL ? own.rotary_size : other->rotary_size;
     map->facts = cse_arena_alloc(arena, (size_t)(own.fact_count + other->fact_count + 1) *
@@ -410,24 +489,17 @@ static cse_status read_lists(cse_arena *arena, cse_map *map, const char *like)
     return add_shared_keys(arena, map);
 }
 
-static bool maps_texts(const cse_yaml_node *node)
-{
-    bool good = node->kind == CSE_YAML_MAPPING;
-    for (int i = 0; good && i < node->count; i++)
-        good = node->children[i]->kind == CSE_YAML_SCALAR;
-    return good;
-}
-
 static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *root, cse_map **map)
 {
     const char *like = NULL;
     cse_map *m = *map = cse_arena_alloc(arena, sizeof *m);
     m->source = source;
     m->root = root;
-    CSE_TRY(check_keys(arena, root,
-                       "accepted: model, kind, like, without, selects, begins, prefix, bare, "
-                       "older_ends, layers, head_size, rotary_size, rope_factors, facts, weights, "
-                       "keys"));
+    CSE_TRY(check_keys(
+        arena, root,
+        "accepted: model, kind, like, renames, without, selects, follows, begins, prefix, bare, "
+        "older_ends, leaves_out, layers, head_size, rotary_size, rope_factors, facts, weights, "
+        "keys"));
     CSE_TRY(read_text(root, "model", &m->model));
     CSE_TRY(read_text(root, "kind", &m->kind));
     CSE_TRY(read_text(root, "like", &like));
@@ -437,10 +509,12 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
     CSE_TRY(read_text(root, "rotary_size", &m->rotary_size));
     m->selects = cse_yaml_find(root, "selects");
     m->begins = cse_yaml_find(root, "begins");
+    m->follows = cse_yaml_find(root, "follows");
     m->bare = cse_yaml_find(root, "bare");
     m->older_ends = cse_yaml_find(root, "older_ends");
     m->rope_factors = cse_yaml_find(root, "rope_factors");
     m->without = cse_yaml_find(root, "without");
+    m->leaves_out = cse_yaml_find(root, "leaves_out");
     if (m->rope_factors != NULL && !maps_texts(m->rope_factors))
         return refuse(m->rope_factors, "rope_factors is a mapping of names", NULL);
     if (m->model == NULL || m->kind == NULL || m->selects == NULL ||
@@ -451,6 +525,8 @@ static cse_status read_map(cse_arena *arena, const char *source, cse_yaml_node *
                       "a map needs model, kind, layers and the mapping selects; begins and bare "
                       "are mappings, too",
                       NULL);
+    if (m->follows != NULL && m->follows->kind != CSE_YAML_MAPPING)
+        return refuse(m->follows, "follows is a mapping of facts to values", NULL);
     if (m->older_ends != NULL && !maps_texts(m->older_ends))
         return refuse(m->older_ends, "older_ends maps the end of a name to an older one", NULL);
     return read_lists(arena, m, like);
@@ -492,6 +568,9 @@ static bool is_fact(const json_t *facts, const char *key, const cse_yaml_node *v
 {
     size_t i;
     const json_t *fact = json_object_get(facts, key), *entry;
+    if (value->kind == CSE_YAML_MAPPING) /* {above: NUMBER} */
+        return json_is_integer(fact) &&
+               json_integer_value(fact) > strtoll(value->children[0]->text, NULL, 10);
     if (json_is_boolean(fact))
         return is_one_of(value, json_is_true(fact) ? "true" : "false");
     if (json_is_string(fact))
@@ -542,15 +621,19 @@ static bool holds(cse_arena *arena, const cse_map *map, const cse_yaml_node *set
  * facts one that has the model's name goes before others. */
 static int fits(cse_arena *arena, const cse_map *map, const char *name, const choice *c)
 {
-    enum { HOLDS = 2 };
+    enum { FOLLOWS = 2, HOLDS = 4 };
     const bool of_model = c->model != NULL && strcmp(map->model, c->model) == 0;
     if (strcmp(map->kind, c->kind) != 0)
         return 0;
+    if (c->facts == NULL && of_model) {
+        const bool good = holds(arena, map, c->settings);
+        const bool follows = map->follows != NULL && selects(map->follows, c->origin);
+        return 1 + is_named(name, map->model) + FOLLOWS * follows + HOLDS * good +
+               2 * HOLDS * (good && follows) +
+               4 * HOLDS * map->selects->count * selects(map->selects, c->origin);
+    }
     if (c->facts == NULL)
-        return of_model
-                   ? 1 + is_named(name, map->model) + (holds(arena, map, c->settings) ? HOLDS : 0) +
-                         2 * HOLDS * map->selects->count * selects(map->selects, c->origin)
-                   : 0;
+        return 0;
     if (of_model && (selects(map->selects, c->facts) ||
                      (map->begins != NULL && selects(map->begins, c->facts))))
         return INT_MAX / 2 + map->selects->count * selects(map->selects, c->facts);

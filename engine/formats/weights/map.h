@@ -30,16 +30,23 @@ typedef struct cse_map_fact {
      * 1: b}, ours: 2), numbers (both a list), period (theirs: [full_attention, sliding_attention,
      * sliding_attention, full_attention, ...] of all layers, ours: 3), every_other
      * (map_every_other.c), missing_weight (theirs is the name of a weight, ours whether they lack
-     * it), given (theirs is whether ours is not null), inverse_root (map_numbers.c), layers or
-     * factors (map_layers.c). */
+     * it), given (theirs is whether ours is not null), inverse_root, yarn_attention,
+     * longrope_attention (map_numbers.c), layers, but_every or factors (map_layers.c), elements
+     * (map_elements.c). */
     const char *form;
     const char *times;            /* ours is theirs times this fact of theirs; NULL: theirs */
     const cse_yaml_node *missing; /* form layers, and `needs`: map_layers.c */
     const char *needs;
-    bool unwritten; /* ours alone: the model's default, which its settings need not say */
+    bool unwritten; /* ours alone: the model's default, which its settings need not say; theirs:
+                       never written */
+    bool omitted;   /* theirs: not written where it is their default */
+    const cse_yaml_node *implied; /* {weight of theirs: value} where it is not given */
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
     const cse_yaml_node *where;   /* {fact of theirs: values}: read by their program only there */
+    const cse_yaml_node *except;  /* the same, where it is not read */
+    const char *none_is;          /* their value that stands for null of ours; NULL: null does */
+    const char *told;             /* what is told where it is written: what of it is not computed */
     const char *same_as; /* missing_weight: one with the elements of this weight is missing, too */
     const char *fraction_of; /* theirs is a fraction of this fact of theirs, or of a quotient
                                      of two, A/B; ours is the number, rounded down */
@@ -71,6 +78,8 @@ typedef struct cse_map_rule {
     cse_fused_layout fused;
     const char *heads, *key_heads; /* of a fused weight: their facts, or numbers */
     int squeeze;                   /* so many first dimensions, of size 1, are theirs alone */
+    int unsqueeze;                 /* and so many may be missing there */
+    double plus;                   /* each element of theirs is ours and this number */
     bool roll;                     /* their first row is our last */
     bool optional;
     const char *unless;         /* the rule holds where this fact of theirs is not true */
@@ -91,6 +100,8 @@ typedef struct cse_map {
     const cse_yaml_node *selects; /* facts of theirs by which the map is chosen */
     const cse_yaml_node *begins;  /* those by which it is where a model of ours begins with theirs;
                                      NULL: no others */
+    const cse_yaml_node *follows; /* {fact of another kind's origin: values}: this map is taken for
+                                     a model that came from there, if it holds; NULL: none */
     const char *prefix;           /* of their names, which may lack it; NULL: none */
     const cse_yaml_node *bare;    /* {fact of theirs: values} with which names are written without
                                      the prefix; NULL: never */
@@ -102,8 +113,10 @@ typedef struct cse_map {
                                 ones; NULL: all */
     const cse_yaml_node *rope_factors; /* {weight, channels, base, length}: a weight that scales the
                                           rotation, and their facts that it goes by; NULL: none */
-    const cse_yaml_node *ours_only; /* {setting of ours: values}: theirs computes as if it had one
+    const cse_yaml_node *ours_only;  /* {setting of ours: values}: theirs computes as if it had one
                                        of these; of maps that have a fact of it, that decides */
+    const cse_yaml_node *leaves_out; /* weights of ours that theirs has no place for, and does not
+                                        compute with; NULL: none */
     const cse_yaml_node
         *without; /* rules of the map that this one is like, by their names, which it
                                      has not; NULL: it has all */
@@ -205,6 +218,26 @@ cse_status cse_map_check_frequencies(const cse_map *map, const cse_map_rule *rul
 /* Takes them out of what is written as facts. */
 void cse_map_forget_rope(json_t *facts);
 
+/* ---- facts that are weights of theirs (form: elements) ---- */
+
+/* Puts their elements among their facts. CSE_DATA. */
+cse_status cse_map_note_elements(const cse_map *map, cse_weights *weights, json_t *facts);
+/* Whether a weight of theirs is such a fact. */
+bool cse_map_is_numbers(const cse_map *map, const char *name);
+/* The elements that a fact makes; no list: none. CSE_DATA. */
+typedef struct cse_map_numbers {
+    float *list; /* in the arena */
+    int64_t count;
+} cse_map_numbers;
+cse_status cse_map_make_numbers(const cse_map *map, const cse_map_fact *fact, cse_arena *arena,
+                                const json_t *facts, cse_map_numbers *numbers);
+/* Takes them out of what is written as facts, and those of the form missing_weight. */
+void cse_map_forget_elements(const cse_map *map, json_t *facts);
+/* Tells what their program does not compute of the facts that it is given, and which weights of
+ * ours are left out. */
+void cse_map_tell(const cse_map *map, const json_t *facts, const cse_weights *ours,
+                  cse_text *notice);
+
 /* ---- weights ---- */
 
 /* The same weights under our names, or under theirs. The result owns `*from`. CSE_DATA: one is
@@ -237,7 +270,8 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
 static inline bool cse_map_is_list(const cse_map_fact *fact)
 {
     return fact->form != NULL &&
-           (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "factors") == 0);
+           (strcmp(fact->form, "layers") == 0 || strcmp(fact->form, "factors") == 0 ||
+            strcmp(fact->form, "but_every") == 0 || strcmp(fact->form, "elements") == 0);
 }
 typedef struct cse_map_sides {
     const cse_map *map;

@@ -93,7 +93,7 @@ static void put(cse_arena *arena, cse_yaml_node *settings, const char *name, con
     put(arena, below, dot + 1, text);
 }
 
-static const char *get(const cse_yaml_node *settings, const char *name)
+const char *cse_map_our_setting(const cse_yaml_node *settings, const char *name)
 {
     char first[128];
     const char *dot = strchr(name, '.');
@@ -106,7 +106,7 @@ static const char *get(const cse_yaml_node *settings, const char *name)
     if (found == NULL)
         return NULL;
     if (dot != NULL)
-        return get(found, dot + 1);
+        return cse_map_our_setting(found, dot + 1);
     if (found->kind == CSE_YAML_SEQUENCE && found->count == 2 &&
         found->children[0]->kind == CSE_YAML_SCALAR &&
         found->children[1]->kind == CSE_YAML_SCALAR &&
@@ -123,7 +123,7 @@ static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, con
         settings, dot != NULL ? cse_arena_printf(arena, "%.*s", (int)(dot - name), name) : name);
     if (found != NULL && dot != NULL)
         return get_list(arena, found, dot + 1);
-    return found == NULL || found->kind == CSE_YAML_SCALAR ? get(settings, name)
+    return found == NULL || found->kind == CSE_YAML_SCALAR ? cse_map_our_setting(settings, name)
                                                            : cse_map_list_of(arena, found);
 }
 
@@ -131,7 +131,8 @@ static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, con
 static const char *our_value(cse_arena *arena, const cse_yaml_node *settings,
                              const cse_map_fact *fact, const char *name)
 {
-    const char *text = cse_map_has_form(fact, "numbers") ? NULL : get(settings, name);
+    const char *text =
+        cse_map_has_form(fact, "numbers") ? NULL : cse_map_our_setting(settings, name);
     const bool may_be_list = cse_map_has_form(fact, "numbers") || cse_map_has_form(fact, "square");
     return text == NULL && may_be_list ? get_list(arena, settings, name) : text;
 }
@@ -217,7 +218,7 @@ static cse_status take_converted(const cse_map_sides *sides, const cse_map_fact 
 static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t *facts,
                               const cse_map_fact *fact, cse_yaml_node *settings)
 {
-    if (!cse_map_holds(map, arena, facts, fact->where))
+    if (!cse_map_fact_holds(map, arena, facts, fact))
         return CSE_OK;
     if (cse_map_is_list(fact))
         return take_list(map, arena, facts, fact, settings);
@@ -240,6 +241,8 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
         return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->fixed));
     if (strcmp(text, "null") == 0 && cse_map_takes_null(fact))
         return CSE_OK;
+    if (fact->none_is != NULL && cse_map_equal(text, fact->none_is))
+        return CSE_OK;
     if (fact->values != NULL) {
         const cse_yaml_node *ours = cse_yaml_find(fact->values, text);
         if (ours == NULL)
@@ -259,7 +262,8 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
     if (cse_map_is_converted(fact) && strcmp(text, "null") != 0)
         return take_converted(&(cse_map_sides){ map, arena, facts, settings }, fact, text,
                               settings);
-    if (fact->our_names > 0 && get(settings, fact->ours[0]) == NULL && strcmp(text, "null") != 0)
+    if (fact->our_names > 0 && cse_map_our_setting(settings, fact->ours[0]) == NULL &&
+        strcmp(text, "null") != 0)
         put(arena, settings, fact->ours[0],
             cse_map_has_form(fact, "square") ? square(arena, text) : text);
     return CSE_OK;
@@ -271,6 +275,8 @@ static const char *fixed_text(const cse_map *map, cse_arena *arena, const json_t
 {
     if (!cse_map_is_formula(fact->fixed))
         return cse_map_first_of(fact->fixed);
+    if (cse_map_is_inverse_root(fact->fixed))
+        return cse_map_inverse_root_of(map, arena, facts, fact->fixed->text);
     return cse_arena_printf(arena, "%" PRId64,
                             cse_map_quotient(map, facts, fact->fixed->text + 1, 0));
 }
@@ -282,7 +288,7 @@ cse_status cse_map_settings(const cse_map *map, cse_arena *arena, const json_t *
     for (int i = 0; i < map->fact_count; i++) {
         const cse_map_fact *fact = &map->facts[i];
         if (fact->their_names == 0 && !fact->unwritten && !cse_map_is_root_formula(fact->fixed) &&
-            cse_map_holds(map, arena, facts, fact->where))
+            cse_map_fact_holds(map, arena, facts, fact))
             put(arena, *settings, fact->ours[0], fixed_text(map, arena, facts, fact));
         if (fact->their_names > 0 && fact->written == NULL)
             CSE_TRY(take_theirs(map, arena, facts, fact, *settings));
@@ -329,7 +335,12 @@ static cse_status give_list(const cse_map *map, cse_arena *arena, const cse_yaml
 {
     json_t *value = NULL;
     CSE_TRY(cse_map_give_list(&(cse_map_sides){ map, arena, facts, settings }, fact, &value));
-    put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
+    if (value == NULL)
+        return CSE_OK;
+    if (!fact->unwritten)
+        put_theirs(facts, fact->theirs[0], value, strcmp(map->kind, "gguf") == 0);
+    else
+        json_decref(value);
     return CSE_OK;
 }
 
@@ -341,7 +352,8 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
     const char *text = our_text(map, arena, settings, fact);
     if (cse_map_has_form(fact, "given"))
         text = text != NULL && strcmp(text, "null") != 0 ? "true" : "false";
-    if (text != NULL && cse_map_is_converted(fact) && strcmp(text, "null") != 0)
+    if (text != NULL && cse_map_is_converted(fact) &&
+        (strcmp(text, "null") != 0 || cse_map_has_form(fact, "longrope_attention")))
         text = cse_map_convert(&(cse_map_sides){ map, arena, facts, settings }, fact, text, false);
     if (text == NULL)
         return cse_fail(CSE_DATA, "the model does not say %s, which the map %s needs",
@@ -358,6 +370,8 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
                             fact->ours[0], text, map->source, cse_map_list_of(arena, fact->values));
         text = theirs;
     }
+    if (strcmp(text, "null") == 0 && fact->none_is != NULL && !cse_map_takes_null(fact))
+        text = fact->none_is;
     if (strcmp(text, "null") == 0 && strchr(fact->theirs[0], '.') != NULL)
         return CSE_OK; /* nothing is put into an object that would say nothing */
     json_t *value = cse_map_has_form(fact, "count") ? labels(strtoll(text, NULL, 10))
@@ -379,6 +393,11 @@ static cse_status give_theirs(const cse_map *map, cse_arena *arena, const cse_ya
         value =
             cse_map_period_kinds(cse_map_integer(map, facts, map->layers), strtoll(text, NULL, 10));
     }
+    if (fact->omitted && fact->their_default != NULL &&
+        cse_map_equal(text, cse_map_first_of(fact->their_default))) {
+        json_decref(value);
+        return CSE_OK;
+    }
     const json_t *before = cse_map_their_value(facts, fact->theirs[0]);
     if (before != NULL && !json_equal(before, value)) {
         json_decref(value);
@@ -398,7 +417,8 @@ static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_ya
     const char *ours = fact->our_names > 0 ? our_text(map, arena, settings, fact) : NULL;
     const cse_yaml_node *list =
         fact->our_names > 0 && fact->fixed != NULL ? cse_yaml_find(settings, fact->ours[0]) : NULL;
-    if (list != NULL && list->kind == CSE_YAML_SEQUENCE && get(settings, fact->ours[0]) == NULL)
+    if (list != NULL && list->kind == CSE_YAML_SEQUENCE &&
+        cse_map_our_setting(settings, fact->ours[0]) == NULL)
         ours = "a list";
     if (ours == NULL || fact->fixed == NULL)
         return CSE_OK;
@@ -415,10 +435,14 @@ static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_ya
 static cse_status give(const cse_map *map, cse_arena *arena, const cse_yaml_node *settings,
                        const cse_map_fact *fact, json_t *facts)
 {
-    if (!cse_map_holds(map, arena, facts, fact->where))
+    if (!cse_map_fact_holds(map, arena, facts, fact))
         return CSE_OK;
-    CSE_TRY(check_fixed(map, arena, settings, fact, facts));
-    if (fact->their_names == 0 || cse_map_has_form(fact, "missing_weight"))
+    if (!cse_map_is_list(fact))
+        CSE_TRY(check_fixed(map, arena, settings, fact, facts));
+    /* Which weights theirs lack is a fact for rules where names are flat. */
+    const bool of_weight =
+        cse_map_has_form(fact, "missing_weight") && strcmp(map->kind, "gguf") != 0;
+    if (fact->their_names == 0 || of_weight || (fact->unwritten && !cse_map_is_list(fact)))
         return CSE_OK;
     if (fact->written != NULL) {
         put_theirs(facts, fact->theirs[0], cse_map_json_of(fact->written),

@@ -6,13 +6,15 @@
  *   {not: FACT}        the other way round than another such list
  *
  * where FACT may be a number, or a list [FACT, NUMBER] of a fact and its default. `needs` names a
- * setting of ours without which all are 0, and there is no list. */
+ * setting of ours without which all are 0, and there is no list.
+ *
+ * Where theirs is the number alone of {but_every: NUMBER}, the form is but_every. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/formats/weights/map.h"
+#include "engine/formats/weights/map_values.h"
 
 static const cse_place no_place = { .source = NULL };
 
@@ -159,6 +161,35 @@ static int64_t count_of_ones(const int *layers, int64_t count)
     return ones;
 }
 
+/* 1 for all layers but each so many-th. */
+static void fill_but_every(int64_t number, int *layers, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        layers[i] = (i + 1) % number != 0;
+}
+
+static cse_status take_but_every(const cse_map_sides *sides, const cse_map_fact *fact,
+                                 const char **text)
+{
+    const int64_t count = layers_of(sides->map, sides->facts);
+    const char *said = cse_map_their_text(sides->map, sides->arena, sides->facts, fact);
+    const int64_t number = said != NULL ? strtoll(said, NULL, 10) : 0;
+    if (count < 1 || count > CSE_MAP_LAYERS || number < 1 || number > INT32_MAX ||
+        (fact->fixed != NULL && !cse_map_is_among(fact->fixed, said)))
+        return cse_fail(CSE_DATA, "%s of the weights is %.40s; accepted: %s (%s)", fact->theirs[0],
+                        said != NULL ? said : "missing",
+                        fact->fixed != NULL ? cse_map_list_of(sides->arena, fact->fixed)
+                                            : "a number above 0",
+                        sides->map->source);
+    if (fact->needs != NULL && !has_setting(sides->settings, fact->needs))
+        return CSE_OK;
+    int *layers = cse_arena_alloc(sides->arena, (size_t)count * sizeof *layers);
+    fill_but_every(number, layers, count);
+    if (count_of_ones(layers, count) < count)
+        *text = layers_text(sides->arena, layers, period_of(layers, count));
+    return CSE_OK;
+}
+
 static cse_status take_layers(const cse_map_sides *sides, const cse_map_fact *fact,
                               const char **text)
 {
@@ -187,12 +218,18 @@ static cse_status take_layers(const cse_map_sides *sides, const cse_map_fact *fa
 cse_status cse_map_take_list(const cse_map_sides *sides, const cse_map_fact *fact,
                              const char **text)
 {
+    *text = NULL;
     if (strcmp(fact->form, "layers") == 0)
         return take_layers(sides, fact, text);
+    if (strcmp(fact->form, "but_every") == 0)
+        return take_but_every(sides, fact, text);
     const json_t *list = cse_map_their_value(sides->facts, fact->theirs[0]);
     for (int i = 1; i < fact->their_names && (list == NULL || json_is_null(list)); i++)
         list = cse_map_their_value(sides->facts, fact->theirs[i]);
     *text = numbers_text(sides->arena, list);
+    if (list == NULL && strcmp(fact->form, "elements") == 0)
+        return cse_fail(CSE_DATA, "there is no weight '%s', which the map %s needs",
+                        fact->theirs[0], sides->map->source);
     return *text != NULL ? CSE_OK
                          : cse_fail(CSE_DATA, "%s of the weights must be a list of numbers (%s)",
                                     fact->theirs[0], sides->map->source);
@@ -221,6 +258,42 @@ static const char *word_of(const cse_map_fact *fact, bool is_on)
     return word;
 }
 
+/* Whether the setting is 1 for a layer. */
+static bool is_on_in(const cse_yaml_node *list, int64_t layer)
+{
+    return list == NULL || list->kind != CSE_YAML_SEQUENCE || list->count == 0 ||
+           strcmp(list->children[layer % list->count]->text, "0") != 0;
+}
+
+/* The number of {but_every: NUMBER}, of several the usual one; *value: NULL, it is not said. */
+static cse_status give_but_every(const cse_map_sides *sides, const cse_map_fact *fact,
+                                 json_t **value)
+{
+    const cse_yaml_node *list = our_list(sides->settings, fact->ours[0]);
+    const int64_t count = layers_of(sides->map, sides->facts);
+    const int64_t usual = fact->their_default != NULL ? atoi(fact->their_default->text) : 1;
+    if (fact->needs != NULL && !has_setting(sides->settings, fact->needs))
+        return CSE_OK;
+    for (int64_t i = 0; i <= count + 1; i++) {
+        const int64_t number = i == 0 ? usual : i;
+        bool fits = number > 0;
+        for (int64_t k = 0; k < count && fits; k++)
+            fits = is_on_in(list, k) == ((k + 1) % number != 0);
+        if (fits &&
+            (fact->fixed == NULL ||
+             cse_map_is_among(fact->fixed, cse_arena_printf(sides->arena, "%" PRId64, number)))) {
+            *value = json_integer(number);
+            return CSE_OK;
+        }
+    }
+    return cse_fail(CSE_DATA,
+                    "%s of the model is not 1 for all layers but each %s-th, as the other program "
+                    "has them (%s)",
+                    fact->ours[0],
+                    fact->fixed != NULL ? cse_map_list_of(sides->arena, fact->fixed) : "n",
+                    sides->map->source);
+}
+
 static json_t *give_layers(const cse_map_sides *sides, const cse_map_fact *fact)
 {
     const cse_yaml_node *list = our_list(sides->settings, fact->ours[0]);
@@ -228,9 +301,7 @@ static json_t *give_layers(const cse_map_sides *sides, const cse_map_fact *fact)
     const bool all = fact->needs == NULL || has_setting(sides->settings, fact->needs);
     json_t *theirs = json_array();
     for (int64_t i = 0; i < count && i < CSE_MAP_LAYERS; i++) {
-        bool is_on = all;
-        if (all && list != NULL && list->kind == CSE_YAML_SEQUENCE && list->count > 0)
-            is_on = strcmp(list->children[i % list->count]->text, "0") != 0;
+        const bool is_on = all && is_on_in(list, i);
         json_array_append_new(theirs, cse_map_json_of(cse_yaml_scalar_new(sides->arena, no_place,
                                                                           word_of(fact, is_on))));
     }
@@ -242,6 +313,8 @@ cse_status cse_map_give_list(const cse_map_sides *sides, const cse_map_fact *fac
     const cse_yaml_node *list = our_list(sides->settings, fact->ours[0]);
     const bool is_list = list != NULL && list->kind == CSE_YAML_SEQUENCE;
     *value = NULL;
+    if (strcmp(fact->form, "but_every") == 0)
+        return give_but_every(sides, fact, value);
     if (strcmp(fact->form, "layers") == 0)
         *value = give_layers(sides, fact);
     else if (is_list)

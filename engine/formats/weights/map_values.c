@@ -356,6 +356,13 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
     return all;
 }
 
+bool cse_map_fact_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                        const cse_map_fact *fact)
+{
+    return cse_map_holds(map, arena, facts, fact->where) &&
+           (fact->except == NULL || !cse_map_holds(map, arena, facts, fact->except));
+}
+
 bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name)
 {
     const cse_map_fact *fact = fact_named(map, name);

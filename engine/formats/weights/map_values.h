@@ -11,7 +11,16 @@ bool cse_map_has_form(const cse_map_fact *fact, const char *form);
 /* =NAME and its like; and of our settings =root(NAME). */
 bool cse_map_is_formula(const cse_yaml_node *node);
 bool cse_map_is_root_formula(const cse_yaml_node *node);
+/* =inverse_root(NAME) or =inverse_root(NAME/NAME) of facts of theirs, and what it makes. */
+bool cse_map_is_inverse_root(const cse_yaml_node *node);
+const char *cse_map_inverse_root_of(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                    const char *formula);
 
+/* Whether a fact is read and written, by its `where` and `except`. */
+bool cse_map_fact_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
+                        const cse_map_fact *fact);
+/* A scalar among our settings, or one side of a square; a dot leads into a mapping. NULL: none. */
+const char *cse_map_our_setting(const cse_yaml_node *settings, const char *name);
 /* Under the first of the fact's names that is there; NULL: there is none. */
 const json_t *cse_map_value_of(const json_t *facts, const cse_map_fact *fact);
 /* NAME, NAME/NAME or NAME*NUMBER of integers of theirs; below 0: it is none. `steps`: 0. */

@@ -135,6 +135,20 @@ static cse_status make_theirs(const mapping *self, const made *m, const cse_weig
     return status;
 }
 
+/* A weight that is another one here by a number, as float32. */
+static cse_status make_shifted(const mapping *self, const made *m, const cse_weight *weight,
+                               unsigned char *to)
+{
+    float *values = (float *)(void *)to;
+    const size_t count = (size_t)cse_weight_bytes(weight) / sizeof *values;
+    const float more = (float)(self->to_theirs ? m->rule->plus : -m->rule->plus);
+    CSE_TRY(cse_weights_read_as(self->from, m->sources[0], CSE_ELEMENT_F32, values));
+    for (size_t i = 0; i < count; i++)
+        values[i] += more;
+    arrange(m, 0, weight, to, self->to_theirs);
+    return CSE_OK;
+}
+
 /* Where a matrix of a stack of ours begins in its source. */
 static uint64_t place_of(const made *m, int64_t matrix, uint64_t bytes)
 {
@@ -181,14 +195,15 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
                                 (uint64_t)m->part * cse_weight_bytes(weight) + first, bytes, to);
     if (rule->stack != NULL || rule->within)
         return read_stack(self, m, weight, (range){ first, bytes, to });
-    if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll)
+    if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll && rule->plus == 0)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
     if (self->kept != index) {
         free(self->elements);
         self->elements = cse_malloc(cse_weight_bytes(weight) + 1);
         self->kept = -1;
-        CSE_TRY(self->to_theirs ? make_theirs(self, m, weight, self->elements)
-                                : make_ours(self, m, weight, self->elements));
+        CSE_TRY(rule->plus != 0   ? make_shifted(self, m, weight, self->elements)
+                : self->to_theirs ? make_theirs(self, m, weight, self->elements)
+                                  : make_ours(self, m, weight, self->elements));
         self->kept = index;
     }
     memcpy(to, self->elements + first, bytes);
@@ -407,6 +422,11 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         shape->rank--;
         memmove(shape->dims, shape->dims + 1, (size_t)shape->rank * sizeof shape->dims[0]);
     }
+    /* Programs differ in whether theirs has them. */
+    for (int i = 0; i < rule->unsqueeze && shape->rank < CSE_MAX_RANK && shape->dims[0] != 1; i++) {
+        memmove(shape->dims + 1, shape->dims, (size_t)shape->rank++ * sizeof shape->dims[0]);
+        shape->dims[0] = 1;
+    }
     if (rule->transpose) {
         if (shape->rank != 2)
             return misfit(b, theirs, "cannot be transposed: it has not two dimensions");
@@ -424,6 +444,12 @@ static cse_status our_shape(const building *b, const cse_weight *theirs, made *m
         shape->dims[axis] /= rule->parts;
     }
     return CSE_OK;
+}
+
+/* What is computed for a weight has the precision of its computation. */
+static cse_element element_of(const cse_map_rule *rule, const cse_weight *from)
+{
+    return rule->plus != 0 ? CSE_ELEMENT_F32 : from->element;
 }
 
 static void miss(building *b, const char *name)
@@ -496,7 +522,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
         return CSE_OK;
     }
     const cse_weight *theirs = &b->from->list[m.sources[0]];
-    cse_weight ours = { .element = theirs->element, .file = -1 };
+    cse_weight ours = { .element = element_of(rule, theirs), .file = -1 };
     b->used[m.sources[0]] = true;
     CSE_TRY(our_shape(b, theirs, &m, &ours.shape));
     for (m.part = 0; m.part < rule->parts; m.part++) {
@@ -594,7 +620,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     if (rule->stack != NULL)
         return unstack(b, rule, layer, m.sources[0]);
     const cse_weight *ours = &b->from->list[m.sources[0]];
-    cse_weight theirs = { .element = ours->element, .file = -1 };
+    cse_weight theirs = { .element = element_of(rule, ours), .file = -1 };
     for (int p = 0; p < rule->parts; p++)
         b->used[m.sources[p]] = true;
     CSE_TRY(set_heads(b, ours, &m));
@@ -621,6 +647,24 @@ static cse_status add_rope(building *b)
                               .shape = { .rank = 1, .dims = { rope.count } },
                               .file = -1 },
                &(made){ .factors = rope.factors });
+}
+
+/* Weights of theirs that are lists of numbers here. */
+static cse_status add_lists(building *b)
+{
+    for (int i = 0; i < b->map->fact_count; i++) {
+        cse_map_numbers numbers;
+        CSE_TRY(cse_map_make_numbers(b->map, &b->map->facts[i], b->to->arena, b->facts, &numbers));
+        if (numbers.list == NULL)
+            continue;
+        CSE_TRY(add(b,
+                    &(cse_weight){ .name = b->map->facts[i].theirs[0],
+                                   .element = CSE_ELEMENT_F32,
+                                   .shape = { .rank = 1, .dims = { numbers.count } },
+                                   .file = -1 },
+                    &(made){ .factors = numbers.list }));
+    }
+    return CSE_OK;
 }
 
 /* ---- what remains ---- */
@@ -666,9 +710,11 @@ static cse_status check_rest(const building *b)
             CSE_DATA, "%s: %d weight%s of the model are missing, the first is '%s' (%s)",
             b->from->path, b->missing, b->missing > 1 ? "s" : "", b->first_missing, b->map->source);
     for (int i = 0; i < b->from->count; i++) {
-        bool known = b->used[i];
+        bool known = b->used[i] || cse_map_is_numbers(b->map, b->from->list[i].name);
         if (!known && !b->self->to_theirs)
             CSE_TRY(leave_out(b, i, &known));
+        if (!known && b->self->to_theirs && b->map->leaves_out != NULL)
+            known = cse_map_is_among(b->map->leaves_out, b->from->list[i].name);
         if (!known && left++ == 0)
             first = b->from->list[i].name;
     }
@@ -731,8 +777,10 @@ static cse_status build(building *b)
         for (int layer = 0; layer < layers && b->self->to_theirs && rule->counter != NULL; layer++)
             CSE_TRY(add_counter(b, rule, layer));
     }
-    if (b->self->to_theirs)
+    if (b->self->to_theirs) {
         CSE_TRY(add_rope(b));
+        CSE_TRY(add_lists(b));
+    }
     return check_rest(b);
 }
 

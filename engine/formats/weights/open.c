@@ -126,6 +126,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     keep_origin(map, facts, *weights);
     CSE_TRY(cse_map_note_weights(map, *weights, facts));
     CSE_TRY(cse_map_note_rope(map, *weights, facts));
+    CSE_TRY(cse_map_note_elements(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     CSE_TRY(add_adapters(weights, map, options));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));

@@ -147,8 +147,11 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
         add_origin(map, origin, t);
     json_decref(origin);
     CSE_TRY(status);
+    if (options->notice != NULL)
+        cse_map_tell(map, t->facts, *weights, options->notice);
     CSE_TRY(cse_map_to_theirs(map, t->facts, weights, &mapped));
     cse_map_forget_rope(t->facts);
+    cse_map_forget_elements(map, t->facts);
     t->sentences = cse_sentence_folder_take(t->facts);
     t->vector_channels = cse_map_integer(map, t->facts, channels_of(map));
     *weights = mapped;

@@ -30,6 +30,8 @@ typedef struct step {
     "[^\\r\\n\\p{L}\\p{N}]?[" UPPER "]*[" LOWER "]+"                                            \
     "|[^\\r\\n\\p{L}\\p{N}]?[" UPPER "]+[" LOWER "]*"                                           \
     "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define OF_GPT_2                                                                                \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define HAN_AND_HANGUL "[\\x{4E00}-\\x{9FA5}\\x{800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"
 #define CASED_LETTERS                                                                           \
     "A-Za-z\\x{B5}\\x{C0}-\\x{D6}\\x{D8}-\\x{F6}\\x{F8}-\\x{1BA}\\x{1BC}-\\x{1BF}\\x{1C4}-\\x{293}"\
@@ -38,10 +40,10 @@ typedef struct step {
     "\\x{531}-\\x{556}\\x{10A0}-\\x{10C5}\\x{13A0}-\\x{13F5}\\x{13F8}-\\x{13FD}\\x{1C90}-\\x{1CBA}"\
     "\\x{1CBD}-\\x{1CBF}\\x{1D00}-\\x{1D2B}\\x{1D6B}-\\x{1D77}\\x{1D79}-\\x{1D9A}"              \
     "\\x{1E00}-\\x{1F15}\\x{1F18}-\\x{1F1D}\\x{1F20}-\\x{1F45}\\x{1F48}-\\x{1F4D}"              \
-    "\\x{1F50}-\\x{1F57}\\x{1F59}\\x{1F5B}\\x{1F5D}\\x{1F5F}-\\x{3CE}\\x{1F80}-\\x{1FB4}"       \
-    "\\x{1FB6}-\\x{1FBC}\\x{3B9}\\x{1FC2}-\\x{1FC4}\\x{1FC6}-\\x{1FCC}\\x{1FD0}-\\x{390}"       \
-    "\\x{1FD6}-\\x{38A}\\x{1FE0}-\\x{1FEC}\\x{1FF2}-\\x{1FF4}\\x{1FF6}-\\x{1FFC}\\x{2102}"      \
-    "\\x{2107}\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{3A9}\\x{2128}K-\\x{212D}"\
+    "\\x{1F50}-\\x{1F57}\\x{1F59}\\x{1F5B}\\x{1F5D}\\x{1F5F}-\\x{1F7D}\\x{1F80}-\\x{1FB4}"       \
+    "\\x{1FB6}-\\x{1FBC}\\x{1FBE}\\x{1FC2}-\\x{1FC4}\\x{1FC6}-\\x{1FCC}\\x{1FD0}-\\x{1FD3}"       \
+    "\\x{1FD6}-\\x{1FDB}\\x{1FE0}-\\x{1FEC}\\x{1FF2}-\\x{1FF4}\\x{1FF6}-\\x{1FFC}\\x{2102}"      \
+    "\\x{2107}\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{2126}\\x{2128}\\x{212A}-\\x{212D}"\
     "\\x{212F}-\\x{2134}\\x{2139}\\x{213C}-\\x{213F}\\x{2145}-\\x{2149}\\x{214E}\\x{2183}"      \
     "\\x{2184}\\x{2C00}-\\x{2C7B}\\x{2C7E}-\\x{2CE4}\\x{2CEB}-\\x{2CEE}\\x{2CF2}\\x{2CF3}"      \
     "\\x{A640}-\\x{A66D}\\x{A680}-\\x{A69B}\\x{A722}-\\x{A76F}\\x{A771}-\\x{A787}"              \
@@ -72,8 +74,10 @@ static const struct {
     { "stablelm2 megrez", { { SPLIT, OF_QWEN_2 } }, false, false, false },
     { "falcon", { { PUNCTUATION, NULL }, { OF_GPT2, NULL }, { DIGITS, NULL },
                   { SPLIT, "[0-9][0-9][0-9]" } }, false, false, false },
-    { "default", { { SPLIT, "[\\p{P}\\$\\+<=>\\^~\\|]+" }, { OF_GPT2, NULL }, { DIGITS, NULL },
+    { "default", { { SPLIT, "[\\p{P}\\$\\+<=>\\^~\\|]+" }, { SPLIT, OF_GPT_2 }, { SPLIT, "\\p{N}+" },
                    { SPLIT, "[0-9][0-9][0-9]" } }, false, false, false },
+    { "bloom", { { SPLIT, " ?[^(\\s|[.,!?\xe2\x80\xa6\xe3\x80\x82\xef\xbc\x8c\xe3\x80\x81"
+                          "\xe0\xa5\xa4\xdb\x94\xd8\x8c])]+" } }, false, false, false },
     { "deepseek-llm", { { SPLIT, "[\\r\\n]" }, { SPLIT, "\\s?[" CASED_LETTERS "]+" },
                         { SPLIT, "\\s?[!-/:-~\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF5E}"
                                  "\\x{2018}-\\x{201F}\\x{3000}-\\x{3002}]+" },
@@ -189,20 +193,24 @@ static json_t *plain_steps(const json_t *pre_tokenizer)
     return list;
 }
 
-const char *cse_pre_tokenizer_name_of(const json_t *pre_tokenizer, bool whole_words)
+/* Whether texts are composed first says which of several ways with the same steps it is. */
+const char *cse_pre_tokenizer_name_of(const cse_tokenizer_ways *wanted)
 {
     static char name[64];
-    json_t *wanted = plain_steps(pre_tokenizer);
-    bool found = false;
-    for (int i = 0; i < WAYS && !found; i++) {
+    json_t *list = plain_steps(wanted->pre_tokenizer);
+    int found = -1;
+    for (int i = 0; i < WAYS; i++) {
         json_t *own = json_of_steps(ways[i].steps), *steps = plain_steps(own);
-        found = ways[i].whole_words == whole_words && json_equal(steps, wanted);
-        if (found)
-            memcpy(name, ways[i].names, strcspn(ways[i].names, " ") + 1);
-        name[strcspn(name, " ")] = '\0';
+        if (ways[i].whole_words == wanted->whole_words && json_equal(steps, list) &&
+            (found < 0 ||
+             (ways[i].composes == wanted->composes && ways[found].composes != wanted->composes)))
+            found = i;
         json_decref(steps);
         json_decref(own);
     }
-    json_decref(wanted);
-    return found ? name : NULL;
+    json_decref(list);
+    if (found >= 0)
+        memcpy(name, ways[found].names, strcspn(ways[found].names, " ") + 1);
+    name[strcspn(name, " ")] = '\0';
+    return found >= 0 ? name : NULL;
 }

@@ -19,6 +19,10 @@ bool cse_pre_tokenizer_named(const char *name, cse_pre_tokenizer *found);
 /* "a, b, ...": the names that are known. */
 void cse_pre_tokenizer_names(cse_text *names);
 /* The name for what a tokenizer.json has; NULL: GGUF has none. */
-const char *cse_pre_tokenizer_name_of(const json_t *pre_tokenizer, bool whole_words);
+typedef struct cse_tokenizer_ways {
+    const json_t *pre_tokenizer;
+    bool whole_words, composes; /* composes: its normalizer has NFC */
+} cse_tokenizer_ways;
+const char *cse_pre_tokenizer_name_of(const cse_tokenizer_ways *wanted);
 
 #endif

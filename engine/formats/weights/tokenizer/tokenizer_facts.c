@@ -83,7 +83,8 @@ static bool takes_gpt2(const reading *r, const json_t *model)
     const char *odd = odd_step(normalizer, "normalizers", forms);
     if (odd != NULL)
         return leave_out(r, "normalizer", odd);
-    const char *name = cse_pre_tokenizer_name_of(pre, whole);
+    const char *name = cse_pre_tokenizer_name_of(&(cse_tokenizer_ways){
+        .pre_tokenizer = pre, .whole_words = whole, .composes = json_is_object(normalizer) });
     if (name == NULL) {
         char *text = json_dumps(pre, JSON_COMPACT | JSON_ENCODE_ANY);
         leave_out(r, "name for the pre_tokenizer", text != NULL ? text : "");

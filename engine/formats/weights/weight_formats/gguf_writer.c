@@ -77,8 +77,12 @@ static void put_value(cse_text *out, int type, const json_t *value)
 /* Whether readers want a number as float32, although it may be a whole one. */
 static bool is_fraction(const char *name)
 {
-    return strstr(name, "epsilon") != NULL || strstr(name, "freq_base") != NULL ||
-           strstr(name, "scale") != NULL;
+    static const char *const parts[] = { "epsilon", "freq_base",   "scale",      ".factor",
+                                         "beta_",   "attn_factor", "softcapping" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        found = found || strstr(name, parts[i]) != NULL;
+    return found;
 }
 
 /* Of a kind that facts have: text, uint32, float32 or bool; in lists int32. */

@@ -1,0 +1,8 @@
+#!/bin/sh
+# GGUF files of the families with random weights: logits beside llama.cpp and transformers, and the
+# way back.
+set -eu
+. "${top_srcdir:-.}/tests/python/package.sh"
+python=$(python_with 'torch, transformers, llama_cpp') ||
+    skip 'no Python has PyTorch, transformers and llama-cpp-python; CSE_TORCH_PYTHON names one'
+"$python" -B -W ignore "$tree/tests/python/families/gguf_files.py" "$CSENGINE_EXECUTABLE" "$work"

@@ -17,13 +17,26 @@ typedef struct few_chunk {
     _Alignas(64) float values[FEW_TOGETHER * FEW_STRIDE];
 } few_chunk;
 
+/* Fetches what is unpacked after this: the same part of the rows behind. More rows of a few lines
+ * each than the processor foresees. */
+CSE_LANES void few_fetch(const cse_few_rows *few, const char *part, int64_t bytes)
+{
+    const char *ahead = part + FEW_TOGETHER * few->row_words * (int64_t)sizeof(int32_t);
+    for (int64_t i = 0; i < bytes + 63; i += 64)
+        __builtin_prefetch(ahead + i);
+}
+
 /* Rows beyond the last one are that one again. */
-static void few_unpack(const cse_few_rows *few, int64_t row, int64_t begin, int64_t depth,
+CSE_LANE_TARGET static void few_unpack(const cse_few_rows *few, int64_t row, int64_t begin, int64_t depth,
                        few_chunk *chunk)
 {
     const cse_packed_type *type = few->type;
     for (int64_t r = 0; r < FEW_TOGETHER; r++) {
         const int64_t at = row + r < few->end ? row + r : few->end - 1;
+        few_fetch(few,
+                  (const char *)(few->weight + at * few->row_words) +
+                      begin / type->elements * (int64_t)type->bytes,
+                  depth / type->elements * (int64_t)type->bytes);
         cse_packed_unpack_blocks(&(cse_packed_blocks){ type, few->weight + at * few->row_words,
                                                        begin / type->elements,
                                                        depth / type->elements },

@@ -22,13 +22,17 @@ CSE_VECTOR_INLINE void unpack_q2_k(const unsigned char *block, float *values)
 {
     const unsigned char *scales = block, *qs = block + 16;
     const float d = cse_packed_half(block + 80), dmin = cse_packed_half(block + 82);
-    for (int part = 0; part < PARTS; part++) {
+    _Pragma("GCC unroll 16") for (int part = 0; part < PARTS; part++)
+    {
         const int shift = 2 * (part % 8 / 2);
         const unsigned char *at = qs + part / 8 * 32 + part % 2 * 16;
         const float scale = d * (float)(scales[part] & 15);
         const float minimum = dmin * (float)(scales[part] >> 4);
+        unsigned char q[16];
+        for (int i = 0; i < 16; i++)
+            q[i] = at[i] >> shift & 3;
         for (int i = 0; i < 16; i++) {
-            const float scaled = scale * (float)(at[i] >> shift & 3);
+            const float scaled = scale * (float)q[i];
             values[16 * part + i] = scaled - minimum;
         }
     }
@@ -46,14 +50,16 @@ CSE_VECTOR_INLINE void unpack_q3_k(const unsigned char *block, float *values)
 {
     const unsigned char *mask = block, *qs = block + 32, *scales = block + 96;
     const float d = cse_packed_half(block + 108);
-    for (int part = 0; part < PARTS; part++) {
+    _Pragma("GCC unroll 16") for (int part = 0; part < PARTS; part++)
+    {
         const int shift = 2 * (part % 8 / 2), bit = part / 2;
         const unsigned char *at = qs + part / 8 * 32 + part % 2 * 16, *high = mask + part % 2 * 16;
         const float scale = d * (float)scale_of_q3_k(scales, part);
-        for (int i = 0; i < 16; i++) {
-            const int q = (at[i] >> shift & 3) - 4 * (~high[i] >> bit & 1);
-            values[16 * part + i] = scale * (float)q;
-        }
+        signed char q[16];
+        for (int i = 0; i < 16; i++)
+            q[i] = (signed char)((at[i] >> shift & 3) - 4 * (~high[i] >> bit & 1));
+        for (int i = 0; i < 16; i++)
+            values[16 * part + i] = scale * (float)q[i];
     }
 }
 
@@ -62,14 +68,19 @@ CSE_VECTOR_INLINE void unpack_of_32(const unsigned char *block, const unsigned c
                                     const unsigned char *qs, float *values)
 {
     const float d = cse_packed_half(block), dmin = cse_packed_half(block + 2);
-    for (int part = 0; part < 8; part++) {
+    _Pragma("GCC unroll 8") for (int part = 0; part < 8; part++)
+    {
         int six = 0, low = 0;
         cse_packed_six_bits(block + 4, part, &six, &low);
         const float scale = d * (float)six, minimum = dmin * (float)low;
         const unsigned char *at = qs + part / 2 * 32;
+        unsigned char q[32];
+        for (int i = 0; i < 32; i++)
+            q[i] = at[i] >> (4 * (part % 2)) & 15;
+        for (int i = 0; i < 32 && qh != NULL; i++)
+            q[i] = (unsigned char)(q[i] | (qh[i] >> part & 1) << 4);
         for (int i = 0; i < 32; i++) {
-            const int fifth = qh != NULL ? (qh[i] >> part & 1) << 4 : 0;
-            const float scaled = scale * (float)((at[i] >> (4 * (part % 2)) & 15) | fifth);
+            const float scaled = scale * (float)q[i];
             values[32 * part + i] = scaled - minimum;
         }
     }
@@ -89,15 +100,18 @@ CSE_VECTOR_INLINE void unpack_q6_k(const unsigned char *block, float *values)
 {
     const unsigned char *ql = block, *qh = block + 128, *scales = block + 192;
     const float d = cse_packed_half(block + 208);
-    for (int part = 0; part < PARTS; part++) {
+    _Pragma("GCC unroll 16") for (int part = 0; part < PARTS; part++)
+    {
         const int quarter = part % 8 / 2, shift = quarter < 2 ? 0 : 4, within = part % 2 * 16;
         const unsigned char *low = ql + part / 8 * 64 + quarter % 2 * 32 + within;
         const unsigned char *high = qh + part / 8 * 32 + within;
         const float scale = d * (float)(signed char)scales[part];
-        for (int i = 0; i < 16; i++) {
-            const int q = (low[i] >> shift & 15) | (high[i] >> (2 * quarter) & 3) << 4;
-            values[16 * part + i] = scale * (float)(q - 32);
-        }
+        signed char q[16];
+        for (int i = 0; i < 16; i++)
+            q[i] =
+                (signed char)(((low[i] >> shift & 15) | (high[i] >> (2 * quarter) & 3) << 4) - 32);
+        for (int i = 0; i < 16; i++)
+            values[16 * part + i] = scale * (float)q[i];
     }
 }
 

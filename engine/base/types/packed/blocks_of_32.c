@@ -17,16 +17,18 @@
 
 enum { ELEMENTS = 32, HALF = 16 };
 
-/* The whole numbers of a block of 4 bits, and of a fifth where there is one. */
-CSE_VECTOR_INLINE void unpack_whole(const unsigned char *qs, const unsigned char *qh, int q[ELEMENTS])
+/* 16 whole numbers of 4 bits, in the low or the high halves of bytes (`shift`), and a fifth bit of
+ * each where there is one. */
+CSE_VECTOR_INLINE void take_half(const unsigned char *qs, const unsigned char *qh, int shift,
+                                 signed char q[HALF])
 {
-    uint32_t fifth = 0;
-    for (int i = 0; qh != NULL && i < 4; i++)
-        fifth |= (uint32_t)qh[i] << (8 * i);
-    for (int j = 0; j < HALF; j++) {
-        q[j] = (qs[j] & 15) | (int)(fifth >> j & 1) << 4;
-        q[j + HALF] = qs[j] >> 4 | (int)(fifth >> (j + HALF) & 1) << 4;
-    }
+    for (int j = 0; j < HALF; j++)
+        q[j] = (signed char)(qs[j] >> shift & 15);
+    if (qh == NULL)
+        return;
+    const uint32_t fifth = (uint32_t)qh[shift / 2] | (uint32_t)qh[shift / 2 + 1] << 8;
+    for (int j = 0; j < HALF; j++)
+        q[j] = (signed char)(q[j] | (fifth >> j & 1) << 4);
 }
 
 static void pack_whole(const int q[ELEMENTS], unsigned char *qs, unsigned char *qh)
@@ -40,24 +42,31 @@ static void pack_whole(const int q[ELEMENTS], unsigned char *qs, unsigned char *
         qh[i] = (unsigned char)(fifth >> (8 * i));
 }
 
+/* Halves of their own, in bytes, so that the loops become vectors that need not wait for stores. */
 CSE_VECTOR_INLINE void unpack_centred(const unsigned char *block, bool has_fifth, float *values)
 {
-    int q[ELEMENTS];
     const float d = cse_packed_half(block);
-    const int centre = has_fifth ? 16 : 8;
-    unpack_whole(block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL, q);
-    for (int j = 0; j < ELEMENTS; j++)
-        values[j] = d * (float)(q[j] - centre);
+    const signed char centre = has_fifth ? 16 : 8;
+    _Pragma("GCC unroll 2") for (int half = 0; half < 2; half++)
+    {
+        signed char q[HALF];
+        take_half(block + (has_fifth ? 6 : 2), has_fifth ? block + 2 : NULL, 4 * half, q);
+        for (int j = 0; j < HALF; j++)
+            values[HALF * half + j] = d * (float)(signed char)(q[j] - centre);
+    }
 }
 
 CSE_VECTOR_INLINE void unpack_shifted(const unsigned char *block, bool has_fifth, float *values)
 {
-    int q[ELEMENTS];
     const float d = cse_packed_half(block), m = cse_packed_half(block + 2);
-    unpack_whole(block + (has_fifth ? 8 : 4), has_fifth ? block + 4 : NULL, q);
-    for (int j = 0; j < ELEMENTS; j++) {
-        const float scaled = d * (float)q[j];
-        values[j] = scaled + m;
+    _Pragma("GCC unroll 2") for (int half = 0; half < 2; half++)
+    {
+        signed char q[HALF];
+        take_half(block + (has_fifth ? 8 : 4), has_fifth ? block + 4 : NULL, 4 * half, q);
+        for (int j = 0; j < HALF; j++) {
+            const float scaled = d * (float)q[j];
+            values[HALF * half + j] = scaled + m;
+        }
     }
 }
 
@@ -104,9 +113,11 @@ CSE_VECTOR_INLINE void unpack_q5_1(const unsigned char *block, float *values)
 
 CSE_VECTOR_INLINE void unpack_q8_0(const unsigned char *block, float *values)
 {
+    signed char q[ELEMENTS];
     const float d = cse_packed_half(block);
+    memcpy(q, block + 2, sizeof q);
     for (int j = 0; j < ELEMENTS; j++)
-        values[j] = (float)(signed char)block[2 + j] * d;
+        values[j] = (float)q[j] * d;
 }
 
 CSE_PACKED_BLOCKS(unpack_q4_0, ELEMENTS, 18)

@@ -63,13 +63,13 @@ static inline float cse_packed_half(const unsigned char *at)
 
 /* Defines NAME_blocks, which is `unpack` for each of several blocks, for several instruction sets
  * (vector_clones.h): elementwise loops, whose bits do not depend on them. */
-#define CSE_PACKED_BLOCKS(name, block_elements, block_bytes)                                  \
-    CSE_VECTOR_CLONES(void, name##_blocks,                                                    \
-                      (const unsigned char *blocks, int64_t count, float *values),            \
-                      (blocks, count, values))                                                \
-    {                                                                                         \
-        for (int64_t i = 0; i < count; i++)                                                   \
-            name(blocks + i * (block_bytes), values + i * (block_elements));                  \
+#define CSE_PACKED_BLOCKS(name, block_elements, block_bytes)                       \
+    CSE_VECTOR_CLONES(void, name##_blocks,                                         \
+                      (const unsigned char *blocks, int64_t count, float *values), \
+                      (blocks, count, values))                                     \
+    {                                                                              \
+        for (int64_t i = 0; i < count; i++)                                        \
+            name(blocks + i * (block_bytes), values + i * (block_elements));       \
     }
 void cse_packed_store_half(unsigned char *at, float value);
 /* To the nearest whole number, halves away from 0. */

@@ -15,7 +15,6 @@
 #include "engine/base/text.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/configured.h"
-#include "engine/nn/objectives/objective.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/parameter_groups.h"
@@ -156,13 +155,9 @@ static void on_planned(void *self, const cse_step *step)
 
 static cse_status make_model(job *j)
 {
-    cse_objective *objective = NULL;
-    const cse_job_settings *s = j->settings;
-    j->model = cse_compile(cse_configured_model(s->model));
+    j->model = cse_compile(cse_configured_model(j->settings->model));
     CSE_TRY(cse_session_status());
-    return s->objective != NULL
-               ? cse_configured_objective(s->objective, s->model, j->model, &objective)
-               : CSE_OK;
+    return cse_job_make_objective(j);
 }
 
 /* Records the constant learning rates of parameter groups without a schedule. */
@@ -603,6 +598,7 @@ static cse_status run_session(job *j)
         cse_checkpoint_sweep(j->session->configuration.model_dir);
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
     }
+    CSE_TRY(cse_job_load_teacher(j));
     /* Without execution, a checkpoint that was named is still checked against the model. */
     if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
         CSE_TRY(load_unless_missing(j));

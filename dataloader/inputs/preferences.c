@@ -273,7 +273,8 @@ static const char *const fault_names[CSE_PREFERENCE_FAULTS] = {
 };
 
 /* `first`: the message of the first one. */
-static cse_status tell_faults(const preferences *self, const int64_t faults[], const char *first)
+static cse_status tell_faults(const preferences *self, int64_t samples, const int64_t faults[],
+                              const char *first)
 {
     cse_text text = { 0 };
     int64_t all = 0;
@@ -283,7 +284,6 @@ static cse_status tell_faults(const preferences *self, const int64_t faults[], c
         all += faults[f];
     }
     cse_status status = CSE_OK;
-    const int64_t samples = self->lines.files.samples;
     if (all > 0 && self->bad.skips && all < samples)
         cse_data_tell("%" PRId64 " of %" PRId64 " samples are of no use and are left out, others "
                       "stand in their place: %s; the first: %s",
@@ -297,11 +297,11 @@ static cse_status tell_faults(const preferences *self, const int64_t faults[], c
     return status;
 }
 
-static cse_status count_faults(preferences *self, int64_t faults[], char **first)
+static cse_status count_faults(preferences *self, int64_t samples, int64_t faults[], char **first)
 {
     cse_status status = CSE_OK;
     self->place = 0;
-    for (int64_t i = 0; i < self->lines.files.samples && status == CSE_OK; i++) {
+    for (int64_t i = 0; i < samples && status == CSE_OK; i++) {
         status = read_sample(self, i);
         if (status != CSE_DATA)
             continue;
@@ -313,7 +313,8 @@ static cse_status count_faults(preferences *self, int64_t faults[], char **first
     return status;
 }
 
-static cse_status look_at_all(preferences *self)
+/* Looks at so many samples, from the first on. */
+static cse_status look_at(preferences *self, int64_t samples)
 {
     int32_t desirable, *values[CSE_TOKEN_STREAMS];
     int64_t faults[CSE_PREFERENCE_FAULTS] = { 0 };
@@ -323,9 +324,9 @@ static cse_status look_at_all(preferences *self)
         outputs[s] = values[s] = cse_calloc((size_t)(self->rows.time * ROWS), sizeof *values[s]);
     outputs[DESIRABLE_STREAM] = &desirable;
     self->outputs = outputs;
-    cse_status status = count_faults(self, faults, &first);
+    cse_status status = count_faults(self, samples, faults, &first);
     if (status == CSE_OK)
-        status = tell_faults(self, faults, first);
+        status = tell_faults(self, samples, faults, first);
     self->outputs = NULL;
     for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
         free(values[s]);
@@ -398,7 +399,7 @@ static cse_status open_all(preferences *self, const cse_settings *settings)
     CSE_TRY(read_settings(self, settings));
     CSE_TRY(add_files(self, settings));
     CSE_TRY(cse_preference_rows_open(&self->rows, settings));
-    return cse_data_is_first_look() ? look_at_all(self) : CSE_OK;
+    return look_at(self, cse_data_is_first_look() ? self->lines.files.samples : !self->bad.skips);
 }
 
 static cse_status preferences_open(cse_input *input, const cse_settings *settings)

@@ -119,6 +119,8 @@ cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 /* Frees the step with its graph. */
 void cse_step_destroy(cse_step **step);
 
+/* cse_model_loss of a model, whatever objective it has. */
+cse_tensor *cse_model_own_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
 /* Whether the model can be called in a step; else fails it, with a message that `caller` begins. */
 bool cse_model_may_trace(const cse_model *model, const char *caller);
 

@@ -91,12 +91,12 @@ static cse_state *declare_packed(cse_model *model, const char *name, cse_shape s
                                  const cse_packed_type *type)
 {
     const int64_t columns = shape.dims[1];
-    cse_state *state = declare(
-        model, cse_model_text(model, "%s.%s", name, type->name),
-        &(cse_state_options){ .shape = cse_shape_of(shape.dims[0],
-                                                    cse_packed_row_words(type, columns)),
-                              .dtype = CSE_INT32,
-                              .initializer = { CSE_INIT_CONSTANT, 0, 0 } });
+    cse_state *state =
+        declare(model, cse_model_text(model, "%s.%s", name, type->name),
+                &(cse_state_options){
+                    .shape = cse_shape_of(shape.dims[0], cse_packed_row_words(type, columns)),
+                    .dtype = CSE_INT32,
+                    .initializer = { CSE_INIT_CONSTANT, 0, 0 } });
     if (state != NULL) {
         state->packed = type;
         state->columns = columns;
@@ -110,7 +110,7 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
 {
     const cse_network *network = cse_network_open_view("cse_parameter");
     const cse_packed_type *type =
-        network != NULL && model->building
+        network != NULL && model->building && model->role == NULL
             ? cse_packed_parameters_take(network->packed, name, shape, !is_frozen(model, name))
             : NULL;
     if (type != NULL)

@@ -2,6 +2,7 @@
 #ifndef CSE_RUN_JOB_JOB_PARTS_H
 #define CSE_RUN_JOB_JOB_PARTS_H
 
+#include "engine/nn/objectives/objective.h"
 #include "run/job/callback_set.h"
 #include "run/job/hints.h"
 #include "run/job/job.h"
@@ -33,6 +34,7 @@ typedef struct cse_job {
     cse_job_result *result;
     cse_session *session;
     cse_model *model;
+    cse_objective *objective; /* that the model has; NULL: its own loss */
     cse_optimizer *optimizer;
     cse_callback_host host;      /* of the callbacks */
     cse_callback_set *callbacks; /* NULL: there are none */
@@ -156,6 +158,11 @@ cse_status cse_job_validate_and_look(cse_job *job);
 bool cse_job_may_miss_checkpoint(const cse_job *j);
 /* Begins with them: those that are there, at step 0. */
 cse_status cse_job_load_weights(cse_job *j, const char *path);
+
+/* Gives the model the objective of the settings, and makes its reference or its teacher; the latter
+ * gets its weights from its own file before each execution. */
+cse_status cse_job_make_objective(cse_job *j);
+cse_status cse_job_load_teacher(cse_job *j);
 /* Of an evaluation; for training it fails and says how to begin with them. */
 cse_status cse_job_load_foreign(cse_job *j, const char *path);
 

@@ -16,7 +16,6 @@
 #include "engine/formats/weights/open.h"
 #include "engine/nn/class_loss.h"
 #include "engine/nn/configured.h"
-#include "engine/nn/objectives/objective.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/parameter_groups.h"
@@ -187,7 +186,6 @@ static cse_status make_model(job *j)
                                    .adapters = &s->added,
                                    .all = s->mode == CSE_JOB_EVALUATE };
     cse_text text = { 0 };
-    cse_objective *objective = NULL;
     if (!s->validates_all) /* each of its checkpoints could be packed otherwise */
         cse_session_keep_packed(j->session, &keep);
     j->model = cse_compile(cse_configured_model(s->model));
@@ -197,9 +195,7 @@ static cse_status make_model(job *j)
     if (text.size > 0)
         cse_job_emit_text(j, CSE_JOB_LOG, cse_global_step(), text.data);
     cse_text_clear(&text);
-    return s->objective != NULL
-               ? cse_configured_objective(s->objective, s->model, j->model, &objective)
-               : CSE_OK;
+    return cse_job_make_objective(j);
 }
 
 /* Records the constant learning rates of parameter groups without a schedule. */
@@ -641,6 +637,7 @@ static cse_status run_session(job *j)
         cse_checkpoint_sweep(j->session->configuration.model_dir);
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
     }
+    CSE_TRY(cse_job_load_teacher(j));
     /* Without execution, a checkpoint that was named is still checked against the model. */
     if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
         CSE_TRY(load_unless_missing(j));

@@ -11,23 +11,32 @@
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/formats/checkpoint/links.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/update/grad_scaler.h"
 
 static const char prefix[] = "model.";
-enum { PREFIX_BYTES = sizeof prefix - 1, NAMES_TOLD = 8 };
+enum { NAMES_TOLD = 8 };
 
 typedef struct matching {
     cse_session *session;
+    const char *role; /* before the names of the states, without a dot */
+    bool is_frozen;   /* they are of a model that is not trained */
     cse_weights *weights;
     int *found; /* of each state: the weight, or -1 */
     bool *used; /* of each weight */
     cse_weights_loading *loading;
 } matching;
 
-static bool is_parameter(const cse_state *state)
+/* The name of a parameter without the role; NULL: it is none of the model. */
+static const char *parameter_name(const matching *m, const cse_state *state)
 {
-    return state->persistent && strncmp(state->name, prefix, PREFIX_BYTES) == 0;
+    const size_t length = strlen(m->role);
+    const char *name = state->packed != NULL ? state->unpacked_name : state->name;
+    return (state->persistent || m->is_frozen) && strncmp(name, m->role, length) == 0 &&
+                   name[length] == '.'
+               ? name + length + 1
+               : NULL;
 }
 
 /* Adds a name to a notice that tells so many of them. */
@@ -178,17 +187,16 @@ static cse_status match(matching *m, int index)
 {
     char has[192], wants[192];
     const cse_state *state = m->session->network.states[index];
-    const char *name = state->packed != NULL ? state->unpacked_name : state->name;
+    const char *name = parameter_name(m, state);
     m->found[index] = -1;
-    if (!is_parameter(state))
+    if (name == NULL)
         return CSE_OK;
     m->loading->parameters++;
-    int found = cse_weights_find(m->weights, name + PREFIX_BYTES);
+    int found = cse_weights_find(m->weights, name);
     if (found < 0)
-        found = cse_weights_find(m->weights, name);
+        found = cse_weights_find(m->weights, state->name);
     if (found < 0) {
-        tell(&m->loading->notices[0], m->loading->parameters - m->loading->taken - 1,
-             name + PREFIX_BYTES);
+        tell(&m->loading->notices[0], m->loading->parameters - m->loading->taken - 1, name);
         return CSE_OK;
     }
     const cse_weight *weight = &m->weights->list[found];
@@ -259,7 +267,7 @@ static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
-        if (state->selection != NULL || state->original != NULL)
+        if (!m->is_frozen && (state->selection != NULL || state->original != NULL))
             cse_state_release_values(state); /* it is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;
@@ -291,8 +299,10 @@ static cse_status load(matching *m, const cse_model *model)
         CSE_TRY(match(m, i));
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
-    link_weights(m->session);
-    m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
+    if (!m->is_frozen) {
+        link_weights(m->session);
+        m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
+    }
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,
              "parameters are not in it and keep their initial values");
     complete(&l->notices[1], m->weights->path, m->weights->count - l->taken,
@@ -303,7 +313,10 @@ static cse_status load(matching *m, const cse_model *model)
 cse_status cse_session_load_weights(cse_session *session, const cse_model *model, const char *path,
                                     cse_weights_loading *loading)
 {
-    matching m = { .session = session, .loading = loading };
+    matching m = { .session = session,
+                   .role = model->role != NULL ? model->role : "model",
+                   .is_frozen = model->role != NULL,
+                   .loading = loading };
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_network_may_change(&session->network, "weights"));
     CSE_TRY(cse_network_settle_precision(&session->network));
@@ -311,9 +324,10 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     const cse_weights_options options = { .model = model->descriptor->name,
                                           .adapters = adds ? loading->adapters : NULL };
     CSE_TRY(cse_weights_open_ours(path, &options, &m.weights));
+    cse_status status = m.is_frozen ? cse_weights_merge_adapter(&m.weights) : CSE_OK;
     m.found = cse_malloc(((size_t)session->network.state_count + 1) * sizeof *m.found);
     m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);
-    cse_status status = load(&m, model);
+    status = status == CSE_OK ? load(&m, model) : status;
     free(m.found);
     free(m.used);
     cse_weights_close(&m.weights);

@@ -15,9 +15,10 @@ typedef struct cse_weights_loading {
     cse_text notices[2];
 } cse_weights_loading;
 
-/* Nothing is changed where it fails: CSE_DATA when a shape differs, when the settings of the model
- * that the weights tell differ from the session's, when none fits, or one is missing that must be
- * there. The optimizer's states and the step stay. */
+/* A frozen model (cse_frozen_model) gets its weights with those of an adapter merged, and the
+ * session's origin stays. Nothing is changed where it fails: CSE_DATA when a shape differs, when
+ * the settings of the model that the weights tell differ from the session's, when none fits, or one
+ * is missing that must be there. The optimizer's states and the step stay. */
 cse_status cse_session_load_weights(cse_session *session, const cse_model *model, const char *path,
                                     cse_weights_loading *loading);
 void cse_weights_loading_clear(cse_weights_loading *loading);

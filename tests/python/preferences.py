@@ -15,6 +15,7 @@ import tokenizers
 import torch
 import trl
 from folders import csengine, run, transformers
+from lora_factors import put_factors
 from trl.experimental.cpo import CPOConfig, CPOTrainer
 from trl.experimental.orpo import ORPOConfig, ORPOTrainer
 
@@ -24,7 +25,7 @@ torch.manual_seed(5)
 random.seed(5)
 TIME, STEPS, BATCH = 24, 20, 4
 # Rates at which the loss does not jump about, by which a difference of a rounding would grow.
-RATE, RATES = 0.05, {"ipo": 0.01}
+RATE, RATES = 0.05, {"ipo": 0.01, "ipo_lora": 0.01}
 WORDS = [f"w{n}" for n in range(60)]
 
 tokenizer = tokenizers.Tokenizer(
@@ -98,15 +99,12 @@ def ours(name, objective, adapters, data):
     return series
 
 
-def theirs(name, trainer_class, config_class, lines, options, adapter):
+def theirs(name, trainer_class, config_class, lines, options):
     """Losses, and what their trainer logs."""
     model = transformers.LlamaForCausalLM.from_pretrained("theirs")
-    if adapter:
-        model = peft.get_peft_model(model, peft.LoraConfig(**adapter[1]))
-        for found, module in model.named_modules():
-            if found.endswith(".default") and ".lora_" in found:
-                with torch.no_grad():
-                    module.weight.copy_(adapter[0](found, module.weight))
+    if name.endswith("_lora"):
+        model = peft.get_peft_model(model, peft.LoraConfig(r=4, lora_alpha=8, target_modules="all-linear"))
+        put_factors(f"{name}/checkpoint_0.mdl", model)
     arguments = config_class(
         output_dir="out",
         per_device_train_batch_size=BATCH,
@@ -193,8 +191,9 @@ def compare(name, got, losses, logged):
             assert worst <= 1e-3, (name, series)
 
 
-for name, (objective, trainer, arguments, options) in CASES.items():
-    unpaired = name == "kto"
+for method, (objective, trainer, arguments, options) in CASES.items():
+    unpaired = method == "kto"
     data = f"path: labelled.jsonl, kind: unpaired, kl_rotation: {BATCH}" if unpaired else "path: pairs.jsonl"
-    got = ours(name, objective, None, data)
-    compare(name, got, *theirs(name, trainer, arguments, labelled if unpaired else pairs, options, None))
+    for name, adapters in (method, None), (f"{method}_lora", "{r: 4, lora_alpha: 8}"):
+        got = ours(name, objective, adapters, data)
+        compare(name, got, *theirs(name, trainer, arguments, labelled if unpaired else pairs, options))

@@ -46,15 +46,10 @@ static cse_tensor *mean_squared_error(cse_tensor *outputs, cse_tensor *targets)
     return cse_mean_all(cse_square(cse_sub(outputs, targets)));
 }
 
-cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions)
+cse_tensor *cse_model_own_loss(cse_model *model, cse_step *step, cse_tensor **output)
 {
-    cse_graph *graph = step->graph;
-    cse_tensor *outputs = NULL, **output = predictions ? predictions : &outputs;
+    const cse_graph *graph = step->graph;
     *output = graph->poison;
-    if (!cse_model_may_trace(model, "cse_model_loss"))
-        return graph->poison;
-    if (model->objective != NULL)
-        return model->objective->descriptor->loss(model->objective, step, output);
     if (model->descriptor->loss != NULL)
         return model->descriptor->loss(model, step, output);
     cse_tensor *labels = named_input(graph, "labels"), *targets = named_input(graph, "targets");
@@ -71,4 +66,16 @@ cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predic
         labels ? cse_classification_loss(*output, labels) : mean_squared_error(*output, targets);
     cse_trace_leave();
     return loss;
+}
+
+cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions)
+{
+    cse_graph *graph = step->graph;
+    cse_tensor *outputs = NULL, **output = predictions ? predictions : &outputs;
+    *output = graph->poison;
+    if (!cse_model_may_trace(model, "cse_model_loss"))
+        return graph->poison;
+    if (model->objective == NULL)
+        return cse_model_own_loss(model, step, output);
+    return model->objective->descriptor->loss(model->objective, step, output);
 }

@@ -37,6 +37,9 @@ cse_tensor *cse_chosen_loss(const cse_compared_pairs *pairs, cse_tensor *labels)
 {
     cse_tensor *losses = cse_slice_axis(pairs->scored.losses, 1, 0, 1);
     cse_tensor *counts = cse_counted_labels(cse_slice_axis(labels, 1, 0, 1));
+    /* A mean over pairs is added: one divisor for both needs one backward pass, not two. */
+    if (cse_trace_graph()->microbatch_count == 1)
+        return cse_div(cse_sum_all(losses), cse_maximum(cse_sum_all(counts), cse_constant(1)));
     return cse_loss_quotient_of_means(cse_mean_all(losses), cse_mean_all(counts));
 }
 

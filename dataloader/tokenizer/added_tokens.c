@@ -46,7 +46,9 @@ cse_status cse_added_tokens_sort(cse_added_tokens *added)
                             "normalized",
                             token->name);
         if (i > 0 && by_content(token - 1, token) == 0)
-            return cse_fail(CSE_DATA, "the added tokens \"%.60s\" and \"%.60s\" are the same text",
+            return cse_fail(CSE_DATA,
+                            "the added tokens \"%.60s\" and \"%.60s\" are the same text: which one "
+                            "is found would be chance; accepted is one of them",
                             token[-1].name, token->name);
     }
     return CSE_OK;

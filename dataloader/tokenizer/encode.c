@@ -292,7 +292,8 @@ cse_status cse_encode(cse_encoder *encoder, const char *text, size_t size, cse_t
 {
     const cse_tokenizer *t = encoder->tokenizer;
     const bool needs_origins = (ids != NULL && ids->with_places) ||
-                               (t->pre_tokenizers.asks_for_first && t->normalizers.count > 0);
+                               (t->pre_tokenizers.asks_for_first &&
+                                (t->normalizers.count > 0 || t->pre_tokenizers.count > 1));
     cse_text mended = { 0 };
     encoder->ids = ids;
     text = as_utf8(text, &size, &mended);

@@ -120,6 +120,102 @@ START_TEST(trimmed_places_of_bytes)
 END_TEST
 
 /* The sums of scores: "ab" -3, "a" "b" -2; "abc" -2.5, "a" "bc" -2.2. */
+/* ---- pairs ---- */
+
+#define WORDS                                                                                  \
+    "{\"pre_tokenizer\": {\"type\": \"Whitespace\"}, \"model\": {\"type\": \"WordLevel\", "    \
+    "\"unk_token\": \"u\", \"vocab\": {\"u\": 0, \"cls\": 1, \"sep\": 2, \"a\": 3, \"b\": 4, " \
+    "\"c\": 5}}, \"post_processor\": "
+#define ENDS "\"sep\": [\"sep\", 2], \"cls\": [\"cls\", 1]"
+#define SPECIAL(name, type) "{\"SpecialToken\": {\"id\": \"" name "\", \"type_id\": " type "}}"
+#define SEQUENCE(name, type) "{\"Sequence\": {\"id\": \"" name "\", \"type_id\": " type "}}"
+#define SPECIALS                                                                             \
+    "\"special_tokens\": {\"cls\": {\"id\": \"cls\", \"ids\": [1], \"tokens\": [\"cls\"]}, " \
+    "\"two\": {\"id\": \"two\", \"ids\": [2, 1], \"tokens\": [\"sep\", \"cls\"]}}"
+#define TEMPLATE                                                                                \
+    "{\"type\": \"TemplateProcessing\", \"single\": [" SPECIAL("cls", "0") ", " SEQUENCE(       \
+        "A",                                                                                    \
+        "2") "], \"pair\": [" SEQUENCE("B",                                                     \
+                                       "1") ", " SPECIAL("two",                                 \
+                                                         "3") ", " SEQUENCE("A",                \
+                                                                            "0") "], " SPECIALS \
+                                                                                 "}"
+
+/* Numbers and types of "a b", and of "a b" with "c"; the last number is -1. */
+static const struct around {
+    const char *post_processor;
+    int one[8][2], pair[10][2];
+} arounds[] = {
+    { "null}", { { 3, 0 }, { 4, 0 }, { -1 } }, { { 3, 0 }, { 4, 0 }, { 5, 1 }, { -1 } } },
+    { "{\"type\": \"BertProcessing\", " ENDS "}}",
+      { { 1, 0 }, { 3, 0 }, { 4, 0 }, { 2, 0 }, { -1 } },
+      { { 1, 0 }, { 3, 0 }, { 4, 0 }, { 2, 0 }, { 5, 1 }, { 2, 1 }, { -1 } } },
+    { "{\"type\": \"RobertaProcessing\", " ENDS
+      ", \"trim_offsets\": true, \"add_prefix_space\": false}}",
+      { { 1, 0 }, { 3, 0 }, { 4, 0 }, { 2, 0 }, { -1 } },
+      { { 1, 0 }, { 3, 0 }, { 4, 0 }, { 2, 0 }, { 2, 0 }, { 5, 0 }, { 2, 0 }, { -1 } } },
+    { TEMPLATE "}",
+      { { 1, 0 }, { 3, 2 }, { 4, 2 }, { -1 } },
+      { { 5, 1 }, { 2, 3 }, { 1, 3 }, { 3, 0 }, { 4, 0 }, { -1 } } },
+    { "{\"type\": \"Sequence\", \"processors\": [{\"type\": \"BertProcessing\", " ENDS
+      "}, " TEMPLATE "]}}",
+      { { 1, 0 }, { 1, 2 }, { 3, 2 }, { 4, 2 }, { 2, 2 }, { -1 } },
+      { { 5, 1 }, { 2, 1 }, { 2, 3 }, { 1, 3 }, { 1, 0 }, { 3, 0 }, { 4, 0 }, { 2, 0 }, { -1 } } },
+};
+
+static void expect_around(cse_encoder *encoder, const cse_given_text texts[2],
+                          const int numbers[][2])
+{
+    size_t count = 0;
+    cse_token_ids ids = { .with_places = true };
+    fixture_expect(cse_encode_whole(encoder, texts, &ids), CSE_OK, NULL);
+    for (; numbers[count][0] >= 0; count++) {
+        ck_assert_uint_lt(count, ids.count);
+        ck_assert_int_eq(ids.ids[count], numbers[count][0]);
+        ck_assert_int_eq(ids.places[count].type, numbers[count][1]);
+    }
+    ck_assert_uint_eq(ids.count, count);
+    free(ids.ids);
+    free(ids.places);
+}
+
+START_TEST(special_tokens_around_texts_and_pairs)
+{
+    const struct around *row = &arounds[_i];
+    char json[2048];
+    cse_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+    snprintf(json, sizeof json, "%s%s", WORDS, row->post_processor);
+    fixture_expect(cse_tokenizer_json_read(json, strlen(json), tokenizer), CSE_OK, NULL);
+    cse_encoder *encoder = cse_encoder_new(tokenizer);
+    expect_around(encoder, (const cse_given_text[]){ { "a b", 3 }, { NULL, 0 } }, row->one);
+    expect_around(encoder, (const cse_given_text[]){ { "a b", 3 }, { "c", 1 } }, row->pair);
+    cse_encoder_close(&encoder);
+    cse_tokenizer_close(&tokenizer);
+}
+END_TEST
+
+START_TEST(a_template_without_a_text_is_refused)
+{
+    static const char *const rows[][2] = {
+        { "{\"type\": \"TemplateProcessing\", \"single\": [], \"pair\": [], " SPECIALS "}}",
+          "accepted in \"single\" is the Sequence A, once" },
+        { "{\"type\": \"TemplateProcessing\", \"single\": [" SEQUENCE(
+              "C", "0") "], \"pair\": [], " SPECIALS "}}",
+          "accepted are A and B" },
+        { "{\"type\": \"Sequence\", \"processors\": [" TEMPLATE ", " TEMPLATE "]}}",
+          "behind another one" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char json[2048];
+        cse_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+        snprintf(json, sizeof json, "%s%s", WORDS, rows[i][0]);
+        fixture_expect(cse_tokenizer_json_read(json, strlen(json), tokenizer), CSE_DATA,
+                       rows[i][1]);
+        cse_tokenizer_close(&tokenizer);
+    }
+}
+END_TEST
+
 START_TEST(the_best_pieces_of_a_word)
 {
     static const char json[] =
@@ -313,6 +409,8 @@ int main(void)
     tcase_add_test(tests, places_of_pieces_of_words);
     tcase_add_test(tests, places_of_normal_forms);
     tcase_add_test(tests, trimmed_places_of_bytes);
+    tcase_add_loop_test(tests, special_tokens_around_texts_and_pairs, 0, (int)COUNT(arounds));
+    tcase_add_test(tests, a_template_without_a_text_is_refused);
     tcase_add_test(tests, the_best_pieces_of_a_word);
     tcase_add_test(tests, a_token_over_two_words);
     tcase_add_loop_test(tests, pieces_of_a_sentence, 0, 2);

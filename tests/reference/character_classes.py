@@ -9,7 +9,7 @@ from tokenizers import Regex, pre_tokenizers
 
 CATEGORIES = "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp Cc Cf".split()
 SCRIPTS = "Han Hiragana Katakana Hangul Latin Greek Cyrillic Arabic Hebrew Thai Devanagari".split()
-WORD = ["w"]  # letters, marks, digits and what joins them
+WORD = ["w", "[w]"]  # letters, marks, digits and what joins them; within brackets without ² ³ ¹ ¼ ½ ¾
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 UTF_AND_UCP = 0x00080000 | 0x00020000
 pcre2 = ctypes.CDLL("libpcre2-8.so.0")
@@ -40,7 +40,7 @@ def text_of(name):
     if name in WORD:
         pattern = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
     ours = of_pcre2(f"[{pattern}]")
-    theirs = of_tokenizers(rf"\{name}" if name in WORD else rf"\p{{{name}}}")
+    theirs = of_tokenizers(name.replace("w", r"\w") if name in WORD else rf"\p{{{name}}}")
     if ours - theirs:  # some have moved to another category since: all are listed
         pattern, ours = "", set()
     ranges = []

@@ -63,6 +63,10 @@ kinds = {
     "contiguous": {"pre_tokenizer": sequence(split(r"[\s\p{P}]", "Contiguous"), BYTES)},
     "characters": {"pre_tokenizer": sequence({"type": "Punctuation", "behavior": "Isolated"}, {"type": "Digits",
                    "individual_digits": False}, {"type": "WhitespaceSplit"}, {**BYTES, "add_prefix_space": True})},
+    "scripts": {"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTES)},
+    "word within brackets": {"pre_tokenizer": sequence(split(r"\w+|[^\w\s]+", "Removed"), BYTES)},
+    "white space twice": {"added_tokens": BASE["added_tokens"] + added(dict(content=" ", lstrip=True, rstrip=True),
+                                                                       dict(content="\t", lstrip=True))},
     "numbers of characters": {"pre_tokenizer": sequence(split(r"[\u3040-\u9fff\x41-\x{5a}]+|\p{N}{1,3}"), BYTES)},
     "Llama 2": {**ON_CHARACTERS, **norms({"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "},
                 "content": "▁"}), "pre_tokenizer": None, "decoder": {"type": "Sequence", "decoders": [
@@ -75,6 +79,10 @@ kinds = {
              "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
              "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
                        "max_input_chars_per_word": 100, "vocab": {t: n for n, t in enumerate(PIECES)}}},
+    "bytes in pieces": {"added_tokens": [], "pre_tokenizer": {**BYTES, "use_regex": True}, "decoder": None,
+                        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                                  "max_input_chars_per_word": 7, "vocab": {t: n for n, t in enumerate(
+                                      [*PIECES, "Ġ", "##cat", "æ", "##Ĺ", "##¥", "##æľ", "##¬", "##t", "##he"])}}},
     "words": {"added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "decoder": None,
               "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {t: n for n, t in enumerate(PIECES)}}},
 }

@@ -68,15 +68,16 @@ static cse_status add_number(cse_text *to, const char *pattern, size_t *at)
     return CSE_OK;
 }
 
-/* The members of a class that a letter names; NULL: it names none. */
-static cse_status find_members(const char *pattern, size_t *at, const char **members)
+/* The members of a class that a letter names; NULL: it names none. A word has less within
+ * brackets. */
+static cse_status find_members(const char *pattern, size_t *at, bool in_class, const char **members)
 {
     const char letter = (char)tolower((unsigned char)pattern[*at + 1]);
     if (letter == 'p')
         return find_property(pattern, at, members);
     *members = letter == 's'   ? white_space
                : letter == 'd' ? cse_character_class("Nd", 2)
-               : letter == 'w' ? cse_character_class("w", 1)
+               : letter == 'w' ? cse_character_class(in_class ? "[w]" : "w", in_class ? 3 : 1)
                : letter == 'h' ? "0-9A-Fa-f"
                                : NULL;
     if (*members != NULL)
@@ -121,7 +122,7 @@ static cse_status add_escape(cse_text *to, const char *pattern, size_t *at)
 {
     const char letter = pattern[*at + 1];
     const char *members = NULL;
-    CSE_TRY(find_members(pattern, at, &members));
+    CSE_TRY(find_members(pattern, at, false, &members));
     if (members == NULL)
         return add_plain_escape(to, pattern, at, false);
     cse_text_add(to, "[%s%s]", is_negated_class(letter) ? "^" : "", members);
@@ -174,7 +175,7 @@ static cse_status add_member(set_parts *parts, const char *pattern, size_t *at)
         cse_text_add_bytes(&parts->members, pattern + (*at)++, 1);
         return CSE_OK;
     }
-    CSE_TRY(find_members(pattern, at, &members));
+    CSE_TRY(find_members(pattern, at, true, &members));
     if (members == NULL)
         return add_plain_escape(&parts->members, pattern, at, true);
     if (is_negated_class(letter)) {

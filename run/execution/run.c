@@ -17,6 +17,7 @@
 #include "engine/base/pages.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
+#include "engine/nn/update/weight_average.h"
 #include "run/execution/compile_step.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
@@ -203,8 +204,10 @@ static void fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
-    if (!r->found)
+    if (!r->found) {
         cse_network_settle_selections(&r->session->network);
+        cse_network_settle_averages(&r->session->network);
+    }
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;

@@ -227,7 +227,7 @@ static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
-        if (state->selection != NULL)
+        if (state->selection != NULL || state->of_averages)
             cse_state_release_values(state); /* a mask is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;

@@ -46,6 +46,9 @@ struct cse_state {
     const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */
     cse_state *original;       /* whose first values it begins with (frozen_model.h); else NULL */
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
+    cse_state *average;        /* of a parameter (weight_average.h); NULL: there is none */
+    cse_state *average_of;     /* of an average: its parameter; else NULL */
+    bool of_averages;          /* an average, or how often averages were updated */
     double rate_factor;        /* of the learning rate; 0: 1 */
     bool of_norm;
 };
@@ -97,6 +100,8 @@ struct cse_optimizer {
     cse_parameter_group *groups;
     int group_count, group_capacity;
     cse_state *sparsity_clock; /* the updates so far; NULL: no parameter is sparse */
+    cse_state *averaged;       /* updates of the averages of weights; NULL: there are none */
+    double average_decay;
 };
 
 struct cse_schedule {

@@ -47,6 +47,7 @@ struct cse_network {
     cse_weight_update weight_update;
     bool fetches_metrics; /* training steps deliver learning rate, loss scale, gradient norm */
     bool warned_of_precision;
+    bool reads_averages; /* a step reads the averages of weights in place of these */
     /* The step that is traced. */
     cse_step *traced;     /* NULL: none is */
     uint64_t trace_count; /* steps that were traced, with that one */

@@ -296,6 +296,8 @@ cse_tensor *cse_read(cse_state *state)
     cse_graph *graph = traced_graph("cse_read", state);
     if (graph == NULL)
         return cse_trace_graph() ? cse_trace_graph()->poison : NULL;
+    if (state->average != NULL && cse_network_traced_view()->reads_averages)
+        state = state->average;
     int index = cse_state_bind(graph, state);
     cse_node *next = graph->states[index].next;
     if (state->packed != NULL)

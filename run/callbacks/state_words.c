@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const groups[] = { "model",       "optimizer", "schedulers",
-                                      "grad_scaler", "sparsity",  "global_step" };
+static const char *const groups[] = { "model",    "optimizer", "schedulers", "grad_scaler",
+                                      "sparsity", "ema",       "global_step" };
 
 static bool is_group(const char *word)
 {
@@ -28,11 +28,11 @@ cse_status cse_state_words_read(const cse_settings *settings, const char *name,
         if (strcmp(word, "all") == 0)
             words->all = true;
         else if (!is_group(word))
-            return cse_fail(
-                CSE_CONFIG,
-                "%s (%s): there are no states \"%.40s\"; accepted: all, model, "
-                "optimizer, schedulers, grad_scaler, sparsity, global_step, or several of them",
-                name, cse_settings_origin(settings, name), word);
+            return cse_fail(CSE_CONFIG,
+                            "%s (%s): there are no states \"%.40s\"; accepted: all, model, "
+                            "optimizer, schedulers, grad_scaler, sparsity, ema, global_step, or "
+                            "several of them",
+                            name, cse_settings_origin(settings, name), word);
         else if (count < CSE_MOST_STATE_WORDS)
             words->words[count++] = word;
     }

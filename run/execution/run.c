@@ -18,6 +18,7 @@
 #include "engine/nn/frozen_copy.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
+#include "engine/nn/update/weight_average.h"
 #include "run/execution/compile_step.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
@@ -207,6 +208,7 @@ static void fill_states(void *self, unsigned char *states)
     if (!r->found) {
         cse_network_settle_selections(&r->session->network);
         cse_network_settle_copies(&r->session->network);
+        cse_network_settle_averages(&r->session->network);
     }
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];

@@ -57,6 +57,8 @@ typedef struct cse_job_settings {
 
     /* Those of `session` as values; may be NULL. */
     const cse_settings *precision, *numerics, *recompute, *loss;
+    bool averages, evaluates_averages; /* of the weights (ema) */
+    double average_decay;
     const cse_settings *samples; /* for the environment's on_look */
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;

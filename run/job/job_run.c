@@ -21,6 +21,7 @@
 #include "engine/nn/update/parameter_groups.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/sparsity.h"
+#include "engine/nn/update/weight_average.h"
 #include "run/job/callbacks.h"
 #include "run/job/found_checkpoints.h"
 #include "run/job/hints.h"
@@ -232,6 +233,8 @@ static cse_status make_training(job *j)
     j->optimizer = cse_configured_optimizer(s->optimizer, j->model);
     if (j->optimizer != NULL)
         CSE_TRY(select_gradients(j));
+    if (j->optimizer != NULL && s->averages)
+        CSE_TRY(cse_average_weights(j->optimizer, s->average_decay));
     if (s->schedulers != NULL)
         cse_configured_schedule(j->optimizer, s->schedulers);
     if (s->sparsity != NULL && j->optimizer != NULL)
@@ -613,6 +616,7 @@ static cse_status run_session(job *j)
     j->session->saving.canonical_configuration = s->canonical_configuration;
     j->session->saving.effective_settings = s->effective_settings;
     j->session->plan.new_data = s->new_data;
+    j->session->plan.takes_averages = s->mode == CSE_JOB_EVALUATE && s->evaluates_averages;
     j->session->hooks = (cse_session_hooks){
         .self = j,
         .stop_requested = stop_requested,

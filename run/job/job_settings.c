@@ -101,6 +101,10 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->numerics = cse_settings_nested(init, "numerics");
     settings->recompute = cse_settings_nested(init, "recompute");
     settings->loss = cse_settings_nested(init, "loss");
+    const cse_settings *ema = cse_settings_nested(init, "ema");
+    settings->averages = cse_settings_has(ema, "decay");
+    settings->average_decay = number_or_zero(ema, "decay");
+    settings->evaluates_averages = settings->averages && cse_settings_bool(ema, "evaluate");
 }
 
 /* "loss", "val_loss", "validate_1/loss" */

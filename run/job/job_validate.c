@@ -136,9 +136,11 @@ static cse_status run_loader(cse_job *j, int loader)
     bool counts_from_start = j->session->plan.counts_from_start;
     j->session->plan.counts_from_start = false;
     cse_eval_mode(j->model);
+    j->session->network.reads_averages = s->evaluates_averages;
     cse_recorder_validating(j->recorder);
     j->loader = loader;
     cse_status status = cse_job_run_loop(j, &s->val_dataloader[loader], &options, evaluation_step);
+    j->session->network.reads_averages = false;
     cse_train_mode(j->model);
     j->session->plan.counts_from_start = counts_from_start;
     return status;

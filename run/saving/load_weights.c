@@ -267,7 +267,8 @@ static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
-        if (!m->is_frozen && (state->selection != NULL || state->original != NULL))
+        if (!m->is_frozen &&
+            (state->selection != NULL || state->original != NULL || state->of_averages))
             cse_state_release_values(state); /* it is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;

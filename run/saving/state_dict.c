@@ -1,4 +1,5 @@
 /* Saving and loading the session's states under their names. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
+#include "engine/nn/update/weight_average.h"
 #include "run/session/session.h"
 
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
@@ -167,10 +169,11 @@ static bool is_taken(const cse_session *session, const cse_state *state)
     return state->persistent && is_wanted(session->plan.load_only, state->name);
 }
 
-/* Whether its values are made of those of another state: of a mask, or of a copy. */
+/* Whether its values are made of those of another state: of a mask, a copy, or an
+ * average. */
 static bool is_made(const cse_state *state)
 {
-    return state->selection != NULL || state->original != NULL;
+    return state->selection != NULL || state->original != NULL || state->of_averages;
 }
 
 /* What the checkpoint lacks of these is made of the weights that are loaded. */
@@ -199,10 +202,28 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
     return CSE_OK;
 }
 
-static void take(const cse_checkpoint *checkpoint, cse_state *state)
+/* The average of a weight in place of it, where the checkpoint has one. */
+static const cse_checkpoint_tensor *average_in(const cse_checkpoint *checkpoint,
+                                               const cse_state *state)
 {
-    memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
-           cse_state_bytes(state));
+    static const char prefix[] = "model.";
+    char name[640];
+    if (strncmp(state->name, prefix, sizeof prefix - 1) != 0)
+        return NULL;
+    snprintf(name, sizeof name, CSE_AVERAGE_PREFIX "%s", state->name + sizeof prefix - 1);
+    const cse_checkpoint_tensor *average = cse_checkpoint_find(checkpoint, name);
+    return average != NULL && average->dtype == state->dtype &&
+                   cse_shape_equal(average->shape, state->shape)
+               ? average
+               : NULL;
+}
+
+static void take(const cse_checkpoint *checkpoint, cse_state *state, bool takes_average)
+{
+    const cse_checkpoint_tensor *average = takes_average ? average_in(checkpoint, state) : NULL;
+    const cse_checkpoint_tensor *tensor =
+        average != NULL ? average : cse_checkpoint_find(checkpoint, state->name);
+    memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
     cse_state_round_held(state);
 }
 
@@ -214,7 +235,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
         if (is_made(state) && (!taken || is_made_anew(checkpoint, state)))
             cse_state_release_values(state);
         else if (taken)
-            take(checkpoint, state);
+            take(checkpoint, state, session->plan.takes_averages);
     }
     session->saving.kernels =
         checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
@@ -240,6 +261,12 @@ cse_status cse_load(const char *path)
     CSE_TRY(cse_network_may_change(&session->network, "cse_load"));
     CSE_TRY(cse_network_settle_precision(&session->network));
     CSE_TRY(cse_checkpoint_load(path, &checkpoint));
+    if (session->plan.takes_averages &&
+        cse_checkpoint_find(checkpoint, CSE_AVERAGE_PREFIX "n_averaged") == NULL)
+        cse_log_line(CSE_LOG_WARNING,
+                     "checkpoint %s has no averages of weights (ema): it was written without them, "
+                     "and its weights are taken",
+                     path);
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {
         take_all(session, checkpoint);

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "engine/base/config/average_settings.h"
 #include "engine/base/config/cluster_table.h"
 #include "engine/base/config/loss_settings.h"
 #include "engine/base/config/precision_settings.h"
@@ -129,6 +130,8 @@ static const cse_setting init_table[] = {
       "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
     { "recompute", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "activations that are computed again instead of kept", cse_recompute_setting_table },
+    { "ema", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "averages of the weights",
+      cse_average_setting_table },
     { "loss", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "of classes: smoothing and weights",
       cse_loss_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },

@@ -14,6 +14,7 @@
 #include "engine/nn/update/parameter_groups.h"
 #include "engine/nn/update/selective_gradients.h"
 #include "engine/nn/update/sparsity.h"
+#include "engine/nn/update/weight_average.h"
 
 /* ---- construction ---- */
 
@@ -209,7 +210,9 @@ static void assign_weight(const update *u, int index, cse_tensor *mask, cse_tens
     if (parameter->bfloat16)
         kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
     cse_tensor *chosen = cse_selected_or(one, kept, cse_read(parameter));
-    cse_assign_if(u->finite, parameter, cse_sparsity_apply(mask, chosen));
+    cse_tensor *weight = cse_sparsity_apply(mask, chosen);
+    cse_average_weight(u->optimizer, parameter, weight, u->finite);
+    cse_assign_if(u->finite, parameter, weight);
     if (one->compensation != NULL)
         cse_assign_if(u->finite, one->compensation, in_bfloat16(cse_sub(next, kept)));
 }
@@ -326,6 +329,7 @@ static void trace_update(update *u, cse_tensor *const gradients[])
         trace_parameter(u, i, gradients[i]);
         cse_scope_leave(u->step, name);
     }
+    cse_average_count(optimizer, u->finite);
     cse_sparsity_clock_move(optimizer, &u->clock);
     if (optimizer->schedule != NULL) {
         cse_state *clock = optimizer->schedule->last_epoch;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/base/config/average_settings.h"
 #include "engine/base/types/packed/packed_rows.h"
 #include "engine/base/types/shape.h"
 #include "engine/formats/checkpoint/checkpoint.h"
@@ -21,7 +22,9 @@
 #include "engine/formats/checkpoint/sealed_file.h"
 #include "engine/formats/weights/format.h"
 
+/* Of parameters, and of their averages (engine/nn/update/weight_average.h). */
 static const char prefix[] = "model.";
+#define AVERAGE_PREFIX "ema."
 
 static bool begins(const cse_weights_file *file, const unsigned char *start, size_t bytes)
 {
@@ -137,15 +140,29 @@ static void tell_packed(cse_arena *arena, cse_weight *weight)
     weight->packed = type;
 }
 
+/* The tensor whose elements are the weight: its average, where the run evaluates averages. */
+static int tensor_of(const cse_checkpoint *checkpoint, int parameter)
+{
+    char name[640];
+    const cse_checkpoint_tensor *tensor = &checkpoint->tensors[parameter];
+    snprintf(name, sizeof name, AVERAGE_PREFIX "%s", tensor->name + sizeof prefix - 1);
+    for (int i = 0; i < checkpoint->tensor_count; i++)
+        if (strcmp(checkpoint->tensors[i].name, name) == 0 &&
+            cse_shape_equal(checkpoint->tensors[i].shape, tensor->shape))
+            return i;
+    return parameter;
+}
+
 static cse_status add_tensors(cse_weights *weights, const cse_checkpoint *checkpoint, bool all)
 {
     ours *self = weights->self;
+    const bool averages = !all && cse_averages_are_evaluated(weights->arena, checkpoint->config);
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
         const bool is_parameter = strncmp(tensor->name, prefix, sizeof prefix - 1) == 0;
         if (!all && !is_parameter)
             continue;
-        self->tensors[weights->count] = i;
+        self->tensors[weights->count] = averages ? tensor_of(checkpoint, i) : i;
         cse_weight weight = { .name = tensor->name + (all ? 0 : sizeof prefix - 1),
                               .element = cse_element_of_dtype(tensor->dtype),
                               .shape = tensor->shape,

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "cli/arguments/option_values.h"
+#include "cli/models/text_settings.h"
 #include "cli/runs/job.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/report.h"
 #include "cli/terminal/stop_signal.h"
+#include "cli/terminal/text_output.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "run/infer/generation.h"
@@ -37,7 +39,8 @@ typedef struct generating {
     int64_t texts; /* of each prompt */
     bool json;
     bool pairs; /* the model reads the prompt by itself, and writes another text */
-    /* Of the text under way. */
+    cse_text_settings settings;
+    /* Of the text under way: all bytes, and what is known of it and shown. */
     cse_text text, shown;
     json_t *tokens;
     int64_t token_count; /* of all texts */
@@ -46,71 +49,117 @@ typedef struct generating {
 
 /* ---- what is printed ---- */
 
-/* Writes what was generated since the last call, up to the last whole character, since a token may
- * be a part of one. Control characters are shown as \xNN. */
-static void show(generating *g, bool is_last)
-{
-    size_t whole = g->shown.size;
-    for (size_t back = 1; !is_last && back <= 4 && back <= g->shown.size; back++) {
-        const unsigned char byte = (unsigned char)g->shown.data[g->shown.size - back];
-        if ((byte & 0xC0) == 0x80)
-            continue;
-        if (byte >= 0xC0 && cse_utf8_length(g->shown.data + g->shown.size - back, back) == 0)
-            whole = g->shown.size - back;
-        break;
-    }
-    if (whole == 0)
-        return;
-    char *printable = cse_calloc(4 * whole + 1, 1), *text = cse_calloc(whole + 1, 1);
-    memcpy(text, g->shown.data, whole);
-    for (size_t i = 0; i < whole; i++) /* it would end the text */
-        text[i] = text[i] == '\0' ? '\x01' : text[i];
-    cse_text_printable(text, printable, 4 * whole + 1);
-    fputs(printable, stdout);
-    fflush(stdout);
-    free(printable);
-    free(text);
-    memmove(g->shown.data, g->shown.data + whole, g->shown.size - whole);
-    g->shown.size -= whole;
-}
-
 static bool on_token(void *self, const cse_generated_token *token)
 {
     generating *g = self;
     g->token_count++;
     cse_text_add_bytes(&g->text, token->bytes, token->byte_count);
-    if (g->json) {
+    if (g->json)
         json_array_append_new(g->tokens, json_integer(token->token));
-    } else {
-        cse_text_add_bytes(&g->shown, token->bytes, token->byte_count);
-        show(g, false);
-    }
+    if (token->shown_count > 0)
+        cse_text_add_bytes(&g->shown, token->shown, token->shown_count);
+    if (!g->json)
+        cse_print_model_text(token->shown, token->shown_count);
     return !cse_stop_signal_came() && (g->until == NULL || strstr(g->text.data, g->until) == NULL);
+}
+
+static void print_json(const prompt *p, int64_t number, const cse_text *text, json_t *more)
+{
+    json_t *line =
+        json_pack("{s:o, s:I, s:o}", "prompt", cse_bytes_json(p->text, strlen(p->text)), "number",
+                  (json_int_t)number, "text", cse_bytes_json(text->data, text->size));
+    json_object_update(line, more);
+    cse_json_print(line);
+    json_decref(line);
+}
+
+/* Of a model of one text the prompt stands before what it goes on with. */
+static void print_prompt(const generating *g, const prompt *p)
+{
+    if (!g->json && !g->pairs)
+        cse_print_model_text(p->text, strlen(p->text));
 }
 
 static cse_status write_text(generating *g, const prompt *p, int64_t number)
 {
-    const cse_generation_request request = { p->tokens, p->count, (uint32_t)number, on_token, g };
+    cse_generation_result result = { .tokens = 0 };
+    const cse_generation_request request = { .settings = &g->settings.generation,
+                                             .prompt = p->tokens,
+                                             .count = p->count,
+                                             .number = (uint32_t)number,
+                                             .listener = on_token,
+                                             .self = g };
     g->text.size = g->shown.size = 0;
     g->tokens = json_array();
-    if (!g->json && !g->pairs) {
-        cse_text_add(&g->shown, "%s", p->text);
-        show(g, true);
-    }
+    print_prompt(g, p);
     cse_text_add(&g->text, "%s", "");
-    cse_status status = cse_generate(g->generation, &request);
+    cse_text_add(&g->shown, "%s", "");
+    cse_status status = cse_generate(g->generation, &request, &result);
+    cse_text_add_bytes(&g->shown, result.rest.data, result.rest.size);
     if (g->json && status == CSE_OK) {
-        json_t *line =
-            json_pack("{s:o, s:I, s:o, s:O}", "prompt", cse_bytes_json(p->text, strlen(p->text)),
-                      "number", (json_int_t)number, "text",
-                      cse_bytes_json(g->text.data, g->text.size), "tokens", g->tokens);
-        cse_json_print(line);
-        json_decref(line);
+        json_t *more = json_pack("{s:O}", "tokens", g->tokens);
+        print_json(p, number, &g->shown, more);
+        json_decref(more);
     } else if (!g->json) {
-        show(g, true);
+        cse_print_model_text(result.rest.data, result.rest.size);
         putchar('\n');
     }
+    cse_text_clear(&result.rest);
     json_decref(g->tokens);
+    return status;
+}
+
+/* ---- beam search ---- */
+
+/* The tokens of a text without the one that ended it. */
+static int64_t without_end(const generating *g, const cse_beam_text *text)
+{
+    for (int64_t i = 0; text->count > 0 && i < g->settings.ends.count; i++)
+        if (text->tokens[text->count - 1] == g->settings.ends.tokens[i])
+            return text->count - 1;
+    return text->count;
+}
+
+static cse_status print_beam(generating *g, const prompt *p, int64_t number,
+                             const cse_beam_text *beam)
+{
+    const int64_t count = without_end(g, beam);
+    g->shown.size = 0;
+    cse_text_add(&g->shown, "%s", "");
+    CSE_TRY(cse_generation_text(g->generation, &g->settings.generation, beam->tokens, count,
+                                &g->shown));
+    g->token_count += count;
+    if (!g->json) {
+        print_prompt(g, p);
+        cse_print_model_text(g->shown.data, g->shown.size);
+        putchar('\n');
+        return CSE_OK;
+    }
+    json_t *tokens = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(tokens, json_integer(beam->tokens[i]));
+    json_t *more = json_pack("{s:o, s:o}", "tokens", tokens, "score", cse_json_finite(beam->score));
+    print_json(p, number, &g->shown, more);
+    json_decref(more);
+    return CSE_OK;
+}
+
+static cse_status write_beams(generating *g, const prompt *p, int64_t *number)
+{
+    const cse_beam_request request = { .options = g->settings.beams,
+                                       .prompt = p->tokens,
+                                       .prompt_count = p->count,
+                                       .stop_requested = cse_stop_signal_came };
+    cse_beam_text *texts = cse_calloc((size_t)g->settings.beams.num_beams, sizeof *texts);
+    int64_t count = 0;
+    cse_status status =
+        cse_generate_by_beams(g->generation, &g->settings.generation, &request, texts, &count);
+    for (int64_t i = 0; i < count; i++) {
+        if (status == CSE_OK && i < g->settings.num_return_sequences)
+            status = print_beam(g, p, (*number)++, &texts[i]);
+        free(texts[i].tokens);
+    }
+    free(texts);
     return status;
 }
 
@@ -173,29 +222,14 @@ static cse_status read_prompts(generating *g, cse_text *input)
 
 /* ---- the command ---- */
 
-static cse_status read_options(generating *g, cse_generation_options *options)
+static cse_status read_options(generating *g)
 {
-    static const int64_t tokens[] = { 1, 1 << 24 }, texts[] = { 1, MAX_TEXTS };
-    static const int64_t ranks[] = { 0, 1 << 30 }, seeds[] = { 0, INT64_MAX };
-    static const double temperatures[] = { 0, 1e6 }, shares[] = { 1e-9, 1 };
-    int64_t seed = 0;
+    static const int64_t texts[] = { 1, MAX_TEXTS };
     g->texts = 1;
     g->json = cse_option_is_on(g->line, "json");
     g->until = cse_option_value(g->line, "until");
-    options->max_new_tokens = 128;
-    options->ends_when_full = cse_option_value(g->line, "max_new_tokens") == NULL;
-    options->sampling = (cse_sampling){ .temperature = 1, .top_p = 1 };
-    CSE_TRY(cse_option_integer(g->line, "max_new_tokens", tokens, &options->max_new_tokens));
     CSE_TRY(cse_option_integer(g->line, "texts", texts, &g->texts));
-    CSE_TRY(cse_option_integer(g->line, "top_k", ranks, &options->sampling.top_k));
-    CSE_TRY(cse_option_integer(g->line, "seed", seeds, &seed));
-    CSE_TRY(
-        cse_option_number(g->line, "temperature", temperatures, &options->sampling.temperature));
-    CSE_TRY(cse_option_number(g->line, "top_p", shares, &options->sampling.top_p));
-    options->sampling.seed = (uint64_t)seed;
-    if (cse_option_is_on(g->line, "greedy"))
-        options->sampling.temperature = 0;
-    return CSE_OK;
+    return cse_text_settings_read(g->line, true, &g->settings);
 }
 
 static cse_status write_texts(generating *g)
@@ -203,9 +237,11 @@ static cse_status write_texts(generating *g)
     const int64_t begun_ns = cse_clock_ns();
     cse_status status = CSE_OK;
     int64_t number = 0;
+    const bool searches = g->settings.beams.num_beams > 1;
     for (int i = 0; i < g->prompt_count && status == CSE_OK; i++)
         for (int64_t t = 0; t < g->texts && status == CSE_OK && !cse_stop_signal_came(); t++)
-            status = write_text(g, &g->prompts[i], number++);
+            status = searches ? write_beams(g, &g->prompts[i], &number)
+                              : write_text(g, &g->prompts[i], number++);
     const double seconds = (double)(cse_clock_ns() - begun_ns) * 1e-9;
     if (status == CSE_OK && !cse_option_is_on(g->line, "quiet") && seconds > 0)
         fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; %s\n", (long long)g->token_count,
@@ -218,8 +254,7 @@ static cse_status write_texts(generating *g)
 static cse_status generate(generating *g, const cse_job_settings *settings)
 {
     cse_text input = { 0 };
-    cse_generation_options options = { 0 };
-    CSE_TRY(read_options(g, &options));
+    CSE_TRY(read_options(g));
     CSE_TRY(cse_loaded_model_open(settings, &g->loaded));
     if (cse_option_is_on(g->line, "numbers"))
         g->codec = cse_text_codec_of_numbers();
@@ -230,13 +265,17 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
                                       .model_dir = settings->session.model_dir },
             cse_model_vocabulary(g->loaded.model), &g->codec));
     g->pairs = cse_model_takes_pairs(g->loaded.model);
-    options.end_token = cse_text_codec_end(g->codec);
+    CSE_TRY(
+        cse_end_tokens_find(g->loaded.model, g->codec, g->loaded.path, false, &g->settings.ends));
+    g->settings.generation.end_count = g->settings.ends.count;
+    cse_generation_options options = { .model = g->loaded.model,
+                                       .codec = g->codec,
+                                       .max_new_tokens = g->settings.generation.max_new_tokens,
+                                       .ends_when_full = g->settings.is_long };
     cse_status status = read_prompts(g, &input);
     for (int i = 0; i < g->prompt_count; i++)
         if (g->prompts[i].count > options.longest_prompt)
             options.longest_prompt = g->prompts[i].count;
-    options.model = g->loaded.model;
-    options.codec = g->codec;
     if (status == CSE_OK)
         status = cse_generation_new(&options, &g->generation);
     if (status == CSE_OK)
@@ -254,6 +293,7 @@ static void clear(generating *g)
     free(g->prompts);
     cse_text_clear(&g->text);
     cse_text_clear(&g->shown);
+    cse_text_settings_clear(&g->settings);
     cse_finish();
 }
 
@@ -275,17 +315,16 @@ static const cse_option options[] = {
     { "prompt", "TEXT", NULL, "begins a text; repeatable; without it the standard input is read" },
     { "max_new_tokens", "N", NULL,
       "ends a text after so many tokens; without it after 128, or where the model takes no more" },
-    { "temperature", "T", NULL, "divides the logits; 0: the most likely token each time; 1" },
-    { "greedy", NULL, NULL, "the most likely token each time, as --temperature 0" },
-    { "top_k", "K", NULL, "only the K most likely tokens; 0, all" },
-    { "top_p", "P", NULL, "only the fewest tokens whose probabilities reach P; 1, all" },
+    CSE_SAMPLING_OPTIONS,
+    CSE_BEAM_OPTIONS,
     { "tokenizer", "PATH", NULL,
       "tokenizer.json, or a folder that holds it; without it that of model_dir, or bytes" },
     { "numbers", NULL, NULL, "prompts and texts are the numbers of tokens, as in 15496,11,995" },
     { "until", "TEXT", NULL, "ends a text once this was generated" },
     { "texts", "N", NULL, "texts for each prompt; 1" },
-    { "seed", "N", NULL, "of the random numbers; 0" },
-    { "json", NULL, NULL, "prints a JSON line for each text: prompt, number, text, tokens" },
+    { "json", NULL, NULL,
+      "prints a JSON line for each text: prompt, number, text, tokens, and the score of "
+      "beam search" },
     { "quiet", NULL, NULL, "prints nothing but the texts" },
     CSE_INFERENCE_OPTIONS,
     { 0 },
@@ -309,6 +348,7 @@ const cse_command cse_command_generate = {
            "command gives the same texts.",
     .options = options,
     .letters = "p=prompt q=quiet",
+    .values = "early_stopping=true|false|never",
     .min_arguments = 1,
     .max_arguments = 1,
     .examples = examples,

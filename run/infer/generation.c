@@ -1,91 +1,33 @@
-/* Chooses the lengths of the compiled passes, and goes from token to token. */
+/* Goes from token to token. */
 #include "run/infer/generation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "run/infer/language_model.h"
-#include "run/infer/pair_decoder.h"
+#include "run/infer/stop_words.h"
 
 struct cse_generation {
     cse_generation_options options;
-    int64_t most_tokens; /* of a prompt and its text */
-    cse_token_decoder *decoder;
-    cse_pair_decoder *pair; /* of a model with an encoder, in place of `decoder` */
-    cse_sampler *sampler;
+    cse_text_decoder *decoder;
+    float *logits;   /* [vocabulary], changed by rules */
+    int32_t *tokens; /* that the decoder has kept, and room for one more */
+    int64_t count, capacity;
 };
-
-/* The text begins with a token of its own. */
-static cse_status open_pair(cse_generation *generation)
-{
-    const cse_generation_options *options = &generation->options;
-    const int64_t source = cse_longest_of_pair(options->model, false);
-    const int64_t longest = cse_longest_of_pair(options->model, true);
-    int64_t tokens = options->max_new_tokens;
-    if (longest > 0 && options->ends_when_full && tokens > longest)
-        tokens = longest;
-    generation->most_tokens = longest > 0 ? longest : INT64_MAX;
-    if (source > 0 && options->longest_prompt > source)
-        return cse_fail(CSE_DATA,
-                        "the prompt has %lld tokens, but the encoder takes %lld "
-                        "(src_max_position_embeddings)",
-                        (long long)options->longest_prompt, (long long)source);
-    if (longest > 0 && tokens > longest)
-        return cse_fail(CSE_DATA,
-                        "%lld tokens are asked for, but the decoder writes %lld "
-                        "(tgt_max_position_embeddings)",
-                        (long long)tokens, (long long)longest);
-    return cse_pair_decoder_new(options->model,
-                                cse_compiled_length(options->longest_prompt, source),
-                                cse_compiled_length(tokens, longest), &generation->pair);
-}
-
-static cse_status new_of_pair(const cse_generation_options *options, cse_generation **result)
-{
-    cse_generation *generation = cse_calloc(1, sizeof *generation);
-    generation->options = *options;
-    if (cse_pair_end_token(options->model) >= 0)
-        generation->options.end_token = cse_pair_end_token(options->model);
-    cse_status status = open_pair(generation);
-    if (status == CSE_OK)
-        generation->sampler =
-            cse_sampler_new(&options->sampling, cse_pair_decoder_vocabulary(generation->pair));
-    else
-        cse_generation_destroy(&generation);
-    *result = generation;
-    return status;
-}
 
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **result)
 {
-    if (cse_model_takes_pairs(options->model))
-        return new_of_pair(options, result);
-    const int64_t longest = cse_longest_sequence(options->model);
-    int64_t tokens = options->longest_prompt + options->max_new_tokens;
-    if (longest > 0 && options->ends_when_full && tokens > longest)
-        tokens = options->longest_prompt < longest ? longest : options->longest_prompt + 1;
-    *result = NULL;
-    if (longest > 0 && tokens > longest)
-        return cse_fail_at(
-            &(cse_error){ .status = CSE_DATA,
-                          .hint = "give fewer max_new_tokens, or a shorter prompt" },
-            "the prompt has %lld tokens and %lld more are asked for, but the model takes %lld "
-            "(max_position_embeddings)",
-            (long long)options->longest_prompt, (long long)(tokens - options->longest_prompt),
-            (long long)longest);
+    const cse_text_decoder_options sizes = { .model = options->model,
+                                             .longest_prompt = options->longest_prompt,
+                                             .max_new_tokens = options->max_new_tokens,
+                                             .ends_when_full = options->ends_when_full };
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
-    generation->most_tokens = longest > 0 ? longest : INT64_MAX;
-    const cse_token_decoder_sizes sizes = {
-        .prompt_tokens = cse_compiled_length(options->longest_prompt, longest),
-        .max_tokens = cse_compiled_length(tokens, longest),
-        .longest = tokens,
-    };
-    cse_status status = cse_token_decoder_new(options->model, &sizes, &generation->decoder);
+    cse_status status = cse_text_decoder_new(&sizes, &generation->decoder);
     if (status == CSE_OK)
-        generation->sampler =
-            cse_sampler_new(&options->sampling, cse_token_decoder_vocabulary(generation->decoder));
+        generation->logits = cse_calloc((size_t)cse_text_decoder_vocabulary(generation->decoder),
+                                        sizeof *generation->logits);
     else
         cse_generation_destroy(&generation);
     *result = generation;
@@ -98,57 +40,230 @@ void cse_generation_destroy(cse_generation **generation)
     *generation = NULL;
     if (old == NULL)
         return;
-    cse_token_decoder_destroy(&old->decoder);
-    cse_pair_decoder_destroy(&old->pair);
-    cse_sampler_destroy(&old->sampler);
+    cse_text_decoder_destroy(&old->decoder);
+    free(old->logits);
+    free(old->tokens);
     free(old);
 }
 
-static cse_status begin(cse_generation *generation, const cse_generation_request *request)
+/* ---- the prompt ---- */
+
+static void remember(cse_generation *generation, const int32_t *tokens, int64_t count)
 {
-    return generation->pair != NULL
-               ? cse_pair_decoder_begin(generation->pair, request->prompt, request->count)
-               : cse_token_decoder_begin(generation->decoder, request->prompt, request->count);
+    if (generation->count + count > generation->capacity) {
+        generation->capacity = 2 * (generation->count + count);
+        generation->tokens = cse_realloc(generation->tokens,
+                                         (size_t)generation->capacity * sizeof *generation->tokens);
+    }
+    memcpy(generation->tokens + generation->count, tokens, (size_t)count * sizeof *tokens);
+    generation->count += count;
 }
 
 static cse_status append(cse_generation *generation, int32_t token)
 {
-    return generation->pair != NULL ? cse_pair_decoder_append(generation->pair, token)
-                                    : cse_token_decoder_append(generation->decoder, token);
+    CSE_TRY(cse_text_decoder_append(generation->decoder, token));
+    remember(generation, &token, 1);
+    return CSE_OK;
 }
 
-static const float *logits_of(const cse_generation *generation)
+/* Tokens that begin the prompt and are kept; the last one is computed again, for its logits. */
+static int64_t common(const cse_generation *generation, const cse_generation_request *request)
 {
-    return generation->pair != NULL ? cse_pair_decoder_logits(generation->pair)
-                                    : cse_token_decoder_logits(generation->decoder);
+    int64_t same = 0;
+    while (same < generation->count && same < request->count - 1 &&
+           generation->tokens[same] == request->prompt[same])
+        same++;
+    return same;
 }
 
-cse_status cse_generate(cse_generation *generation, const cse_generation_request *request)
+static cse_status begin(cse_generation *generation, const cse_generation_request *request,
+                        cse_generation_result *result)
 {
-    const cse_generation_options *options = &generation->options;
-    cse_text bytes = { 0 };
-    bool goes_on = true;
-    int32_t last = -1;
-    cse_status status = begin(generation, request);
-    const int64_t room = generation->most_tokens - (generation->pair != NULL ? 0 : request->count);
-    const int64_t most = options->max_new_tokens < room ? options->max_new_tokens : room;
-    for (int64_t i = 0; i < most && goes_on && status == CSE_OK; i++) {
-        cse_generated_token next = { .token = last };
-        if (i > 0)
-            status = append(generation, last);
-        if (status != CSE_OK)
-            break;
-        next.token = last =
-            cse_sampler_draw(generation->sampler, logits_of(generation), request->number,
-                             request->count + i, &next.probability);
-        if (next.token == options->end_token)
-            break;
-        bytes.size = 0;
-        status = cse_text_codec_decode(options->codec, next.token, &bytes);
-        next.bytes = bytes.data;
-        next.byte_count = bytes.size;
-        goes_on = status == CSE_OK && request->listener(request->self, &next);
+    const int64_t same = request->goes_on && cse_text_decoder_start(generation->decoder) < 0
+                             ? common(generation, request)
+                             : 0;
+    cse_status status = CSE_OK;
+    result->reused = same;
+    if (same > 0) {
+        cse_text_decoder_cut(generation->decoder, same);
+        generation->count = same;
+        for (int64_t i = same; i < request->count && status == CSE_OK; i++)
+            status = append(generation, request->prompt[i]);
+        return status;
     }
+    generation->count = 0;
+    CSE_TRY(cse_text_decoder_begin(generation->decoder, request->prompt, request->count));
+    remember(generation, request->prompt, request->count);
+    return CSE_OK;
+}
+
+/* ---- the text ---- */
+
+/* Of one text under way. */
+typedef struct writing {
+    const cse_generation_request *request;
+    cse_sampler *sampler;
+    cse_stop_words stop;
+    int32_t start; /* that begins a text of its own; -1 */
+    int32_t *text; /* [max_new_tokens] */
+    int64_t count;
+    cse_text bytes, shown;
+} writing;
+
+static bool is_end(const cse_generation_settings *settings, int32_t token)
+{
+    for (int64_t i = 0; i < settings->end_count; i++)
+        if (settings->ends[i] == token)
+            return true;
+    return false;
+}
+
+static int32_t choose(cse_generation *generation, writing *w)
+{
+    const cse_generation_request *r = w->request;
+    const float *logits = cse_text_decoder_logits(generation->decoder);
+    const int64_t vocabulary = cse_text_decoder_vocabulary(generation->decoder);
+    if (!cse_logit_rules_are_empty(&r->settings->rules)) {
+        const cse_token_history history = {
+            .prompt = w->start >= 0 ? &w->start : r->prompt,
+            .prompt_count = w->start >= 0 ? 1 : r->count,
+            .text = w->text,
+            .count = w->count,
+            .ends = r->settings->ends,
+            .end_count = r->settings->end_count,
+        };
+        memcpy(generation->logits, logits, (size_t)vocabulary * sizeof *logits);
+        cse_logit_rules_apply(&r->settings->rules, &history, generation->logits, vocabulary);
+        logits = generation->logits;
+    }
+    return cse_sampler_draw(w->sampler, logits, r->number, r->count + w->count, NULL);
+}
+
+/* Tells the listener of a token. *goes_on: the text is not over. */
+static cse_status tell(cse_generation *generation, writing *w, int32_t token, bool *goes_on,
+                       cse_generation_result *result)
+{
+    w->bytes.size = w->shown.size = 0;
+    CSE_TRY(cse_text_codec_decode(generation->options.codec, token, &w->bytes));
+    w->text[w->count++] = token;
+    result->tokens++;
+    const bool stops = !cse_stop_words_add(&w->stop, w->bytes.data, w->bytes.size, &w->shown);
+    const cse_generated_token told = {
+        .token = token,
+        .logits = cse_text_decoder_logits(generation->decoder),
+        .vocabulary = cse_text_decoder_vocabulary(generation->decoder),
+        .bytes = w->bytes.data,
+        .byte_count = w->bytes.size,
+        .shown = w->shown.data,
+        .shown_count = w->shown.size,
+    };
+    *goes_on = w->request->listener(w->request->self, &told) && !stops;
+    if (!*goes_on)
+        result->end = stops ? CSE_GENERATION_STOP_WORD : CSE_GENERATION_LEFT;
+    result->stop_word = w->stop.found;
+    return CSE_OK;
+}
+
+static cse_status write_text(cse_generation *generation, writing *w, cse_generation_result *result)
+{
+    const cse_generation_settings *settings = w->request->settings;
+    const int64_t room = cse_text_decoder_room(generation->decoder, w->request->count);
+    const int64_t most = settings->max_new_tokens < room ? settings->max_new_tokens : room;
+    bool goes_on = true;
+    while (w->count < most && goes_on) {
+        if (w->count > 0)
+            CSE_TRY(append(generation, w->text[w->count - 1]));
+        const int32_t token = choose(generation, w);
+        if (is_end(settings, token)) {
+            result->end = CSE_GENERATION_END_TOKEN;
+            return CSE_OK;
+        }
+        CSE_TRY(tell(generation, w, token, &goes_on, result));
+    }
+    return CSE_OK;
+}
+
+cse_status cse_generate(cse_generation *generation, const cse_generation_request *request,
+                        cse_generation_result *result)
+{
+    const cse_generation_settings *settings = request->settings;
+    writing w = { .request = request, .start = cse_text_decoder_start(generation->decoder) };
+    result->stop_word = -1;
+    CSE_TRY(begin(generation, request, result));
+    w.text = cse_calloc((size_t)settings->max_new_tokens + 1, sizeof *w.text);
+    w.sampler =
+        cse_sampler_new(&settings->sampling, cse_text_decoder_vocabulary(generation->decoder));
+    cse_stop_words_begin(&w.stop, settings->stop_words, settings->stop_count);
+    cse_status status = write_text(generation, &w, result);
+    cse_stop_words_end(&w.stop, &result->rest);
+    cse_stop_words_clear(&w.stop);
+    cse_sampler_destroy(&w.sampler);
+    cse_text_clear(&w.bytes);
+    cse_text_clear(&w.shown);
+    free(w.text);
+    return status;
+}
+
+/* ---- several begins at a time ---- */
+
+cse_status cse_generation_text(const cse_generation *generation,
+                               const cse_generation_settings *settings, const int32_t *tokens,
+                               int64_t count, cse_text *text)
+{
+    cse_text bytes = { 0 };
+    cse_stop_words stop = { .count = 0 };
+    cse_status status = CSE_OK;
+    cse_stop_words_begin(&stop, settings->stop_words, settings->stop_count);
+    for (int64_t i = 0; i < count && status == CSE_OK && !is_end(settings, tokens[i]); i++) {
+        bytes.size = 0;
+        status = cse_text_codec_decode(generation->options.codec, tokens[i], &bytes);
+        if (status == CSE_OK && !cse_stop_words_add(&stop, bytes.data, bytes.size, text))
+            break;
+    }
+    cse_stop_words_end(&stop, text);
+    cse_stop_words_clear(&stop);
     cse_text_clear(&bytes);
     return status;
+}
+
+typedef struct stopping {
+    const cse_generation *generation;
+    const cse_generation_settings *settings;
+} stopping;
+
+static bool has_stop_word(void *self, const int32_t *tokens, int64_t count)
+{
+    const stopping *s = self;
+    cse_text bytes = { 0 };
+    bool found = false;
+    for (int64_t i = 0; i < count; i++)
+        if (cse_text_codec_decode(s->generation->options.codec, tokens[i], &bytes) != CSE_OK)
+            break; /* it is told when the text is read */
+    for (int i = 0; i < s->settings->stop_count && bytes.size > 0; i++)
+        found = found || memmem(bytes.data, bytes.size, s->settings->stop_words[i],
+                                strlen(s->settings->stop_words[i])) != NULL;
+    cse_text_clear(&bytes);
+    return found;
+}
+
+cse_status cse_generate_by_beams(cse_generation *generation,
+                                 const cse_generation_settings *settings,
+                                 const cse_beam_request *request, cse_beam_text *texts,
+                                 int64_t *count)
+{
+    stopping stop = { generation, settings };
+    cse_beam_request whole = *request;
+    const int64_t room = cse_text_decoder_room(generation->decoder, request->prompt_count);
+    whole.rules = settings->rules;
+    whole.max_new_tokens = settings->max_new_tokens < room ? settings->max_new_tokens : room;
+    whole.ends = settings->ends;
+    whole.end_count = settings->end_count;
+    if (settings->stop_count > 0) {
+        whole.has_ended = has_stop_word;
+        whole.self = &stop;
+    }
+    generation->count = 0;
+    *count = 0;
+    return whole.max_new_tokens < 1 ? CSE_OK
+                                    : cse_beam_search(generation->decoder, &whole, texts, count);
 }

@@ -55,6 +55,11 @@ bool cse_model_takes_pairs(const cse_model *model)
     return cse_setting_table_has(model->descriptor->settings, "decoder_start_token_id");
 }
 
+int32_t cse_pair_start_token(const cse_model *model)
+{
+    return (int32_t)setting(model, "decoder_start_token_id", setting(model, "pad_token_id", 0));
+}
+
 int32_t cse_pair_end_token(const cse_model *model)
 {
     return (int32_t)setting(model, "eos_token_id", -1);
@@ -249,8 +254,7 @@ cse_status cse_pair_decoder_new(cse_model *model, int64_t prompt_tokens, int64_t
     decoder->max_tokens = max_tokens;
     decoder->source_vocabulary =
         setting(model, "src_vocab_size", INT32_MAX) + setting(model, "extra_ids", 0);
-    decoder->start =
-        (int32_t)setting(model, "decoder_start_token_id", setting(model, "pad_token_id", 0));
+    decoder->start = cse_pair_start_token(model);
     cse_eval_mode(model);
     cse_inference_options options = { .batch = 1, .trace = trace_prompt, .self = decoder };
     cse_status status = cse_inference_new(&options, &decoder->prompt);
@@ -351,4 +355,47 @@ cse_status cse_pair_decoder_append(cse_pair_decoder *decoder, int32_t token)
         return cse_fail(CSE_USAGE, "decoding: the text has its %lld tokens",
                         (long long)decoder->max_tokens);
     return run_one(decoder, token);
+}
+
+/* ---- several texts in turn ---- */
+
+int64_t cse_pair_decoder_count(const cse_pair_decoder *decoder)
+{
+    return decoder->count;
+}
+
+int64_t cse_pair_decoder_kept_floats(const cse_pair_decoder *decoder)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < 2 * decoder->own_count; i++) {
+        const cse_shape shape = decoder->own[i / 2].shapes[i % 2];
+        floats += shape.dims[1] * shape.dims[3];
+    }
+    return floats;
+}
+
+/* Between the rows of the text and a block of `count` rows of each head, in either direction. */
+static void move_own(const cse_pair_decoder *decoder, float *block, int64_t count, bool saves)
+{
+    for (int i = 0; i < 2 * decoder->own_count; i++) {
+        const kept *k = &decoder->own[i / 2];
+        const int64_t heads = k->shapes[i % 2].dims[1], channels = k->shapes[i % 2].dims[3];
+        float *rows = cse_inference_input_memory(decoder->one, k->inputs[i % 2]);
+        for (int64_t h = 0; h < heads; h++, block += count * channels) {
+            float *row = rows + h * decoder->max_tokens * channels;
+            memcpy(saves ? block : row, saves ? row : block,
+                   (size_t)(count * channels) * sizeof *rows);
+        }
+    }
+}
+
+void cse_pair_decoder_save(const cse_pair_decoder *decoder, float *block)
+{
+    move_own(decoder, block, decoder->count, true);
+}
+
+void cse_pair_decoder_restore(cse_pair_decoder *decoder, const float *block, int64_t count)
+{
+    move_own(decoder, (float *)(uintptr_t)block, count, false);
+    decoder->count = count;
 }

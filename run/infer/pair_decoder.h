@@ -11,6 +11,8 @@ typedef struct cse_pair_decoder cse_pair_decoder;
 
 /* Whether a model takes two texts: it has the setting decoder_start_token_id. */
 bool cse_model_takes_pairs(const cse_model *model);
+/* The token that begins its texts. */
+int32_t cse_pair_start_token(const cse_model *model);
 /* Its setting eos_token_id; -1: none. */
 int32_t cse_pair_end_token(const cse_model *model);
 /* The most tokens of the encoder and of the decoder; 0: any. */
@@ -30,5 +32,11 @@ cse_status cse_pair_decoder_begin(cse_pair_decoder *decoder, const int32_t *prom
 cse_status cse_pair_decoder_append(cse_pair_decoder *decoder, int32_t token);
 /* Logits of the token that follows, float32 [vocabulary]; until the next call. */
 const float *cse_pair_decoder_logits(const cse_pair_decoder *decoder);
+
+/* As those of token_decoder.h, of the text; what the encoder made of the prompt stays. */
+int64_t cse_pair_decoder_count(const cse_pair_decoder *decoder);
+int64_t cse_pair_decoder_kept_floats(const cse_pair_decoder *decoder);
+void cse_pair_decoder_save(const cse_pair_decoder *decoder, float *kept);
+void cse_pair_decoder_restore(cse_pair_decoder *decoder, const float *kept, int64_t count);
 
 #endif

@@ -16,6 +16,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/base/types/shape.h"
+#include "run/infer/end_tokens.h"
 #include "run/infer/generation.h"
 #include "run/infer/language_model.h"
 #include "run/infer/prediction.h"
@@ -279,6 +280,10 @@ static cse_status add_text(cse_run_samples *s, const cse_job_look *look, const c
                            json_t *texts)
 {
     cse_generation *generation = NULL;
+    cse_generation_settings settings = { .sampling = { .temperature = 0, .top_p = 1 },
+                                         .max_new_tokens = s->max_new_tokens };
+    cse_generation_result result = { .tokens = 0 };
+    cse_end_tokens ends = { .count = 0 };
     cse_text text = { 0 };
     int32_t *tokens = NULL;
     int64_t count = 0;
@@ -289,22 +294,27 @@ static cse_status add_text(cse_run_samples *s, const cse_job_look *look, const c
                           "to %d",
                           (long long)count, MOST_PROMPT_TOKENS);
     if (status == CSE_OK)
-        status = cse_generation_new(
-            &(cse_generation_options){ .model = look->model,
-                                       .codec = s->codec,
-                                       .sampling = { .temperature = 0, .top_p = 1 },
-                                       .max_new_tokens = s->max_new_tokens,
-                                       .longest_prompt = count,
-                                       .end_token = cse_text_codec_end(s->codec) },
-            &generation);
+        status = cse_generation_new(&(cse_generation_options){ .model = look->model,
+                                                               .codec = s->codec,
+                                                               .max_new_tokens = s->max_new_tokens,
+                                                               .longest_prompt = count },
+                                    &generation);
     if (status == CSE_OK)
-        status = cse_generate(generation, &(cse_generation_request){ .prompt = tokens,
-                                                                     .count = count,
-                                                                     .listener = on_token,
-                                                                     .self = &text });
+        status = cse_end_tokens_find(look->model, s->codec, NULL, false, &ends);
+    settings.ends = ends.tokens;
+    settings.end_count = ends.count;
+    if (status == CSE_OK)
+        status = cse_generate(generation,
+                              &(cse_generation_request){ .settings = &settings,
+                                                         .prompt = tokens,
+                                                         .count = count,
+                                                         .listener = on_token,
+                                                         .self = &text },
+                              &result);
     if (status == CSE_OK)
         json_array_append_new(texts, cse_bytes_json(text.size > 0 ? text.data : "", text.size));
     cse_generation_destroy(&generation);
+    cse_text_clear(&result.rest);
     cse_text_clear(&text);
     free(tokens);
     return status;

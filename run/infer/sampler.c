@@ -1,4 +1,5 @@
-/* Sampling in double, by one uniform number a token (Holtzman et al. 2020 for top_p). */
+/* Sampling in double, by one uniform number a token (Holtzman et al. 2020 for top_p, Nguyen et al.
+ * 2024 for min_p). */
 #include "run/infer/sampler.h"
 
 #include <math.h>
@@ -51,13 +52,13 @@ static int64_t index_of_largest(const float *logits, int64_t count)
     return largest;
 }
 
-static double probability_of(const cse_sampler *sampler, const float *logits, int32_t token,
-                             float largest)
+double cse_log_probability(const float *logits, int64_t vocabulary, int32_t token)
 {
+    const double largest = (double)logits[index_of_largest(logits, vocabulary)];
     double sum = 0;
-    for (int64_t i = 0; i < sampler->vocabulary; i++)
-        sum += exp((double)logits[i] - (double)largest);
-    return exp((double)logits[token] - (double)largest) / sum;
+    for (int64_t i = 0; i < vocabulary; i++)
+        sum += exp((double)logits[i] - largest);
+    return (double)logits[token] - largest - log(sum);
 }
 
 /* Keeps the first `count` candidates, and those as likely as the last of them. */
@@ -87,6 +88,16 @@ static int64_t keep_top_p(const cse_sampler *sampler, int64_t count)
     return count;
 }
 
+/* Weights are relative to the most likely token already. */
+static int64_t keep_min_p(const cse_sampler *sampler, int64_t count)
+{
+    if (sampler->sampling.min_p <= 0)
+        return count;
+    while (count > 1 && sampler->candidates[count - 1].weight < sampler->sampling.min_p)
+        count--;
+    return count;
+}
+
 static int32_t draw(cse_sampler *sampler, const float *logits, float largest, uint32_t sequence,
                     int64_t position)
 {
@@ -96,9 +107,9 @@ static int32_t draw(cse_sampler *sampler, const float *logits, float largest, ui
         candidates[i] =
             (candidate){ exp(((double)logits[i] - (double)largest) / sampler->sampling.temperature),
                          (int32_t)i };
-    if (sampler->sampling.top_k > 0 || sampler->sampling.top_p < 1)
+    if (sampler->sampling.top_k > 0 || sampler->sampling.top_p < 1 || sampler->sampling.min_p > 0)
         qsort(candidates, (size_t)count, sizeof *candidates, most_likely_first);
-    count = keep_top_p(sampler, keep_top_k(sampler, count));
+    count = keep_min_p(sampler, keep_top_p(sampler, keep_top_k(sampler, count)));
     double sum = 0, reached = 0;
     for (int64_t i = 0; i < count; i++)
         sum += candidates[i].weight;
@@ -121,6 +132,6 @@ int32_t cse_sampler_draw(cse_sampler *sampler, const float *logits, uint32_t seq
     if (sampler->sampling.temperature > 0)
         token = draw(sampler, logits, largest, sequence, position);
     if (probability != NULL)
-        *probability = probability_of(sampler, logits, token, largest);
+        *probability = exp(cse_log_probability(logits, sampler->vocabulary, token));
     return token;
 }

@@ -6,11 +6,12 @@
 
 typedef struct cse_sampler cse_sampler;
 
-/* Applied in this order, as in transformers: temperature, top_k, top_p. */
+/* Applied in this order, as in transformers: temperature, top_k, top_p, min_p. */
 typedef struct cse_sampling {
     double temperature; /* divides the logits; 0: the most likely token, the first of equal ones */
     int64_t top_k; /* only so many of the most likely tokens, and those equal to the last; 0: all */
     double top_p;  /* only the fewest most likely tokens whose probabilities reach this; 1: all */
+    double min_p; /* only tokens that are at least so likely, relative to the most likely; 0: all */
     uint64_t seed;
 } cse_sampling;
 
@@ -21,5 +22,8 @@ void cse_sampler_destroy(cse_sampler **sampler);
  * [vocabulary]. `probability`, unless NULL: that of the token before tokens were left out. */
 int32_t cse_sampler_draw(cse_sampler *sampler, const float *logits, uint32_t sequence,
                          int64_t position, double *probability);
+
+/* The natural log probability of a token by logits [vocabulary]. */
+double cse_log_probability(const float *logits, int64_t vocabulary, int32_t token);
 
 #endif

@@ -141,13 +141,18 @@ int64_t cse_text_codec_vocabulary(const cse_text_codec *codec)
                                       : BYTES;
 }
 
+int32_t cse_text_codec_token(const cse_text_codec *codec, const char *content)
+{
+    return codec->tokenizer != NULL ? cse_tokenizer_find(codec->tokenizer, content) : -1;
+}
+
 /* What GPT-2, Llama and their kin end a text with. */
 int32_t cse_text_codec_end(const cse_text_codec *codec)
 {
     static const char *const names[] = { "<|endoftext|>", "<|end_of_text|>", "</s>", NULL };
     int32_t token = -1;
-    for (int i = 0; codec->tokenizer != NULL && names[i] != NULL && token < 0; i++)
-        token = cse_tokenizer_find(codec->tokenizer, names[i]);
+    for (int i = 0; names[i] != NULL && token < 0; i++)
+        token = cse_text_codec_token(codec, names[i]);
     return token;
 }
 

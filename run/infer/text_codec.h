@@ -34,6 +34,8 @@ cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t
                                  int32_t **tokens, int64_t *count);
 /* The token that ends a text; -1: none. */
 int32_t cse_text_codec_end(const cse_text_codec *codec);
+/* The token with this content; -1: there is none. */
+int32_t cse_text_codec_token(const cse_text_codec *codec, const char *content);
 
 /* Adds the bytes that a token adds to those before it. */
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text);

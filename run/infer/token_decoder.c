@@ -333,3 +333,59 @@ cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token)
     decoder->logits = cse_inference_output_view(decoder->one, decoder->logits_output, NULL, NULL);
     return CSE_OK;
 }
+
+/* ---- several sequences in turn ---- */
+
+int64_t cse_token_decoder_count(const cse_token_decoder *decoder)
+{
+    return decoder->count;
+}
+
+static cse_shape kept_shape(const cse_token_decoder *decoder, int index)
+{
+    const kept_attention *kept = &decoder->attentions[index / 2];
+    return index % 2 == 0 ? kept->key : kept->value;
+}
+
+int64_t cse_token_decoder_kept_floats(const cse_token_decoder *decoder)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < 2 * decoder->attention_count; i++)
+        floats += cse_shape_elements(kept_shape(decoder, i));
+    return floats;
+}
+
+/* The rows of head `h` in the cache of keys or values `index`. */
+static float *rows_of(const cse_token_decoder *decoder, int index, int64_t h)
+{
+    const kept_attention *kept = &decoder->attentions[index / 2];
+    float *cache = cse_inference_input_memory(decoder->one, kept->inputs[index % 2]);
+    return cache + h * decoder->max_tokens * kept_shape(decoder, index).dims[1];
+}
+
+void cse_token_decoder_save(const cse_token_decoder *decoder, float *kept)
+{
+    for (int i = 0; i < 2 * decoder->attention_count; i++) {
+        const cse_shape shape = kept_shape(decoder, i);
+        const int64_t floats = decoder->count * shape.dims[1];
+        for (int64_t h = 0; h < shape.dims[0]; h++, kept += floats)
+            memcpy(kept, rows_of(decoder, i, h), (size_t)floats * sizeof *kept);
+    }
+}
+
+void cse_token_decoder_restore(cse_token_decoder *decoder, const float *kept, int64_t count)
+{
+    for (int i = 0; i < 2 * decoder->attention_count; i++) {
+        const cse_shape shape = kept_shape(decoder, i);
+        const int64_t floats = count * shape.dims[1];
+        for (int64_t h = 0; h < shape.dims[0]; h++, kept += floats)
+            memcpy(rows_of(decoder, i, h), kept, (size_t)floats * sizeof *kept);
+    }
+    decoder->count = count;
+}
+
+void cse_token_decoder_cut(cse_token_decoder *decoder, int64_t count)
+{
+    if (count < decoder->count)
+        decoder->count = count;
+}

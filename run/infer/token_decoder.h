@@ -40,4 +40,15 @@ cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token);
 /* Logits of the token that follows, float32 [vocabulary]; until the next call. */
 const float *cse_token_decoder_logits(const cse_token_decoder *decoder);
 
+/* Tokens of the sequence so far. */
+int64_t cse_token_decoder_count(const cse_token_decoder *decoder);
+/* What is kept of one token: so many floats. */
+int64_t cse_token_decoder_kept_floats(const cse_token_decoder *decoder);
+/* Copies what is kept of the sequence, count * kept_floats, and puts it back: the next token that
+ * is appended then follows `count` tokens, those that were there when it was saved. */
+void cse_token_decoder_save(const cse_token_decoder *decoder, float *kept);
+void cse_token_decoder_restore(cse_token_decoder *decoder, const float *kept, int64_t count);
+/* Back to the first `count` tokens; logits are there after the next append. */
+void cse_token_decoder_cut(cse_token_decoder *decoder, int64_t count);
+
 #endif

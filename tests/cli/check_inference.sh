@@ -123,6 +123,26 @@ generate -p 'the quick b' -p 'the quick brown fox jumps' --greedy --json 2>&1 | 
     cmp - "$work/full" || fail 'a longer prompt beside it shows'
 until=$(generate -p 'the quick b' --greedy --max_new_tokens 40 --until fox)
 [ "$until" = 'the quick brown fox' ] || fail "--until: $until"
+stop=$(generate -p 'the quick b' --greedy --max_new_tokens 40 --stop zebra --stop 'umps o')
+[ "$stop" = 'the quick brown fox j' ] || fail "--stop: $stop"
+generate -p 'the quick b' --greedy --max_new_tokens 40 --stop 'umps o' --json >"$work/stopped"
+grep -q '"text":"rown fox j"' "$work/stopped" || fail "--stop --json: $(cat "$work/stopped")"
+beams=$(generate -p 'the quick b' --num_beams 3 --max_new_tokens 30)
+[ "$beams" = "$(cat "$work/greedy")" ] || fail "beam search: $beams"
+generate -p 'the quick b' --num_beams 3 --num_return_sequences 3 --max_new_tokens 9 --json \
+    --stop 'fox' --length_penalty 0 >"$work/beams" || fail "beam search"
+python3 - "$work/beams" <<'CHECK' || fail "beams: $(cat "$work/beams")"
+import json, sys
+texts = [json.loads(line) for line in open(sys.argv[1])]
+assert [text["number"] for text in texts] == [0, 1, 2], texts
+assert texts[0]["text"] == "rown " and len(texts[0]["tokens"]) == 8, texts[0]
+scores = [text["score"] for text in texts]
+assert scores == sorted(scores, reverse=True) and scores[0] < 0 and scores[0] > scores[1], scores
+assert len({tuple(text["tokens"]) for text in texts}) == 3
+CHECK
+generate -p 'the quick b' --greedy --no_repeat_ngram_size 1 --max_new_tokens 9 --json >"$work/once"
+python3 -c 'import json, sys; t = json.load(sys.stdin)["tokens"]; assert len(set(t)) == 9' \
+    <"$work/once" || fail "a byte came twice: $(cat "$work/once")"
 sample() { generate --temperature 1.3 --max_new_tokens 20 --seed 7 --json "$@"; }
 sample -p 'the ' -p 'lazy' --texts 2 >"$work/texts"
 sample -p 'the ' --texts 2 >"$work/two"
@@ -174,6 +194,15 @@ refused() { # exit code, part of the message, arguments...
     [ $got -eq "$code" ] && grep -q -e "$part" "$work/err" ||
         fail "$*: exit code $got, $(cat "$work/err")"
 }
+refused 64 'greedy has no part in beam search' generate "$work/text.yaml" -p x --num_beams 2 \
+    --greedy
+refused 64 'length_penalty is of beam search' generate "$work/text.yaml" -p x --length_penalty 2
+refused 64 '2 beams give no more than 2' generate "$work/text.yaml" -p x --num_beams 2 \
+    --num_return_sequences 3
+refused 64 'stop is empty' generate "$work/text.yaml" -p x --stop ''
+refused 64 'early_stopping' generate "$work/text.yaml" -p x --num_beams 2 --early_stopping maybe
+refused 64 'give fewer beams' generate "$work/text.yaml" -p x --num_beams 200
+refused 64 'min_p' generate "$work/text.yaml" -p x --min_p 2
 refused 64 'there is no prompt' generate "$work/text.yaml"
 refused 64 'is empty' generate "$work/text.yaml" -p ''
 refused 65 'max_position_embeddings' generate "$work/text.yaml" -p hello --max_new_tokens 60

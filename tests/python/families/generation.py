@@ -14,7 +14,9 @@ def most_likely(model):
     with torch.no_grad():
         for _ in range(TOKENS):
             tokens.append(int(model(torch.tensor([tokens]), use_cache=False).logits[0, -1].argmax()))
-    return tokens[len(PROMPT) :]
+    tokens = tokens[len(PROMPT) :]
+    end = model.generation_config.eos_token_id
+    return tokens[: tokens.index(end)] if end in tokens else tokens
 
 
 def try_generation(family):

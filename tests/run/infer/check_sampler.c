@@ -71,6 +71,30 @@ START_TEST(the_most_likely_tokens_stay)
 }
 END_TEST
 
+START_TEST(unlikely_tokens_go_by_the_most_likely_one)
+{
+    const double three[TOKENS] = { 0, 0.4 / 0.85, 0, 0.3 / 0.85, 0, 0.15 / 0.85 };
+    const double two[TOKENS] = { 0, 0.4 / 0.7, 0, 0.3 / 0.7, 0, 0 };
+    const double one[TOKENS] = { 0, 1, 0, 0, 0, 0 };
+    compare(&(cse_sampling){ .temperature = 1, .top_p = 1, .min_p = 0.3, .seed = 1 }, three);
+    compare(&(cse_sampling){ .temperature = 1, .top_p = 1, .min_p = 1, .seed = 2 }, one);
+    /* By the logits that the temperature has divided: 0.3 / 0.4 becomes its square, 0.5625. */
+    double halved[TOKENS] = { 0, 0.16 / 0.25, 0, 0.09 / 0.25, 0, 0 };
+    compare(&(cse_sampling){ .temperature = 0.5, .top_p = 1, .min_p = 0.5, .seed = 3 }, halved);
+    compare(&(cse_sampling){ .temperature = 1, .top_k = 2, .top_p = 1, .min_p = 0.3 }, two);
+}
+END_TEST
+
+START_TEST(log_probabilities_are_those_of_all_tokens)
+{
+    float logits[TOKENS];
+    logits_of(logits);
+    for (int t = 0; t < TOKENS; t++)
+        ck_assert_double_eq_tol(cse_log_probability(logits, TOKENS, t), log(probabilities[t]),
+                                1e-6);
+}
+END_TEST
+
 START_TEST(equal_tokens_stay_together)
 {
     int counts[4] = { 0 };
@@ -109,6 +133,8 @@ int main(void)
     tcase_add_test(tests, tokens_come_as_often_as_their_probabilities);
     tcase_add_test(tests, temperature_divides_the_logits);
     tcase_add_test(tests, the_most_likely_tokens_stay);
+    tcase_add_test(tests, unlikely_tokens_go_by_the_most_likely_one);
+    tcase_add_test(tests, log_probabilities_are_those_of_all_tokens);
     tcase_add_test(tests, equal_tokens_stay_together);
     tcase_add_test(tests, a_draw_depends_on_its_place_alone);
     suite_add_tcase(suite, tests);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/formats/weights/map.h"
 
 void cse_map_transpose(const unsigned char *from, int64_t rows, int64_t columns, size_t width,
                        unsigned char *to)
@@ -55,24 +54,4 @@ void cse_map_arrange(const cse_map_rows *rows, bool back)
         interleave(rows, back);
     if (rows->count > 0 && rows->is_rolled)
         roll(rows->rows, rows->count, rows->row_bytes, back);
-}
-
-cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same)
-{
-    enum { BLOCK_BYTES = 1 << 20 };
-    const cse_weight *first = &weights->list[one], *second = &weights->list[other];
-    const uint64_t bytes = cse_weight_bytes(first);
-    unsigned char *blocks = cse_malloc(2 * BLOCK_BYTES);
-    bool equal = first->element == second->element && bytes == cse_weight_bytes(second);
-    cse_status status = CSE_OK;
-    for (uint64_t done = 0; done < bytes && equal && status == CSE_OK; done += BLOCK_BYTES) {
-        const size_t some = bytes - done < BLOCK_BYTES ? (size_t)(bytes - done) : BLOCK_BYTES;
-        status = cse_weights_read(weights, one, done, some, blocks);
-        if (status == CSE_OK)
-            status = cse_weights_read(weights, other, done, some, blocks + BLOCK_BYTES);
-        equal = memcmp(blocks, blocks + BLOCK_BYTES, some) == 0;
-    }
-    free(blocks);
-    *same = equal;
-    return status;
 }

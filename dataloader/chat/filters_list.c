@@ -418,7 +418,7 @@ static cse_jinja_call rest_of(const cse_jinja_call *call, size_t used)
 {
     cse_jinja_call rest = *call;
     used = used < call->count ? used : call->count;
-    rest.values += used;
+    rest.values = used > 0 ? rest.values + used : rest.values;
     rest.count -= used;
     return rest;
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
+#include "csengine/input.h"
 #include "dataloader/chat/chat_template.h"
 #include "engine/formats/weights/json_file.h"
 
@@ -29,13 +32,25 @@ static void take_tokens(const json_t *config, json_t *variables)
     }
 }
 
+/* What a template says decides about the tokens of a run: its files are part of the data's identity
+ * (csengine/input.h). CSE_NO_INPUT: the file is not there. */
+static cse_status note_file(const char *path)
+{
+    int descriptor;
+    CSE_TRY(cse_input_open_file(path, &descriptor));
+    close(descriptor);
+    return CSE_OK;
+}
+
 /* An object, or NULL where there is no such file. */
 static cse_status read_config(const char *folder, const char *name, json_t **config)
 {
     char path[PATH_MAX];
     *config = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    const cse_status status = cse_weights_read_json(path, MOST_CONFIG_BYTES, config);
+    cse_status status = note_file(path);
+    if (status == CSE_OK)
+        status = cse_weights_read_json(path, MOST_CONFIG_BYTES, config);
     return status == CSE_NO_INPUT ? CSE_OK : status;
 }
 
@@ -43,6 +58,7 @@ static cse_status parse_file(const char *path, cse_chat_template **template)
 {
     char *text;
     size_t size;
+    CSE_TRY(note_file(path));
     CSE_TRY(cse_weights_read_text(path, CSE_CHAT_TEMPLATE_MOST_BYTES, &text, &size));
     const cse_status status = cse_chat_template_parse(text, size, path, template);
     free(text);

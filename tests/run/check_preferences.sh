@@ -7,6 +7,7 @@ set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+tokenizer=$work/tokenizer.json
 failed=0
 
 fail() {
@@ -43,7 +44,7 @@ BEGIN {
 # train FOLDER OBJECTIVE DATA MICRO_BATCH_SIZE REPLICAS MAX_STEPS [SETTING...]: prints the digest
 # of the weights.
 train() {
-    folder=$1 data="data_processor: preferences, tokenizer: $work/tokenizer.json"
+    folder=$1 data="data_processor: preferences, tokenizer: $tokenizer"
     cat >"$work/$1.yaml" <<END
 trainer:
   init:
@@ -137,6 +138,22 @@ got=$(train skipping 'dpo: {}' "path: $work/faults.jsonl, on_bad_record: skip" 8
 [ -n "$got" ] && grep -q '4 of 52 samples are of no use and are left out' "$work/errors" ||
     fail "skip: $(cat "$work/errors")"
 refused "$labelled" 'objective dpo compares pairs'
+
+# Conversations become the same tokens as texts that hold what the template writes.
+mkdir "$work/folder"
+cp "$work/tokenizer.json" "$work/folder"
+cat >"$work/folder/tokenizer_config.json" <<'END'
+{"model_max_length": 1000000000000000019884624838656, "eos_token": {"content": "</s>"},
+ "chat_template": "{% for m in messages %}{{ m.role }} {{ m.content }} {{ eos_token }}{% endfor %}{% if add_generation_prompt %}w5{% endif %}"}
+END
+sed 's/"prompt": "\([^"]*\)", "chosen": " \([^"]*\)", "rejected": " \([^"]*\)"/"prompt": [{"role": "w4", "content": "\1"}], "chosen": [{"role": "w5", "content": "\2"}], "rejected": [{"role": "w5", "content": "\3"}]/' \
+    "$work/pairs.jsonl" >"$work/chats.jsonl"
+sed 's/"prompt": "\([^"]*\)"/"prompt": "w4 \1 <\/s>w5"/' "$work/pairs.jsonl" >"$work/written.jsonl"
+tokenizer=$work/folder
+chats=$(train chats "$dpo" "path: $work/chats.jsonl" 4 1 2)
+written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
+[ -n "$chats" ] && [ "$chats" = "$written" ] || fail "chats: $chats, texts: $written: $(cat "$work/errors")"
+tokenizer=$work/tokenizer.json
 
 # A teacher is read at each start, and is in no checkpoint.
 guide="distillation: {teacher: $work/one/checkpoint_4.mdl}"

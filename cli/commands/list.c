@@ -17,8 +17,9 @@
 #include "run/job/kinds.h"
 
 /* Kinds whose descriptors start with the members of cse_configured_descriptor. */
-static const char *const kinds_with_settings[] = { "callbacks", "inputs",     "loggers",  "metrics",
-                                                   "models",    "optimizers", "schedules" };
+static const char *const kinds_with_settings[] = { "callbacks",  "inputs",   "loggers",
+                                                   "metrics",    "models",   "objectives",
+                                                   "optimizers", "schedules" };
 
 /* One row of the output; texts may be NULL. */
 typedef struct row {

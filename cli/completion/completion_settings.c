@@ -25,6 +25,7 @@ static const struct {
     const char *name; /* the setting that names the plugin; NULL: a mapping under its name */
 } slots[] = {
     { "trainer.init.model", "models", "name" },
+    { "trainer.init.objective", "objectives", NULL },
     { "trainer.init.optimizer", "optimizers", NULL },
     { "trainer.fit.train_dataloader", "inputs", "data_processor" },
     { "trainer.fit.val_dataloader", "inputs", "data_processor" },

@@ -121,6 +121,7 @@ static void answer_schema(const cse_request *request, cse_answer *answer)
     json_t *schema = cse_settings_schema(cse_config_table);
     json_t *trainer = json_object_get(json_object_get(schema, "properties"), "trainer");
     set_section(trainer, "init", "model", model_schema());
+    set_section(trainer, "init", "objective", keyed_schema("objectives"));
     set_section(trainer, "init", "optimizer", keyed_schema("optimizers"));
     set_section(trainer, "init", "schedulers", list_schema(keyed_schema("schedules")));
     set_section(trainer, "init", "callbacks", list_schema(keyed_schema("callbacks")));

@@ -1,5 +1,4 @@
-/* What ends a completion is added as text, unless it is there, and becomes its token with the rest.
- */
+/* A prompt and what follows it are one text, whose tokens are cut where those of the prompt end. */
 #include "dataloader/inputs/preference_rows.h"
 
 #include <jansson.h>
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/files/whole_file.h"
+#include "dataloader/formats/json_file.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
@@ -21,21 +20,17 @@ enum { MOST_CONFIGURATION = 1 << 24 };
 static char *end_of_folder(const char *folder)
 {
     char path[PATH_MAX], *end = NULL;
-    cse_whole_file file = { NULL, 0, 0 };
+    json_t *json = NULL;
     if (snprintf(path, sizeof path, "%s/tokenizer_config.json", folder) >= (int)sizeof path ||
         !cse_byte_source_exists(path) ||
-        cse_whole_file_read(&file, path, MOST_CONFIGURATION) != CSE_OK) {
-        cse_whole_file_clear(&file);
+        cse_json_file_read(path, MOST_CONFIGURATION, JSON_DECODE_INT_AS_REAL, &json) != CSE_OK)
         return NULL;
-    }
-    json_t *json = json_loadb((const char *)file.bytes, file.size, 0, NULL);
     const json_t *token = json_object_get(json, "eos_token");
     const char *text =
         json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
     if (text != NULL)
         end = cse_strdup(text);
     json_decref(json);
-    cse_whole_file_clear(&file);
     return end;
 }
 
@@ -90,7 +85,6 @@ void cse_preference_rows_clear(cse_preference_rows *rows)
 {
     cse_encoder_close(&rows->encoder);
     cse_tokenizer_close(&rows->tokenizer);
-    cse_text_clear(&rows->text);
     free(rows->end);
     free(rows->prompt.ids);
     rows->end = NULL;
@@ -99,32 +93,24 @@ void cse_preference_rows_clear(cse_preference_rows *rows)
 
 /* ---- tokens ---- */
 
-cse_status cse_preference_prompt(cse_preference_rows *rows, const char *text, size_t size)
+static cse_status encode(const cse_preference_rows *rows, const char *text, bool is_chat,
+                         cse_token_ids *ids)
 {
-    rows->prompt.count = 0;
-    return cse_encode_whole(rows->encoder, (cse_given_text[2]){ { text, size } }, &rows->prompt);
+    ids->count = 0;
+    const cse_given_text texts[2] = { { text, strlen(text) } };
+    return is_chat ? cse_encode(rows->encoder, text, texts[0].size, ids)
+                   : cse_encode_whole(rows->encoder, texts, ids);
 }
 
-static bool ends_with(const char *text, const char *end)
+cse_status cse_preference_prompt(cse_preference_rows *rows, const char *prompt, bool is_chat)
 {
-    const size_t size = strlen(text), length = strlen(end);
-    return size >= length && strcmp(text + size - length, end) == 0;
+    return encode(rows, prompt, is_chat, &rows->prompt);
 }
 
-cse_status cse_preference_completion(cse_preference_rows *rows, const char *before,
-                                     const char *text, cse_completion *completion)
+cse_status cse_preference_completion(cse_preference_rows *rows, const char *whole, bool is_chat,
+                                     cse_completion *completion)
 {
-    const bool ends = rows->end == NULL || ends_with(text, rows->end);
-    if (text[0] == '\0') {
-        rows->fault = CSE_PREFERENCE_EMPTY;
-        return cse_fail(CSE_DATA, "a completion is empty");
-    }
-    cse_text_clear(&rows->text);
-    cse_text_add(&rows->text, "%s%s%s", before, text, ends ? "" : rows->end);
-    completion->whole.count = 0;
-    CSE_TRY(cse_encode_whole(rows->encoder,
-                             (cse_given_text[2]){ { rows->text.data, rows->text.size } },
-                             &completion->whole));
+    CSE_TRY(encode(rows, whole, is_chat, &completion->whole));
     size_t shared = 0;
     while (shared < rows->prompt.count && shared < completion->whole.count &&
            rows->prompt.ids[shared] == completion->whole.ids[shared])

@@ -7,7 +7,6 @@
 
 #include "csengine/extend.h"
 #include "dataloader/tokenizer/tokenizer.h"
-#include "engine/base/text.h"
 
 /* Why a sample is of no use. */
 typedef enum cse_preference_fault {
@@ -16,7 +15,8 @@ typedef enum cse_preference_fault {
     CSE_PREFERENCE_LABEL,
     CSE_PREFERENCE_EMPTY,
     CSE_PREFERENCE_EQUAL,
-    CSE_PREFERENCE_LONG, /* nothing to be learned is left within the longest row */
+    CSE_PREFERENCE_TEMPLATE, /* a conversation that the chat template refuses */
+    CSE_PREFERENCE_LONG,     /* nothing to be learned is left within the longest row */
     CSE_PREFERENCE_FAULTS
 } cse_preference_fault;
 
@@ -33,9 +33,8 @@ typedef struct cse_preference_rows {
     char *end; /* of a completion; NULL: nothing is added */
     int32_t end_token, filling;
     int64_t time;
-    bool keeps_end;       /* rows that are too long lose their begin */
-    cse_token_ids prompt; /* of the sample at hand */
-    cse_text text;
+    bool keeps_end;             /* rows that are too long lose their begin */
+    cse_token_ids prompt;       /* of the sample at hand */
     cse_preference_fault fault; /* of the last failure with CSE_DATA */
 } cse_preference_rows;
 
@@ -43,12 +42,11 @@ typedef struct cse_preference_rows {
 cse_status cse_preference_rows_open(cse_preference_rows *rows, const cse_settings *settings);
 void cse_preference_rows_clear(cse_preference_rows *rows);
 
-/* Takes the prompt of a sample. */
-cse_status cse_preference_prompt(cse_preference_rows *rows, const char *text, size_t size);
-/* The tokens of a completion of the prompt `before`, whose tokens are those that were taken last.
- * CSE_DATA: it is empty. */
-cse_status cse_preference_completion(cse_preference_rows *rows, const char *before,
-                                     const char *text, cse_completion *completion);
+/* The tokens of the prompt of a sample, and of a whole text that begins with it. `is_chat`: special
+ * tokens are in the text already, and none are put around it. */
+cse_status cse_preference_prompt(cse_preference_rows *rows, const char *prompt, bool is_chat);
+cse_status cse_preference_completion(cse_preference_rows *rows, const char *whole, bool is_chat,
+                                     cse_completion *completion);
 
 /* Writes a row [time] of input_ids, labels and attention_mask: the tokens of `prompt` that are its
  * prompt's, and those of `completion` that are not. CSE_DATA: no token of the completion is left to

@@ -15,25 +15,24 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
-#include "dataloader/formats/json_line.h"
 #include "dataloader/identity/data_watch.h"
-#include "dataloader/inputs/preference_rows.h"
+#include "dataloader/inputs/preference_texts.h"
 #include "dataloader/inputs/text_lines.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
 
-enum { PROMPT, FIRST, SECOND, MEMBERS };
+enum { MEMBERS = CSE_PREFERENCE_MEMBERS };
 enum { DESIRABLE_STREAM = CSE_TOKEN_STREAMS, ROWS = 2 };
 
 typedef struct preferences {
     cse_text_lines lines; /* prompt; chosen and rejected, or completion and label */
+    cse_preference_texts texts;
     cse_preference_rows rows;
     cse_completion completions[ROWS];
     bool paired;
     int64_t rotation; /* samples among which completions move by one; 0: all */
     cse_bad_records bad;
-    char *members[MEMBERS]; /* of the sample at hand; a label is "true" or "false" */
     /* of the sample that is being read */
     void *const *outputs;
     int64_t place;
@@ -52,6 +51,11 @@ static const cse_setting settings_table[] = {
     { .name = "tokenizer",
       .type = CSE_SETTING_PATH,
       .doc = "a tokenizer.json, or a folder with the files of a tokenizer, such as the model's" },
+    { .name = "chat_template",
+      .type = CSE_SETTING_PATH,
+      .default_value = "null",
+      .doc = "of samples that are lists of messages: a file with the template; null: that of the "
+             "tokenizer's folder" },
     { .name = "max_sequence_length",
       .type = CSE_SETTING_INTEGER,
       .default_value = "1024",
@@ -66,7 +70,7 @@ static const cse_setting settings_table[] = {
     { .name = "end_of_text",
       .type = CSE_SETTING_TEXT,
       .default_value = "null",
-      .doc = "token behind each completion that does not end in it; null: eos_token of the "
+      .doc = "token behind each completion of text that does not end in it; null: eos_token of the "
              "tokenizer_config.json, or of the known ones that of the tokenizer; none: nothing" },
     { .name = "kl_rotation",
       .type = CSE_SETTING_INTEGER,
@@ -82,100 +86,36 @@ static const cse_setting settings_table[] = {
 
 /* ---- a line ---- */
 
-static cse_status refuse(preferences *self, cse_preference_fault fault, const char *what,
-                         const char *name)
+static cse_status take_row(preferences *self, char *line, int file)
 {
-    self->rows.fault = fault;
-    return cse_fail(CSE_DATA, what, name);
-}
-
-static void forget(preferences *self)
-{
-    for (int m = 0; m < MEMBERS; m++) {
-        free(self->members[m]);
-        self->members[m] = NULL;
-    }
-}
-
-static cse_status take_label(preferences *self, const char *text)
-{
-    static const char *const words[][2] = { { "true", "true" },   { "True", "true" },
-                                            { "1", "true" },      { "false", "false" },
-                                            { "False", "false" }, { "0", "false" } };
-    for (size_t i = 0; text != NULL && i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(text, words[i][0]) == 0) {
-            self->members[SECOND] = cse_strdup(words[i][1]);
-            return CSE_OK;
-        }
-    return refuse(self, CSE_PREFERENCE_LABEL,
-                  "\"%s\" is missing, or is neither true nor false (1 or 0)",
-                  self->lines.names[SECOND]);
-}
-
-static cse_status take_json_label(preferences *self, const json_t *value)
-{
-    int32_t number = -1;
-    const bool is_number = value != NULL && cse_json_int32(value, &number);
-    return take_label(self, json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
-                            : is_number            ? (number == 1   ? "1"
-                                                      : number == 0 ? "0"
-                                                                    : NULL)
-                                                   : json_string_value(value));
-}
-
-static cse_status take_member(preferences *self, const json_t *json, int member)
-{
-    const char *name = self->lines.names[member];
-    const json_t *value = json_object_get(json, name);
-    if (member == SECOND && !self->paired)
-        return take_json_label(self, value);
-    if (json_is_array(value) || json_is_object(value))
-        return refuse(self, CSE_PREFERENCE_MEMBER,
-                      "member \"%s\" is a conversation; accepted are texts", name);
-    if (!json_is_string(value))
-        return refuse(self, CSE_PREFERENCE_MEMBER, "it has no text in member \"%s\"", name);
-    if (strlen(json_string_value(value)) != json_string_length(value))
-        return refuse(self, CSE_PREFERENCE_MEMBER, "member \"%s\" has a character zero", name);
-    self->members[member] = cse_strdup(json_string_value(value));
-    return CSE_OK;
+    char *fields[CSE_MOST_LINE_TEXTS];
+    CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
+    return cse_preference_texts_take_fields(&self->texts, fields);
 }
 
 static cse_status take_json(preferences *self, const char *line)
 {
     json_t *json = NULL;
-    cse_status status = cse_text_lines_members(&self->lines, line, &json);
-    for (int m = 0; m < MEMBERS && status == CSE_OK; m++)
-        status = take_member(self, json, m);
+    CSE_TRY(cse_text_lines_members(&self->lines, line, &json));
+    cse_status status = cse_preference_texts_take(&self->texts, json);
     json_decref(json);
     return status;
 }
 
-static cse_status take_row(preferences *self, char *line, int file)
-{
-    char *fields[CSE_MOST_LINE_TEXTS];
-    CSE_TRY(cse_text_lines_fields(&self->lines, line, file, fields));
-    for (int m = 0; m < SECOND + self->paired; m++)
-        self->members[m] = cse_strdup(fields[m]);
-    return self->paired ? CSE_OK : take_label(self, fields[SECOND]);
-}
-
-/* Reads the members of a sample and turns its completions into tokens. */
+/* Reads a line and turns its completions into tokens. */
 static cse_status take_sample(preferences *self, int64_t index, cse_completion completions[])
 {
     int file;
     char *line;
     CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
-    forget(self);
-    self->rows.fault = CSE_PREFERENCE_LINE;
-    CSE_TRY(self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file)
-                                                : take_json(self, line));
-    const char *prompt = self->members[PROMPT];
-    CSE_TRY(cse_preference_prompt(&self->rows, prompt, strlen(prompt)));
-    if (self->paired && strcmp(self->members[FIRST], self->members[SECOND]) == 0)
-        return refuse(self, CSE_PREFERENCE_EQUAL, "%s: chosen and rejected are the same text",
-                      "a pair");
+    self->texts.fault = CSE_PREFERENCE_LINE;
+    cse_status status =
+        self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file) : take_json(self, line);
+    self->rows.fault = self->texts.fault;
+    CSE_TRY(status);
+    CSE_TRY(cse_preference_prompt(&self->rows, self->texts.prompt, self->texts.is_chat));
     for (int c = 0; c < (self->paired ? ROWS : 1); c++)
-        CSE_TRY(cse_preference_completion(&self->rows, prompt, self->members[FIRST + c],
+        CSE_TRY(cse_preference_completion(&self->rows, self->texts.whole[c], self->texts.is_chat,
                                           &completions[c]));
     return CSE_OK;
 }
@@ -216,7 +156,7 @@ static cse_status take_other(preferences *self, int64_t index)
 static cse_status read_unpaired(preferences *self, int64_t index)
 {
     CSE_TRY(take_sample(self, index, self->completions));
-    const bool desirable = strcmp(self->members[SECOND], "true") == 0;
+    const bool desirable = self->texts.desirable;
     CSE_TRY(put(self, &self->completions[0], &self->completions[0], 0));
     ((int32_t *)self->outputs[DESIRABLE_STREAM])[self->place] = desirable;
     CSE_TRY(take_other(self, index));
@@ -269,6 +209,7 @@ static const char *const fault_names[CSE_PREFERENCE_FAULTS] = {
     [CSE_PREFERENCE_LABEL] = "without a label true or false",
     [CSE_PREFERENCE_EMPTY] = "with an empty completion",
     [CSE_PREFERENCE_EQUAL] = "whose chosen and rejected texts are the same",
+    [CSE_PREFERENCE_TEMPLATE] = "that the chat template refuses",
     [CSE_PREFERENCE_LONG] = "whose prompt leaves no room for a completion",
 };
 
@@ -357,7 +298,11 @@ static cse_status read_settings(preferences *self, const cse_settings *settings)
 {
     static const char *const names[][MEMBERS] = { { "prompt", "completion", "label" },
                                                   { "prompt", "chosen", "rejected" } };
-    self->paired = is_paired(settings);
+    self->paired = self->texts.paired = is_paired(settings);
+    self->texts.names = self->lines.names;
+    self->texts.tokenizer = cse_strdup(cse_settings_text(settings, "tokenizer"));
+    if (cse_settings_has(settings, "chat_template"))
+        self->texts.template_file = cse_strdup(cse_settings_text(settings, "chat_template"));
     self->lines.count = MEMBERS;
     for (int m = 0; m < MEMBERS; m++)
         self->lines.names[m] = names[self->paired][m];
@@ -385,7 +330,7 @@ static void describe(cse_input *input, bool paired, int64_t time)
 static void preferences_close(cse_input *input)
 {
     preferences *self = input->self;
-    forget(self);
+    cse_preference_texts_clear(&self->texts);
     for (int c = 0; c < ROWS; c++)
         free(self->completions[c].whole.ids);
     cse_preference_rows_clear(&self->rows);
@@ -399,6 +344,7 @@ static cse_status open_all(preferences *self, const cse_settings *settings)
     CSE_TRY(read_settings(self, settings));
     CSE_TRY(add_files(self, settings));
     CSE_TRY(cse_preference_rows_open(&self->rows, settings));
+    self->texts.end = self->rows.end;
     return look_at(self, cse_data_is_first_look() ? self->lines.files.samples : !self->bad.skips);
 }
 

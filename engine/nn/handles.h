@@ -44,7 +44,7 @@ struct cse_state {
     bool bfloat16;                         /* stored as float32, but always rounded to bfloat16 */
     const cse_state_rule *rule;            /* NULL: its values depend on no other state's */
     const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */
-    cse_state *original;       /* whose first values it begins with (frozen_model.h); else NULL */
+    cse_state *original;       /* whose first values it begins with (frozen_copy.h); else NULL */
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
     cse_state *average;        /* of a parameter (weight_average.h); NULL: there is none */
     cse_state *average_of;     /* of an average: its parameter; else NULL */

@@ -54,6 +54,10 @@ with torch.no_grad():
     for parameter in base.parameters():
         parameter.add_(0.1 * torch.randn_like(parameter))
 base.save_pretrained("theirs")
+fast.chat_template = (
+    "{{ bos_token }}{% for message in messages %} {{ message['role'] }} {{ message['content'] }} {{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %} assistant{% endif %}"
+)
 fast.save_pretrained("theirs")
 section = subprocess.run(
     [csengine, "checkpoint", "convert", "theirs", "base.mdl", "--print_model"], capture_output=True, text=True, check=True
@@ -71,7 +75,12 @@ labelled = [
     {"prompt": text(2, 6).strip(), "completion": text(1, 12), "label": random.random() < 0.6}
     for _ in range(STEPS * BATCH)
 ]
-for name, lines in ("pairs.jsonl", pairs), ("labelled.jsonl", labelled):
+chats = [
+    {key: [{"role": role, "content": line[key].strip()}] for key, role in (("prompt", "user"), ("chosen", "assistant"), ("rejected", "assistant"))}
+    for line in pairs
+]
+whole_chats = [{key: line["prompt"] + line[key] for key in ("chosen", "rejected")} for line in chats]
+for name, lines in ("chats.jsonl", chats), ("whole_chats.jsonl", whole_chats), ("pairs.jsonl", pairs), ("labelled.jsonl", labelled):
     with open(name, "w") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
 
@@ -197,3 +206,9 @@ for method, (objective, trainer, arguments, options) in CASES.items():
     for name, adapters in (method, None), (f"{method}_lora", "{r: 4, lora_alpha: 8}"):
         got = ours(name, objective, adapters, data)
         compare(name, got, *theirs(name, trainer, arguments, labelled if unpaired else pairs, options))
+
+# Conversations, with the prompt apart and as what both texts begin with.
+objective, trainer, arguments, options = CASES["dpo"]
+for name, lines in ("chats", chats), ("whole_chats", whole_chats):
+    got = ours(name, objective, None, f"path: {name}.jsonl")
+    compare(name, got, *theirs(name, trainer, arguments, lines, options))

@@ -13,7 +13,36 @@
 #include "engine/base/nesting.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 
-enum { MOST_NESTING = 32 };
+enum { MOST_NESTING = 32, MOST_DIGITS = 18 };
+
+/* A copy in which whole numbers of more digits than an int64 surely holds are written as reals,
+ * 10...0 as 10...0e0: transformers writes a model_max_length of 1e30 that way. free(). */
+static char *with_long_numbers_as_reals(const char *text, size_t size, size_t *copied)
+{
+    char *copy = cse_malloc(size + size / MOST_DIGITS * 2 + 3);
+    bool in_string = false;
+    size_t digits = 0, to = 0;
+    for (size_t at = 0; at <= size; at++) {
+        const char letter = at < size ? text[at] : ' ';
+        const bool is_digit = letter >= '0' && letter <= '9';
+        if (!in_string && digits > MOST_DIGITS && !is_digit && strchr(".eE", letter) == NULL) {
+            copy[to++] = 'e';
+            copy[to++] = '0';
+        }
+        /* Digits of a real count for nothing. */
+        digits = is_digit && !in_string && (digits > 0 || at == 0 || text[at - 1] != '.')
+                     ? digits + 1
+                     : 0;
+        if (letter == '"')
+            in_string = !in_string;
+        if (at < size)
+            copy[to++] = letter;
+        if (in_string && letter == '\\' && at + 1 < size)
+            copy[to++] = text[++at];
+    }
+    *copied = to;
+    return copy;
+}
 
 static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
 {
@@ -23,6 +52,12 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
         return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
                         where.column, MOST_NESTING);
     *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (*value == NULL && json_error_code(&error) == json_error_numeric_overflow) {
+        size_t copied;
+        char *copy = with_long_numbers_as_reals(text, size, &copied);
+        *value = json_loadb(copy, copied, JSON_REJECT_DUPLICATES, &error);
+        free(copy);
+    }
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
                                      error.column, error.text);

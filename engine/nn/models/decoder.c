@@ -371,6 +371,11 @@ cse_status cse_decoder_build(cse_model *model, const cse_settings *s)
 static cse_tensor *refuse_tokens(const cse_tensor *tokens, int64_t longest)
 {
     const cse_shape shape = cse_tensor_shape(tokens);
+    if (shape.rank == 3)
+        return cse_trace_fail(CSE_SHAPE,
+                              "the model takes tokens [batch, time], and the data have %lld texts "
+                              "in a sample: trainer.init.objective compares those of preferences",
+                              (long long)shape.dims[1]);
     return cse_trace_fail(CSE_SHAPE,
                           "the model takes tokens [batch, time] of at most max_position_embeddings "
                           "(%lld) a sample, not rank %d with %lld: raise it, or shorten the "

@@ -2,6 +2,7 @@
 #include "engine/nn/objectives/compared_pairs.h"
 
 #include "csengine/generated/ops.h"
+#include "csengine/modules.h"
 #include "engine/graph/ops/loss_quotient.h"
 #include "engine/graph/trace/trace.h"
 
@@ -9,6 +10,13 @@ bool cse_score_pairs(const cse_objective *objective, cse_step *step, cse_tensor 
                      cse_compared_pairs *pairs)
 {
     *pairs = (cse_compared_pairs){ .ratios = { NULL, NULL } };
+    if (cse_step_optional_input(step, "desirable") != NULL) {
+        cse_trace_fail(CSE_SHAPE,
+                       "objective %s compares pairs, the data have single completions: give "
+                       "pairs (kind: paired of the input function preferences), or objective kto",
+                       objective->descriptor->name);
+        return false;
+    }
     if (!cse_text_rows_of(step, &pairs->rows))
         return false;
     if (all_labels != NULL)

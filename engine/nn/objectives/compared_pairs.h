@@ -7,7 +7,7 @@
 #define CSE_LABEL_SMOOTHING_SETTING                                                            \
     {                                                                                          \
         .name = "label_smoothing", .type = CSE_SETTING_NUMBER, .default_value = "0", .min = 0, \
-        .max = 0.4999, .doc = "probability that a pair has its texts exchanged"                \
+        .max = 0.5, .doc = "probability that a pair has its texts exchanged"                   \
     }
 
 /* Of each pair [batch] the chosen text, which stands first, and the rejected one. */

@@ -105,9 +105,14 @@ static cse_tensor *loss(const cse_objective *objective, cse_step *step, cse_tens
 {
     const cse_settings *s = objective->settings;
     const double beta = cse_settings_number(s, "beta");
-    cse_tensor *log_probabilities = NULL, *label = cse_step_input(step, "desirable");
+    cse_tensor *log_probabilities = NULL, *label = cse_step_optional_input(step, "desirable");
     cse_text_rows rows;
-    if (cse_trace_is_poison(label) || !cse_text_rows_of(step, &rows))
+    if (label == NULL)
+        return cse_trace_fail(CSE_SHAPE,
+                              "objective kto takes completions that are desirable or not, and the "
+                              "data have no input 'desirable': kind: unpaired of the input "
+                              "function preferences gives it");
+    if (!cse_text_rows_of(step, &rows))
         return *predictions;
     cse_tensor *ratios = ratios_of(objective, &rows, 0, &log_probabilities);
     cse_tensor *far = ratios != NULL ? divergence(objective, &rows) : NULL;

@@ -9,10 +9,10 @@
 
 #include "engine/nn/objectives/objective.h"
 
-#define CSE_BETA_SETTING(default_, doc_)                                                      \
-    {                                                                                         \
-        .name = "beta", .type = CSE_SETTING_NUMBER, .default_value = (default_), .min = 1e-6, \
-        .max = 1e6, .doc = (doc_)                                                             \
+#define CSE_BETA_SETTING(default_, doc_)                                                        \
+    {                                                                                           \
+        .name = "beta", .type = CSE_SETTING_NUMBER, .default_value = (default_), .min = 0.0001, \
+        .max = 1e6, .doc = (doc_)                                                               \
     }
 #define CSE_REFERENCE_FREE_SETTING                                                    \
     {                                                                                 \

@@ -89,7 +89,8 @@ static const cse_input_sample samples[] = {
       .files = { { .name = "a.jsonl", .text = PAIR("ccccc", "b", "c") PAIR("a", "b", "c") },
                  TOKENIZER } },
     { .settings = SETTINGS,
-      .refusal = "a.jsonl: line 1: it has no text in member \"rejected\"",
+      .refusal =
+          "a.jsonl: line 1: it has neither a text nor a list of messages in member \"rejected\"",
       .files = { { .name = "a.jsonl", .text = "{\"prompt\": \"a\", \"chosen\": \"b\"}\n" },
                  TOKENIZER } },
     { .settings = SETTINGS ", kind: unpaired",

@@ -373,6 +373,28 @@ START_TEST(samples_of_a_divergence_are_of_one_microbatch)
 }
 END_TEST
 
+static const struct {
+    const char *name, *kind, *data, *message;
+} unfit[] = {
+    { "dpo", "unpaired", "labelled", "objective dpo compares pairs" },
+    { "orpo", "unpaired", "labelled", "objective orpo compares pairs" },
+    { "kto", "paired", "pairs", "kind: unpaired of the input function preferences gives it" },
+};
+
+START_TEST(data_of_the_other_kind_are_refused)
+{
+    char yaml[512];
+    trained t = open_model(unfit[_i].name, "{}");
+    snprintf(yaml, sizeof yaml,
+             "{data_processor: preferences, path: %s/%s.jsonl, kind: %s, tokenizer: "
+             "%s/tokenizer.json, max_sequence_length: 10, batch_size: 4}",
+             folder, unfit[_i].data, unfit[_i].kind, folder);
+    const char *message = traced_failure(yaml, step_of, &t);
+    ck_assert_msg(strstr(message, unfit[_i].message) != NULL, "%s", message);
+    cse_finish();
+}
+END_TEST
+
 START_TEST(data_without_pairs_are_refused)
 {
     trained t = open_model("dpo", "{}");
@@ -416,6 +438,8 @@ int main(void)
     tcase_add_loop_test(tests, losses_and_gradients_are_those_of_the_formula, 0,
                         3 * (int)(sizeof cases / sizeof cases[0]));
     tcase_add_test(tests, samples_of_a_divergence_are_of_one_microbatch);
+    tcase_add_loop_test(tests, data_of_the_other_kind_are_refused, 0,
+                        (int)(sizeof unfit / sizeof unfit[0]));
     tcase_add_test(tests, data_without_pairs_are_refused);
     tcase_add_test(tests, a_reference_begins_as_the_model_and_stays);
     suite_add_tcase(suite, tests);

@@ -40,6 +40,7 @@ struct cse_state {
     const cse_state_rule *rule;            /* NULL: its values depend on no other state's */
     const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
+    cse_state *beside;         /* of a magnitude (adapters/magnitude.c): its weight; else NULL */
     double rate_factor;        /* of the learning rate; 0: 1 */
     bool of_norm;
 };

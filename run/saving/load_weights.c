@@ -13,6 +13,7 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/update/grad_scaler.h"
+#include "run/saving/load_adapters.h"
 
 static const char prefix[] = "model.";
 enum { PREFIX_BYTES = sizeof prefix - 1, NAMES_TOLD = 8 };
@@ -168,7 +169,7 @@ static cse_status match(matching *m, int index)
     char has[192], wants[192];
     const cse_state *state = m->session->network.states[index];
     m->found[index] = -1;
-    if (!is_parameter(state))
+    if (!is_parameter(state) || cse_session_begins_as_adapter(m->session, state))
         return CSE_OK;
     m->loading->parameters++;
     int found = cse_weights_find(m->weights, state->name + PREFIX_BYTES);
@@ -229,6 +230,8 @@ static cse_status take_all(const matching *m)
         cse_state *state = m->session->network.states[i];
         if (state->selection != NULL)
             cse_state_release_values(state); /* a mask is made of the weights that are loaded */
+        if (state->beside != NULL && m->found[i] < 0)
+            cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
         CSE_TRY(cse_weights_read_as(m->weights, m->found[i], cse_element_of_dtype(state->dtype),
@@ -257,6 +260,7 @@ static cse_status load(matching *m, const cse_model *model)
         CSE_TRY(match(m, i));
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
+    CSE_TRY(cse_session_load_adapters(m->session, model));
     link_weights(m->session);
     m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,

@@ -7,7 +7,7 @@
 #include "run/session/session.h"
 
 typedef struct cse_weights_loading {
-    bool whole; /* each parameter must be there */
+    bool whole;                           /* each parameter must be there */
     const cse_weights_adapters *adapters; /* added to them; NULL, or none: nothing */
     int parameters, taken;
     /* Parameters that keep their initial values, and weights that are of no use; data NULL: none.

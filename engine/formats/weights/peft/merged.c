@@ -173,10 +173,9 @@ static void add_product(const kept *k, uint64_t first, uint64_t count, float *va
 static cse_status read_base(const merged *self, int index, uint64_t first, size_t bytes, void *to)
 {
     const made *m = &self->of[index];
-    return m->saved_by < 0
-               ? cse_weights_read(self->from, index, first, bytes, to)
-               : cse_weights_read(self->set.folders[m->saved_by]->weights, m->saved, first, bytes,
-                                  to);
+    return m->saved_by < 0 ? cse_weights_read(self->from, index, first, bytes, to)
+                           : cse_weights_read(self->set.folders[m->saved_by]->weights, m->saved,
+                                              first, bytes, to);
 }
 
 /* m / n of each output, for which the weight is read once. */
@@ -193,8 +192,8 @@ static cse_status keep_factors(merged *self, int index, const made *m)
         cse_weights_read_as(folder->weights, module->magnitude, CSE_ELEMENT_F32, k->factors);
     for (int64_t i = 0; i < k->rows && status == CSE_OK; i++) {
         const uint64_t first = (uint64_t)(i * k->columns);
-        status = read_base(self, index, first * sizeof(float), (size_t)k->columns * sizeof(float),
-                           row);
+        status =
+            read_base(self, index, first * sizeof(float), (size_t)k->columns * sizeof(float), row);
         if (status != CSE_OK)
             break;
         add_product(k, first, (uint64_t)k->columns, row);

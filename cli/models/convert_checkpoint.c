@@ -396,7 +396,10 @@ static void tell_left_out(const conversion *c)
 
 static cse_status convert_adapter(const conversion *c, cse_weights **weights)
 {
-    cse_status status = cse_adapter_folder_save(*weights, c->to, c->read.map);
+    const cse_adapter_folder_options options = { .map = c->read.map,
+                                                 .adapter =
+                                                     cse_option_value(c->line, "adapter_name") };
+    cse_status status = cse_adapter_folder_save(*weights, c->to, &options);
     cse_weights_close(weights);
     if (status == CSE_OK)
         cse_print("%s: written, a folder of PEFT\n", c->line->arguments[2]);

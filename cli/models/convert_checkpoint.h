@@ -30,6 +30,8 @@
         { "combination_type", "cat|linear", NULL,                                                 \
           "convert: how several adapters are added: the sum of their products (cat, the "         \
           "default), or the product of the sums of their factors, as in PEFT" },                  \
+        { "adapter_name", "NAME", NULL,                                                           \
+          "convert: with --to peft: one of several adapters; by default the active one" },        \
         { "any_base", NULL, NULL,                                                                 \
           "convert: the weights may be others than those that the adapter was trained beside" },  \
         { "side_files", "FOLDER", NULL,                                                           \

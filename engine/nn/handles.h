@@ -49,6 +49,7 @@ struct cse_state {
     cse_state *average;        /* of a parameter (weight_average.h); NULL: there is none */
     cse_state *average_of;     /* of an average: its parameter; else NULL */
     bool of_averages;          /* an average, or how often averages were updated */
+    cse_state *beside;         /* of a magnitude (adapters/magnitude.c): its weight; else NULL */
     double rate_factor;        /* of the learning rate; 0: 1 */
     bool of_norm;
 };

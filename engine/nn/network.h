@@ -6,6 +6,7 @@
 #ifndef CSE_ENGINE_NN_NETWORK_H
 #define CSE_ENGINE_NN_NETWORK_H
 
+#include "engine/base/config/adapter_settings.h"
 #include "engine/base/config/yaml.h"
 #include "engine/base/registry.h"
 #include "engine/graph/precision/graphamp.h"
@@ -37,6 +38,11 @@ struct cse_network {
     struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
     /* Those parameters of the models that are made from now on that stay packed; NULL: none. */
     struct cse_packed_parameters *packed;
+    /* What another program calls the parameters of such a model, for names in adapters; NULL: it
+     * has no names of its own. */
+    const struct cse_parameter_names *(*parameter_names)(cse_arena *arena, const char *model,
+                                                         const cse_settings *settings,
+                                                         const cse_adapter_settings *adapter);
     /* What is asked of a step. */
     struct cse_class_loss *class_loss; /* class_loss.h; NULL: nothing */
     cse_precision *precision;          /* NULL: float32 throughout */

@@ -123,12 +123,13 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
 }
 
 cse_state *cse_model_adapter_parameter(cse_model *model, const char *name, cse_shape shape,
-                                       cse_initializer initializer)
+                                       cse_initializer initializer, bool trained)
 {
-    return declare(
-        model, name,
-        &(cse_state_options){
-            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
+    return declare(model, name,
+                   &(cse_state_options){ .shape = shape,
+                                         .dtype = CSE_FLOAT32,
+                                         .initializer = initializer,
+                                         .trainable = trained });
 }
 
 void cse_parameter_rate(cse_state *parameter, double factor)

@@ -343,8 +343,7 @@ void cse_network_clear(cse_network *network)
         free(network->optimizers[i]->optimized);
         free(network->optimizers[i]->groups);
     }
-    if (network->adapter != NULL)
-        free(network->adapter->linear);
+    cse_adapter_clear(network->adapter);
     cse_packed_parameters_clear(network->packed);
     cse_precision_destroy(&network->precision);
     cse_name_index_clear(&network->state_names);

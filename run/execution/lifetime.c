@@ -20,6 +20,7 @@
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
 #include "run/saving/background_save.h"
+#include "run/session/adapters.h"
 
 static cse_status check_count(const char *name, int *value, int least, int default_value)
 {
@@ -169,6 +170,7 @@ static cse_status complete_session(const cse_session_sections *sections)
     cse_session_explain_format(session, sections->precision);
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
+    session->network.parameter_names = cse_session_parameter_names;
     CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
     session->opened.recompute = cse_session_recompute_request(session->arena, sections->recompute);
     return sections->numerics != NULL
@@ -211,6 +213,8 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
                                &sections.recompute);
     if (status == CSE_OK && configuration->adapters != NULL)
         status = cse_network_parse("adapters", configuration->adapters, &sections.adapters);
+    if (status == CSE_OK)
+        status = cse_session_resolve_adapters(cse_session_held()->arena, &sections.adapters);
     return end_configuring(status == CSE_OK ? complete_session(&sections) : status);
 }
 

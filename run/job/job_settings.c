@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/config/settings.h"
+#include "engine/formats/weights/peft/settings.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {
@@ -189,6 +190,39 @@ static void read_added(const cse_config *config, cse_arena *arena, cse_job_setti
     };
 }
 
+/* Adapters that begin as a folder of PEFT have its settings. */
+static cse_status read_adapters(const cse_settings *init, cse_arena *arena,
+                                cse_job_settings *settings)
+{
+    return cse_settings_has(init, "adapters")
+               ? cse_peft_resolve(arena, cse_settings_node(init, "adapters"), &settings->adapters)
+               : CSE_OK;
+}
+
+/* The configuration that checkpoints record has those settings, and needs no folder. */
+static cse_status record_adapters(cse_arena *arena, cse_job_settings *settings)
+{
+    static const char *const path[] = { "trainer", "init" };
+    cse_yaml_node *root = NULL;
+    cse_text text = { 0 };
+    const char *canonical = settings->canonical_configuration;
+    if (settings->adapters == NULL || settings->adapters->kind != CSE_YAML_MAPPING ||
+        canonical == NULL || strstr(canonical, "path") == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_yaml_parse(arena, "configuration", canonical, strlen(canonical), &root));
+    cse_yaml_node *init = root;
+    for (int i = 0; i < 2 && init != NULL; i++)
+        init = cse_yaml_find(init, path[i]);
+    if (init == NULL || cse_yaml_find(init, "adapters") == NULL)
+        return CSE_OK;
+    cse_yaml_put(arena, init, (cse_yaml_key){ .text = "adapters", .place = init->place },
+                 cse_peft_without_paths(arena, settings->adapters));
+    cse_yaml_print(root, &text);
+    settings->canonical_configuration = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
 static void read_plugins(const cse_config *config, const cse_settings *init,
                          cse_job_settings *settings)
 {
@@ -197,8 +231,6 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->objective = cse_config_plugin_view(config, "objective", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
-    if (cse_settings_has(init, "adapters"))
-        settings->adapters = cse_settings_node(init, "adapters");
     settings->weights_in_memory = cse_settings_text(init, "weights_in_memory");
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");
@@ -310,10 +342,12 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
+    CSE_TRY(read_adapters(init, arena, settings));
     read_added(config, arena, settings);
     read_validation(config, arena, settings);
     read_records(config, arena, settings);
     CSE_TRY(refuse_mixing(settings));
+    CSE_TRY(record_adapters(arena, settings));
     return check_mode(config, settings);
 }
 

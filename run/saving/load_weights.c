@@ -14,6 +14,7 @@
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/update/grad_scaler.h"
+#include "run/saving/load_adapters.h"
 
 static const char prefix[] = "model.";
 enum { NAMES_TOLD = 8 };
@@ -189,7 +190,7 @@ static cse_status match(matching *m, int index)
     const cse_state *state = m->session->network.states[index];
     const char *name = parameter_name(m, state);
     m->found[index] = -1;
-    if (name == NULL)
+    if (name == NULL || cse_session_begins_as_adapter(m->session, state))
         return CSE_OK;
     m->loading->parameters++;
     int found = cse_weights_find(m->weights, name);
@@ -270,6 +271,8 @@ static cse_status take_all(const matching *m)
         if (!m->is_frozen &&
             (state->selection != NULL || state->original != NULL || state->of_averages))
             cse_state_release_values(state); /* it is made of the weights that are loaded */
+        if (state->beside != NULL && m->found[i] < 0)
+            cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
         CSE_TRY(state->packed != NULL ? take_packed(m, m->found[i], state)
@@ -301,6 +304,7 @@ static cse_status load(matching *m, const cse_model *model)
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
     if (!m->is_frozen) {
+        CSE_TRY(cse_session_load_adapters(m->session, model));
         link_weights(m->session);
         m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     }

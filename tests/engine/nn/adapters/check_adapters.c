@@ -94,7 +94,7 @@ static const struct {
     { "{a: {rank: 4}}", "rank" },
     { "{a: {peft_type: IA3}}", "LORA" },
     { "{a: {target_modules: 'q_(proj'}}", "\"q_(proj\" is no regular expression: " },
-    { "{a: {r: 1}, b: {r: 1}}", "one adapter is trained at a time" },
+    { "{a: {r: 1}, b: {r: 1}}", "none is said to be active" },
     { "{a: {modules_to_save: norm1}}", "modules_to_save is no list of names" },
 };
 

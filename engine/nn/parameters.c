@@ -89,12 +89,12 @@ static cse_state *declare_packed(cse_model *model, const char *name, cse_shape s
                                  const cse_packed_type *type)
 {
     const int64_t columns = shape.dims[1];
-    cse_state *state = declare(
-        model, cse_model_text(model, "%s.%s", name, type->name),
-        &(cse_state_options){ .shape = cse_shape_of(shape.dims[0],
-                                                    cse_packed_row_words(type, columns)),
-                              .dtype = CSE_INT32,
-                              .initializer = { CSE_INIT_CONSTANT, 0, 0 } });
+    cse_state *state =
+        declare(model, cse_model_text(model, "%s.%s", name, type->name),
+                &(cse_state_options){
+                    .shape = cse_shape_of(shape.dims[0], cse_packed_row_words(type, columns)),
+                    .dtype = CSE_INT32,
+                    .initializer = { CSE_INIT_CONSTANT, 0, 0 } });
     if (state != NULL) {
         state->packed = type;
         state->columns = columns;

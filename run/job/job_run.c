@@ -158,8 +158,8 @@ static void on_planned(void *self, const cse_step *step)
 static bool weights_path(const job *j, char path[PATH_MAX])
 {
     const cse_job_settings *s = j->settings;
-    const char *given = cse_job_follows(j) ? j->environment->hosts->given->file
-                                           : cse_job_handed_on(j);
+    const char *given =
+        cse_job_follows(j) ? j->environment->hosts->given->file : cse_job_handed_on(j);
     if (given == NULL && !cse_job_follows(j))
         given = s->checkpoint_path;
     if (given == NULL && !cse_job_follows(j) && s->autoload_last_checkpoint &&

@@ -18,9 +18,8 @@ void cse_session_keep_packed(cse_session *session, const cse_keep_packed *keep)
     packed->all = keep->all;
     for (int i = 0; i < weights->count; i++) {
         const cse_weight *weight = &weights->list[i];
-        const cse_packed_parameter parameter = {
-            cse_arena_string(session->arena, weight->name), weight->packed, weight->shape
-        };
+        const cse_packed_parameter parameter = { cse_arena_string(session->arena, weight->name),
+                                                 weight->packed, weight->shape };
         if (weight->packed != NULL && weight->shape.rank == 2)
             cse_packed_parameters_add(packed, &parameter);
         else if (weight->packed != NULL || weight->why_unpacked != NULL)

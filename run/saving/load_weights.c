@@ -263,11 +263,10 @@ static cse_status take_all(const matching *m)
             cse_state_release_values(state); /* a mask is made of the weights that are loaded */
         if (m->found[i] < 0)
             continue;
-        CSE_TRY(state->packed != NULL
-                    ? take_packed(m, m->found[i], state)
-                    : cse_weights_read_as(m->weights, m->found[i],
-                                          cse_element_of_dtype(state->dtype),
-                                          cse_state_own_values(state)));
+        CSE_TRY(state->packed != NULL ? take_packed(m, m->found[i], state)
+                                      : cse_weights_read_as(m->weights, m->found[i],
+                                                            cse_element_of_dtype(state->dtype),
+                                                            cse_state_own_values(state)));
         cse_state_round_held(state);
     }
     return CSE_OK;

@@ -231,6 +231,9 @@ static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t firs
     const cse_weight *weight = &weights->list[index];
     const int64_t rows = weight->shape.dims[0];
     const size_t row_bytes = (size_t)cse_weight_row_bytes(weight);
+    if (!m->rule->is_fused && !m->rule->roll && rotated_heads(m, m->part) == 0)
+        return cse_weights_read_rows(self->from, m->sources[0],
+                                     first + (self->to_theirs ? 0 : m->part * rows), count, to);
     unsigned char *all = cse_malloc((size_t)rows * row_bytes + 1);
     cse_status status = read_part_rows(self, m, rows, row_bytes, all);
     if (status == CSE_OK) {

@@ -1,11 +1,15 @@
-/* Types of packed weights, most as GGUF numbers and lays them out: a row of a matrix is a list of blocks
- * of so many elements, each in so many bytes, which hold small whole numbers and the factors that
- * make values of them (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md names the types).
+/* Types of packed weights, most of them as GGUF numbers and lays them out: a row of a matrix is a
+ * list of blocks of so many elements, each in so many bytes, which hold small whole numbers and the
+ * factors that make values of them
+ * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md names the types).
+ *
+ * A weight may stay packed in memory (nn/packed_parameters.h); a type that is in the lists of
+ * packed.c is all that a product with such a weight needs.
  *
  * The values of a block are those of the Python package `gguf`, bit for bit: one operation of
  * float32 after the other, in its order. */
-#ifndef CSE_WEIGHTS_PACKED_H
-#define CSE_WEIGHTS_PACKED_H
+#ifndef CSE_TYPES_PACKED_H
+#define CSE_TYPES_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

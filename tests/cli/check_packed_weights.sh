@@ -152,7 +152,7 @@ expect 78 'weights_in_memory: packed: the run begins with no file' \
     start q8_0.yaml --no_dashboard --model_dir no --set trainer.init.weights_in_memory=packed
 expect 78 'accepted: one of auto, packed, unpacked' \
     start q8_0.yaml --no_dashboard --model_dir no --set trainer.init.weights_in_memory=half
-expect 78 'holds packed weights, from which a run goes on as they are, but ".*" cannot .* is unpacked' \
+expect 78 'from which a run goes on as they are, but ".*" cannot .* is unpacked' \
     start q8_0.yaml --no_dashboard --model_dir resumed --num_steps 6 \
     --set trainer.init.weights_in_memory=unpacked
 must start q8_0.yaml --weights resumed/checkpoint_4.mdl --no_dashboard --model_dir begun \

@@ -11,8 +11,7 @@ cse_packed_parameters *cse_packed_parameters_new(cse_arena *arena)
     return cse_arena_alloc(arena, sizeof(cse_packed_parameters));
 }
 
-void cse_packed_parameters_add(cse_packed_parameters *packed,
-                               const cse_packed_parameter *parameter)
+void cse_packed_parameters_add(cse_packed_parameters *packed, const cse_packed_parameter *parameter)
 {
     CSE_GROW(packed->list, packed->count, packed->capacity);
     packed->list[packed->count++] = *parameter;

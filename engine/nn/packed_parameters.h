@@ -41,5 +41,4 @@ void cse_packed_parameters_clear(cse_packed_parameters *packed);
 const cse_packed_type *cse_packed_parameters_take(cse_packed_parameters *packed, const char *name,
                                                   cse_shape shape, bool trained);
 
-
 #endif

@@ -54,7 +54,9 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
                                    .model = settings->model->name,
                                    .wanted = settings->weights_in_memory,
                                    .adapters = &settings->added,
-                                   .all = true };
+                                   .all = true,
+                                   .goes_on = settings->added.count == 0 &&
+                                              !cse_weights_are_foreign(loaded->path) };
     cse_session_keep_packed(session, &keep);
     loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());

@@ -182,11 +182,16 @@ static cse_status make_model(job *j)
 {
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
-    const cse_keep_packed keep = { .path = weights_path(j, path) ? path : NULL,
+    const bool found = weights_path(j, path);
+    const cse_keep_packed keep = { .path = found ? path : NULL,
                                    .model = s->model->name,
                                    .wanted = s->weights_in_memory,
                                    .adapters = &s->added,
-                                   .all = s->mode == CSE_JOB_EVALUATE };
+                                   .all = s->mode == CSE_JOB_EVALUATE,
+                                   .goes_on =
+                                       found && s->added.count == 0 &&
+                                       !cse_weights_are_foreign(path) &&
+                                       (s->weights == NULL || strcmp(path, s->weights) != 0) };
     cse_text text = { 0 };
     if (!s->validates_all) /* each of its checkpoints could be packed otherwise */
         cse_session_keep_packed(j->session, &keep);

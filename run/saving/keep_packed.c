@@ -10,7 +10,8 @@
 void cse_session_keep_packed(cse_session *session, const cse_keep_packed *keep)
 {
     cse_weights *weights = NULL;
-    if (keep->path == NULL || strcmp(keep->wanted, "unpacked") == 0 ||
+    const bool unpacks = strcmp(keep->wanted, "unpacked") == 0;
+    if (keep->path == NULL ||
         cse_weights_open_ours(
             keep->path, &(cse_weights_options){ .model = keep->model, .adapters = keep->adapters },
             &weights) != CSE_OK)
@@ -21,7 +22,9 @@ void cse_session_keep_packed(cse_session *session, const cse_keep_packed *keep)
         const cse_weight *weight = &weights->list[i];
         const cse_packed_parameter parameter = { cse_arena_string(session->arena, weight->name),
                                                  weight->packed, weight->shape };
-        if (weight->packed != NULL && weight->shape.rank == 2)
+        if (weight->packed != NULL && unpacks)
+            cse_packed_parameters_unpack(packed, parameter.name, "weights_in_memory is unpacked");
+        else if (weight->packed != NULL && weight->shape.rank == 2)
             cse_packed_parameters_add(packed, &parameter);
         else if (weight->packed != NULL || weight->why_unpacked != NULL)
             cse_packed_parameters_unpack(packed, parameter.name,
@@ -38,6 +41,15 @@ cse_status cse_session_check_packed(const cse_session *session, const cse_keep_p
     const cse_error error = { .status = CSE_CONFIG,
                               .accepted = "accepted: weights_in_memory: auto, which unpacks what "
                                           "cannot stay packed, and unpacked" };
+    if (keep->goes_on && packed != NULL && packed->unpacked_count > 0)
+        return cse_fail_at(
+            &(cse_error){ .status = CSE_CONFIG,
+                          .hint = "--weights with this checkpoint begins with the values of its "
+                                  "weights, at step 0" },
+            "%s: holds packed weights, from which a run goes on as they are, but \"%s\" cannot "
+            "stay "
+            "packed: %s",
+            keep->path, packed->unpacked, packed->why);
     if (strcmp(keep->wanted, "packed") != 0)
         return CSE_OK;
     if (packed == NULL || packed->kept + packed->unpacked_count == 0)

@@ -108,7 +108,7 @@ static const cse_setting init_table[] = {
       "trained",
       NULL },
     { "weights_in_memory", CSE_SETTING_CHOICE, "auto", 0, 0, "auto|packed|unpacked",
-      "weights that lie packed in their file: auto: those that are not trained stay packed; packed: "
+      "weights that lie packed in their file: auto: those that are not trained stay so; packed: "
       "the same, and refused where one does not; unpacked: all become float32",
       NULL },
     { "objective", CSE_SETTING_ANY, "null", 0, 0, NULL,

@@ -10,14 +10,14 @@ enum { CSE_PACKED_FEW_ROWS = 8 };
 
 typedef struct cse_few_rows {
     const cse_packed_type *type;
-    const int32_t *weight;       /* [outs][row_words] */
-    int64_t columns, row_words;  /* of the matrix: the depth of the sums, and words of a row */
-    int64_t first, end;          /* rows of the matrix, which are columns of the result */
-    const float *x;              /* [rows][columns] */
-    int64_t rows;                /* 1 to CSE_PACKED_FEW_ROWS */
-    float *to;                   /* [rows][stride] */
+    const int32_t *weight;      /* [outs][row_words] */
+    int64_t columns, row_words; /* of the matrix: the depth of the sums, and words of a row */
+    int64_t first, end;         /* rows of the matrix, which are columns of the result */
+    const float *x;             /* [rows][columns] */
+    int64_t rows;               /* 1 to CSE_PACKED_FEW_ROWS */
+    float *to;                  /* [rows][stride] */
     int64_t stride;
-    const float *bias;           /* by row of the matrix, or NULL */
+    const float *bias; /* by row of the matrix, or NULL */
     bool relu;
 } cse_few_rows;
 

@@ -14,6 +14,7 @@ enum { FEW_VECTORS = 2, FEW_TOGETHER = FEW_VECTORS * CSE_LANE_COUNT };
 enum { FEW_DEPTH = CSE_PACKED_MOST_ELEMENTS, FEW_STRIDE = FEW_DEPTH + 16 };
 
 typedef struct few_chunk {
+    int64_t begin, depth;
     _Alignas(64) float values[FEW_TOGETHER * FEW_STRIDE];
 } few_chunk;
 
@@ -27,9 +28,9 @@ CSE_LANES void few_fetch(const cse_few_rows *few, const char *part, int64_t byte
 }
 
 /* Rows beyond the last one are that one again. */
-CSE_LANE_TARGET static void few_unpack(const cse_few_rows *few, int64_t row, int64_t begin, int64_t depth,
-                       few_chunk *chunk)
+CSE_LANE_TARGET static void few_unpack(const cse_few_rows *few, int64_t row, few_chunk *chunk)
 {
+    const int64_t begin = chunk->begin, depth = chunk->depth;
     const cse_packed_type *type = few->type;
     for (int64_t r = 0; r < FEW_TOGETHER; r++) {
         const int64_t at = row + r < few->end ? row + r : few->end - 1;
@@ -45,11 +46,10 @@ CSE_LANE_TARGET static void few_unpack(const cse_few_rows *few, int64_t row, int
 }
 
 /* ROWS of x; the number is a constant where it is called, so that the sums stay in registers. */
-CSE_LANES void few_multiply(const cse_few_rows *few, const few_chunk *chunk, int64_t begin,
-                            int64_t depth, const int rows,
+CSE_LANES void few_multiply(const cse_few_rows *few, const few_chunk *chunk, const int rows,
                             cse_vector sums[CSE_PACKED_FEW_ROWS][FEW_VECTORS])
 {
-    for (int64_t p = 0; p < depth; p += CSE_LANE_COUNT)
+    for (int64_t p = 0; p < chunk->depth; p += CSE_LANE_COUNT)
         CSE_UNROLL for (int v = 0; v < FEW_VECTORS; v++)
         {
             cse_vector w[CSE_LANE_COUNT];
@@ -57,11 +57,10 @@ CSE_LANES void few_multiply(const cse_few_rows *few, const few_chunk *chunk, int
             CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++) w[j] =
                 *(const cse_vector *)(from + j * FEW_STRIDE);
             cse_lanes_transpose(w);
-            CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++)
-                for (int r = 0; r < rows; r++)
-                    sums[r][v] = cse_lanes_multiply_add(
-                        cse_lanes_of_all(few->x[r * few->columns + begin + p + j]), w[j],
-                        sums[r][v]);
+            CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++) for (int r = 0; r < rows; r++)
+                sums[r][v] = cse_lanes_multiply_add(
+                    cse_lanes_of_all(few->x[r * few->columns + chunk->begin + p + j]), w[j],
+                    sums[r][v]);
         }
 }
 
@@ -91,10 +90,11 @@ CSE_LANES void few_run(const cse_few_rows *few, const int rows)
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < FEW_VECTORS; v++)
                 sums[r][v] = cse_lanes_of_all(0);
-        for (int64_t begin = 0; begin < few->columns; begin += FEW_DEPTH) {
-            const int64_t left = few->columns - begin, depth = left < FEW_DEPTH ? left : FEW_DEPTH;
-            few_unpack(few, row, begin, depth, &chunk);
-            few_multiply(few, &chunk, begin, depth, rows, sums);
+        for (chunk.begin = 0; chunk.begin < few->columns; chunk.begin += FEW_DEPTH) {
+            const int64_t left = few->columns - chunk.begin;
+            chunk.depth = left < FEW_DEPTH ? left : FEW_DEPTH;
+            few_unpack(few, row, &chunk);
+            few_multiply(few, &chunk, rows, sums);
         }
         few_store(few, row, rows, sums);
     }

@@ -32,19 +32,17 @@ typedef struct matrix {
 
 static matrix matrix_of(const cse_node *node, int input)
 {
-    matrix m = { cse_packed_by_number((uint32_t)node->attributes.integers[NUMBER]),
+    matrix m = { cse_packed_of_number((uint32_t)node->attributes.integers[NUMBER]),
                  node->inputs[input]->shape.dims[0], node->attributes.integers[COLUMNS],
                  node->inputs[input]->shape.dims[1] };
     return m;
 }
 
-/* Blocks `first` to `first + count` of a row. */
-static void unpack_row(const matrix *m, const void *weight, int64_t row, int64_t first,
-                       int64_t count, float *to)
+/* All blocks of a row. */
+static cse_packed_blocks blocks_of(const matrix *m, const void *weight, int64_t row)
 {
-    const cse_packed_blocks blocks = { m->type, (const int32_t *)weight + row * m->row_words, first,
-                                       count };
-    cse_packed_unpack_blocks(&blocks, to);
+    return (cse_packed_blocks){ m->type, (const int32_t *)weight + row * m->row_words, 0,
+                                m->columns / m->type->elements };
 }
 
 static size_t aligned(size_t bytes)
@@ -73,19 +71,29 @@ static void put(const linear_kernel *self, const float *values, int64_t count, c
     cse_narrow(dtype, values, slab + (size_t)at * cse_dtype_size(dtype), count);
 }
 
-static void unpack_slab(const linear_kernel *self, const void *weight, int64_t first,
-                        int64_t count, char *slab, float *row)
+/* A part of the weight, unpacked. */
+typedef struct slab_part {
+    int64_t first, count; /* rows of the weight, or else its columns */
+    char *slab;
+    float *row; /* for values that are rounded */
+} slab_part;
+
+static void unpack_slab(const linear_kernel *self, const void *weight, const slab_part *part)
 {
     const matrix *m = &self->weight;
-    const int64_t elements = m->type->elements, width = self->transposed ? m->columns : count;
-    const int64_t rows = self->transposed ? count : m->rows;
+    const int64_t elements = m->type->elements;
+    const int64_t width = self->transposed ? m->columns : part->count;
+    const int64_t rows = self->transposed ? part->count : m->rows;
     const bool direct = self->product.dtypes[1] == CSE_FLOAT32;
     for (int64_t r = 0; r < rows; r++) {
-        float *to = direct ? (float *)(void *)slab + r * width : row;
-        unpack_row(m, weight, self->transposed ? first + r : r,
-                   self->transposed ? 0 : first / elements, width / elements, to);
+        float *to = direct ? (float *)(void *)part->slab + r * width : part->row;
+        cse_packed_blocks blocks = blocks_of(m, weight, self->transposed ? part->first + r : r);
+        if (!self->transposed)
+            blocks = (cse_packed_blocks){ m->type, blocks.row, part->first / elements,
+                                          width / elements };
+        cse_packed_unpack_blocks(&blocks, to);
         if (!direct)
-            put(self, row, width, slab, r * width);
+            put(self, part->row, width, part->slab, r * width);
     }
 }
 
@@ -131,7 +139,7 @@ static void run_linear(cse_kernel *base, const void *const inputs[], void *outpu
                                                   cse_dtype_size(product->dtypes[1])));
     for (int64_t first = 0; first < n; first += self->slab) {
         const int64_t count = n - first < self->slab ? n - first : self->slab;
-        unpack_slab(self, inputs[self->operands[1]], first, count, slab, row);
+        unpack_slab(self, inputs[self->operands[1]], &(slab_part){ first, count, slab, row });
         product->sizes.n = count;
         const cse_matmul_side sides[2] = {
             { product->dtypes[0], inputs[self->operands[0]], k, 1, product->sizes.m },
@@ -155,7 +163,8 @@ static void destroy_linear(cse_kernel *base)
 static int64_t slab_of(const matrix *m, bool transposed)
 {
     const int64_t unit = transposed ? ROWS_UNIT : m->type->elements;
-    const int64_t fitting = SLAB_BYTES / (int64_t)sizeof(float) / (transposed ? m->columns : m->rows);
+    const int64_t depth = transposed ? m->columns : m->rows;
+    const int64_t fitting = SLAB_BYTES / (int64_t)sizeof(float) / depth;
     const int64_t least = transposed ? LEAST_ROWS : unit;
     const int64_t size = fitting / unit * unit, all = transposed ? m->rows : m->columns;
     const int64_t slab = size > least ? size : least;
@@ -204,11 +213,11 @@ cse_status cse_kernel_new_packed_linear(const cse_kernel_plan *plan, cse_kernel 
     self->transposed = transposed;
     self->slab = slab_of(&weight, transposed);
     self->place_bytes = most_place(self, all.n);
-    self->scratch = cse_scratch_share(
-        plan->graph, self->place_bytes +
-                         aligned((size_t)(self->slab * all.k) *
-                                 cse_dtype_size(self->product.dtypes[1])) +
-                         (size_t)weight.columns * sizeof(float));
+    self->scratch =
+        cse_scratch_share(plan->graph, self->place_bytes +
+                                           aligned((size_t)(self->slab * all.k) *
+                                                   cse_dtype_size(self->product.dtypes[1])) +
+                                           (size_t)weight.columns * sizeof(float));
     if (takes_few(self)) {
         self->base.run = run_few;
         self->base.implementation = "packed few rows";
@@ -252,9 +261,11 @@ static void run_rows(cse_kernel *base, const void *const inputs[], void *output)
     const int32_t *indices = inputs[self->operands[1]];
     float *row = cse_scratch_view(self->scratch);
     for (int64_t i = 0; i < self->count; i++) {
-        if (indices[i] >= 0 && indices[i] < m->rows)
-            unpack_row(m, inputs[self->operands[0]], indices[i], 0, m->columns / m->type->elements,
-                       row);
+        const bool inside = indices[i] >= 0 && indices[i] < m->rows;
+        const cse_packed_blocks blocks =
+            blocks_of(m, inputs[self->operands[0]], inside ? indices[i] : 0);
+        if (inside)
+            cse_packed_unpack_blocks(&blocks, row);
         else
             for (int64_t c = 0; c < m->columns; c++)
                 row[c] = NAN;
@@ -268,7 +279,8 @@ static void run_unpack(cse_kernel *base, const void *const inputs[], void *outpu
     const matrix *m = &self->weight;
     float *row = cse_scratch_view(self->scratch);
     for (int64_t r = 0; r < m->rows; r++) {
-        unpack_row(m, inputs[self->operands[0]], r, 0, m->columns / m->type->elements, row);
+        const cse_packed_blocks blocks = blocks_of(m, inputs[self->operands[0]], r);
+        cse_packed_unpack_blocks(&blocks, row);
         store_row(self, row, r, output);
     }
 }
@@ -287,8 +299,7 @@ static rows_kernel *new_rows(const cse_kernel_plan *plan)
     self->base.implementation = "packed rows";
     self->operands[0] = plan->operands[0];
     self->result = plan->dtype;
-    self->scratch =
-        cse_scratch_share(plan->graph, (size_t)self->weight.columns * sizeof(float));
+    self->scratch = cse_scratch_share(plan->graph, (size_t)self->weight.columns * sizeof(float));
     return self;
 }
 

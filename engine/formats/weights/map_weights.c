@@ -53,8 +53,8 @@ static void arrange(const made *m, int part, const cse_weight *ours, unsigned ch
 {
     const int64_t rows = ours->shape.rank > 0 ? ours->shape.dims[0] : 0;
     const size_t row_bytes = rows > 0 ? (size_t)(cse_weight_bytes(ours) / (uint64_t)rows) : 0;
-    arrange_rows(m, part,
-                 (cse_map_rows){ .rows = elements, .count = rows, .row_bytes = row_bytes }, back);
+    arrange_rows(m, part, (cse_map_rows){ .rows = elements, .count = rows, .row_bytes = row_bytes },
+                 back);
 }
 
 /* The rows of a part of a fused weight, each head where it lies in the file. */
@@ -246,6 +246,9 @@ static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t firs
     const cse_weight *weight = &weights->list[index];
     const int64_t rows = weight->shape.dims[0];
     const size_t row_bytes = (size_t)cse_weight_row_bytes(weight);
+    if (!m->rule->is_fused && !m->rule->roll && rotated_heads(m, m->part) == 0)
+        return cse_weights_read_rows(self->from, m->sources[0],
+                                     first + (self->to_theirs ? 0 : m->part * rows), count, to);
     unsigned char *all = cse_malloc((size_t)rows * row_bytes + 1);
     cse_status status = read_part_rows(self, m, rows, row_bytes, all);
     if (status == CSE_OK) {
@@ -531,6 +534,9 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
             ours.shape.dims[0] = cse_fused_heads_of(&m.fused, m.part) * m.fused.head;
         CSE_TRY(set_heads(b, &ours, &m));
         ours.packed = packed_of(b->self, &m);
+        ours.why_unpacked = theirs->packed != NULL && ours.packed == NULL
+                                ? "its elements stand in another order in the file"
+                                : theirs->why_unpacked;
         CSE_TRY(add(b, &ours, &m));
     }
     return CSE_OK;

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/new_file.h"
-#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 #include "engine/formats/weights/tokenizer/tokenizer_facts.h"

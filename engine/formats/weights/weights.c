@@ -142,6 +142,8 @@ cse_status cse_weights_add(cse_weights *weights, const cse_weight *weight)
     cse_weight *added = &weights->list[weights->count];
     *added = *weight;
     added->name = cse_arena_string(weights->arena, weight->name);
+    if (weight->file < 0 && weights->read_rows == NULL)
+        added->packed = NULL;
     cse_name_index_add(&weights->names, added->name, weights->count++);
     return CSE_OK;
 }

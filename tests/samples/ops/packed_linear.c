@@ -1,8 +1,8 @@
 /* Samples of packed_linear, with independent values. */
 #include "tests/samples/samples.h"
 
-/* Words whose halves are float16 numbers from 1/128 to 1/64, wherever a block has its factors: of 34
- * bytes (Q8_0, number 8), of 20 (Q4_1, 3) and of 210 (Q6_K, 14), by whole words in a row. */
+/* Words whose halves are float16 numbers from 1/128 to 1/64, wherever a block has its factors: of
+ * 34 bytes (Q8_0, number 8), of 20 (Q4_1, 3) and of 210 (Q6_K, 14). */
 #define WORDS(...) CSE_INTEGERS(0x20002000, 0x20002400, __VA_ARGS__)
 
 /* k products in float32 err by at most k^2 * 2^-24 of the largest, which is below 1 (Q8_0, Q4_1)

@@ -17,6 +17,11 @@ const cse_packed_type *const cse_packed_types[] = {
     NULL,
 };
 
+const cse_packed_type *const cse_packed_own_types[] = {
+    &cse_packed_nf4,      &cse_packed_fp4,       &cse_packed_int8_row, &cse_packed_uint2_32,
+    &cse_packed_uint4_32, &cse_packed_uint4_128, &cse_packed_uint8_32, NULL,
+};
+
 /* clang-format off */
 static const struct {
     uint32_t number;
@@ -42,6 +47,22 @@ const cse_packed_type *cse_packed_by_name(const char *name)
         if (strcasecmp((*row)->name, name) == 0)
             return *row;
     return NULL;
+}
+
+const cse_packed_type *cse_packed_of_number(uint32_t number)
+{
+    const cse_packed_type *found = cse_packed_by_number(number);
+    for (const cse_packed_type *const *row = cse_packed_own_types; *row != NULL; row++)
+        found = (*row)->number == number ? *row : found;
+    return found;
+}
+
+const cse_packed_type *cse_packed_of_name(const char *name)
+{
+    const cse_packed_type *found = cse_packed_by_name(name);
+    for (const cse_packed_type *const *row = cse_packed_own_types; *row != NULL; row++)
+        found = strcasecmp((*row)->name, name) == 0 ? *row : found;
+    return found;
 }
 
 const char *cse_packed_name_of(uint32_t number)

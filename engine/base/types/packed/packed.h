@@ -1,11 +1,15 @@
-/* Types of packed weights, as GGUF numbers and lays them out: a row of a matrix is a list of blocks
- * of so many elements, each in so many bytes, which hold small whole numbers and the factors that
- * make values of them (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md names the types).
+/* Types of packed weights, most of them as GGUF numbers and lays them out: a row of a matrix is a
+ * list of blocks of so many elements, each in so many bytes, which hold small whole numbers and the
+ * factors that make values of them
+ * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md names the types).
+ *
+ * A weight may stay packed in memory (nn/packed_parameters.h); a type that is in the lists of
+ * packed.c is all that a product with such a weight needs.
  *
  * The values of a block are those of the Python package `gguf`, bit for bit: one operation of
  * float32 after the other, in its order. */
-#ifndef CSE_WEIGHTS_PACKED_H
-#define CSE_WEIGHTS_PACKED_H
+#ifndef CSE_TYPES_PACKED_H
+#define CSE_TYPES_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +22,7 @@ enum { CSE_PACKED_MOST_ELEMENTS = 256, CSE_PACKED_MOST_BYTES = 256 }; /* of a bl
 
 typedef struct cse_packed_type {
     const char *name;   /* as GGUF has it, "Q4_1" */
-    uint32_t number;    /* in GGUF */
+    uint32_t number;    /* in GGUF, or above CSE_PACKED_OWN */
     int elements;       /* of a block; a row is whole blocks */
     size_t bytes;       /* of a block */
     uint32_t file_type; /* GGUF's general.file_type of files with most weights so */
@@ -36,11 +40,23 @@ extern const cse_packed_type cse_packed_q4_0, cse_packed_q4_1, cse_packed_q5_0, 
 extern const cse_packed_type cse_packed_q2_k, cse_packed_q3_k, cse_packed_q4_k, cse_packed_q5_k,
     cse_packed_q6_k; /* of 256 elements */
 
-/* NULL: there is no such one. Names are compared without regard to case. */
+/* Of our own, for what other programs pack in several tensors: files that they come from have none
+ * of these numbers. */
+extern const cse_packed_type cse_packed_nf4, cse_packed_fp4; /* levels_of_4_bits.c */
+extern const float cse_packed_levels_nf4[16], cse_packed_levels_fp4[16];
+extern const cse_packed_type cse_packed_int8_row, cse_packed_uint2_32, cse_packed_uint4_32,
+    cse_packed_uint4_128, cse_packed_uint8_32; /* scaled_numbers.c */
+enum { CSE_PACKED_OWN = 1000 };                /* their numbers are above it */
+
+/* Of all types; NULL: there is no such one. Names are compared without regard to case. */
+const cse_packed_type *cse_packed_of_number(uint32_t number);
+const cse_packed_type *cse_packed_of_name(const char *name);
+
+/* Of GGUF's types. NULL: there is no such one. Names are compared without regard to case. */
 const cse_packed_type *cse_packed_by_number(uint32_t number);
 const cse_packed_type *cse_packed_by_name(const char *name);
-/* The types in the order of their numbers; NULL ends them. */
-extern const cse_packed_type *const cse_packed_types[];
+/* GGUF's types in the order of their numbers, and our own; NULL ends them. */
+extern const cse_packed_type *const cse_packed_types[], *const cse_packed_own_types[];
 /* What a number of GGUF is called, of types that are not read, too; NULL: nobody knows it. */
 const char *cse_packed_name_of(uint32_t number);
 

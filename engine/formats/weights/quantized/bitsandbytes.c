@@ -146,6 +146,48 @@ static cse_status unpack_4(const cse_quantized *q, float *to)
     return status;
 }
 
+enum { BLOCK = 64, BLOCK_BYTES = 36 };
+
+/* Blocks of ours, whose levels are those of their type, lie within a block of theirs and a row. */
+static cse_status choose_4(cse_quantized *q)
+{
+    state s;
+    void *map = NULL;
+    const bool is_nf4 = state_part(q) == NF4_STATE;
+    CSE_TRY(read_state(q, &s));
+    CSE_TRY(cse_quantized_read(q, MAP, CSE_ELEMENT_F32, &map));
+    const bool known = memcmp(map, is_nf4 ? cse_packed_levels_nf4 : cse_packed_levels_fp4,
+                              LEVELS * sizeof(float)) == 0;
+    free(map);
+    if (!known)
+        q->why_unpacked = "its quant_map is not that of its type";
+    else if (s.block % BLOCK != 0)
+        q->why_unpacked = "its blocksize is no multiple of 64";
+    else
+        cse_quantized_keep(q, is_nf4 ? &cse_packed_nf4 : &cse_packed_fp4);
+    return CSE_OK;
+}
+
+static cse_status pack_4(const cse_quantized *q, unsigned char *blocks)
+{
+    state s = { 0 };
+    void *packed = NULL, *absmax = NULL;
+    cse_status status = read_state(q, &s);
+    if (status == CSE_OK)
+        status = cse_quantized_read(q, WEIGHT, CSE_ELEMENT_U8, &packed);
+    if (status == CSE_OK)
+        status = read_absmax(q, &s, &absmax);
+    for (int64_t i = 0; i < s.rows * s.columns / BLOCK && status == CSE_OK; i++) {
+        memcpy(blocks + i * BLOCK_BYTES, (const float *)absmax + i * BLOCK / s.block,
+               sizeof(float));
+        memcpy(blocks + i * BLOCK_BYTES + sizeof(float),
+               (const unsigned char *)packed + i * BLOCK / 2, BLOCK / 2);
+    }
+    free(absmax);
+    free(packed);
+    return status;
+}
+
 static const cse_quantization_key keys[] = {
     { "quant_method", "\"bitsandbytes\"" },
     { "load_in_4bit", NULL }, /* the tensors tell */
@@ -171,6 +213,8 @@ const cse_quantization cse_quantization_bitsandbytes_4 = {
     .keys = keys,
     .check = check_4,
     .unpack = unpack_4,
+    .choose = choose_4,
+    .pack = pack_4,
 };
 
 /* ---- 8 bits ---- */
@@ -208,6 +252,30 @@ static cse_status unpack_8(const cse_quantized *q, float *to)
     return status;
 }
 
+static cse_status choose_8(cse_quantized *q)
+{
+    cse_quantized_keep(q, &cse_packed_int8_row);
+    return CSE_OK;
+}
+
+static cse_status pack_8(const cse_quantized *q, unsigned char *blocks)
+{
+    enum { WIDTH = 32 };
+    void *whole = NULL, *scales = NULL;
+    const int64_t rows = q->shape.dims[0], columns = q->shape.dims[1];
+    cse_status status = cse_quantized_read(q, INT8, CSE_ELEMENT_I8, &whole);
+    if (status == CSE_OK)
+        status = cse_quantized_read(q, SCALES, CSE_ELEMENT_F32, &scales);
+    for (int64_t i = 0; i < rows * columns / WIDTH && status == CSE_OK; i++) {
+        unsigned char *to = blocks + i * (int64_t)(sizeof(float) + WIDTH);
+        memcpy(to, (const float *)scales + i * WIDTH / columns, sizeof(float));
+        memcpy(to + sizeof(float), (const signed char *)whole + i * WIDTH, WIDTH);
+    }
+    free(scales);
+    free(whole);
+    return status;
+}
+
 const cse_quantization cse_quantization_bitsandbytes_8 = {
     .method = "bitsandbytes",
     .ends = { ".SCB", ".weight", ".weight_format", NULL },
@@ -215,4 +283,6 @@ const cse_quantization cse_quantization_bitsandbytes_8 = {
     .keys = keys,
     .check = check_8,
     .unpack = unpack_8,
+    .choose = choose_8,
+    .pack = pack_8,
 };

@@ -24,6 +24,14 @@ int64_t cse_quantized_setting(const cse_quantized *q, const char *name, int64_t 
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
+void cse_quantized_keep(cse_quantized *q, const cse_packed_type *type)
+{
+    if (q->shape.dims[1] % type->elements == 0)
+        q->packed = type;
+    else
+        q->why_unpacked = "its rows are no whole blocks";
+}
+
 cse_status cse_quantized_refuse(const cse_quantized *q, int part, const char *what)
 {
     return q->parts[part] >= 0

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/weights.h"
 
 enum { CSE_QUANTIZED_PARTS = 8 };
@@ -17,6 +18,8 @@ typedef struct cse_quantized {
     size_t stem;                    /* of the name: what is in front of the ends */
     int parts[CSE_QUANTIZED_PARTS]; /* of from's weights, as `ends` has them; -1: missing */
     cse_shape shape;                /* of the matrix, [out, in] */
+    const cse_packed_type *packed;  /* of the blocks that it can be kept as; NULL: none */
+    const char *why_unpacked;
 } cse_quantized;
 
 /* A key of quantization_config. `only`: values that are accepted, as JSON without blanks, separated
@@ -35,6 +38,10 @@ typedef struct cse_quantization {
     /* Checks types and shapes, and sets the matrix's shape. CSE_DATA. */
     cse_status (*check)(cse_quantized *q);
     cse_status (*unpack)(const cse_quantized *q, float *to);
+    /* Whether its values are those of blocks of a packed type (base/types/packed/packed.h): sets
+     * q->packed, or else q->why_unpacked; and the blocks. */
+    cse_status (*choose)(cse_quantized *q);
+    cse_status (*pack)(const cse_quantized *q, unsigned char *blocks);
 } cse_quantization;
 
 extern const cse_quantization cse_quantization_gptq, cse_quantization_awq,
@@ -48,6 +55,8 @@ cse_status cse_quantized_read(const cse_quantized *q, int part, cse_element elem
                               void **elements);
 /* An integer of the configuration, or what it is without it. */
 int64_t cse_quantized_setting(const cse_quantized *q, const char *name, int64_t otherwise);
+/* Sets q->packed to a type whose blocks are a part of a row, or else says why not. */
+void cse_quantized_keep(cse_quantized *q, const cse_packed_type *type);
 cse_status cse_quantized_refuse(const cse_quantized *q, int part, const char *what);
 
 #endif

@@ -28,6 +28,8 @@ typedef struct unpacked {
     int count, capacity;
     int kept; /* -1: none */
     float *elements;
+    int kept_blocks; /* -1: none */
+    unsigned char *blocks;
 } unpacked;
 
 /* ---- the configuration ---- */
@@ -132,10 +134,13 @@ static cse_status add_matrix(cse_weights *to, const cse_quantization *scheme, in
             used[e.matrix.parts[p]] = true;
     }
     CSE_TRY(scheme->check(&e.matrix));
+    CSE_TRY(scheme->choose(&e.matrix));
     return add(to, self,
                &(cse_weight){ .name = e.matrix.name,
                               .element = CSE_ELEMENT_F32,
                               .shape = e.matrix.shape,
+                              .packed = e.matrix.packed,
+                              .why_unpacked = e.matrix.why_unpacked,
                               .file = -1 },
                &e);
 }
@@ -180,6 +185,24 @@ static cse_status read_unpacked(cse_weights *weights, int index, uint64_t first,
     return CSE_OK;
 }
 
+static cse_status read_blocks(cse_weights *weights, int index, int64_t first, int64_t count,
+                              void *to)
+{
+    unpacked *self = weights->self;
+    const cse_weight *weight = &weights->list[index];
+    const cse_quantized *matrix = &self->list[index].matrix;
+    const size_t row = (size_t)cse_weight_row_bytes(weight);
+    if (self->kept_blocks != index) {
+        free(self->blocks);
+        self->blocks = cse_malloc((size_t)weight->shape.dims[0] * row + 1);
+        self->kept_blocks = -1;
+        CSE_TRY(matrix->scheme->pack(matrix, self->blocks));
+        self->kept_blocks = index;
+    }
+    memcpy(to, self->blocks + (size_t)first * row, (size_t)count * row);
+    return CSE_OK;
+}
+
 static void close_unpacked(cse_weights *weights)
 {
     unpacked *self = weights->self;
@@ -187,15 +210,18 @@ static void close_unpacked(cse_weights *weights)
     json_decref(self->config);
     free(self->list);
     free(self->elements);
+    free(self->blocks);
 }
 
 static cse_weights *view_of(cse_weights *from, json_t *config)
 {
     cse_weights *to = cse_weights_new(from->path);
     unpacked *self = cse_arena_alloc(to->arena, sizeof *self);
-    *self = (unpacked){ .from = from, .config = json_incref(config), .kept = -1 };
+    *self =
+        (unpacked){ .from = from, .config = json_incref(config), .kept = -1, .kept_blocks = -1 };
     to->self = self;
     to->read = read_unpacked;
+    to->read_rows = read_blocks;
     to->close = close_unpacked;
     to->format = from->format;
     to->facts = json_copy(from->facts);

@@ -20,6 +20,8 @@ typedef struct layer {
     const uint32_t *weights, *zeros;
     const float *scales;
     const int32_t *group_of; /* NULL: in order */
+    bool less_one;           /* zero points are 1 less */
+    bool is_awq;
 } layer;
 
 static uint32_t bits_of(uint32_t word, int64_t place, int64_t bits)
@@ -78,21 +80,19 @@ static int64_t bits_setting(const cse_quantized *q)
     return cse_quantized_setting(q, "bits", cse_quantized_setting(q, "w_bit", 4));
 }
 
-static cse_status read_layer(const cse_quantized *q, layer *l, void *parts[4])
+/* Its sizes, and the group of each input. */
+static cse_status read_groups(const cse_quantized *q, layer *l, void *parts[4])
 {
+    const char *form = json_string_value(json_object_get(q->config, "checkpoint_format"));
     *l = (layer){ .bits = bits_setting(q),
+                  .less_one = form == NULL || strcmp(form, "gptq_v2") != 0,
+                  .is_awq = q->scheme == &cse_quantization_awq,
                   .in = q->shape.dims[1],
                   .out = q->shape.dims[0],
                   .groups = dim(q, SCALES, 0),
                   .group_size = group_size_of(q, q->shape.dims[1]) };
-    CSE_TRY(cse_quantized_read(q, QWEIGHT, CSE_ELEMENT_I32, &parts[QWEIGHT]));
-    CSE_TRY(cse_quantized_read(q, QZEROS, CSE_ELEMENT_I32, &parts[QZEROS]));
-    CSE_TRY(cse_quantized_read(q, SCALES, CSE_ELEMENT_F32, &parts[SCALES]));
     if (q->parts[GROUPS] >= 0)
         CSE_TRY(cse_quantized_read(q, GROUPS, CSE_ELEMENT_I32, &parts[GROUPS]));
-    l->weights = parts[QWEIGHT];
-    l->zeros = parts[QZEROS];
-    l->scales = parts[SCALES];
     l->group_of = parts[GROUPS];
     for (int64_t i = 0; l->group_of != NULL && i < l->in; i++)
         if (l->group_of[i] < 0 || l->group_of[i] >= l->groups)
@@ -100,10 +100,117 @@ static cse_status read_layer(const cse_quantized *q, layer *l, void *parts[4])
     return CSE_OK;
 }
 
+static cse_status read_layer(const cse_quantized *q, layer *l, void *parts[4])
+{
+    CSE_TRY(read_groups(q, l, parts));
+    CSE_TRY(cse_quantized_read(q, QWEIGHT, CSE_ELEMENT_I32, &parts[QWEIGHT]));
+    CSE_TRY(cse_quantized_read(q, QZEROS, CSE_ELEMENT_I32, &parts[QZEROS]));
+    CSE_TRY(cse_quantized_read(q, SCALES, CSE_ELEMENT_F32, &parts[SCALES]));
+    l->weights = parts[QWEIGHT];
+    l->zeros = parts[QZEROS];
+    l->scales = parts[SCALES];
+    return CSE_OK;
+}
+
 static void free_parts(void *parts[4])
 {
     for (int i = 0; i < 4; i++)
         free(parts[i]);
+}
+
+/* ---- numbers ---- */
+
+static const int place_of_output[] = { 0, 4, 1, 5, 2, 6, 3, 7 }; /* in a word of AWQ, of o % 8 */
+
+static int whole_of(const layer *l, int64_t o, int64_t i)
+{
+    const int64_t a_word = WORD_BITS / l->bits;
+    return (int)(l->is_awq
+                     ? bits_of(l->weights[i * (l->out / 8) + o / 8], place_of_output[o % 8], 4)
+                     : bits_of(l->weights[i / a_word * l->out + o], i % a_word, l->bits));
+}
+
+static int zero_of(const layer *l, int64_t o, int64_t g)
+{
+    const int64_t a_word = WORD_BITS / l->bits;
+    if (l->is_awq)
+        return (int)bits_of(l->zeros[g * (l->out / 8) + o / 8], place_of_output[o % 8], 4);
+    const uint32_t zero =
+        bits_of(l->zeros[g * (l->out / a_word) + o / a_word], o % a_word, l->bits);
+    return (int)((zero + (l->less_one ? 1 : 0)) & ((UINT32_C(1) << l->bits) - 1));
+}
+
+static cse_status unpack_words(const cse_quantized *q, float *to)
+{
+    layer l;
+    void *parts[4] = { NULL };
+    cse_status status = read_layer(q, &l, parts);
+    for (int64_t o = 0; o < l.out && status == CSE_OK; o++)
+        for (int64_t i = 0; i < l.in; i++) {
+            const int64_t g = group_of(&l, i);
+            to[o * l.in + i] =
+                l.scales[g * l.out + o] * (float)(whole_of(&l, o, i) - zero_of(&l, o, g));
+        }
+    free_parts(parts);
+    return status;
+}
+
+/* ---- blocks ---- */
+
+/* Whether all inputs of each so many are of one group. */
+static bool has_blocks(const layer *l, int64_t size)
+{
+    bool whole = l->in % size == 0;
+    for (int64_t i = 0; i < l->in && whole; i++)
+        whole = group_of(l, i) == group_of(l, i / size * size);
+    return whole;
+}
+
+static cse_status choose_words(cse_quantized *q)
+{
+    layer l;
+    void *parts[4] = { NULL };
+    cse_status status = read_groups(q, &l, parts);
+    const cse_packed_type *type = status != CSE_OK ? NULL
+                                  : l.bits == 2    ? &cse_packed_uint2_32
+                                  : l.bits == 8    ? &cse_packed_uint8_32
+                                  : has_blocks(&l, cse_packed_uint4_128.elements)
+                                      ? &cse_packed_uint4_128
+                                      : &cse_packed_uint4_32;
+    if (type != NULL && has_blocks(&l, type->elements))
+        cse_quantized_keep(q, type);
+    else
+        q->why_unpacked = q->parts[GROUPS] >= 0 ? "its g_idx has inputs of several groups among 32"
+                                                : "its groups are no multiples of 32 inputs";
+    free_parts(parts);
+    return status;
+}
+
+/* As scaled_numbers.c has them. */
+static void pack_block(const layer *l, const cse_packed_type *type, int64_t o, int64_t first,
+                       unsigned char *to)
+{
+    const int64_t g = group_of(l, first), bytes = (int64_t)type->bytes - 8;
+    const int32_t zero = zero_of(l, o, g);
+    memset(to, 0, type->bytes);
+    memcpy(to, &l->scales[g * l->out + o], sizeof(float));
+    memcpy(to + 4, &zero, sizeof zero);
+    for (int64_t i = 0; i < type->elements; i++)
+        to[8 + i % bytes] =
+            (unsigned char)(to[8 + i % bytes] | whole_of(l, o, first + i) << (i / bytes * l->bits));
+}
+
+static cse_status pack_words(const cse_quantized *q, unsigned char *blocks)
+{
+    layer l;
+    void *parts[4] = { NULL };
+    const cse_packed_type *type = q->packed;
+    cse_status status = read_layer(q, &l, parts);
+    for (int64_t o = 0; o < l.out && status == CSE_OK; o++)
+        for (int64_t i = 0; i < l.in; i += type->elements, blocks += type->bytes)
+            pack_block(&l, type, o, i, blocks);
+    free_parts(parts);
+    return status;
 }
 
 /* ---- GPTQ ---- */
@@ -120,26 +227,6 @@ static cse_status check_gptq(cse_quantized *q)
             return cse_quantized_refuse(q, GROUPS, "has not an int32 for each input");
     }
     return check_sizes(q, in, dim(q, QWEIGHT, 1), bits);
-}
-
-static cse_status unpack_gptq(const cse_quantized *q, float *to)
-{
-    layer l;
-    void *parts[4] = { NULL };
-    const char *form = json_string_value(json_object_get(q->config, "checkpoint_format"));
-    const bool less_one = form == NULL || strcmp(form, "gptq_v2") != 0;
-    cse_status status = read_layer(q, &l, parts);
-    const int64_t a_word = WORD_BITS / l.bits, zero_words = l.out / a_word;
-    for (int64_t o = 0; o < l.out && status == CSE_OK; o++)
-        for (int64_t i = 0; i < l.in; i++) {
-            const int64_t g = group_of(&l, i);
-            const uint32_t whole = bits_of(l.weights[i / a_word * l.out + o], i % a_word, l.bits);
-            uint32_t zero = bits_of(l.zeros[g * zero_words + o / a_word], o % a_word, l.bits);
-            zero = (zero + (less_one ? 1 : 0)) & ((UINT32_C(1) << l.bits) - 1);
-            to[o * l.in + i] = l.scales[g * l.out + o] * (float)((int)whole - (int)zero);
-        }
-    free_parts(parts);
-    return status;
 }
 
 static const cse_quantization_key gptq_keys[] = {
@@ -187,35 +274,17 @@ const cse_quantization cse_quantization_gptq = {
     .result = ".weight",
     .keys = gptq_keys,
     .check = check_gptq,
-    .unpack = unpack_gptq,
+    .unpack = unpack_words,
+    .choose = choose_words,
+    .pack = pack_words,
 };
 
 /* ---- AWQ ---- */
-
-static const int place_of_output[] = { 0, 4, 1, 5, 2, 6, 3, 7 }; /* in a word, of output o % 8 */
 
 static cse_status check_awq(cse_quantized *q)
 {
     CSE_TRY(check_types(q));
     return check_sizes(q, dim(q, QWEIGHT, 0), dim(q, QWEIGHT, 1) * 8, 4);
-}
-
-static cse_status unpack_awq(const cse_quantized *q, float *to)
-{
-    layer l;
-    void *parts[4] = { NULL };
-    cse_status status = read_layer(q, &l, parts);
-    const int64_t words = l.out / 8;
-    for (int64_t o = 0; o < l.out && status == CSE_OK; o++)
-        for (int64_t i = 0; i < l.in; i++) {
-            const int64_t g = group_of(&l, i);
-            const int place = place_of_output[o % 8];
-            const uint32_t whole = bits_of(l.weights[i * words + o / 8], place, 4);
-            const uint32_t zero = bits_of(l.zeros[g * words + o / 8], place, 4);
-            to[o * l.in + i] = l.scales[g * l.out + o] * (float)((int)whole - (int)zero);
-        }
-    free_parts(parts);
-    return status;
 }
 
 static const cse_quantization_key awq_keys[] = {
@@ -240,5 +309,7 @@ const cse_quantization cse_quantization_awq = {
     .result = ".weight",
     .keys = awq_keys,
     .check = check_awq,
-    .unpack = unpack_awq,
+    .unpack = unpack_words,
+    .choose = choose_words,
+    .pack = pack_words,
 };

@@ -35,6 +35,7 @@ cse_element cse_gguf_element(uint32_t type)
 typedef struct stored {
     cse_element element;
     const cse_packed_type *packed; /* of blocks of float32; NULL: plain elements */
+    bool kept;                     /* as the blocks that they are */
     uint64_t bytes;
 } stored;
 
@@ -145,10 +146,25 @@ static uint64_t put_facts(cse_text *out, const json_t *facts)
     return count;
 }
 
+/* The type of most of the blocks that are kept as they are; NULL: none are. */
+static const cse_packed_type *most_kept(const writing *w)
+{
+    const cse_packed_type *most = NULL;
+    uint64_t most_bytes = 0;
+    for (const cse_packed_type *const *row = cse_packed_types; *row != NULL; row++) {
+        uint64_t bytes = 0;
+        for (int i = 0; i < w->from->count; i++)
+            bytes += w->stored[i].kept && w->stored[i].packed == *row ? w->stored[i].bytes : 0;
+        most = bytes > most_bytes ? *row : most;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+    }
+    return most;
+}
+
 /* Facts of the model, of its tokenizer, and of the file; json_decref(). */
 static json_t *all_facts(const writing *w)
 {
-    const cse_packed_type *packed = w->to->packed;
+    const cse_packed_type *packed = w->to->packed != NULL ? w->to->packed : most_kept(w);
     if (w->to->facts == NULL)
         return json_pack("{s:s}", "general.architecture", CSE_GGUF_ARCHITECTURE_OF_OURS);
     json_t *all = json_copy((json_t *)(uintptr_t)w->to->facts);
@@ -199,6 +215,10 @@ static void choose(const writing *w, int place, cse_text *instead)
                          half ? "F16" : s->packed->name);
     } else if (is_float && !is_matrix && w->to->facts != NULL) {
         s->element = CSE_ELEMENT_F32;
+    } else if (wanted == NULL && weight->packed != NULL &&
+               weight->packed->number < CSE_PACKED_OWN) {
+        s->packed = weight->packed;
+        s->kept = true;
     }
     const uint64_t count = cse_weight_bytes(weight) / cse_element_bytes(weight->element);
     s->bytes = s->packed != NULL ? cse_packed_bytes(s->packed, count)
@@ -279,6 +299,27 @@ static cse_status put_converted(const writing *w, int place, uint64_t begin)
     return status;
 }
 
+/* The blocks as they lie in the source. */
+static cse_status put_blocks(const writing *w, int place, uint64_t begin)
+{
+    enum { ROWS_AT_ONCE = 64 };
+    const int index = w->order[place];
+    const cse_weight *weight = &w->from->list[index];
+    const uint64_t row = cse_weight_row_bytes(weight);
+    const int64_t rows = row > 0 ? (int64_t)(w->stored[place].bytes / row) : 0;
+    unsigned char *blocks = cse_malloc(row * ROWS_AT_ONCE + 1);
+    cse_status status = CSE_OK;
+    for (int64_t r = 0; r < rows && status == CSE_OK; r += ROWS_AT_ONCE) {
+        const int64_t some = rows - r < ROWS_AT_ONCE ? rows - r : ROWS_AT_ONCE;
+        status = cse_weights_read_rows(w->from, index, r, some, blocks);
+        if (status == CSE_OK)
+            status = cse_weights_put_bytes(w->to, blocks, (size_t)((uint64_t)some * row),
+                                           begin + (uint64_t)r * row);
+    }
+    free(blocks);
+    return status;
+}
+
 static cse_status write_elements(const writing *w, uint64_t begin)
 {
     static const char zeros[ALIGNMENT] = "";
@@ -287,8 +328,9 @@ static cse_status write_elements(const writing *w, uint64_t begin)
         const stored *s = &w->stored[i];
         const bool as_it_is = s->packed == NULL && s->element == w->from->list[w->order[i]].element;
         const uint64_t end = at + s->bytes;
-        CSE_TRY(as_it_is ? cse_weights_put(w->from, w->order[i], w->to, at, NULL)
-                         : put_converted(w, i, at));
+        CSE_TRY(s->kept    ? put_blocks(w, i, at)
+                : as_it_is ? cse_weights_put(w->from, w->order[i], w->to, at, NULL)
+                           : put_converted(w, i, at));
         CSE_TRY(cse_weights_put_bytes(w->to, zeros, aligned(end) - end, end));
         at = aligned(end);
     }

@@ -128,7 +128,7 @@ static void close_ours(cse_weights *weights)
 static void tell_packed(cse_arena *arena, cse_weight *weight)
 {
     const char *dot = strrchr(weight->name, '.');
-    const cse_packed_type *type = dot != NULL ? cse_packed_by_name(dot + 1) : NULL;
+    const cse_packed_type *type = dot != NULL ? cse_packed_of_name(dot + 1) : NULL;
     if (type == NULL || weight->element != CSE_ELEMENT_I32 || weight->shape.rank != 2)
         return;
     const int64_t columns = cse_packed_row_columns(type, weight->shape.dims[1]);

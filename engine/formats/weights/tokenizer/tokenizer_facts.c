@@ -130,6 +130,56 @@ static bool takes_llama(const reading *r)
     return true;
 }
 
+/* WordPiece. Accents go with the capitals there. */
+static bool takes_bert(const reading *r, const json_t *model)
+{
+    static const char *const normalizers[] = { "BertNormalizer", NULL };
+    static const char *const cutters[] = { "BertPreTokenizer", NULL };
+    const json_t *normalizer = json_object_get(r->root, "normalizer");
+    const json_t *pre = json_object_get(r->root, "pre_tokenizer");
+    const json_t *accents = json_object_get(normalizer, "strip_accents");
+    const bool lower = json_is_true(json_object_get(normalizer, "lowercase"));
+    const char *odd = odd_step(normalizer, "normalizers", normalizers);
+    if (odd != NULL || !json_is_object(normalizer))
+        return leave_out(r, "normalizer of the kind bert", odd != NULL ? odd : "null");
+    odd = odd_step(pre, "pretokenizers", cutters);
+    if (odd != NULL || !json_is_object(pre))
+        return leave_out(r, "pre_tokenizer of the kind bert", odd != NULL ? odd : "null");
+    if (json_is_boolean(accents) && json_is_true(accents) != lower)
+        return leave_out(r, "BertNormalizer with strip_accents other than", "lowercase");
+    if (strcmp(text_of(model, "continuing_subword_prefix"), "##") != 0)
+        return leave_out(r, "continuing_subword_prefix",
+                         text_of(model, "continuing_subword_prefix"));
+    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("model"), json_string("bert"));
+    json_object_set_new(r->facts, CSE_TOKENIZER_FACT("normalizer.lowercase"), json_boolean(lower));
+    return true;
+}
+
+/* Words begin with a mark there, where parts of them begin with one here; and what begins and ends a
+ * text has a name there that all kinds of tokenizers have. */
+static void mark_words(const reading *r)
+{
+    static const char *const ends[][2] = {
+        { CSE_TOKENIZER_FACT("cls_token_id"), CSE_TOKENIZER_FACT("bos_token_id") },
+        { CSE_TOKENIZER_FACT("seperator_token_id"), CSE_TOKENIZER_FACT("eos_token_id") },
+    };
+    for (int k = 0; k < 2; k++)
+        if (json_object_get(r->facts, ends[k][0]) != NULL)
+            json_object_set(r->facts, ends[k][1], json_object_get(r->facts, ends[k][0]));
+    json_t *token;
+    size_t i;
+    json_array_foreach(r->tokens, i, token)
+    {
+        const char *name = json_string_value(token);
+        if (json_integer_value(json_array_get(r->types, i)) != CSE_TOKEN_NORMAL)
+            continue;
+        json_array_set_new(r->tokens, i,
+                           strncmp(name, "##", 2) == 0
+                               ? json_string(name + 2)
+                               : json_sprintf("%s%s", CSE_TOKEN_BLANK, name));
+    }
+}
+
 /* ---- tokens ---- */
 
 /* Puts a token at its number in a list of so many. */
@@ -243,6 +293,9 @@ static void take_special(const reading *r)
         { "eos_token", CSE_TOKENIZER_FACT("eos_token_id") },
         { "unk_token", CSE_TOKENIZER_FACT("unknown_token_id") },
         { "pad_token", CSE_TOKENIZER_FACT("padding_token_id") },
+        { "sep_token", CSE_TOKENIZER_FACT("seperator_token_id") }, /* as GGUF spells it */
+        { "cls_token", CSE_TOKENIZER_FACT("cls_token_id") },
+        { "mask_token", CSE_TOKENIZER_FACT("mask_token_id") },
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const json_t *token = json_object_get(r->config, names[i][0]);
@@ -331,8 +384,11 @@ static cse_status read_all(reading *r)
     /* Older files do not say it. */
     const bool is_bpe = type == NULL ? json_object_get(model, "merges") != NULL
                                      : strcmp(text_of(model, "type"), "BPE") == 0;
+    const bool is_bert = strcmp(text_of(model, "type"), "WordPiece") == 0;
     bool takes = false;
-    if (!json_is_object(json_object_get(model, "vocab")) || !is_bpe)
+    if (is_bert && json_is_object(json_object_get(model, "vocab")))
+        takes = takes_bert(r, model);
+    else if (!json_is_object(json_object_get(model, "vocab")) || !is_bpe)
         leave_out(r, "kind for the model", text_of(model, "type"));
     else
         takes = has_bytes ? takes_llama(r) : takes_gpt2(r, model);
@@ -342,9 +398,12 @@ static cse_status read_all(reading *r)
         return CSE_OK;
     }
     CSE_TRY(take_tokens(r, model, has_bytes));
-    CSE_TRY(take_merges(r, model, has_bytes));
+    if (!is_bert)
+        CSE_TRY(take_merges(r, model, has_bytes));
     take_special(r);
     take_ends(r);
+    if (is_bert)
+        mark_words(r);
     return take_template(r);
 }
 

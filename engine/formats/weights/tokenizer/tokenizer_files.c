@@ -57,12 +57,15 @@ static const char *token_of(const making *m, const char *name)
 /* ---- tokens ---- */
 
 /* Of BERT: a word begins with a mark in GGUF, and is continued with one in tokenizer.json. */
-static json_t *name_of_bert(const char *token)
+static json_t *name_of_bert(const making *m, size_t number, const char *token)
 {
     const size_t mark = sizeof CSE_TOKEN_BLANK - 1;
+    const json_int_t type = type_of(m, number);
+    if (type == CSE_TOKEN_CONTROL || type == CSE_TOKEN_UNKNOWN || type == CSE_TOKEN_USER_DEFINED)
+        return json_string(token);
     if (strncmp(token, CSE_TOKEN_BLANK, mark) == 0)
         return json_string(token + mark);
-    return *token == '[' ? json_string(token) : json_sprintf("##%s", token);
+    return m->types == NULL && *token == '[' ? json_string(token) : json_sprintf("##%s", token);
 }
 
 static cse_status take_tokens(making *m, bool is_bert)
@@ -73,7 +76,7 @@ static cse_status take_tokens(making *m, bool is_bert)
         if (text == NULL || strlen(text) != json_string_length(token))
             return cse_fail(CSE_DATA, "%s: tokenizer.ggml.tokens: token %zu is no UTF-8 text",
                             m->path, i);
-        json_t *name = is_bert ? name_of_bert(text) : json_string(text);
+        json_t *name = is_bert ? name_of_bert(m, i, text) : json_string(text);
         json_array_append_new(m->names, name);
         const json_t *known = json_object_get(m->numbers, json_string_value(name));
         if (known != NULL)
@@ -204,10 +207,11 @@ static cse_status make_llama(making *m)
 static cse_status make_bert(making *m)
 {
     const char *unknown = token_of(m, CSE_TOKENIZER_FACT("unknown_token_id"));
+    const bool lower = is_on(m, CSE_TOKENIZER_FACT("normalizer.lowercase"), true);
     json_object_set_new(m->root, "normalizer",
-                        step("{\"type\": \"BertNormalizer\", \"clean_text\": true, "
-                             "\"handle_chinese_chars\": true, \"strip_accents\": null, "
-                             "\"lowercase\": true}"));
+                        json_pack("{s:s, s:b, s:b, s:n, s:b}", "type", "BertNormalizer",
+                                  "clean_text", 1, "handle_chinese_chars", 1, "strip_accents",
+                                  "lowercase", lower));
     json_object_set_new(m->root, "pre_tokenizer", step("{\"type\": \"BertPreTokenizer\"}"));
     json_object_set_new(m->root, "decoder",
                         step("{\"type\": \"WordPiece\", \"prefix\": \"##\", "

@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/formats/weights/element.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
 #include "run/session/session.h"
@@ -130,6 +131,15 @@ cse_status cse_save(const char *path)
 
 /* ---- loading ---- */
 
+/* Weights that were converted may be narrower than the states of a run: no value is lost. */
+static bool fits(cse_dtype stored, cse_dtype wanted)
+{
+    const cse_element element = cse_element_of_dtype(stored);
+    return stored == wanted ||
+           (wanted == CSE_FLOAT32 && (element == CSE_ELEMENT_BF16 || element == CSE_ELEMENT_F16 ||
+                                      element == CSE_ELEMENT_CBF16));
+}
+
 static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state *state,
                               const char *path)
 {
@@ -146,7 +156,7 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
                         "checkpoint %s has no tensor '%s'; it was written by model '%s' with other "
                         "settings or another optimizer",
                         path, state->name, checkpoint->model_name ? checkpoint->model_name : "?");
-    if (!cse_shape_equal(tensor->shape, state->shape) || tensor->dtype != state->dtype)
+    if (!cse_shape_equal(tensor->shape, state->shape) || !fits(tensor->dtype, state->dtype))
         return cse_fail(CSE_DATA,
                         "checkpoint %s: tensor '%s' is %s %s there and %s %s here; the checkpoint "
                         "belongs to another model",
@@ -195,8 +205,13 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
 
 static void take(const cse_checkpoint *checkpoint, cse_state *state)
 {
-    memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
-           cse_state_bytes(state));
+    const cse_checkpoint_tensor *tensor = cse_checkpoint_find(checkpoint, state->name);
+    if (tensor->dtype == state->dtype)
+        memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
+    else
+        cse_element_convert(cse_element_of_dtype(tensor->dtype), tensor->data,
+                            cse_element_of_dtype(state->dtype), cse_state_own_values(state),
+                            (size_t)cse_shape_elements(state->shape));
     cse_state_round_held(state);
 }
 

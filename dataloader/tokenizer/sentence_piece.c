@@ -2,8 +2,8 @@
  * those of the highest score first. */
 #include "dataloader/tokenizer/sentence_piece.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,15 +189,14 @@ static cse_status put_bytes(model *m)
     for (int byte = 0; byte < 256; byte++)
         t->fallback_of_byte[byte] = -1;
     for (size_t id = 0; id < m->count; id++) {
-        int byte = -1;
-        char end = '\0';
+        const char *text = m->pieces[id].text;
         if (m->pieces[id].kind != BYTE)
             continue;
-        if (strlen(m->pieces[id].text) != 6 ||
-            sscanf(m->pieces[id].text, "<0x%2X%c", (unsigned *)&byte, &end) != 2 || end != '>')
+        if (strlen(text) != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' ||
+            !isxdigit((unsigned char)text[3]) || !isxdigit((unsigned char)text[4]))
             return cse_fail(CSE_DATA, "piece %zu is of the kind byte, and no \"<0xNN>\": \"%.60s\"",
-                            id, m->pieces[id].text);
-        t->fallback_of_byte[byte] = (int32_t)id;
+                            id, text);
+        t->fallback_of_byte[strtol(text + 3, NULL, 16)] = (int32_t)id;
     }
     for (int byte = 0; byte < 256 && m->falls_back; byte++)
         if (t->fallback_of_byte[byte] < 0)

@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/formats/weights/element.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
 #include "engine/nn/update/weight_average.h"
@@ -132,6 +133,15 @@ cse_status cse_save(const char *path)
 
 /* ---- loading ---- */
 
+/* Weights that were converted may be narrower than the states of a run: no value is lost. */
+static bool fits(cse_dtype stored, cse_dtype wanted)
+{
+    const cse_element element = cse_element_of_dtype(stored);
+    return stored == wanted ||
+           (wanted == CSE_FLOAT32 && (element == CSE_ELEMENT_BF16 || element == CSE_ELEMENT_F16 ||
+                                      element == CSE_ELEMENT_CBF16));
+}
+
 static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state *state,
                               const char *path)
 {
@@ -148,7 +158,7 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
                         "checkpoint %s has no tensor '%s'; it was written by model '%s' with other "
                         "settings or another optimizer",
                         path, state->name, checkpoint->model_name ? checkpoint->model_name : "?");
-    if (!cse_shape_equal(tensor->shape, state->shape) || tensor->dtype != state->dtype)
+    if (!cse_shape_equal(tensor->shape, state->shape) || !fits(tensor->dtype, state->dtype))
         return cse_fail(CSE_DATA,
                         "checkpoint %s: tensor '%s' is %s %s there and %s %s here; the checkpoint "
                         "belongs to another model",
@@ -223,7 +233,12 @@ static void take(const cse_checkpoint *checkpoint, cse_state *state, bool takes_
     const cse_checkpoint_tensor *average = takes_average ? average_in(checkpoint, state) : NULL;
     const cse_checkpoint_tensor *tensor =
         average != NULL ? average : cse_checkpoint_find(checkpoint, state->name);
-    memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
+    if (tensor->dtype == state->dtype)
+        memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
+    else
+        cse_element_convert(cse_element_of_dtype(tensor->dtype), tensor->data,
+                            cse_element_of_dtype(state->dtype), cse_state_own_values(state),
+                            (size_t)cse_shape_elements(state->shape));
     cse_state_round_held(state);
 }
 

@@ -388,6 +388,7 @@ START_TEST(models_are_refused_by_what_they_hold)
         { "", 0, 1, "has no text" },         { "x", 0, 7, "the kind 7: accepted are 1 to 6" },
         { "a", 0, 1, "are both \"a\"" },     { "<unk>", 0, 2, "both of the kind unknown" },
         { "<0xZZ>", 0, 6, "no \"<0xNN>\"" }, { "xa", 0, 1, "has a character that is no piece" },
+        { "<0x-D>", 0, 6, "no \"<0xNN>\"" }, { "<0x 1>", 0, 6, "no \"<0xNN>\"" },
         { "x", 0, 5, "of the kind unused" }, { "x\300y", 0, 1, "is no text in UTF-8" },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

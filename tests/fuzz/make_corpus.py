@@ -207,7 +207,13 @@ write("tokenizer", "pair", '{"a": 0, "b": 1, "ab": 2}\n%%\n#version: 0.2\na b\na
 words("tokenizer", ["NFC", "NFKD", "Lowercase", "StripAccents", "Prepend", "Metaspace", "Punctuation", "MergedWithNext",
                     "Contiguous", "WordPiece", "WordLevel", "byte_fallback", "ByteFallback", "Fuse", "single_word", "rstrip"])
 words("tokenizer", re.findall(r'"([A-Za-z_]+)"', small) + ["\\\\p{N}", "(?!", "(?i:", "Removed", "invert", "ignore_merges", "Unigram",
-                    "Precompiled", "FixedLength", "post_processor", "TemplateProcessing", "[^a[b]&&c]", "{1,2}+"])
+                    "Precompiled", "FixedLength", "UnicodeScripts", "post_processor", "TemplateProcessing", "[^a[b]&&c]",
+                    "{1,2}+", "SpecialToken", "type_id", "BertProcessing"])
+pairs = (', "post_processor": {"type": "Sequence", "processors": [{"type": "RobertaProcessing", "sep": ["a", 0], "cls": ["b", 1], '
+         '"trim_offsets": true, "add_prefix_space": true}, {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", '
+         '"type_id": 0}}], "pair": [{"SpecialToken": {"id": "x", "type_id": 2}}, {"Sequence": {"id": "B", "type_id": 1}}, '
+         '{"Sequence": {"id": "A", "type_id": 0}}], "special_tokens": {"x": {"id": "x", "ids": [0, 4], "tokens": ["a", "x"]}}}]}}')
+write("tokenizer", "pairs", small[:-1] + pairs + "\n%%\n\n%%\nababab 12 x")
 unigram = ('{"normalizer": {"type": "Precompiled", "precompiled_charsmap": "%s"}, "pre_tokenizer": {"type": "Metaspace", '
            '"replacement": "\\u2581", "prepend_scheme": "first", "split": true}, "post_processor": {"type": "ByteLevel", '
            '"trim_offsets": true}, "decoder": {"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": true}, '

@@ -103,6 +103,24 @@ FAMILIES["clip"] = (
     },
 )
 OF_PICTURES = ("vit", "deit", "dinov2", "resnet")
+POSITIONS = {**TEXT, "max_position_embeddings": TIME + 2, "type_vocab_size": 1, "pad_token_id": 1}
+FAMILIES |= {
+    "bert_tokens": (transformers.BertForTokenClassification, transformers.BertConfig, {**TEXT, "max_position_embeddings": TIME, "num_labels": 3}),
+    "roberta": (transformers.RobertaForMaskedLM, transformers.RobertaConfig, POSITIONS),
+    "xlm_roberta": (transformers.XLMRobertaForTokenClassification, transformers.XLMRobertaConfig, {**POSITIONS, "num_labels": 3}),
+    "distilbert": (
+        transformers.DistilBertForMaskedLM,
+        transformers.DistilBertConfig,
+        {"vocab_size": TOKENS, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": TIME},
+    ),
+    "modernbert": (
+        transformers.ModernBertForMaskedLM,
+        transformers.ModernBertConfig,
+        {**TEXT, "num_hidden_layers": 4, "max_position_embeddings": TIME, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2, "local_attention": 4},
+    ),
+}
+# Of text_encoder, whose labels of tokens are fewer than the tokens.
+ENCODERS = {"bert_tokens", "roberta", "xlm_roberta", "distilbert", "modernbert"}
 ACTIVATIONS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh"]
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 ROPES = [
@@ -124,6 +142,10 @@ ROPES = [
 VALUES = {
     "hidden_act": ACTIVATIONS,
     "activation_function": ACTIVATIONS,
+    "activation": ACTIVATIONS,
+    "hidden_activation": ACTIVATIONS,
+    "classifier_activation": ACTIVATIONS,
+    "classifier_pooling": ["cls", "mean", "max"],
     "position_embedding_type": ["absolute", "relative_key", "relative_key_query", "rotary"],
     "problem_type": ["regression", "single_label_classification", "multi_label_classification"],
     "rope_parameters": ROPES,
@@ -135,7 +157,6 @@ VALUES = {
     "norm_epsilon": [1e-2],
     "rotary_pct": [0.25, 1.0],
     "rotary_dim": [2, 8, 3],
-    "activation": ACTIVATIONS,
     "mlp_type": ["default", "gated"],
     "layer_norm_epsilon": [1e-2],
     "id2label": [{"0": "a", "1": "b", "2": "c"}, {"0": "a", "1": "b"}],
@@ -250,7 +271,7 @@ def ours(folder):
 
 def values(family, section, folder):
     """What the printed section computes of the folder; or None, and why."""
-    loader = "data_processor: BertCSVDataProcessor, data_dir: csv"
+    loader = "data_processor: BertCSVDataProcessor, data_dir: " + ("csv_tokens" if family in ENCODERS else "csv")
     if family in ("t5", "clip"):
         names = "images, input_ids" if family == "clip" else "input_ids, labels"
         loader = f"data_processor: arrays, path: arrays.npz, arrays: [{names}]"
@@ -261,7 +282,7 @@ def values(family, section, folder):
         loader = "data_processor: sentences, path: texts.csv, vocabulary: vocab.txt, lower: true, " + (
             "label: numbers, label_type: numbers, num_labels: 3" if several else "label: one"
         ) + f", max_sequence_length: {TIME}"
-    elif family not in ("bert", "esm"):
+    elif family not in ("bert", "esm", *ENCODERS):
         loader = f"data_processor: text_bytes, path: text.bin, sequence_length: {TIME}"
     if family == "resnet":  # their configuration does not say the size of images
         section = section.replace("num_channels:", "image_size: [8, 8]\n      num_channels:")
@@ -296,6 +317,9 @@ os.makedirs("csv", exist_ok=True)
 with open("csv/a.csv", "w") as file:
     row, ones = IDS[0].tolist(), [1] * TIME
     file.write(f'input_ids,attention_mask,token_type_ids,labels\n"{row}","{ones}","{[0] * TIME}","{row}"\n')
+os.makedirs("csv_tokens", exist_ok=True)
+with open("csv_tokens/a.csv", "w") as file:
+    file.write(f'input_ids,attention_mask,labels\n"{row}","{ones}","{[0] * TIME}"\n')
 with open("vocab.txt", "w") as file:
     file.write("".join(f"{word}\n" for word in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(4, TOKENS))]))
 WORDS = [i for i in IDS[0].tolist() if i > 3][: TIME - 2]

@@ -33,7 +33,7 @@ static void close_converted(cse_weights *weights)
     cse_weights_close(&self->from);
 }
 
-cse_weights *cse_weights_convert(cse_weights **from, cse_element element)
+cse_weights *cse_weights_convert(cse_weights **from, cse_element element, const bool *which)
 {
     cse_weights *weights = cse_weights_new((*from)->path);
     converted *self = cse_arena_alloc(weights->arena, sizeof *self);
@@ -50,7 +50,7 @@ cse_weights *cse_weights_convert(cse_weights **from, cse_element element)
         cse_weight weight = (*from)->list[i];
         weight.file = -1;
         weight.packed = NULL;
-        if (cse_element_is_float(weight.element))
+        if (cse_element_is_float(weight.element) && (which == NULL || which[i]))
             weight.element = element;
         (void)cse_weights_add(weights, &weight); /* checked when the others were opened */
     }

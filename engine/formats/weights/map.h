@@ -240,6 +240,8 @@ void cse_map_tell(const cse_map *map, const json_t *facts, const cse_weights *ou
 
 /* ---- weights ---- */
 
+/* Matrices of one stack get one type of floats, float32 where they have several. */
+void cse_map_even_stacks(const cse_map *map, cse_weights **weights);
 /* The same weights under our names, or under theirs. The result owns `*from`. CSE_DATA: one is
  * missing, left over, or of a shape that a rule does not fit; `*from` stays the caller's. */
 cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights **from,

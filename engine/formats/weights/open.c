@@ -108,6 +108,18 @@ static cse_status add_adapters(cse_weights **weights, const cse_map *map,
                                               : CSE_OK;
 }
 
+/* A key may be unknown because of the value of another one, as the factor of a kind of scaled
+ * positions that the map does not hold for: the value is told then. */
+static cse_status check_keys(const cse_map *map, cse_weights *weights, json_t *facts)
+{
+    cse_yaml_node *settings = NULL;
+    if (cse_map_check_keys(map, weights->arena, facts) == CSE_OK)
+        return CSE_OK;
+    CSE_TRY(cse_map_note_weights(map, weights, facts));
+    CSE_TRY(cse_map_settings(map, weights->arena, facts, &settings));
+    return cse_map_check_keys(map, weights->arena, facts);
+}
+
 /* Takes the model's settings from their facts, and the names from the map. */
 static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
@@ -122,12 +134,13 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(map_name != NULL
                 ? cse_map_load(arena, map_name, &map)
                 : cse_map_for_theirs(arena, (*weights)->facts_kind, facts, begun, &map));
-    CSE_TRY(cse_map_check_keys(map, arena, facts));
+    CSE_TRY(check_keys(map, *weights, facts));
     keep_origin(map, facts, *weights);
     CSE_TRY(cse_map_note_weights(map, *weights, facts));
     CSE_TRY(cse_map_note_rope(map, *weights, facts));
     CSE_TRY(cse_map_note_elements(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
+    cse_map_even_stacks(map, weights);
     CSE_TRY(add_adapters(weights, map, options));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);

@@ -282,7 +282,7 @@ cse_status cse_weights_save(cse_weights **from, const char *path,
     if (status == CSE_OK)
         status = check_packed(path, format, options);
     if (status == CSE_OK && options->element != CSE_ELEMENT_COUNT)
-        *from = cse_weights_convert(from, options->element);
+        *from = cse_weights_convert(from, options->element, NULL);
     if (status == CSE_OK && kind != NULL)
         status = to_theirs(from, kind, options, &t);
     if (status == CSE_OK && t.facts != NULL && strcmp(kind, "hugging_face") == 0 &&

@@ -115,8 +115,9 @@ uint64_t cse_weight_row_bytes(const cse_weight *weight);
  * conversion. */
 cse_status cse_weights_read_as(cse_weights *weights, int index, cse_element element, void *to);
 
-/* The same weights with floats as `element`, as they are read; the result owns `*from`. */
-cse_weights *cse_weights_convert(cse_weights **from, cse_element element);
+/* The same weights with floats as `element`, as they are read; the result owns `*from`. `which`
+ * [count] of them; NULL: all. */
+cse_weights *cse_weights_convert(cse_weights **from, cse_element element, const bool *which);
 
 /* ---- for formats and views ---- */
 

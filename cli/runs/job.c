@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/runs/dashboard_child.h"
+#include "cli/terminal/confusion.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/report.h"
@@ -219,6 +220,9 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_progress_end(&progress, job->settings.mode, status, &result);
     if (status == CSE_OK && !json)
         show_what_was_not_run(&job->settings.session, &result);
+    const char *matrix = cse_option_value(line, "confusion_csv");
+    if (status == CSE_OK && matrix != NULL)
+        status = cse_confusion_write_csv(matrix, &result);
     if (status == CSE_OK && result.stopped)
         return cse_status_exit_code(CSE_INTERRUPTED);
     return cse_report(status);

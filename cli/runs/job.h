@@ -78,10 +78,12 @@
     }
 
 /* What `validate` and `eval` print, which evaluate one checkpoint. */
-#define CSE_EVALUATION_OUTPUT_OPTIONS                                             \
-    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" }, \
-    {                                                                             \
-        "quiet", NULL, NULL, "prints only errors and the result"                  \
+#define CSE_EVALUATION_OUTPUT_OPTIONS                                                 \
+    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },     \
+        { "confusion_csv", "FILE", NULL,                                              \
+          "writes the confusion matrices (metric confusion_matrix), a cell a line" }, \
+    {                                                                                 \
+        "quiet", NULL, NULL, "prints only errors and the result"                      \
     }
 
 /* A job's settings and what they borrow from. */

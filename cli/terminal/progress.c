@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/terminal/confusion.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "run/job/job_confusion.h"
 
 static const double rate_seconds = 2; /* time constant of the live line's rate */
 
@@ -234,6 +236,14 @@ static json_t *metrics_json(const cse_job_result *result)
     return metrics;
 }
 
+static json_t *confusions_json(const cse_job_result *result)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < result->confusion_count; i++)
+        json_array_append_new(list, cse_job_confusion_json(&result->confusions[i]));
+    return list;
+}
+
 /* The metrics of one of several checkpoints. */
 static void show_validated(cse_progress *progress, const cse_job_event *event)
 {
@@ -352,6 +362,8 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_object_set_new(object, "train_seconds", cse_json_finite(result->train_seconds));
     json_object_set_new(object, "samples_per_second", cse_json_finite(result->samples_per_second));
     json_object_set_new(object, "metrics", metrics_json(result));
+    if (result->confusion_count > 0)
+        json_object_set_new(object, "confusion", confusions_json(result));
     json_object_set_new(object, "weights_digest", json_string(result->weights_digest));
     json_object_set_new(object, "checkpoint", json_string(result->checkpoint_path));
     json_object_set_new(object, "complete", json_boolean(result->complete));
@@ -369,6 +381,8 @@ static void print_metrics(cse_progress *progress, const cse_job_result *result)
         else
             cse_print_to(progress->out, "%s: %.4f\n", result->metrics[i].name,
                          result->metrics[i].value);
+    for (int i = 0; i < result->confusion_count; i++)
+        cse_confusion_show(progress->out, &result->confusions[i]);
 }
 
 void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status status,

@@ -37,9 +37,11 @@ static void declare_states(cse_metric *metric)
     for (int s = 0; s < descriptor->state_count; s++) {
         const cse_declared_state *state = &descriptor->states[s];
         cse_shape shape = cse_scalar_shape;
-        if (!state->scalar)
-            shape =
-                cse_shape_of(cse_settings_integer(metric->settings, descriptor->length_setting));
+        if (!state->scalar) {
+            const int64_t length =
+                cse_settings_integer(metric->settings, descriptor->length_setting);
+            shape = state->square ? cse_shape_of(length, length) : cse_shape_of(length);
+        }
         metric->states[s] =
             metric_state(metric->label, state->name, shape, CSE_FLOAT32, state->initial);
     }

@@ -75,6 +75,7 @@ typedef struct cse_declared_state {
     const char *name;
     bool scalar; /* else of the parameter's shape */
     bool dense; /* of an optimizer: not zero where a sparse parameter is (cse_configure_sparsity) */
+    bool square; /* of a metric: a matrix with as many rows and columns as length_setting says */
     /* The axes of that shape that it lacks, as bits: axis 0 is bit 0. */
     unsigned without_axes;
     double initial;

@@ -151,6 +151,17 @@ typedef struct cse_job_environment {
 
 enum { CSE_JOB_MAX_METRICS = 64 };
 
+/* Of the metric confusion_matrix: counts[label * classes + prediction]. It lives as long as the
+ * configuration. */
+enum { CSE_JOB_MAX_CONFUSIONS = 8 };
+typedef struct cse_job_confusion {
+    const char *name;
+    int64_t step; /* of training */
+    int classes;
+    const char *const *names; /* of the classes; NULL: they have numbers alone */
+    double *counts;
+} cse_job_confusion;
+
 typedef struct cse_job_result {
     bool stopped;        /* before its last step */
     bool hands_on;       /* so that it goes on with other hosts (host_change.h) */
@@ -168,6 +179,8 @@ typedef struct cse_job_result {
         char name[48];
         double value;
     } metrics[CSE_JOB_MAX_METRICS];
+    int confusion_count;
+    cse_job_confusion confusions[CSE_JOB_MAX_CONFUSIONS];
     char weights_digest[65];         /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];      /* last one written or loaded; "" if none */
     bool foreign_weights;            /* it is no checkpoint of ours */

@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/graph/trace/trace.h"
 #include "run/job/callbacks.h"
+#include "run/job/job_confusion.h"
 #include "run/job/job_hosts.h"
 
 /* With several data loaders a metric is named after its loader, as in the ModelZoo. */
@@ -116,6 +117,7 @@ static cse_status take_metrics(cse_job *j, int loader)
             return cse_fail(CSE_CONFIG, "val_dataloader: there are more than %d metrics",
                             CSE_JOB_MAX_METRICS);
         const char *name = metric_name(j, loader, m);
+        CSE_TRY(cse_job_take_confusion(j, m, name));
         snprintf(result->metrics[result->metric_count].name,
                  sizeof result->metrics[result->metric_count].name, "%s",
                  j->settings->val_count > 1 ? name : j->metrics[m].name);
@@ -167,6 +169,8 @@ cse_status cse_job_validate(cse_job *j)
         if (!result->stopped && cse_job_executes(j))
             CSE_TRY(take_metrics(j, i));
     }
+    if (!result->stopped && cse_job_executes(j))
+        cse_job_record_confusions(j);
     if (!result->stopped && cse_job_executes(j))
         cse_retention_apply(j->retention, j->recorder);
     return CSE_OK;

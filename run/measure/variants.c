@@ -166,6 +166,11 @@ static void read_lines(const cse_variants_options *options, int output, cse_vari
         read_line(line, result, &capacity);
         if (options->on_step != NULL)
             options->on_step(options->self, result->count);
+        if (options->goes_on == NULL || result->was_ended || result->count == 0 ||
+            options->goes_on(options->self, result->losses, result->count))
+            continue;
+        result->was_ended = true;
+        kill((pid_t)running_child, SIGTERM);
     }
     free(line);
     fclose(file);

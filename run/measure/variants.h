@@ -20,11 +20,14 @@ typedef struct cse_variants_options {
     int64_t steps;               /* training steps of each */
     void *self;
     void (*on_step)(void *self, int64_t step); /* steps done by the variant that runs; or NULL */
+    /* Whether the variant goes on after so many losses; else it is ended. NULL: always. */
+    bool (*goes_on)(void *self, const float *losses, int64_t count);
 } cse_variants_options;
 
 /* The result of a variant. Release with cse_variant_result_clear. */
 typedef struct cse_variant_result {
-    int exit_code; /* of the child; 0: it trained to the end */
+    int exit_code;  /* of the child; 0: it trained to the end */
+    bool was_ended; /* by `goes_on` */
     char message[512];
     float *losses; /* one a step, [count] */
     int64_t count;

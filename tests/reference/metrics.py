@@ -249,3 +249,19 @@ for metric, cases in (
         padded = (setting[:-1] + ", padding: 0}") if setting else "{padding: 0}"
         show(name + ", padded", COUNTER, [LABELS, PADDED],
              [value(n, shorter, 0) for n in ends], padded)
+
+
+def matrix(n, weighted, classes):
+    """Share of the diagonal of the matrix of sums of weights, by loops over samples."""
+    counts = numpy.zeros((classes, classes))
+    for k in range(n):
+        if labels[k] < classes and predictions[k] < classes:
+            counts[labels[k], predictions[k]] += weights[k] if weighted else 1.0
+    return numpy.trace(counts) / counts.sum() if counts.sum() > 0 else 0.0
+
+
+print("/* confusion_matrix */")
+for name, weighted, classes in ("plain", False, 4), ("weighted", True, 3), ("fewer classes", False, 2):
+    arguments = [(I, 0, labels), (I, 0, predictions)] + ([(F, 0, weights)] if weighted else [])
+    show(name, "the definition, by NumPy and loops over the samples", arguments,
+         [matrix(n, weighted, classes) for n in ends], f"{{num_classes: {classes}}}")

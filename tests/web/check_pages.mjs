@@ -30,6 +30,7 @@ const PAGES = {
   slowest: [`${job}/graph?slowest=1`, "aside >> text=GB/s"],
   timeline: [`${job}/timeline`, "text=Share of the step"],
   samples: [`${job}/samples`, "text=7 of these 8 are predicted as labelled"],
+  confusion: [`${job}/samples`, '.confusion-count:text("391")'],
   data: [`${job}/data`, "text=pictures/lying/3.png: it is neither JPEG nor PNG"],
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],

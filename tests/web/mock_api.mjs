@@ -1,6 +1,6 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
-import { dataOf, samplesOf } from "./made_up_samples.mjs";
+import { confusionOf, dataOf, samplesOf } from "./made_up_samples.mjs";
 import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
@@ -136,6 +136,7 @@ const OF_JOB = {
   closures: (job) => ({ closures: job.closures(), next_after: null }),
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
   samples: samplesOf,
+  confusion: confusionOf,
   data: (job, query) => dataOf(job, Number(query.get("step") ?? 1)),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,

@@ -26,7 +26,7 @@ function Figures({ facts }: { facts: Facts }) {
       <Tile
         label="Steps of an epoch"
         value={integer(facts.steps_per_epoch)}
-        note={facts.shuffle ? `shuffled by seed ${facts.shuffle_seed}` : "in the order of the data"}
+        note={orderOf(facts)}
       />
       <Tile
         label="Bad records"
@@ -36,6 +36,11 @@ function Figures({ facts }: { facts: Facts }) {
       />
     </dl>
   );
+}
+
+function orderOf(facts: Facts) {
+  if (facts.drawn) return `drawn with replacement, by weights, by seed ${facts.shuffle_seed}`;
+  return facts.shuffle ? `shuffled by seed ${facts.shuffle_seed}` : "in the order of the data";
 }
 
 function Worker({ process, samples }: { process: TopologyProcess; samples: number }) {

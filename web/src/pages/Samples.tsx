@@ -1,6 +1,11 @@
 /* What the model makes of some samples of the validation and of prompts, at each validation. */
 import { useState } from "preact/hooks";
-import { api, type SampleClass, type Samples as All } from "@generated/client";
+import {
+  api,
+  type ConfusionMatrix,
+  type SampleClass,
+  type Samples as All,
+} from "@generated/client";
 import { integer, percent } from "@/base/format";
 import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { SampleBody, labelOf } from "@/components/Sample";
@@ -98,9 +103,115 @@ function Texts({ all }: { all: All }) {
   );
 }
 
+/* More cells than that are no picture any more: the most frequent confusions say more. */
+const SHOWN_CLASSES = 32;
+const CELL = 46;
+const LABELS = 120;
+
+function Cells({ of }: { of: ConfusionMatrix }) {
+  const names = of.classes ?? of.counts.map((_, i) => String(i));
+  const side = names.length * CELL;
+  const sums = of.counts.map((row) => row.reduce((sum, one) => sum + one, 0));
+  return (
+    <svg
+      class="confusion"
+      role="img"
+      aria-label="Confusion matrix: rows are labels, columns predictions"
+      viewBox={`0 0 ${LABELS + side + 70} ${LABELS / 2 + side}`}
+      width={LABELS + side + 70}
+      height={LABELS / 2 + side}
+    >
+      {names.map((name, i) => (
+        <g key={name}>
+          <text class="confusion-label" x={LABELS - 8} y={LABELS / 2 + (i + 0.62) * CELL}>
+            {name.slice(0, 16)}
+          </text>
+          <text class="confusion-column" x={LABELS + (i + 0.5) * CELL} y={LABELS / 2 - 8}>
+            {name.slice(0, names.length > 12 ? 5 : 7)}
+          </text>
+          <text class="confusion-share" x={LABELS + side + 8} y={LABELS / 2 + (i + 0.62) * CELL}>
+            {sums[i] ? percent((of.counts[i]?.[i] ?? 0) / (sums[i] ?? 1)) : "–"}
+          </text>
+        </g>
+      ))}
+      {of.counts.map((row, y) =>
+        row.map((count, x) => (
+          <g key={`${y} ${x}`}>
+            <title>{`${integer(count)} of ${names[y]} taken for ${names[x]}`}</title>
+            <rect
+              class={x === y ? "confusion-right" : "confusion-wrong"}
+              x={LABELS + x * CELL}
+              y={LABELS / 2 + y * CELL}
+              width={CELL - 2}
+              height={CELL - 2}
+              fill-opacity={sums[y] ? 0.06 + (0.7 * count) / (sums[y] ?? 1) : 0.06}
+            />
+            {count > 0 && (
+              <text
+                class="confusion-count"
+                x={LABELS + (x + 0.5) * CELL - 1}
+                y={LABELS / 2 + (y + 0.62) * CELL}
+              >
+                {count >= 10000 ? `${Math.round(count / 1000)}k` : +count.toFixed(1)}
+              </text>
+            )}
+          </g>
+        )),
+      )}
+    </svg>
+  );
+}
+
+function MostFrequent({ of }: { of: ConfusionMatrix }) {
+  const names = of.classes ?? of.counts.map((_, i) => String(i));
+  const pairs = of.counts
+    .flatMap((row, y) => row.map((count, x) => ({ count, y, x })))
+    .filter((one) => one.x !== one.y && one.count > 0)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, 12);
+  return (
+    <ul class="sample-classes">
+      {pairs.map((one) => (
+        <li key={`${one.y} ${one.x}`}>
+          <span class="ellipsis grow">
+            {names[one.y]} taken for {names[one.x]}
+          </span>
+          <span class="number">{integer(one.count)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Matrices({ all }: { all: ConfusionMatrix[] }) {
+  return (
+    <>
+      {all.map((one) => (
+        <section
+          key={one.name}
+          class="panel scroll"
+          tabIndex={0}
+          role="region"
+          aria-label={one.name}
+        >
+          <h2>Confusion matrix</h2>
+          <div class="body" data-matrix={one.name}>
+            <p class="soft">
+              {one.name}, by the weights of step {integer(one.step)}. Rows are labels, with their
+              recall at the end; columns are predictions.
+            </p>
+            {one.counts.length <= SHOWN_CLASSES ? <Cells of={one} /> : <MostFrequent of={one} />}
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
 export function Samples() {
   const model = current.value as JobModel;
   const read = useRecorded(model, () => api.getSamples({ id: model.id }), [], EVERY_MS);
+  const confusion = useRecorded(model, () => api.getConfusion({ id: model.id }), [], EVERY_MS);
   const [chosen, setChosen] = useState<number | null>(null);
   const all = read.data;
   const steps = (all?.validations ?? []).map((one) => one.step);
@@ -130,10 +241,11 @@ export function Samples() {
       ) : (
         <Waiting for={read} />
       )}
-      {all && (
+      {(all || confusion.data) && (
         <div class="stack">
-          <Pictures all={all} at={at} />
-          <Texts all={all} />
+          {confusion.data && <Matrices all={confusion.data.matrices} />}
+          {all && <Pictures all={all} at={at} />}
+          {all && <Texts all={all} />}
         </div>
       )}
     </>

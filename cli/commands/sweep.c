@@ -1,0 +1,163 @@
+/* `csengine sweep`: trains a configuration with many settings and compares them (cli/sweep). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/client/client_command.h"
+#include "cli/sweep/sweep_run.h"
+#include "cli/sweep/sweep_table.h"
+#include "cli/terminal/printing.h"
+#include "cli/terminal/report.h"
+
+typedef struct shown_sweep {
+    const cse_sweep_state *state;
+    bool json, quiet;
+} shown_sweep;
+
+static void show_begin(void *self, int trial, int rung)
+{
+    const shown_sweep *shown = self;
+    const cse_sweep_plan *plan = shown->state->plan;
+    if (shown->json || shown->quiet)
+        return;
+    cse_print_to(stderr, "trial %d of %d", trial + 1, plan->trials);
+    if (plan->rungs > 1)
+        cse_print_to(stderr, ", up to step %lld", (long long)plan->rung_steps[rung]);
+    for (int p = 0; p < plan->parameter_count; p++)
+        cse_print_to(stderr, ", %s %s", plan->parameters[p].path,
+                     cse_sweep_value(plan, trial, p, shown->state->arena));
+    fprintf(stderr, "\n");
+}
+
+static void show_result(void *self, int trial)
+{
+    const shown_sweep *shown = self;
+    const cse_sweep_result *result = &shown->state->results[trial];
+    if (shown->json) {
+        json_t *line = cse_sweep_trial_json(shown->state, trial);
+        json_object_set_new(line, "event", json_string("result"));
+        cse_json_print(line);
+        json_decref(line);
+        fflush(stdout);
+    } else if (!shown->quiet && result->failed) {
+        cse_print_to(stderr, "trial %d failed: %s\n", trial + 1, result->message);
+    } else if (!shown->quiet) {
+        cse_print_to(stderr, "trial %d: %s %.6g\n", trial + 1, shown->state->plan->metric,
+                     result->value);
+    }
+}
+
+static cse_status show_end(const cse_command_line *line, const shown_sweep *shown)
+{
+    const cse_sweep_state *state = shown->state;
+    const char *csv = cse_option_value(line, "csv");
+    const int best = cse_sweep_best(state);
+    if (csv != NULL)
+        CSE_TRY(cse_sweep_table_write_csv(state, csv));
+    if (shown->json) {
+        json_t *end = json_pack("{s:s, s:s, s:i, s:o}", "event", "end", "metric",
+                                state->plan->metric, "trials", state->plan->trials, "best",
+                                best >= 0 ? cse_sweep_trial_json(state, best) : json_null());
+        cse_json_print(end);
+        json_decref(end);
+        return CSE_OK;
+    }
+    cse_sweep_table_show(stdout, state);
+    if (best < 0)
+        return cse_fail(CSE_FAILED, "sweep: no trial has a value of %s", state->plan->metric);
+    cse_print("Best: trial %d, %s %.6g:", best + 1, state->plan->metric,
+              state->results[best].value);
+    for (int p = 0; p < state->plan->parameter_count; p++)
+        cse_print(" --set %s=%s", state->plan->parameters[p].path,
+                  cse_sweep_value(state->plan, best, p, state->arena));
+    printf("\n");
+    return CSE_OK;
+}
+
+/* A server is asked where it is named: one that happens to run is none of the sweep's. */
+static cse_status open_server(const cse_command_line *line, cse_client **api)
+{
+    *api = NULL;
+    return cse_option_value(line, "server") != NULL ? cse_client_open(line, api) : CSE_OK;
+}
+
+static cse_status sweep(const cse_command_line *line, cse_arena *arena)
+{
+    cse_sweep_plan plan;
+    cse_sweep_state state;
+    cse_client *api = NULL;
+    CSE_TRY(cse_sweep_plan_read(arena, line->arguments[0], &plan));
+    const char *folder = cse_option_value(line, "folder");
+    if (folder == NULL)
+        folder = cse_arena_printf(arena, "sweeps/%s", plan.name);
+    cse_status status = cse_sweep_state_open(&plan, folder, arena, &state);
+    shown_sweep shown = { .state = &state,
+                          .json = cse_option_is_on(line, "json"),
+                          .quiet = cse_option_is_on(line, "quiet") };
+    if (status == CSE_OK)
+        status = open_server(line, &api);
+    if (status == CSE_OK) {
+        cse_sweep_take_signals();
+        status = cse_sweep_run_all(&(cse_sweep_run){ .state = &state,
+                                                     .api = api,
+                                                     .self = &shown,
+                                                     .on_begin = show_begin,
+                                                     .on_result = show_result });
+    }
+    if (status == CSE_OK)
+        status = show_end(line, &shown);
+    cse_client_close(&api);
+    cse_sweep_state_close(&state);
+    return status;
+}
+
+static int run(const cse_command_line *line)
+{
+    cse_arena *arena = cse_arena_new();
+    const int exit_code = cse_report(sweep(line, arena));
+    cse_arena_destroy(&arena);
+    return exit_code;
+}
+
+static const cse_option options[] = {
+    { "folder", "DIR", NULL, "of the sweep's trials; default sweeps/NAME" },
+    { "server", "URL", NULL,
+      "trains in the queue of this server (http://HOST:PORT, unix:PATH or a local server's "
+      "--root); "
+      "default: one after another, here" },
+    { "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" },
+    { "csv", "FILE", NULL, "writes the table as separated values" },
+    { "json", NULL, NULL, "prints a line of JSON for each result, and for the best" },
+    { "quiet", NULL, NULL, "prints only the table" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "sweep sweep.yaml", "trains its trials and shows them, the best first" },
+    { "sweep sweep.yaml --server unix:run.sock", "the same as jobs with the label sweep=NAME" },
+    { 0 },
+};
+
+static const cse_command_note files[] = {
+    { "sweeps/NAME/trials.jsonl", "what is known of the trials; the same command goes on with it" },
+    { "sweeps/NAME/trial_0001", "model_dir of a trial that was trained here" },
+    { 0 },
+};
+
+const cse_command cse_command_sweep = {
+    .name = "sweep",
+    .group = CSE_GROUP_MEASURE,
+    .summary = "trains a configuration with many settings, and compares them",
+    .arguments = "SWEEP.yaml",
+    .doc = "Trials are all combinations (grid), drawn by a seed (random), or drawn and of each\n"
+           "round only the best trained further (halving). The last value of a series is\n"
+           "compared. A sweep that ended in any way goes on with the same command; a trial that\n"
+           "fails is a row of the table.",
+    .options = options,
+    .letters = "q=quiet",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .examples = examples,
+    .files = files,
+    .run = run,
+};

@@ -1,0 +1,201 @@
+/* Trials of a later rung stand before those of an earlier one, whose values are of fewer steps. */
+#include "cli/sweep/sweep_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/terminal/printing.h"
+
+enum { MOST_COLUMN = 28 };
+
+static int order(const void *left, const void *right, void *self)
+{
+    const cse_sweep_state *state = self;
+    const int a = *(const int *)left, b = *(const int *)right;
+    const cse_sweep_result *x = &state->results[a], *y = &state->results[b];
+    const int rung_x = x->failed ? -1 : x->rung, rung_y = y->failed ? -1 : y->rung;
+    if (rung_x != rung_y)
+        return rung_x > rung_y ? -1 : 1;
+    if (cse_sweep_is_better(state->plan, x, y))
+        return -1;
+    return cse_sweep_is_better(state->plan, y, x) ? 1 : a - b;
+}
+
+/* All trials that were tried, in the order of the table; to be freed. */
+static int *ordered(const cse_sweep_state *state, int *count)
+{
+    int *list = malloc((size_t)state->plan->trials * sizeof *list);
+    *count = 0;
+    for (int i = 0; list != NULL && i < state->plan->trials; i++)
+        if (state->results[i].rung >= 0)
+            list[(*count)++] = i;
+    if (list != NULL)
+        qsort_r(list, (size_t)*count, sizeof *list, order, (void *)(uintptr_t)state);
+    return list;
+}
+
+int cse_sweep_best(const cse_sweep_state *state)
+{
+    int count;
+    int *list = ordered(state, &count);
+    const int best = count > 0 && list != NULL && !state->results[list[0]].failed &&
+                             isfinite(state->results[list[0]].value)
+                         ? list[0]
+                         : -1;
+    free(list);
+    return best;
+}
+
+static bool differs(const cse_sweep_state *state, int parameter, const int *list, int count)
+{
+    const char *first = cse_sweep_value(state->plan, list[0], parameter, state->arena);
+    for (int i = 1; i < count; i++)
+        if (strcmp(cse_sweep_value(state->plan, list[i], parameter, state->arena), first) != 0)
+            return true;
+    return false;
+}
+
+/* The last two words of a path say enough: SGD.lr. */
+static const char *short_path(const char *path)
+{
+    const char *last = strrchr(path, '.');
+    const char *at = last;
+    while (at != NULL && at > path && at[-1] != '.')
+        at--;
+    return at != NULL && at != last ? at : path;
+}
+
+static void print_cell(FILE *out, const char *text, int width)
+{
+    cse_print_to(out, "  %*.*s", width, MOST_COLUMN, text);
+}
+
+static void print_row(FILE *out, const cse_sweep_state *state, int trial, const int *widths)
+{
+    char value[32] = "-";
+    const cse_sweep_plan *plan = state->plan;
+    const cse_sweep_result *result = &state->results[trial];
+    if (result->failed)
+        snprintf(value, sizeof value, "failed");
+    else if (isfinite(result->value))
+        snprintf(value, sizeof value, "%.6g", result->value);
+    fprintf(out, "%5d", trial + 1);
+    if (plan->method == CSE_SWEEP_HALVING)
+        fprintf(out, "  %8lld", (long long)plan->rung_steps[result->rung]);
+    print_cell(out, value, 12);
+    for (int p = 0; p < plan->parameter_count; p++)
+        if (widths[p] > 0)
+            print_cell(out, cse_sweep_value(plan, trial, p, state->arena), widths[p]);
+    if (result->failed)
+        cse_print_to(out, "  %.60s", result->message);
+    fprintf(out, "\n");
+}
+
+/* 0: all trials have the same value. */
+static void measure(const cse_sweep_state *state, const int *list, int count, int *widths)
+{
+    for (int p = 0; p < state->plan->parameter_count; p++) {
+        size_t most = strlen(short_path(state->plan->parameters[p].path));
+        widths[p] = 0;
+        if (count < 2 ? false : !differs(state, p, list, count))
+            continue;
+        for (int i = 0; i < count; i++) {
+            const size_t length = strlen(cse_sweep_value(state->plan, list[i], p, state->arena));
+            most = length > most ? length : most;
+        }
+        widths[p] = most < MOST_COLUMN ? (int)most : MOST_COLUMN;
+    }
+}
+
+void cse_sweep_table_show(FILE *out, const cse_sweep_state *state)
+{
+    int count, widths[CSE_SWEEP_MOST_PARAMETERS];
+    const cse_sweep_plan *plan = state->plan;
+    int *list = ordered(state, &count);
+    if (list == NULL || count == 0) {
+        free(list);
+        return;
+    }
+    measure(state, list, count, widths);
+    fprintf(out, "trial");
+    if (plan->method == CSE_SWEEP_HALVING)
+        fprintf(out, "  %8s", "steps");
+    print_cell(out, plan->metric, 12);
+    for (int p = 0; p < plan->parameter_count; p++)
+        if (widths[p] > 0)
+            print_cell(out, short_path(plan->parameters[p].path), widths[p]);
+    fprintf(out, "\n");
+    for (int i = 0; i < count; i++)
+        print_row(out, state, list[i], widths);
+    free(list);
+}
+
+json_t *cse_sweep_trial_json(const cse_sweep_state *state, int trial)
+{
+    const cse_sweep_plan *plan = state->plan;
+    const cse_sweep_result *result = &state->results[trial];
+    json_t *parameters = json_object();
+    for (int p = 0; p < plan->parameter_count; p++)
+        json_object_set_new(parameters, plan->parameters[p].path,
+                            json_string(cse_sweep_value(plan, trial, p, state->arena)));
+    return json_pack("{s:i, s:i, s:I, s:o, s:b, s:s, s:o}", "trial", trial + 1, "rung",
+                     result->rung, "steps",
+                     (json_int_t)(result->rung >= 0 ? plan->rung_steps[result->rung] : 0), "value",
+                     isfinite(result->value) ? json_real(result->value) : json_null(), "failed",
+                     result->failed, "message", result->message, "parameters", parameters);
+}
+
+static void print_field(FILE *file, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(text, file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text != '\0'; text++)
+        fprintf(file, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', file);
+}
+
+static void print_csv_row(FILE *file, const cse_sweep_state *state, int trial)
+{
+    const cse_sweep_plan *plan = state->plan;
+    const cse_sweep_result *result = &state->results[trial];
+    fprintf(file, "%d,%lld,%d,", trial + 1, (long long)plan->rung_steps[result->rung],
+            result->failed);
+    if (isfinite(result->value))
+        fprintf(file, "%.17g", result->value);
+    fputc(',', file);
+    print_field(file, result->message);
+    for (int p = 0; p < plan->parameter_count; p++) {
+        fputc(',', file);
+        print_field(file, cse_sweep_value(plan, trial, p, state->arena));
+    }
+    fputc('\n', file);
+}
+
+cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
+{
+    int count;
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
+    int *list = ordered(state, &count);
+    fputs("trial,steps,failed,", file);
+    print_field(file, state->plan->metric);
+    fputs(",message", file);
+    for (int p = 0; p < state->plan->parameter_count; p++) {
+        fputc(',', file);
+        print_field(file, state->plan->parameters[p].path);
+    }
+    fputc('\n', file);
+    for (int i = 0; list != NULL && i < count; i++)
+        print_csv_row(file, state, list[i]);
+    free(list);
+    const bool failed = ferror(file) != 0;
+    return fclose(file) != 0 || failed
+               ? cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno))
+               : CSE_OK;
+}

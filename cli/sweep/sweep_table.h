@@ -1,0 +1,18 @@
+/* The trials of a sweep as a table: the best first, with the parameters that differ. */
+#ifndef CSE_CLI_SWEEP_SWEEP_TABLE_H
+#define CSE_CLI_SWEEP_SWEEP_TABLE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cli/sweep/sweep_state.h"
+
+void cse_sweep_table_show(FILE *out, const cse_sweep_state *state);
+/* trial, steps, failed, the metric, message, and each parameter; CSE_IO. */
+cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path);
+/* {trial, rung, steps, value, failed, message, parameters: {PATH: text}} */
+json_t *cse_sweep_trial_json(const cse_sweep_state *state, int trial);
+/* The best trial of the last rung that has one; -1: none has a value. */
+int cse_sweep_best(const cse_sweep_state *state);
+
+#endif

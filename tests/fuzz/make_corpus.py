@@ -237,6 +237,20 @@ write("tokenizer", "unigram", unigram % base64.b64encode(charsmap).decode() + "\
 for kind in (1, 2):
     write("sentence_piece", f"kind{kind}", sentence_model(kind, charsmap) + "\n%%\nA ab  ba\u00e9 <x>".encode())
 words("sentence_piece", ["<unk>", "</s>", "<0x41>", "ab", "\\xe2\\x96\\x81"])
+
+chat = f"{tree}/tests/dataloader/chat"
+with open(f"{chat}/rendered.json", encoding="utf-8") as file:
+    rendered = json.load(file)
+for number, template in enumerate(sorted(os.listdir(f"{chat}/templates"))):
+    name = list(rendered["conversations"])[number % 6]
+    whole = {"messages": rendered["conversations"][name], **rendered["variants"][2]["variables"]}
+    with open(f"{chat}/templates/{template}", encoding="utf-8") as file:
+        write("chat_template", template,
+              (file.read() + "\n%%\n" + json.dumps(whole)).encode())
+words("chat_template", ["{%", "%}", "{{", "}}", "{#", "#}", "{%-", "-%}", "for", "in", "if", "else",
+                        "set", "macro", "call", "generation", "namespace", "loop", "is", "not",
+                        "|tojson", "|map", "|select", "|list", "|sort", "|join", ".split(", "[::-1]",
+                        "messages", "range(", "~", "**", "recursive", "raw", "endraw"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
 words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])
 

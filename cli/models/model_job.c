@@ -1,5 +1,5 @@
-/* Weights become the configuration that `checkpoint convert --print_model` prints of them; a
- * checkpoint has that of its run. Both with the weights as the checkpoint to be loaded. */
+/* Weights become the configuration that `checkpoint convert --print_model` prints of them, with
+ * the weights as the checkpoint to be loaded. */
 #include "cli/models/model_job.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -39,13 +40,15 @@ static cse_status write_configuration(const char *path, cse_text *text)
                      "%s: does not say what model it is of; give a CONFIG.yaml with the model, "
                      "and this as --checkpoint_path",
                      path);
-    if (status == CSE_OK && !cse_weights_are_foreign(path)) {
-        cse_text_add(text, "%s", weights->config);
-    } else if (status == CSE_OK) {
+    if (status == CSE_OK && cse_weights_have_adapter(weights))
+        status = cse_fail(CSE_USAGE,
+                          "%s: has adapters, which the configuration of its run describes; give "
+                          "that, and this as --checkpoint_path",
+                          path);
+    if (status == CSE_OK)
         status = cse_map_model_section(weights->arena, weights->config, &model, &settings);
-        if (status == CSE_OK)
-            cse_yaml_print_block(cse_map_configuration(weights->arena, model, settings), text);
-    }
+    if (status == CSE_OK)
+        cse_yaml_print_block(cse_map_configuration(weights->arena, model, settings), text);
     cse_weights_close(&weights);
     return status;
 }

@@ -26,6 +26,7 @@ workers/transports|transport|cse_transport|workers/transports/transport.h|cse_tr
 workers/host_launchers|host_launcher|cse_host_launcher||cse_host_launchers
 workers/links|host_link|cse_host_link|workers/links/link.h|cse_host_links
 cli/commands|command|cse_command|cli/arguments/command.h|cse_commands
+run/infer/tasks|task|cse_language_task|run/infer/tasks/language_task.h|cse_language_tasks
 dashboard/routes|route|cse_route|dashboard/api/route.h|cse_routes
 '
 

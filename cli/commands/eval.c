@@ -16,8 +16,13 @@ static const cse_option options[] = {
     CSE_RUN_OPTIONS,
     CSE_EVALUATION_OPTIONS,
     CSE_EVALUATION_OUTPUT_OPTIONS,
-    { "tasks", "FILE.jsonl", NULL,
-      "measures a language model on these tasks instead of the validation data; repeatable" },
+    { "tasks", "[NAME=]FILE.jsonl", NULL,
+      "measures a language model on these tasks instead of the validation data: rows of the data "
+      "set of that name, or else texts and questions; repeatable" },
+    { "num_fewshot", "N", NULL,
+      "of tasks with a name: so many examples stand before each question; 0" },
+    { "fewshot_data", "NAME=FILE.jsonl", NULL,
+      "the rows that these examples are, the first ones of the question's subject; repeatable" },
     { "tokenizer", "PATH", NULL,
       "of the tasks: tokenizer.json, or a folder that holds it; without it that of model_dir, or "
       "bytes" },
@@ -29,6 +34,7 @@ static const cse_command_note examples[] = {
       "loss and accuracy of one checkpoint" },
     { "eval configs/gpt2_bytes.yaml --tasks questions.jsonl",
       "how many questions a language model answers" },
+    { "eval ./gpt2 --tasks hellaswag=validation.jsonl", "a benchmark of a folder of Hugging Face" },
     { 0 },
 };
 
@@ -43,7 +49,11 @@ const cse_command cse_command_eval = {
         "With --tasks each line of the files is a text, {\"text\": \"...\"}, whose perplexity is "
         "measured, or a question, {\"context\": \"...\", \"choices\": [\"...\", \"...\"], "
         "\"answer\": N}: acc is the share of questions whose most likely choice is the right one, "
-        "acc_norm that by the log likelihood divided by the bytes of the choice.",
+        "acc_norm that by the log likelihood divided by the bytes of the choice.\n"
+        "With --tasks NAME=FILE the lines are rows of a data set as it comes, and prompts, tokens "
+        "and measures are those of the lm-evaluation-harness: arc_challenge, arc_easy, hellaswag, "
+        "lambada_openai, mmlu, piqa. Then the argument may also be weights that say what model "
+        "they are of: a folder of Hugging Face, a GGUF file, a checkpoint.",
     .options = options,
     .letters = "q=quiet",
     .min_arguments = 1,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/arguments/option_values.h"
+#include "cli/models/model_job.h"
 #include "cli/models/text_settings.h"
-#include "cli/runs/job.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/report.h"
 #include "cli/terminal/stop_signal.h"
@@ -302,7 +302,7 @@ static int run(const cse_command_line *line)
     cse_prepared_job job;
     generating g = { .line = line };
     cse_stop_signal_note();
-    cse_status status = cse_job_prepare(line, CSE_JOB_INFER, &job);
+    cse_status status = cse_model_prepare(line, &job);
     if (status == CSE_OK)
         status = generate(&g, &job.settings);
     int exit_code = cse_report_diagnostics(status, &job.diagnostics);
@@ -340,8 +340,10 @@ const cse_command cse_command_generate = {
     .name = "generate",
     .group = CSE_GROUP_RUN,
     .summary = "writes text with a trained language model",
-    .arguments = "CONFIG.yaml",
+    .arguments = "CONFIG.yaml|FOLDER|FILE",
     .doc = "Takes the weights of --checkpoint_path, or else of the newest checkpoint of model_dir. "
+           "In place of the configuration stand weights that say what model they are of: a folder "
+           "of Hugging Face, a GGUF file, a checkpoint. "
            "Keys and values of the tokens before are kept, so that each token costs one pass over "
            "one token.\n"
            "A text depends on its prompt, its number, the seed and the weights alone: the same "

@@ -8,8 +8,7 @@ static volatile sig_atomic_t came;
 
 static void note(int number)
 {
-    (void)number;
-    came = 1;
+    came = number == SIGTERM || came > 0 ? 2 : 1;
 }
 
 void cse_stop_signal_note(void)
@@ -22,4 +21,14 @@ void cse_stop_signal_note(void)
 bool cse_stop_signal_came(void)
 {
     return came != 0;
+}
+
+int cse_stop_signal_count(void)
+{
+    return came;
+}
+
+void cse_stop_signal_forget(void)
+{
+    came = 0;
 }

@@ -7,5 +7,9 @@
 /* From here on both signals are noted. Reads that wait are interrupted. */
 void cse_stop_signal_note(void);
 bool cse_stop_signal_came(void);
+/* How often Ctrl-C came; SIGTERM counts as a second one. */
+int cse_stop_signal_count(void);
+/* What came is done with. */
+void cse_stop_signal_forget(void);
 
 #endif

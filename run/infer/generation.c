@@ -8,6 +8,8 @@
 #include "engine/base/error.h"
 #include "run/infer/stop_words.h"
 
+enum { FEW_TOKENS = 64 };
+
 struct cse_generation {
     cse_generation_options options;
     cse_text_decoder *decoder;
@@ -66,22 +68,23 @@ static cse_status append(cse_generation *generation, int32_t token)
     return CSE_OK;
 }
 
-/* Tokens that begin the prompt and are kept; the last one is computed again, for its logits. */
-static int64_t common(const cse_generation *generation, const cse_generation_request *request)
+int64_t cse_generation_reusable(const cse_generation *generation, const int32_t *prompt,
+                                int64_t count)
 {
     int64_t same = 0;
-    while (same < generation->count && same < request->count - 1 &&
-           generation->tokens[same] == request->prompt[same])
+    if (cse_text_decoder_start(generation->decoder) >= 0)
+        return 0;
+    while (same < generation->count && same < count - 1 && /* the last one's logits are wanted */
+           generation->tokens[same] == prompt[same])
         same++;
-    return same;
+    return 2 * same >= count || (same > 0 && count - same <= FEW_TOKENS) ? same : 0;
 }
 
 static cse_status begin(cse_generation *generation, const cse_generation_request *request,
                         cse_generation_result *result)
 {
-    const int64_t same = request->goes_on && cse_text_decoder_start(generation->decoder) < 0
-                             ? common(generation, request)
-                             : 0;
+    const int64_t same =
+        request->goes_on ? cse_generation_reusable(generation, request->prompt, request->count) : 0;
     cse_status status = CSE_OK;
     result->reused = same;
     if (same > 0) {

@@ -38,9 +38,10 @@ int64_t cse_likelihoods_longest(const cse_likelihoods *likelihoods)
 }
 
 /* The smallest pass for so many tokens. */
-static cse_status scorer_for(cse_likelihoods *l, int64_t tokens, cse_scorer **scorer)
+static cse_status scorer_for(cse_likelihoods *l, int64_t tokens, int64_t longest,
+                             cse_scorer **scorer)
 {
-    const int64_t length = cse_compiled_length(tokens, l->longest);
+    const int64_t length = cse_compiled_length(tokens, longest);
     int free_place = 0;
     for (; l->scorers[free_place] != NULL; free_place++)
         if (cse_scorer_longest(l->scorers[free_place]) == length) {
@@ -52,23 +53,46 @@ static cse_status scorer_for(cse_likelihoods *l, int64_t tokens, cse_scorer **sc
     return CSE_OK;
 }
 
+typedef struct token_range {
+    const int32_t *tokens;
+    int64_t count, from;
+} token_range;
+
+/* Of a pass of at most `longest` tokens. */
+static cse_status score(cse_likelihoods *l, token_range range, int64_t longest,
+                        cse_continuation_score *found)
+{
+    cse_scorer *scorer = NULL;
+    *found = (cse_continuation_score){ .greedy = true };
+    if (range.count > longest) {
+        range.tokens += range.count - longest;
+        range.from -= range.count - longest;
+        range.count = longest;
+    }
+    CSE_TRY(scorer_for(l, range.count, longest, &scorer));
+    cse_token_score *scores = cse_calloc((size_t)range.count, sizeof *scores);
+    cse_status status = cse_scorer_run(scorer, range.tokens, range.count, scores);
+    for (int64_t i = range.from > 1 ? range.from : 1; status == CSE_OK && i < range.count; i++) {
+        found->log_likelihood += scores[i - 1].log_probability;
+        found->greedy = found->greedy && scores[i - 1].is_most_likely;
+    }
+    free(scores);
+    return status;
+}
+
 cse_status cse_log_likelihood(cse_likelihoods *l, const int32_t *tokens, int64_t count,
                               int64_t from, double *sum)
 {
-    cse_scorer *scorer = NULL;
-    *sum = 0;
-    if (count > l->longest) {
-        tokens += count - l->longest;
-        from -= count - l->longest;
-        count = l->longest;
-    }
-    CSE_TRY(scorer_for(l, count, &scorer));
-    cse_token_score *scores = cse_calloc((size_t)count, sizeof *scores);
-    cse_status status = cse_scorer_run(scorer, tokens, count, scores);
-    for (int64_t i = from > 1 ? from : 1; status == CSE_OK && i < count; i++)
-        *sum += scores[i - 1].log_probability;
-    free(scores);
+    cse_continuation_score found;
+    cse_status status = score(l, (token_range){ tokens, count, from }, l->longest, &found);
+    *sum = found.log_likelihood;
     return status;
+}
+
+cse_status cse_continuation_likelihood(cse_likelihoods *l, const int32_t *tokens, int64_t count,
+                                       int64_t from, cse_continuation_score *found)
+{
+    return score(l, (token_range){ tokens, count, from }, l->longest + 1, found);
 }
 
 cse_status cse_log_likelihood_of_all(cse_likelihoods *l, const int32_t *tokens, int64_t count,

@@ -19,6 +19,14 @@ int64_t cse_likelihoods_longest(const cse_likelihoods *likelihoods);
 cse_status cse_log_likelihood(cse_likelihoods *likelihoods, const int32_t *tokens, int64_t count,
                               int64_t from, double *sum);
 
+/* The same of one token more: the last one is no input, so that it needs no place of the model's. */
+typedef struct cse_continuation_score {
+    double log_likelihood;
+    bool greedy; /* each token is the most likely one at its place */
+} cse_continuation_score;
+cse_status cse_continuation_likelihood(cse_likelihoods *likelihoods, const int32_t *tokens,
+                                       int64_t count, int64_t from, cse_continuation_score *score);
+
 /* The same of all tokens but the first: those of a sequence that is too long are cut into parts,
  * each of which begins with the last token of the one before. */
 cse_status cse_log_likelihood_of_all(cse_likelihoods *likelihoods, const int32_t *tokens,

@@ -199,6 +199,18 @@ cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t
     return status;
 }
 
+cse_status cse_text_codec_encode_whole(cse_text_codec *codec, const char *text, size_t bytes,
+                                       int32_t **tokens, int64_t *count)
+{
+    cse_token_ids ids = { 0 };
+    if (codec->of_numbers || codec->tokenizer == NULL)
+        return cse_text_codec_encode(codec, text, bytes, tokens, count);
+    cse_status status = cse_encode_whole(codec->encoder, text, bytes, &ids);
+    *tokens = ids.ids;
+    *count = (int64_t)ids.count;
+    return status;
+}
+
 cse_status cse_text_codec_decode(const cse_text_codec *codec, int32_t token, cse_text *text)
 {
     if (codec->tokenizer != NULL)

@@ -32,6 +32,9 @@ int64_t cse_text_codec_vocabulary(const cse_text_codec *codec);
 /* *tokens is the caller's (free). */
 cse_status cse_text_codec_encode(cse_text_codec *codec, const char *text, size_t bytes,
                                  int32_t **tokens, int64_t *count);
+/* Likewise with the special tokens that the tokenizer puts around a text. */
+cse_status cse_text_codec_encode_whole(cse_text_codec *codec, const char *text, size_t bytes,
+                                       int32_t **tokens, int64_t *count);
 /* The token that ends a text; -1: none. */
 int32_t cse_text_codec_end(const cse_text_codec *codec);
 /* The token with this content; -1: there is none. */

@@ -192,7 +192,7 @@ static void add_token(cse_encoder *encoder, const cse_text_view *view, int32_t i
         return;
     cse_token_place *place = &ids->places[ids->count - 1];
     *place = place_of(view, range[0], range[1]);
-    place->counts_spaces = true;
+    place->is_added = place->counts_spaces = true;
     cse_post_processor_count(view->text + range[0], range[1] - range[0], false, place->spaces);
 }
 

@@ -47,7 +47,8 @@ typedef struct cse_token_place {
     size_t begin, end;
     uint32_t spaces[2]; /* where they are counted: white space at its begin and end */
     int32_t type;       /* of the text, or of a special token: 1 for the second of a pair */
-    bool counts_spaces; /* of an added token, and of a text that is no piece of Unigram */
+    bool is_added;      /* it is an added token */
+    bool counts_spaces; /* it is, or a text that is no piece of Unigram */
 } cse_token_place;
 
 /* Start from a zeroed struct; the caller frees `ids` and `places`. */

@@ -205,7 +205,8 @@ cse_status cse_text_codec_encode_whole(cse_text_codec *codec, const char *text, 
     cse_token_ids ids = { 0 };
     if (codec->of_numbers || codec->tokenizer == NULL)
         return cse_text_codec_encode(codec, text, bytes, tokens, count);
-    cse_status status = cse_encode_whole(codec->encoder, text, bytes, &ids);
+    cse_status status =
+        cse_encode_whole(codec->encoder, (cse_given_text[2]){ { text, bytes } }, &ids);
     *tokens = ids.ids;
     *count = (int64_t)ids.count;
     return status;

@@ -413,11 +413,12 @@ cse_status cse_peft_merge(cse_weights **weights, const cse_map *map, cse_peft_se
         return status;
     }
     for (int f = 0; f < set->count; f++)
-        set->folders[f]->weights = cse_weights_convert(&set->folders[f]->weights, CSE_ELEMENT_F32);
+        set->folders[f]->weights =
+            cse_weights_convert(&set->folders[f]->weights, CSE_ELEMENT_F32, NULL);
     view->facts = json_incref(from->facts);
     view->facts_kind = from->facts_kind;
     view->generation = json_incref(from->generation);
-    self->from = from = cse_weights_convert(weights, CSE_ELEMENT_F32);
+    self->from = from = cse_weights_convert(weights, CSE_ELEMENT_F32, NULL);
     view->self = self;
     view->read = read_merged;
     view->close = close_merged;

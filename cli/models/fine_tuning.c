@@ -99,7 +99,7 @@ static void add_loader(const cse_fine_tuning *t, const char *name, const char *c
         cse_text_add(out, i > 0 ? ", " : "");
         cse_json_add_string(out, paths[i]);
     }
-    cse_text_add(out, "]\n      vocabulary: ");
+    cse_text_add(out, "]\n      tokenizer: ");
     cse_json_add_string(out, t->model);
     cse_text_add(out, "\n      sequence_length: %lld\n      packing: true\n", (long long)length);
     if (t->loss_on != NULL) {

@@ -9,7 +9,7 @@
  *
  *     cse_chat_template *template;
  *     json_t *variables;
- *     CSE_TRY(cse_chat_template_of_folder("model", NULL, &template, &variables));
+ *     CSE_TRY(cse_chat_template_of_model("model", NULL, &template, &variables));
  *     cse_chat_text text = { 0 };
  *     cse_chat_request request = { .messages = messages, .variables = variables };
  *     cse_status status = cse_chat_template_render(template, &request, &text);
@@ -56,15 +56,15 @@ typedef struct cse_chat_request {
 cse_status cse_chat_template_render(const cse_chat_template *template,
                                     const cse_chat_request *request, cse_chat_text *text);
 
-/* The template of a model's folder: chat_template.jinja, chat_template.json or
- * tokenizer_config.json (a text, or a list of named ones), and the variables that the folder gives
- * it (bos_token, eos_token, ...; json_decref). `name`: of a template beside the default one, such
- * as "tool_use"; NULL: the default one. CSE_NO_INPUT: the folder has none (the message says where
- * one was looked for); CSE_DATA. */
-cse_status cse_chat_template_of_folder(const char *folder, const char *name,
-                                       cse_chat_template **template, json_t **variables);
-/* The template that a file holds, with the variables of `folder` (NULL: none). */
-cse_status cse_chat_template_of_file(const char *path, const char *folder,
+/* The template of a model and the variables that it is given (bos_token, eos_token, ...;
+ * json_decref). `model`: a folder with chat_template.jinja, chat_template.json or
+ * tokenizer_config.json (a text, or a list of named ones), a file of a tokenizer in such a folder,
+ * or a GGUF file. `name`: of a template beside the default one, such as "tool_use"; NULL: the
+ * default one. CSE_NO_INPUT: there is none (the message says where one was looked for); CSE_DATA. */
+cse_status cse_chat_template_of_model(const char *model, const char *name,
+                                      cse_chat_template **template, json_t **variables);
+/* The template that a file holds, with the variables of `model` (NULL: none). */
+cse_status cse_chat_template_of_file(const char *path, const char *model,
                                      cse_chat_template **template, json_t **variables);
 
 #endif

@@ -1,17 +1,15 @@
 /* The tools of a writer; see conversation_writer.h. */
 #include "dataloader/conversations/conversation_writer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/base/arena.h"
 
 struct cse_conversation_tools {
     cse_conversation_writer writer;
-    char folder[PATH_MAX];
+    char *model; /* whose tokenizer and template they are */
     char *end_of_text;
     struct tm day;
 };
@@ -32,19 +30,6 @@ void cse_conversation_choices_read(const cse_settings *settings, cse_conversatio
     };
 }
 
-/* The folder itself, or that of the file. */
-static void folder_of(const char *path, char folder[PATH_MAX])
-{
-    struct stat status;
-    const char *slash = strrchr(path, '/');
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        snprintf(folder, PATH_MAX, "%s", path);
-    else if (slash == NULL)
-        snprintf(folder, PATH_MAX, ".");
-    else
-        snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 static cse_status read_day(const char *date, struct tm *day)
 {
     const char *end = strptime(date, "%Y-%m-%d", day);
@@ -62,11 +47,11 @@ static cse_status open_template(cse_conversation_tools *tools,
         if (choices->template_name != NULL)
             return cse_fail(CSE_CONFIG, "chat_template_name is for templates of a folder, and "
                                         "chat_template is a file with one");
-        return cse_chat_template_of_file(choices->chat_template, tools->folder,
+        return cse_chat_template_of_file(choices->chat_template, tools->model,
                                          &writer->chat_template, &writer->variables);
     }
-    const cse_status status = cse_chat_template_of_folder(
-        tools->folder, choices->template_name, &writer->chat_template, &writer->variables);
+    const cse_status status = cse_chat_template_of_model(
+        tools->model, choices->template_name, &writer->chat_template, &writer->variables);
     return status == CSE_NO_INPUT && choices->template_name == NULL ? CSE_OK : status;
 }
 
@@ -89,8 +74,7 @@ cse_status cse_conversation_tools_open(const cse_conversation_choices *choices,
                                        cse_conversation_tools **tools)
 {
     cse_conversation_tools *self = *tools = cse_calloc(1, sizeof *self);
-    folder_of(choices->tokenizer, self->folder);
-    self->writer.folder = self->folder;
+    self->writer.folder = self->model = cse_strdup(choices->tokenizer);
     self->writer.loss_on = choices->loss_on;
     cse_status status = cse_tokenizer_load(choices->tokenizer, &self->writer.tokenizer);
     if (status == CSE_OK) {
@@ -117,6 +101,7 @@ void cse_conversation_tools_close(cse_conversation_tools **tools)
         cse_chat_template_destroy(&self->writer.chat_template);
         json_decref(self->writer.variables);
         free(self->end_of_text);
+        free(self->model);
     }
     free(self);
     *tools = NULL;

@@ -6,7 +6,7 @@
 #include "dataloader/conversations/conversation_tokens.h"
 
 typedef struct cse_conversation_choices {
-    const char *tokenizer;     /* a file, or a folder, whose template is taken, too */
+    const char *tokenizer;     /* of a model, whose template is taken, too */
     const char *chat_template; /* a file; NULL: that of the tokenizer's folder */
     const char *template_name; /* of several templates of a folder; NULL: the default one */
     const char *end_of_text;   /* behind a completion that is a text; "none": nothing; NULL: the
@@ -20,8 +20,8 @@ typedef struct cse_conversation_choices {
 #define CSE_CONVERSATION_SETTINGS                                                                  \
     { .name = "tokenizer",                                                                         \
       .type = CSE_SETTING_PATH,                                                                    \
-      .doc = "the folder of the model that is trained on, with its tokenizer and chat template; "  \
-             "or a file tokenizer.json or tokenizer.model" },                                      \
+      .doc = "the folder or GGUF file of the model that is trained on, with its tokenizer and "    \
+             "chat template; or a file tokenizer.json or tokenizer.model" },                       \
     { .name = "chat_template",                                                                     \
       .type = CSE_SETTING_PATH,                                                                    \
       .default_value = "null",                                                                     \

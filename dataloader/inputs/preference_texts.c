@@ -2,11 +2,9 @@
  * messages. */
 #include "dataloader/inputs/preference_texts.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "dataloader/formats/json_line.h"
 #include "engine/base/arena.h"
@@ -133,17 +131,11 @@ static cse_status take_text_values(cse_preference_texts *texts, const json_t *co
 
 static cse_status open_template(cse_preference_texts *texts)
 {
-    struct stat about;
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", texts->tokenizer);
-    char *slash = strrchr(folder, '/');
-    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
-        snprintf(slash != NULL ? slash : folder, 2, "%s", slash != NULL ? "" : ".");
-    cse_status status =
-        texts->template_file != NULL
-            ? cse_chat_template_of_file(texts->template_file, folder, &texts->template,
-                                        &texts->variables)
-            : cse_chat_template_of_folder(folder, NULL, &texts->template, &texts->variables);
+    cse_status status = texts->template_file != NULL
+                            ? cse_chat_template_of_file(texts->template_file, texts->tokenizer,
+                                                        &texts->template, &texts->variables)
+                            : cse_chat_template_of_model(texts->tokenizer, NULL, &texts->template,
+                                                         &texts->variables);
     return status == CSE_NO_INPUT
                ? cse_fail(CSE_CONFIG,
                           "data loader: the samples are conversations, which become text by a chat "

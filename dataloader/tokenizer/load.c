@@ -1,14 +1,17 @@
 /* Finds the files of a tokenizer and reads them whole. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "csengine/input.h"
 #include "dataloader/files/file_list.h"
 #include "dataloader/tokenizer/sentence_piece.h"
 #include "dataloader/tokenizer/tokenizer_json.h"
 #include "engine/base/file_replace.h"
+#include "engine/formats/weights/tokenizer/own_tokenizer.h"
 
 typedef struct content {
     unsigned char *bytes;
@@ -31,9 +34,36 @@ static cse_status read_file(const char *path, content *file)
     return status;
 }
 
+bool cse_tokenizer_is_in_weights(const char *path)
+{
+    char magic[4] = "";
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_whole = descriptor >= 0 && read(descriptor, magic, sizeof magic) == sizeof magic;
+    if (descriptor >= 0)
+        close(descriptor);
+    return is_whole && memcmp(magic, "GGUF", sizeof magic) == 0;
+}
+
+/* That of a GGUF file, which is part of the data's identity as any other file. */
+static cse_status load_from_weights(const char *path, cse_tokenizer *tokenizer)
+{
+    int descriptor;
+    cse_tokenizer_files files;
+    CSE_TRY(cse_input_open_file(path, &descriptor));
+    close(descriptor);
+    CSE_TRY(cse_own_tokenizer(path, &files));
+    cse_status status = files.json != NULL
+                            ? cse_tokenizer_json_read(files.json, strlen(files.json), tokenizer)
+                            : cse_fail(CSE_NO_INPUT, "it holds no tokenizer");
+    cse_tokenizer_files_clear(&files);
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
+}
+
 static cse_status load_one(const char *path, cse_tokenizer *tokenizer)
 {
     content file;
+    if (cse_tokenizer_is_in_weights(path))
+        return load_from_weights(path, tokenizer);
     CSE_TRY(read_file(path, &file));
     cse_status status =
         cse_name_ends(path, ".model")
@@ -190,7 +220,13 @@ cse_status cse_tokenizer_copy(const char *path, const char *folder)
     files found;
     cse_arena *arena = cse_arena_new();
     cse_status status = find_files(arena, path, &found);
-    if (status == CSE_OK && found.one != NULL) {
+    if (status == CSE_OK && found.one != NULL && cse_tokenizer_is_in_weights(found.one)) {
+        cse_tokenizer_files own;
+        status = cse_own_tokenizer(found.one, &own);
+        if (status == CSE_OK && own.json != NULL)
+            status = cse_own_tokenizer_write(&own, folder);
+        cse_tokenizer_files_clear(&own);
+    } else if (status == CSE_OK && found.one != NULL) {
         status =
             copy_file(arena, found.one, folder,
                       cse_name_ends(found.one, ".model") ? "tokenizer.model" : "tokenizer.json");

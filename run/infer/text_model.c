@@ -6,45 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/side_files.h"
-#include "engine/formats/weights/tokenizer/own_tokenizer.h"
 #include "run/infer/language_model.h"
 #include "run/infer/pair_decoder.h"
 
 enum { DEFAULT_CONTEXT = 4096, LEAST_PROMPT = 64, LEAST_TOKENS = 512 };
 
 /* ---- the template ---- */
-
-/* The template that a file of weights holds besides its tokenizer, by way of a folder. */
-static cse_status open_own_template(const char *path, cse_text_model *model)
-{
-    char folder[] = "/tmp/csengine-template-XXXXXX";
-    char file[PATH_MAX];
-    cse_tokenizer_files files;
-    CSE_TRY(cse_own_tokenizer(path, &files));
-    if (files.config == NULL) {
-        cse_tokenizer_files_clear(&files);
-        return CSE_OK;
-    }
-    if (mkdtemp(folder) == NULL) {
-        cse_tokenizer_files_clear(&files);
-        return cse_fail(CSE_TEMPORARY, "%s: no folder for its template of chats", path);
-    }
-    cse_status status = cse_own_tokenizer_write(&files, folder);
-    if (status == CSE_OK)
-        status = cse_chat_template_of_folder(folder, NULL, &model->template, &model->variables);
-    static const char *const names[] = { "tokenizer.json", "tokenizer_config.json" };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(file, sizeof file, "%s/%s", folder, names[i]);
-        unlink(file);
-    }
-    rmdir(folder);
-    cse_tokenizer_files_clear(&files);
-    return status == CSE_NO_INPUT ? CSE_OK : status;
-}
 
 /* Where there is none, none is there: not every model talks. */
 static cse_status open_template(const cse_job_settings *settings, const char *given,
@@ -53,16 +25,15 @@ static cse_status open_template(const cse_job_settings *settings, const char *gi
     char side[PATH_MAX];
     const char *weights = model->loaded.path, *model_dir = settings->session.model_dir;
     snprintf(side, sizeof side, "%s/" CSE_SIDE_FILES_FOLDER, model_dir != NULL ? model_dir : ".");
-    const char *folders[] = { cse_weights_is_folder(weights) ? weights : NULL, side, model_dir };
+    const bool is_own = cse_weights_is_folder(weights) || cse_tokenizer_is_in_weights(weights);
+    const char *places[] = { is_own ? weights : NULL, side, model_dir };
     if (given != NULL)
-        return cse_chat_template_of_file(given, folders[0], &model->template, &model->variables);
-    if (folders[0] == NULL)
-        CSE_TRY(open_own_template(weights, model));
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && model->template == NULL; i++) {
-        if (folders[i] == NULL || !cse_weights_is_folder(folders[i]))
+        return cse_chat_template_of_file(given, places[0], &model->template, &model->variables);
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && model->template == NULL; i++) {
+        if (places[i] == NULL || (i > 0 && !cse_weights_is_folder(places[i])))
             continue;
         cse_status status =
-            cse_chat_template_of_folder(folders[i], NULL, &model->template, &model->variables);
+            cse_chat_template_of_model(places[i], NULL, &model->template, &model->variables);
         if (status != CSE_OK && status != CSE_NO_INPUT)
             return status;
     }

@@ -309,7 +309,7 @@ static void expect_folder(const char *name, const char *expected)
 {
     cse_chat_template *template;
     json_t *variables, *messages = json_array();
-    fixture_expect(cse_chat_template_of_folder(fixture_folder, name, &template, &variables), CSE_OK,
+    fixture_expect(cse_chat_template_of_model(fixture_folder, name, &template, &variables), CSE_OK,
                    NULL);
     cse_chat_request request = { .messages = messages, .variables = variables };
     cse_chat_text text = { 0 };
@@ -325,7 +325,7 @@ static void expect_no_folder(const char *name, cse_status status, const char *pa
 {
     cse_chat_template *template;
     json_t *variables;
-    fixture_expect(cse_chat_template_of_folder(fixture_folder, name, &template, &variables), status,
+    fixture_expect(cse_chat_template_of_model(fixture_folder, name, &template, &variables), status,
                    part);
 }
 

@@ -1,15 +1,18 @@
 /* Where a chat template comes from: the files of a model's folder, in the order in which
- * transformers looks for them, and the special tokens that it is given as variables. */
+ * transformers looks for them, or a GGUF file, and the special tokens that it is given as
+ * variables. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "csengine/input.h"
 #include "dataloader/chat/chat_template.h"
+#include "dataloader/tokenizer/tokenizer.h"
 #include "engine/formats/weights/json_file.h"
+#include "engine/formats/weights/tokenizer/own_tokenizer.h"
 
 enum { MOST_CONFIG_BYTES = 1 << 26 };
 
@@ -120,7 +123,7 @@ static cse_status parse_member(const char *folder, const char *file, const json_
 /* chat_template.jinja, or additional_chat_templates/NAME.jinja. CSE_NO_INPUT: there is none. */
 static cse_status parse_own_file(const char *folder, const char *name, cse_chat_template **template)
 {
-    char path[PATH_MAX];
+    char path[2 * PATH_MAX];
     if (name == NULL || strcmp(name, "default") == 0)
         snprintf(path, sizeof path, "%s/chat_template.jinja", folder);
     else if (strchr(name, '/') != NULL)
@@ -130,67 +133,118 @@ static cse_status parse_own_file(const char *folder, const char *name, cse_chat_
     return parse_file(path, template);
 }
 
-static cse_status parse_of_folder(const char *folder, const char *name,
-                                  const json_t *tokenizer_config, cse_chat_template **template)
+/* ---- the places ---- */
+
+/* What stands beside the tokenizer of a model. */
+typedef struct place {
+    char folder[PATH_MAX]; /* of a GGUF file the file itself */
+    bool is_file;
+    json_t *config, *map; /* tokenizer_config.json and special_tokens_map.json; NULL: none */
+} place;
+
+static void close_place(place *p)
 {
-    json_t *own;
-    cse_status status = parse_own_file(folder, name, template);
-    if (status != CSE_NO_INPUT)
-        return status;
-    CSE_TRY(read_config(folder, "chat_template.json", &own));
+    json_decref(p->config);
+    json_decref(p->map);
+}
+
+static cse_status open_file(place *p)
+{
+    cse_tokenizer_files files;
+    CSE_TRY(note_file(p->folder));
+    CSE_TRY(cse_own_tokenizer(p->folder, &files));
+    if (files.config != NULL)
+        p->config = json_loads(files.config, 0, NULL);
+    cse_tokenizer_files_clear(&files);
+    return CSE_OK;
+}
+
+/* A folder, or a file, whose folder it is unless it has all that a folder has. */
+static cse_status open_place(const char *model, place *p)
+{
+    struct stat about;
+    const char *slash = strrchr(model, '/');
+    *p = (place){ .is_file = false };
+    snprintf(p->folder, sizeof p->folder, "%s", model);
+    if (stat(model, &about) == 0 && S_ISREG(about.st_mode)) {
+        p->is_file = cse_tokenizer_is_in_weights(model);
+        if (p->is_file)
+            return open_file(p);
+        snprintf(p->folder, sizeof p->folder, "%.*s",
+                 slash == NULL || slash == model ? 1 : (int)(slash - model),
+                 slash == NULL ? "." : model);
+    }
+    CSE_TRY(read_config(p->folder, "tokenizer_config.json", &p->config));
+    return read_config(p->folder, "special_tokens_map.json", &p->map);
+}
+
+static json_t *variables_of(const place *p)
+{
+    json_t *variables = json_object();
+    take_tokens(p->config, variables);
+    take_tokens(p->map, variables);
+    return variables;
+}
+
+static cse_status no_template(const place *p)
+{
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_NO_INPUT,
+                      .hint = "give a file with one, or a folder of a model that is made for "
+                              "conversations" },
+        "%s: it has no chat template: there is no %s", p->folder,
+        p->is_file ? "tokenizer.chat_template"
+                   : "chat_template.jinja, and no \"chat_template\" in chat_template.json and "
+                     "tokenizer_config.json");
+}
+
+static cse_status parse_in_place(const place *p, const char *name, cse_chat_template **template)
+{
+    json_t *own = NULL;
+    const bool has_member = json_object_get(p->config, "chat_template") != NULL;
+    if (!p->is_file) {
+        const cse_status status = parse_own_file(p->folder, name, template);
+        if (status != CSE_NO_INPUT)
+            return status;
+        CSE_TRY(read_config(p->folder, "chat_template.json", &own));
+    }
+    cse_status status = CSE_OK;
     if (json_object_get(own, "chat_template") != NULL)
-        status = parse_member(folder, "chat_template.json", own, name, template);
-    else if (json_object_get(tokenizer_config, "chat_template") != NULL)
-        status = parse_member(folder, "tokenizer_config.json", tokenizer_config, name, template);
+        status = parse_member(p->folder, "chat_template.json", own, name, template);
+    else if (has_member)
+        status = parse_member(p->folder, "tokenizer_config.json", p->config, name, template);
     else
-        status = cse_fail_at(
-            &(cse_error){ .status = CSE_NO_INPUT,
-                          .hint = "give a file with one, or a folder of a model that is made for "
-                                  "conversations" },
-            "%s: it has no chat template: there is no chat_template.jinja, and no "
-            "\"chat_template\" in chat_template.json and tokenizer_config.json",
-            folder);
+        status = no_template(p);
     json_decref(own);
     return status;
 }
 
-cse_status cse_chat_template_of_folder(const char *folder, const char *name,
-                                       cse_chat_template **template, json_t **variables)
+cse_status cse_chat_template_of_model(const char *model, const char *name,
+                                      cse_chat_template **template, json_t **variables)
 {
-    json_t *config, *map = NULL;
+    place p;
     *template = NULL;
     *variables = NULL;
-    CSE_TRY(read_config(folder, "tokenizer_config.json", &config));
-    cse_status status = read_config(folder, "special_tokens_map.json", &map);
+    cse_status status = open_place(model, &p);
     if (status == CSE_OK)
-        status = parse_of_folder(folder, name, config, template);
-    if (status == CSE_OK) {
-        *variables = json_object();
-        take_tokens(config, *variables);
-        take_tokens(map, *variables);
-    }
-    json_decref(config);
-    json_decref(map);
+        status = parse_in_place(&p, name, template);
+    if (status == CSE_OK)
+        *variables = variables_of(&p);
+    close_place(&p);
     return status;
 }
 
-cse_status cse_chat_template_of_file(const char *path, const char *folder,
+cse_status cse_chat_template_of_file(const char *path, const char *model,
                                      cse_chat_template **template, json_t **variables)
 {
-    json_t *config = NULL, *map = NULL;
+    place p = { .is_file = false };
     *variables = NULL;
     CSE_TRY(parse_file(path, template));
-    cse_status status =
-        folder == NULL ? CSE_OK : read_config(folder, "tokenizer_config.json", &config);
-    if (status == CSE_OK && folder != NULL)
-        status = read_config(folder, "special_tokens_map.json", &map);
-    if (status == CSE_OK) {
-        *variables = json_object();
-        take_tokens(config, *variables);
-        take_tokens(map, *variables);
-    } else
+    const cse_status status = model == NULL ? CSE_OK : open_place(model, &p);
+    if (status == CSE_OK)
+        *variables = variables_of(&p);
+    else
         cse_chat_template_destroy(template);
-    json_decref(config);
-    json_decref(map);
+    close_place(&p);
     return status;
 }

@@ -407,7 +407,7 @@ static cse_tensor *embed_words(const cse_settings *s, cse_tensor *words, cse_ten
         words, tokens, (int32_t)(pad < 0 ? pad + cse_settings_integer(s, "vocab_size") : pad));
 }
 
-/* NEFTune (N. Jain et al., "NEFTune: Noisy Embeddings Improve Instruction Finetuning", 2023): x plus
+/* NEFTune (N. Jain et al., "NEFTune: Noisy Embeddings Improve Instruction Finetuning", 2023): x and
  * noise of at most alpha / sqrt(L d), where L counts all places of a sample, filled ones, too. */
 static cse_tensor *with_noise(cse_model *model, cse_tensor *x)
 {

@@ -1,5 +1,5 @@
-/* Conversations of every form become tokens of which the right ones count; what is wrong with one is
- * said with its place before a run; rows that are packed hold each conversation once. Tokens are
+/* Conversations of every form become tokens of which the right ones count; what is wrong with one
+ * is said with its place before a run; rows that are packed hold each conversation once. Tokens are
  * single characters here, so that what counts can be read. */
 #include "dataloader/conversations/conversation_set.h"
 

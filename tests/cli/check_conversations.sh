@@ -80,7 +80,7 @@ alpha=trainer.init.model.neftune_noise_alpha
 # Told and refused.
 data=trainer.fit.train_dataloader
 train long 1 1 --set $data.sequence_length=64 --set $data.without_answer=leave_out >/dev/null
-grep -q 'conversations have more than 64 tokens and are cut' err || fail "nothing is told: $(cat err)"
+grep -q 'conversations have more than 64 tokens and are cut' err || fail "not told: $(cat err)"
 refuses() { # exit code, pattern, options...
     code=$1 pattern=$2 got=0
     shift 2

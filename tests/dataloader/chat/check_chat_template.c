@@ -344,7 +344,8 @@ START_TEST(a_folder_has_a_template)
 {
     expect_no_folder(NULL, CSE_NO_INPUT, "it has no chat template");
     fixture_write_text("tokenizer_config.json",
-                       "{\"bos_token\": {\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
+                       "{\"model_max_length\": 1000000000000000019884624838656, \"bos_token\": "
+                       "{\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
                        "\"chat_template\": [{\"name\": \"default\", \"template\": "
                        "\"{{ bos_token }}D{{ eos_token }}\"}, {\"name\": \"tool_use\", "
                        "\"template\": \"T{{ pad_token }}\"}]}");

@@ -10,6 +10,7 @@
 
 #include "csengine/input.h"
 #include "dataloader/chat/chat_template.h"
+#include "dataloader/formats/json_file.h"
 #include "dataloader/tokenizer/tokenizer.h"
 #include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/tokenizer/own_tokenizer.h"
@@ -51,9 +52,9 @@ static cse_status read_config(const char *folder, const char *name, json_t **con
     char path[PATH_MAX];
     *config = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    cse_status status = note_file(path);
-    if (status == CSE_OK)
-        status = cse_weights_read_json(path, MOST_CONFIG_BYTES, config);
+    /* model_max_length is often a number far beyond 64 bits. */
+    const cse_status status =
+        cse_json_file_read(path, MOST_CONFIG_BYTES, JSON_DECODE_INT_AS_REAL, config);
     return status == CSE_NO_INPUT ? CSE_OK : status;
 }
 

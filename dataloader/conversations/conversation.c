@@ -112,7 +112,7 @@ static cse_status of_message(const json_t *entry, json_t **message)
     if (!json_is_string(json_object_get(entry, "role")))
         return cse_fail(CSE_DATA, "it is no object with a text in member \"role\"");
     if (!json_is_string(content) && !json_is_array(content) &&
-        json_object_get(entry, "tool_calls") == NULL)
+        json_array_size(json_object_get(entry, "tool_calls")) == 0)
         return cse_fail(CSE_DATA, "its member \"content\" is no text and no list of parts");
     *message = json_deep_copy(entry);
     return CSE_OK;

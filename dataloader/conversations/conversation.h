@@ -1,7 +1,7 @@
 /* A row of data as a conversation: messages with roles, whatever form the row has.
  *
  *     messages           {"messages": [{"role": "user", "content": "..."}, ...], "tools": [...]}
- *     sharegpt           {"conversations": [{"from": "human", "value": "..."}, ...], "system": "..."}
+ *     sharegpt           {"conversations": [{"from": "human", "value": "..."}, ...], "system": ...}
  *     alpaca             {"instruction": "...", "input": "...", "output": "...", "history": [...]}
  *     prompt_completion  {"prompt": "...", "completion": "..."}, or lists of messages */
 #ifndef CSE_DATALOADER_CONVERSATIONS_CONVERSATION_H

@@ -260,7 +260,8 @@ static cse_status load(matching *m, const cse_model *model)
         CSE_TRY(match(m, i));
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
-    CSE_TRY(cse_session_load_adapters(m->session, model));
+    CSE_TRY(cse_session_load_adapters(
+        m->session, model, m->loading->adapters != NULL && m->loading->adapters->any_base));
     link_weights(m->session);
     m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     complete(&l->notices[0], m->weights->path, l->parameters - l->taken,

@@ -104,6 +104,23 @@ expect 66 'is no folder' checkpoint convert base.mdl none --adapter nothing
 expect 66 'adapter_config.json' checkpoint convert base.mdl none --adapter merged
 expect 78 'fit.weights is missing' start plain.yaml --adapter peft --no_dashboard --model_dir no
 
+# ---- another base ----
+
+grep -q 'adapted_weights_digest' peft/csengine_base.json || fail "the folder does not say its base"
+words='was trained beside other weights than those of'
+expect 65 "$words" checkpoint convert merged none --adapter peft
+expect 65 "$words" checkpoint convert merged.mdl none --adapter peft
+expect 65 "$words" predict plain.yaml --checkpoint_path merged --adapter peft --samples 1
+must predict plain.yaml --checkpoint_path merged --adapter peft --any_base --samples 1
+must checkpoint convert merged twice --adapter peft --any_base
+configuration '{mine: {path: peft}}' >on.yaml
+expect 65 "$words" start on.yaml --weights merged --no_dashboard --model_dir on
+must start on.yaml --weights "$reference/llama" --no_dashboard --model_dir on
+must start on.yaml --weights merged --any_base --no_dashboard --model_dir on_merged
+echo '{}' >peft/csengine_base.json
+expect 65 'there is no text adapted_weights_digest' checkpoint convert base.mdl none --adapter peft
+rm peft/csengine_base.json
+
 # ---- what does not fit ----
 
 wrong() { # WORDS PROGRAM: changes config, and factors {name: (shape, bytes)}

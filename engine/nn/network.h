@@ -35,7 +35,8 @@ struct cse_network {
     int group_count, schedule_count; /* of all optimizers */
     const char *optimizer_name;      /* of the last one; NULL: none */
     bool has_optimizer;
-    struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
+    struct cse_adapter *adapter;   /* of the models that are made from now on; NULL: none */
+    struct cse_freezing *freezing; /* likewise: what is not trained (freezing.h); NULL: all is */
     /* What another program calls the parameters of such a model, for names in adapters; NULL: it
      * has no names of its own. */
     const struct cse_parameter_names *(*parameter_names)(cse_arena *arena, const char *model,

@@ -61,6 +61,7 @@ typedef struct cse_job_settings {
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
     cse_yaml_node *adapters;          /* {NAME: settings} (adapters/adapter.h); NULL: none */
+    const cse_settings *freezing;     /* has freeze and trainable */
     cse_yaml_node *sparsity;          /* as cse_configured_sparsity takes it; NULL: none */
     cse_yaml_node *schedulers;        /* as cse_configured_schedule takes it; NULL: its lr */
     const cse_config_plugin *loggers; /* [logger_count] */

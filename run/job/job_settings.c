@@ -225,6 +225,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->optimizer = cse_config_plugin_view(config, "optimizer", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
+    settings->freezing = init;
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);

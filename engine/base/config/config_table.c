@@ -105,6 +105,10 @@ static const cse_setting init_table[] = {
       "{NAME: {peft_type: LORA, r: 8, ...}}: factors beside the linear layers, which alone are "
       "trained",
       NULL },
+    { "freeze", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "regular expressions: parameters with one of them in their names are not trained", NULL },
+    { "trainable", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "likewise: those alone are trained, less those of freeze; none: all", NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

@@ -90,9 +90,31 @@ grep 'loss' out >added.txt
 must generate plain.yaml --checkpoint_path "$reference/llama" --adapter peft --numbers \
     --prompt 1,2 --greedy --max_new_tokens 2
 
+# What merging changes of the logits is said: nothing in float32, and what a narrow type rounds.
+said() { # LEAST MOST ARGUMENTS...: of the largest difference
+    least=$1
+    most=$2
+    shift 2
+    rm -rf told
+    "$csengine" checkpoint convert "$@" --json >out 2>&1 || fail "$*: $(cat out)"
+    "${PYTHON:-python3}" - "$least" "$most" <<'EOP' || fail "$*: $(cat out)"
+import json, sys
+told = json.load(open("out"))["merged_logits"]
+assert told["tokens"] == 8 and told["range"] > 0.1
+assert float(sys.argv[1]) <= told["largest_difference"] / told["range"] <= float(sys.argv[2])
+EOP
+}
+said 0 1e-6 "$reference/llama" told --adapter peft
+said 0 1e-6 one/checkpoint_4.mdl told
+said 1e-4 0.05 "$reference/llama" told --adapter peft --dtype bfloat16
+must checkpoint convert "$reference/llama" told.gguf --adapter peft --dtype q8_0
+grep -q 'merged and unmerged logits of 8 tokens differ by at most' out ||
+    fail "not told: $(cat out)"
+
 # Twice half of it is the whole, in two products or as one.
 must checkpoint convert "$reference/llama" halves --adapter peft --adapter peft \
     --adapter_weights 0.5,0.5
+grep -q 'were not compared: adapters are added with factors' out || fail "not told: $(cat out)"
 must predict plain.yaml --checkpoint_path halves --samples 3 --format npy --file halves.npy
 same_values adapted.npy halves.npy
 expect 64 'accepted: a number for each --adapter' checkpoint convert base.mdl none \

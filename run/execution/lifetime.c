@@ -216,7 +216,7 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     if (status == CSE_OK && configuration->adapters != NULL)
         status = cse_network_parse("adapters", configuration->adapters, &sections.adapters);
     if (status == CSE_OK)
-        status = cse_session_resolve_adapters(cse_session_held()->arena, &sections.adapters);
+        status = cse_session_check_adapters(sections.adapters);
     return end_configuring(status == CSE_OK ? complete_session(&sections) : status);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/configured.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/plugin_find.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
@@ -45,6 +46,8 @@ static cse_status build(cse_network *network, cse_model *model, const cse_settin
         status = network->error;
     for (const cse_adapter *a = model->adapter; a != NULL && status == CSE_OK; a = a->next)
         status = cse_adapter_check(a);
+    if (status == CSE_OK)
+        status = cse_freezing_check(network->freezing);
     if (status != CSE_OK)
         return cse_fail_within(status, "%s: ", subject);
     return CSE_OK;

@@ -38,6 +38,7 @@ struct cse_network {
     struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
     /* Those parameters of the models that are made from now on that stay packed; NULL: none. */
     struct cse_packed_parameters *packed;
+    struct cse_freezing *freezing; /* likewise: what is not trained (freezing.h); NULL: all is */
     /* What another program calls the parameters of such a model, for names in adapters; NULL: it
      * has no names of its own. */
     const struct cse_parameter_names *(*parameter_names)(cse_arena *arena, const char *model,

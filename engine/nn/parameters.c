@@ -6,6 +6,7 @@
 #include "csengine/model.h"
 #include "engine/base/types/packed/packed_rows.h"
 #include "engine/nn/adapters/adapter.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/network.h"
 #include "engine/nn/packed_parameters.h"
 
@@ -74,8 +75,12 @@ cse_status cse_model_freeze(cse_model *model, const char *pattern)
 
 static bool is_frozen(const cse_model *model, const char *name)
 {
-    bool found = model->role != NULL ||
-                 (model->adapter != NULL && !cse_adapter_trains(model->adapter, name));
+    if (model->role != NULL)
+        return true;
+    const cse_network *network = cse_network_open_view("cse_parameter");
+    bool found = network != NULL && cse_freezing_holds(network->freezing, name);
+    if (model->adapter != NULL)
+        found = !cse_adapter_trains(model->adapter, name) || found;
     for (int i = 0; i < model->frozen_count && !found; i++) {
         regex_t expression;
         if (regcomp(&expression, model->frozen[i], REG_EXTENDED | REG_NOSUB) != 0)

@@ -13,6 +13,7 @@
 #include "engine/code/execute/execute.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/adapters/adapter.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/network.h"
 #include "engine/nn/packed_parameters.h"
 
@@ -345,6 +346,7 @@ void cse_network_clear(cse_network *network)
     }
     cse_adapter_clear(network->adapter);
     cse_packed_parameters_clear(network->packed);
+    cse_freezing_clear(network->freezing);
     cse_precision_destroy(&network->precision);
     cse_name_index_clear(&network->state_names);
     free(network->states);

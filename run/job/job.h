@@ -68,6 +68,7 @@ typedef struct cse_job_settings {
     cse_yaml_node *sparsity;            /* as cse_configured_sparsity takes it; NULL: none */
     cse_yaml_node *schedulers;          /* as cse_configured_schedule takes it; NULL: its lr */
     const cse_config_plugin *loggers;   /* [logger_count] */
+    const cse_settings *freezing;       /* has freeze and trainable */
     int logger_count;
     const cse_config_plugin *callbacks; /* [callback_count] */
     int callback_count;

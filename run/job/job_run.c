@@ -699,6 +699,7 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .adapters = settings->adapters,
+                                                           .freezing = settings->freezing,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
     job j = { .life = CSE_JOB_LIFE_BEGIN,

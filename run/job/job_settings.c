@@ -232,6 +232,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
     settings->weights_in_memory = cse_settings_text(init, "weights_in_memory");
+    settings->freezing = init;
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);

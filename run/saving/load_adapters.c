@@ -1,10 +1,13 @@
 /* Rows go through the map of transformers for the model; a factor A has none that change. */
 #include "run/saving/load_adapters.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/types/shape.h"
+#include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/peft/base.h"
 #include "engine/formats/weights/peft/folder.h"
 #include "engine/formats/weights/peft/rows.h"
 #include "engine/formats/weights/renamed.h"
@@ -44,6 +47,7 @@ typedef struct loading {
     json_t *facts;
     cse_weights *rows[2]; /* B and the magnitudes, by the names of our weights */
     cse_weights *saved;   /* likewise: parameters of the model */
+    bool any_base;
 } loading;
 
 static cse_status take(cse_weights *from, int index, cse_state *state)
@@ -140,6 +144,29 @@ static cse_status map_saved(loading *l)
     return status;
 }
 
+/* The layers that B is beside, as they were loaded. */
+static cse_status check_base(const loading *l)
+{
+    char hex[CSE_BASE_DIGEST_BYTES];
+    cse_network *network = &l->session->network;
+    cse_weights *rows = l->rows[0];
+    if (l->any_base || l->folder->base_digest == NULL)
+        return CSE_OK;
+    int *order = cse_weights_name_order(rows);
+    cse_base_digest *digest = cse_base_digest_new();
+    for (int i = 0; i < rows->count; i++) {
+        const char *name = rows->list[order[i]].name;
+        const int found = cse_name_index_find(
+            &network->state_names, cse_arena_printf(l->folder->arena, "%s%s", prefix, name));
+        if (found >= 0)
+            cse_base_digest_add(digest, name, network->states[found]->shape,
+                                cse_state_values(network, network->states[found]));
+    }
+    cse_base_digest_end(&digest, hex);
+    free(order);
+    return cse_peft_base_compare(l->folder, hex, "the model");
+}
+
 static cse_status load_one(loading *l, const cse_model *model)
 {
     CSE_TRY(cse_peft_folder_open(l->adapter->given->path, &l->folder));
@@ -147,6 +174,7 @@ static cse_status load_one(loading *l, const cse_model *model)
                                         l->adapter->given };
     CSE_TRY(cse_session_map_for(l->folder->arena, &adapted, &l->map, &l->facts));
     CSE_TRY(map_rows(l, 0));
+    CSE_TRY(check_base(l));
     CSE_TRY(map_rows(l, 1));
     CSE_TRY(map_saved(l));
     for (int i = 0; i < l->session->network.state_count; i++)
@@ -154,12 +182,12 @@ static cse_status load_one(loading *l, const cse_model *model)
     return CSE_OK;
 }
 
-cse_status cse_session_load_adapters(cse_session *session, const cse_model *model)
+cse_status cse_session_load_adapters(cse_session *session, const cse_model *model, bool any_base)
 {
     for (const cse_adapter *a = session->network.adapter; a != NULL; a = a->next) {
         if (a->given->path == NULL)
             continue;
-        loading l = { .session = session, .adapter = a };
+        loading l = { .session = session, .adapter = a, .any_base = any_base };
         cse_status status = load_one(&l, model);
         cse_weights_close(&l.rows[0]);
         cse_weights_close(&l.rows[1]);

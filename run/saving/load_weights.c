@@ -304,7 +304,8 @@ static cse_status load(matching *m, const cse_model *model)
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
     if (!m->is_frozen) {
-        CSE_TRY(cse_session_load_adapters(m->session, model));
+        CSE_TRY(cse_session_load_adapters(
+            m->session, model, m->loading->adapters != NULL && m->loading->adapters->any_base));
         link_weights(m->session);
         m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "engine/base/error.h"
 #include "engine/formats/weights/map.h"
-#include "engine/formats/weights/peft/settings.h"
 #include "engine/nn/adapters/adapter.h"
 
 static const char *name_of(const void *self, const char *parameter, bool *is_part)
@@ -56,7 +56,20 @@ const cse_parameter_names *cse_session_parameter_names(cse_arena *arena, const c
     return found;
 }
 
-cse_status cse_session_resolve_adapters(cse_arena *arena, cse_yaml_node **adapters)
+cse_status cse_session_check_adapters(const cse_yaml_node *adapters)
 {
-    return cse_peft_resolve(arena, *adapters, adapters);
+    for (int i = 0; adapters != NULL && adapters->kind == CSE_YAML_MAPPING && i < adapters->count;
+         i++) {
+        const cse_yaml_node *one = adapters->children[i];
+        const cse_yaml_node *path =
+            one->kind == CSE_YAML_MAPPING ? cse_yaml_find(one, "path") : NULL;
+        if (path == NULL || cse_yaml_is_null(path))
+            continue;
+        const cse_error error = { .status = CSE_CONFIG,
+                                  .place = path->place,
+                                  .accepted = "accepted: the settings of the adapter; its factors "
+                                              "come with a checkpoint (cse_load)" };
+        return cse_fail_at(&error, "adapters: a program begins with no folder of PEFT");
+    }
+    return CSE_OK;
 }

@@ -1,5 +1,5 @@
-/* What adapters need of files of weights: the names that transformers has for the parameters of a
- * model, and settings of folders of PEFT. */
+/* What adapters need of maps of weights: the names that transformers has for the parameters of a
+ * model. */
 #ifndef CSE_SESSION_ADAPTERS_H
 #define CSE_SESSION_ADAPTERS_H
 
@@ -25,7 +25,8 @@ typedef struct cse_adapted_model {
 } cse_adapted_model;
 cse_status cse_session_map_for(cse_arena *arena, const cse_adapted_model *model, cse_map **map,
                                json_t **facts);
-/* The section with the settings of the folders that its adapters begin as (peft/settings.h). */
-cse_status cse_session_resolve_adapters(cse_arena *arena, cse_yaml_node **adapters);
+/* Of a program's own text: adapters with a `path` are those of configurations, which load weights.
+ * CSE_CONFIG. */
+cse_status cse_session_check_adapters(const cse_yaml_node *adapters);
 
 #endif

@@ -90,9 +90,31 @@ grep 'loss' out >added.txt
 must generate plain.yaml --checkpoint_path "$reference/llama" --adapter peft --numbers \
     --prompt 1,2 --greedy --max_new_tokens 2
 
+# What merging changes of the logits is said: nothing in float32, and what a narrow type rounds.
+said() { # LEAST MOST ARGUMENTS...: of the largest difference
+    least=$1
+    most=$2
+    shift 2
+    rm -rf told
+    "$csengine" checkpoint convert "$@" --json >out 2>&1 || fail "$*: $(cat out)"
+    "${PYTHON:-python3}" - "$least" "$most" <<'EOP' || fail "$*: $(cat out)"
+import json, sys
+told = json.load(open("out"))["merged_logits"]
+assert told["tokens"] == 8 and told["range"] > 0.1
+assert float(sys.argv[1]) <= told["largest_difference"] / told["range"] <= float(sys.argv[2])
+EOP
+}
+said 0 1e-6 "$reference/llama" told --adapter peft
+said 0 1e-6 one/checkpoint_4.mdl told
+said 1e-4 0.05 "$reference/llama" told --adapter peft --dtype bfloat16
+must checkpoint convert "$reference/llama" told.gguf --adapter peft --dtype q8_0
+grep -q 'merged and unmerged logits of 8 tokens differ by at most' out ||
+    fail "not told: $(cat out)"
+
 # Twice half of it is the whole, in two products or as one.
 must checkpoint convert "$reference/llama" halves --adapter peft --adapter peft \
     --adapter_weights 0.5,0.5
+grep -q 'were not compared: adapters are added with factors' out || fail "not told: $(cat out)"
 must predict plain.yaml --checkpoint_path halves --samples 3 --format npy --file halves.npy
 same_values adapted.npy halves.npy
 expect 64 'accepted: a number for each --adapter' checkpoint convert base.mdl none \
@@ -103,6 +125,23 @@ expect 64 -- '--adapter with --all' checkpoint convert base.mdl none --adapter p
 expect 66 'is no folder' checkpoint convert base.mdl none --adapter nothing
 expect 66 'adapter_config.json' checkpoint convert base.mdl none --adapter merged
 expect 78 'fit.weights is missing' start plain.yaml --adapter peft --no_dashboard --model_dir no
+
+# ---- another base ----
+
+grep -q 'adapted_weights_digest' peft/csengine_base.json || fail "the folder does not say its base"
+words='was trained beside other weights than those of'
+expect 65 "$words" checkpoint convert merged none --adapter peft
+expect 65 "$words" checkpoint convert merged.mdl none --adapter peft
+expect 65 "$words" predict plain.yaml --checkpoint_path merged --adapter peft --samples 1
+must predict plain.yaml --checkpoint_path merged --adapter peft --any_base --samples 1
+must checkpoint convert merged twice --adapter peft --any_base
+configuration '{mine: {path: peft}}' >on.yaml
+expect 65 "$words" start on.yaml --weights merged --no_dashboard --model_dir on
+must start on.yaml --weights "$reference/llama" --no_dashboard --model_dir on
+must start on.yaml --weights merged --any_base --no_dashboard --model_dir on_merged
+echo '{}' >peft/csengine_base.json
+expect 65 'there is no text adapted_weights_digest' checkpoint convert base.mdl none --adapter peft
+rm peft/csengine_base.json
 
 # ---- what does not fit ----
 

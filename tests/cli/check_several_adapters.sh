@@ -66,7 +66,8 @@ done
 must checkpoint convert one/checkpoint_4.mdl all.npz --all
 "${PYTHON:-python3}" - <<'EOP' || fail "other states than those of DoRA with a shared factor"
 import zipfile
-names = {n[6:-4] for n in zipfile.ZipFile("all.npz").namelist() if n.startswith("model.") and "lora" in n}
+every = zipfile.ZipFile("all.npz").namelist()
+names = {n[6:-4] for n in every if n.startswith("model.") and "lora" in n}
 layer = "transformer_decoder.layers.0."
 def of(end):
     return {n[len(layer):].split(".lora")[0] for n in names if n.startswith(layer) and end in n}
@@ -78,7 +79,8 @@ EOP
 
 # Two adapters: the one that is not active stays.
 two='{law: {path: folder}, code: {r: 2, target_modules: [q_proj]}, active: '
-configuration '{law: {r: 3, target_modules: [q_proj, up_proj], rank_pattern: {up_proj: 2}}}' 8 >law.yaml
+configuration '{law: {r: 3, target_modules: [q_proj, up_proj],
+        rank_pattern: {up_proj: 2}}}' 8 >law.yaml
 must start law.yaml --weights "$reference/llama" --no_dashboard --model_dir law
 must checkpoint convert law/checkpoint_4.mdl folder --to peft
 configuration "$two code}" 2 >both.yaml
@@ -117,7 +119,9 @@ def read(name):
     return struct.unpack(f"<{(len(data) - start) // 4}f", data[start:])
 def difference(one, two):
     return max(abs(a - b) for a, b in zip(read(one), read(two), strict=True))
-for one, two in (("code", "code_added"), ("law", "law_added"), ("sum", "sum_added"), ("base", "base_alone")):
+pairs = (("code", "code_added"), ("law", "law_added"), ("sum", "sum_added"),
+         ("base", "base_alone"))
+for one, two in pairs:
     assert difference(one, two) < 1e-5, (one, two)
 assert min(difference("code", "base"), difference("law", "base"), difference("sum", "code")) > 1e-4
 EOP

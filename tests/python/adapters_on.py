@@ -133,7 +133,7 @@ for name, config in MODELS.items():
 # A part of a module alone, which no adapter of PEFT has, leaves as one of the whole module.
 configuration(
     subprocess.run([csengine, "checkpoint", "convert", "gpt2", "x.mdl", "--print_model"], capture_output=True, text=True).stdout,
-    "parts", "{mine: {r: 3, lora_alpha: 12, target_modules: [q_proj, v_proj, up_proj], rank_pattern: {v_proj: 2, proj_v_dense_layer: 2}}}",
+    "parts", "{mine: {r: 3, lora_alpha: 12, target_modules: [q_proj, v_proj, up_proj], rank_pattern: {proj_v_dense_layer: 2}}}",
 )  # fmt: skip
 run("start", "parts.yaml", "--weights", "gpt2", "--no_dashboard")
 run("checkpoint", "convert", f"parts_run/checkpoint_{STEPS}.mdl", "parts_merged")

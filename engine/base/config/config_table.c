@@ -115,6 +115,10 @@ static const cse_setting init_table[] = {
       "{NAME: {its own settings}}: what the model is trained for in place of its own loss, see "
       "`csengine list objectives`",
       NULL },
+    { "freeze", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "regular expressions: parameters with one of them in their names are not trained", NULL },
+    { "trainable", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "likewise: those alone are trained, less those of freeze; none: all", NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}; with WD or "

@@ -12,6 +12,7 @@
 #include "engine/formats/weights/in_memory.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
+#include "engine/formats/weights/peft/base.h"
 #include "engine/formats/weights/peft/own.h"
 #include "engine/formats/weights/peft/rows.h"
 #include "engine/formats/weights/renamed.h"
@@ -341,8 +342,30 @@ static const char *configuration(const folder *f)
     return lines;
 }
 
+/* What the adapter was trained beside. */
+static cse_status base_of(const folder *f, const char **text)
+{
+    char hex[CSE_BASE_DIGEST_BYTES];
+    cse_weights *some = cse_renamed_new(f->from, false);
+    cse_status status = CSE_OK;
+    for (int i = 0; i < f->count; i++)
+        for (int p = 0; p < f->modules[i].rule->parts && status == CSE_OK; p++) {
+            const char *name =
+                cse_arena_printf(f->own->arena, "%s%s", f->modules[i].layers[p], weight_end);
+            const int index = cse_weights_find(f->from, name);
+            if (index >= 0)
+                status = cse_renamed_add(some, index, name);
+        }
+    if (status == CSE_OK)
+        status = cse_base_digest_of(some, hex);
+    cse_weights_close(&some);
+    *text = status == CSE_OK ? cse_peft_base_text(f->own->arena, hex) : NULL;
+    return status;
+}
+
 static cse_status make(folder *f, const char *path)
 {
+    const char *base = NULL;
     CSE_TRY(cse_peft_own(f->from, f->adapter, &f->own));
     for (int i = 0; i < f->own->module_count; i++)
         CSE_TRY(add_module(f, &f->own->modules[i]));
@@ -358,10 +381,11 @@ static cse_status make(folder *f, const char *path)
     if (f->adapter->use_dora)
         CSE_TRY(write_rows(f, "lora_magnitude_vector", put_magnitude));
     CSE_TRY(write_saved(f));
+    CSE_TRY(base_of(f, &base));
     return cse_weights_save_folder(
         f->written, path,
-        &(cse_weights_folder_options){ .stem = "adapter_model",
-                                       .adapter_config = configuration(f) });
+        &(cse_weights_folder_options){
+            .stem = "adapter_model", .adapter_config = configuration(f), .adapter_base = base });
 }
 
 /* The adapter that is named, or the active one. */

@@ -100,11 +100,11 @@ static bool has_adapters(const cse_weights_options *options)
 }
 
 /* Under the names that the adapters have, before they become ours. */
-static cse_status add_adapters(cse_weights **weights, const cse_map *map,
+static cse_status add_adapters(cse_weights **weights, const cse_map *map, const json_t *facts,
                                const cse_weights_options *options)
 {
     const bool has_names = strcmp(map->kind, "hugging_face") == 0;
-    return has_adapters(options) && has_names ? cse_peft_add(weights, map, options->adapters)
+    return has_adapters(options) && has_names ? cse_peft_add(weights, map, facts, options->adapters)
                                               : CSE_OK;
 }
 
@@ -141,7 +141,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(cse_map_note_elements(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     cse_map_even_stacks(map, weights);
-    CSE_TRY(add_adapters(weights, map, options));
+    CSE_TRY(add_adapters(weights, map, facts, options));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);
     mapped->config = cse_arena_string(mapped->arena, config.data);

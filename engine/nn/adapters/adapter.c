@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/pattern.h"
 #include "engine/base/registry.h"
 
 static int entries(const cse_yaml_node *list)
@@ -85,12 +86,15 @@ static cse_met target(cse_adapter *adapter, const char *name, bool counts, bool 
     const cse_adapter_settings *given = adapter->given;
     const cse_adapted_layer layer = { .ours = name,
                                       .theirs = their_module(adapter, name, is_part) };
+    /* An entry is met by a layer that another setting leaves out, too. */
+    const cse_met found =
+        cse_adapter_names_meet(given->targets, layer, counts ? adapter->found : NULL);
     if (cse_adapter_names_meet(given->excluded, layer, counts ? adapter->excluded : NULL) !=
             CSE_NOT_MET ||
         cse_adapter_names_meet(given->also_trained, layer, NULL) != CSE_NOT_MET ||
         !is_in_layers(adapter, name))
         return CSE_NOT_MET;
-    return cse_adapter_names_meet(given->targets, layer, counts ? adapter->found : NULL);
+    return found;
 }
 
 bool cse_adapter_is_target(cse_adapter *adapter, const char *layer)
@@ -232,6 +236,32 @@ static cse_status refuse_entry(const cse_adapter *adapter, const char *setting, 
                        adapter->given->name, entry, setting);
 }
 
+/* Whether an expression of rank_pattern or alpha_pattern is of an adapted layer. */
+static bool is_of_a_target(const cse_adapter *adapter, const char *text)
+{
+    char why[192];
+    bool found = false, is_part = false;
+    cse_pattern *pattern = cse_pattern_new(text, why, sizeof why);
+    cse_adapter *own = (cse_adapter *)(uintptr_t)adapter; /* whose counters stay */
+    for (int i = 0; pattern != NULL && i < adapter->linear_count && !found; i++) {
+        const char *theirs = their_module(adapter, adapter->linear[i], &is_part);
+        found = (cse_pattern_matches_end(pattern, adapter->linear[i]) ||
+                 (theirs != NULL && cse_pattern_matches_end(pattern, theirs))) &&
+                cse_adapter_is_target(own, adapter->linear[i]);
+    }
+    cse_pattern_destroy(&pattern);
+    return found;
+}
+
+static cse_status check_patterns(const cse_adapter *adapter, const char *setting)
+{
+    const cse_yaml_node *node = cse_settings_node(adapter->given->settings, setting);
+    for (int i = 0; i < node->count; i++)
+        if (!is_of_a_target(adapter, node->keys[i].text))
+            return refuse_entry(adapter, setting, node->keys[i].text);
+    return CSE_OK;
+}
+
 cse_status cse_adapter_check(const cse_adapter *adapter)
 {
     const cse_yaml_node *targets = adapter->given->targets;
@@ -246,7 +276,9 @@ cse_status cse_adapter_check(const cse_adapter *adapter)
     for (int i = 0; targets->kind == CSE_YAML_SEQUENCE && i < targets->count; i++)
         if (adapter->found[i] == 0)
             return refuse(adapter, targets->children[i]->text);
-    return adapter->adapted > 0
-               ? CSE_OK
-               : refuse(adapter, targets->kind == CSE_YAML_SCALAR ? targets->text : "");
+    if (adapter->adapted > 0) {
+        CSE_TRY(check_patterns(adapter, "rank_pattern"));
+        return check_patterns(adapter, "alpha_pattern");
+    }
+    return refuse(adapter, targets->kind == CSE_YAML_SCALAR ? targets->text : "");
 }

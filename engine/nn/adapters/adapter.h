@@ -74,8 +74,8 @@ bool cse_adapter_is_target(cse_adapter *adapter, const char *layer);
 bool cse_adapter_meets(cse_adapter *adapter, const char *layer);
 /* Its names; *is_part: its module holds others, too, and is meant as one. */
 cse_adapted_layer cse_adapter_layer(const cse_adapter *adapter, const char *layer, bool *is_part);
-/* Declares the factors of a linear layer of the model that is built; those of active adapters; NULL:
- * it is no target of one. */
+/* Declares the factors of a linear layer of the model that is built. Those of active adapters;
+ * NULL: it is no target of one. */
 const cse_low_rank *cse_adapter_declare(cse_model *model, const char *layer, int64_t in,
                                         int64_t out);
 /* A parameter of an adapter, in `build`. */

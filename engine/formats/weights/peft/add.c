@@ -2,13 +2,16 @@
 #include "engine/formats/weights/peft/add.h"
 
 #include "engine/formats/weights/merged.h"
+#include "engine/formats/weights/peft/base.h"
 #include "engine/formats/weights/peft/merged.h"
 
-cse_status cse_peft_add(cse_weights **weights, const cse_map *map,
+cse_status cse_peft_add(cse_weights **weights, const cse_map *map, const json_t *facts,
                         const cse_weights_adapters *adapters)
 {
     cse_peft_set set;
     cse_status status = cse_peft_set_open(adapters, &set);
+    for (int i = 0; i < set.count && status == CSE_OK && !adapters->any_base; i++)
+        status = cse_peft_base_check(set.folders[i], *weights, map, facts);
     if (status == CSE_OK)
         status = cse_peft_merge(weights, map, &set);
     cse_peft_set_close(&set);
@@ -25,7 +28,7 @@ cse_status cse_peft_add_to_ours(cse_weights **weights, const cse_weights_adapter
     const char *config = (*weights)->config, *origin = (*weights)->origin;
     cse_status status = cse_map_to_theirs(map, facts, weights, &theirs);
     if (status == CSE_OK)
-        status = cse_peft_add(&theirs, map, adapters);
+        status = cse_peft_add(&theirs, map, facts, adapters);
     if (status == CSE_OK)
         status = cse_map_to_ours(map, facts, &theirs, &ours);
     json_decref(facts);

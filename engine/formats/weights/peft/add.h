@@ -5,7 +5,7 @@
 #include "engine/formats/weights/map.h"
 
 /* To weights with the names of transformers, by whose map they become ours. */
-cse_status cse_peft_add(cse_weights **weights, const cse_map *map,
+cse_status cse_peft_add(cse_weights **weights, const cse_map *map, const json_t *facts,
                         const cse_weights_adapters *adapters);
 /* To weights of ours, which become those of transformers and ours again: what an adapter is beside,
  * a weight of several of ours as well, has the names and the layout of transformers. Factors that

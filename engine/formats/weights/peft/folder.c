@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 #include "engine/base/types/shape.h"
+#include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/open.h"
+#include "engine/formats/weights/peft/base.h"
 
 typedef enum part { OF_A, OF_B, OF_MAGNITUDE, OF_NONE } part;
 
@@ -146,6 +148,24 @@ static cse_status open_weights(cse_peft_folder *f)
                     f->path);
 }
 
+/* What a folder that was written here says of its base. */
+static cse_status read_base(cse_peft_folder *f)
+{
+    enum { MOST_BYTES = 4096 };
+    struct stat status;
+    json_t *base = NULL;
+    const char *path = cse_arena_printf(f->arena, "%s/" CSE_PEFT_BASE_FILE, f->path);
+    if (stat(path, &status) != 0)
+        return CSE_OK;
+    CSE_TRY(cse_weights_read_json(path, MOST_BYTES, &base));
+    const char *digest = json_string_value(json_object_get(base, "adapted_weights_digest"));
+    if (digest != NULL)
+        f->base_digest = cse_arena_string(f->arena, digest);
+    json_decref(base);
+    return digest != NULL ? CSE_OK
+                          : cse_fail(CSE_DATA, "%s: there is no text adapted_weights_digest", path);
+}
+
 cse_status cse_peft_folder_open(const char *path, cse_peft_folder **folder)
 {
     cse_arena *arena = cse_arena_new();
@@ -154,6 +174,7 @@ cse_status cse_peft_folder_open(const char *path, cse_peft_folder **folder)
     *folder = f;
     CSE_TRY(
         cse_peft_config_read(cse_arena_printf(arena, "%s/adapter_config.json", path), &f->config));
+    CSE_TRY(read_base(f));
     CSE_TRY(open_weights(f));
     for (int i = 0; i < f->weights->count; i++)
         CSE_TRY(sort_name(f, i));

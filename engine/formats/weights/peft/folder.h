@@ -25,6 +25,7 @@ typedef struct cse_peft_saved {
 typedef struct cse_peft_folder {
     cse_arena *arena;
     const char *path;
+    const char *base_digest; /* of what it was trained beside (base.h); NULL: not known */
     cse_peft_config config;
     cse_weights *weights;
     cse_peft_module *modules;

@@ -1,7 +1,7 @@
 /* Which parameters an adapter trains, in a program in C: those of the layers that its targets meet,
- * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); the model
- * without it inside of the same step; and what is refused. What they compute is compared with PEFT
- * by tests/python/check_adapters.sh. */
+ * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); the
+ * model without it inside of the same step; and what is refused. What they compute is compared with
+ * PEFT by tests/python/check_adapters.sh. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -36,6 +36,11 @@ static const struct {
     { "{a: {r: 1, target_modules: [q_proj, down_proj], layers_to_transform: [1]}}", 4, 16 + 20 },
     { "{a: {r: 2, target_modules: '.*layers.0.*proj_[qk]_dense_layer'}}", 4, 2 * 2 * 16 },
     { "{a: {r: 1, target_modules: [v_proj], modules_to_save: [norm1]}}", 6, 2 * 16 + 2 * 8 },
+    { "{a: {r: 3, use_dora: true, target_modules: [q_proj]}}", 6, 2 * (3 * 16 + 8) },
+    { "{a: {r: 3, target_modules: [q_proj, up_proj], rank_pattern: {linear_layer: 1}}}", 8,
+      2 * (3 * 16 + 20) },
+    { "{a: {r: 3, target_modules: [q_proj, v_proj], exclude_modules: ['v_proj']}}", 4, 2 * 3 * 16 },
+    { "{a: {r: 3, target_modules: [q_proj]}, b: {r: 1}, active: a}", 4, 2 * 3 * 16 },
 };
 
 START_TEST(parameters_are_those_of_the_adapter)
@@ -74,6 +79,7 @@ static const struct {
     { "{a: {target_modules: [q_projj]}}", "no linear layer of the model is a target \"q_projj\"" },
     { "{a: {target_modules: [proj_q_dense_laier]}}", "did you mean \"proj_q_dense_layer\"" },
     { "{a: {target_modules: 'none.*'}}", "no linear layer of the model is a target \"none.*\"" },
+    { "{a: {rank_pattern: {linear_lager: 1}}}", "no module of the model is \"linear_lager\"" },
     { "{a: {layers_to_transform: [7]}}", "no linear layer of the model is a target" },
 };
 
@@ -95,6 +101,9 @@ static const struct {
     { "{a: {peft_type: IA3}}", "LORA" },
     { "{a: {target_modules: 'q_(proj'}}", "\"q_(proj\" is no regular expression: " },
     { "{a: {r: 1}, b: {r: 1}}", "none is said to be active" },
+    { "{a: {path: folder}}", "a program begins with no folder of PEFT" },
+    { "{a: {rank_pattern: {q_proj: 0}}}", "has a value that is none" },
+    { "{a: {r: 1}, active: b}", "there is no adapter \"b\" to be active" },
     { "{a: {modules_to_save: norm1}}", "modules_to_save is no list of names" },
 };
 

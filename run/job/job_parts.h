@@ -2,7 +2,7 @@
 #ifndef CSE_RUN_JOB_JOB_PARTS_H
 #define CSE_RUN_JOB_JOB_PARTS_H
 
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 #include "run/job/callback_set.h"
 #include "run/job/hints.h"
 #include "run/job/job.h"

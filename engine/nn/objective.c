@@ -1,5 +1,5 @@
 /* Gives a model its objective, and the objective its reference. */
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 
 #include <string.h>
 

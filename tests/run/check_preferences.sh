@@ -168,6 +168,18 @@ written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
     fail "chats: $chats, texts: $written: $(cat "$work/errors")"
 tokenizer=$work/tokenizer.json
 
+# A validation measures how often the chosen text has the larger reward; kto is told of labels that
+# are all the same.
+timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader={data_processor: \
+preferences, $pairs, tokenizer: $tokenizer, max_sequence_length: 16, batch_size: 8}" \
+    >"$work/validated" 2>&1
+last=$(awk '/accuracy/ { print $NF }' "$work/validated")
+awk -v a="${last:-0}" 'BEGIN { exit !(a > 0.5 && a <= 1) }' ||
+    fail "the accuracy of rewards is $last: $(cat "$work/validated")"
+sed 's/false/true/' "$work/labelled.jsonl" >"$work/good.jsonl"
+train good "$kto" "path: $work/good.jsonl, kind: unpaired" 8 1 1 >"$work/cut"
+grep -q 'all 48 completions are desirable' "$work/errors" || fail "good: $(cat "$work/errors")"
+
 # A teacher is read at each start, and is in no checkpoint.
 sed "s|objective: .*|objective: {distillation: {teacher: $work/one/checkpoint_4.mdl}}|
 s|model_dir: .*|model_dir: $work/student|

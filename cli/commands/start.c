@@ -87,6 +87,7 @@ static const cse_option options[] = {
     CSE_LAUNCHER_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "weights", "PATH", "fit.weights", NULL },
+    CSE_ADDED_OPTIONS,
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
     CSE_CONFINE_OPTIONS,
     { "no_dashboard", NULL, NULL, "starts no dashboard, as with CSE_DASHBOARD=0" },

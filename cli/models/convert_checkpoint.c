@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/arguments/option_values.h"
+#include "cli/models/merged_logits.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/config/yaml.h"
@@ -24,6 +27,7 @@
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 #include "engine/formats/weights/packed/packed.h"
+#include "engine/formats/weights/peft/settings.h"
 #include "engine/formats/weights/save.h"
 #include "engine/formats/weights/side_files.h"
 #include "run/infer/forward_pass.h"
@@ -35,6 +39,7 @@ typedef struct conversion {
     cse_arena *arena;
     char from[PATH_MAX], to[PATH_MAX], map[PATH_MAX], side_files[PATH_MAX];
     cse_weights_options read;
+    cse_weights_adapters adapters;
     cse_weights_save_options write;
     cse_confinement *confinement;
     cse_forward_pass forward;
@@ -81,6 +86,21 @@ static cse_status allow(cse_confinement *confinement, cse_path_use use, char *pa
     return status;
 }
 
+/* The folders of adapters, by their real paths. */
+static cse_status resolve_adapters(conversion *c)
+{
+    const char **paths = cse_arena_alloc(c->arena, ((size_t)c->adapters.count + 1) * sizeof *paths);
+    for (int i = 0; i < c->adapters.count; i++) {
+        char path[PATH_MAX];
+        if (realpath(c->adapters.paths[i], path) == NULL || !cse_weights_is_folder(path))
+            return cse_fail(CSE_NO_INPUT, "--adapter %s: is no folder", c->adapters.paths[i]);
+        CSE_TRY(cse_confinement_allow(c->confinement, CSE_PATH_INPUT, path));
+        paths[i] = cse_arena_string(c->arena, path);
+    }
+    c->adapters.paths = paths;
+    return CSE_OK;
+}
+
 static cse_status set_paths(conversion *c)
 {
     size_t from_folder = 0, to_folder = 0, map_folder = 0;
@@ -94,6 +114,7 @@ static cse_status set_paths(conversion *c)
     else
         CSE_TRY(allow(c->confinement, CSE_PATH_INPUT, c->from, from_folder));
     CSE_TRY(allow(c->confinement, CSE_PATH_OUTPUT, c->to, to_folder));
+    CSE_TRY(resolve_adapters(c));
     if (c->read.map == NULL || strchr(c->read.map, '.') == NULL)
         return CSE_OK; /* the name of a map that csengine brings */
     CSE_TRY(resolve(c->read.map, c->map, &map_folder));
@@ -188,6 +209,57 @@ static cse_status read_type(conversion *c, const char *name)
     return status;
 }
 
+static cse_status read_factors(conversion *c, const char *text)
+{
+    double *factors = cse_arena_alloc(c->arena, ((size_t)c->adapters.count + 1) * sizeof *factors);
+    const char *at = text;
+    bool good = c->adapters.count > 0;
+    if (text == NULL)
+        return CSE_OK;
+    for (int i = 0; i < c->adapters.count && good; i++) {
+        char *end = NULL;
+        factors[i] = strtod(at, &end);
+        good =
+            end != at && isfinite(factors[i]) && *end == (i + 1 < c->adapters.count ? ',' : '\0');
+        at = end + 1;
+    }
+    c->adapters.weights = factors;
+    return good ? CSE_OK
+                : cse_fail(CSE_USAGE,
+                           "--adapter_weights %s: accepted: a number for each --adapter (there are "
+                           "%d), as in 0.7,0.3",
+                           text, c->adapters.count);
+}
+
+/* Adapters of PEFT that are added. */
+static cse_status read_adapters(conversion *c)
+{
+    static const char *const kinds[] = { "cat", "linear", NULL };
+    const char *kind = "cat";
+    const char **paths = cse_option_all_values(c->line, "adapter");
+    int count = 0;
+    while (paths[count] != NULL)
+        count++;
+    const char **kept = cse_arena_alloc(c->arena, ((size_t)count + 1) * sizeof *kept);
+    memcpy(kept, paths, (size_t)count * sizeof *kept);
+    free(paths);
+    CSE_TRY(cse_option_word(c->line, "combination_type", kinds, &kind));
+    c->adapters = (cse_weights_adapters){ .paths = kept,
+                                          .count = count,
+                                          .is_linear = strcmp(kind, "linear") == 0,
+                                          .any_base = cse_option_is_on(c->line, "any_base") };
+    c->read.adapters = count > 0 ? &c->adapters : NULL;
+    if (count > 0 && c->read.all)
+        return cse_fail(CSE_USAGE, "--adapter with --all: adapters are added to the weights of a "
+                                   "model alone; leave one of them out");
+    return read_factors(c, cse_option_value(c->line, "adapter_weights"));
+}
+
+static bool makes_adapter(const conversion *c)
+{
+    return c->write.format != NULL && strcmp(c->write.format, "peft") == 0;
+}
+
 static cse_status read_options(conversion *c)
 {
     const cse_command_line *line = c->line;
@@ -200,6 +272,7 @@ static cse_status read_options(conversion *c)
                                            .element = CSE_ELEMENT_COUNT,
                                            .all = c->read.all };
     c->write.notice = &c->notice;
+    CSE_TRY(read_adapters(c));
     CSE_TRY(read_type(c, type));
     CSE_TRY(read_bytes(cse_option_value(line, "shard_size"), &c->write.file_bytes));
     return read_configuration(c, cse_option_value(line, "config"));
@@ -266,7 +339,7 @@ static bool is_checkpoint(const conversion *c)
                              ? strcmp(c->write.format, "mdl") == 0
                              : length > 4 && strcmp(c->to + length - 4, ".mdl") == 0;
     if (!to_ours || c->write.element != CSE_ELEMENT_COUNT || c->write.packed != NULL ||
-        c->write.all)
+        c->write.all || c->adapters.count > 0)
         return false;
     const int descriptor = open(c->from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const bool is_ours = descriptor >= 0 && fstat(descriptor, &status) == 0 &&
@@ -325,19 +398,148 @@ static void tell_left_out(const conversion *c)
 
 static cse_status convert_adapter(const conversion *c, cse_weights **weights)
 {
-    cse_status status = cse_adapter_folder_save(*weights, c->to, c->read.map);
+    const cse_adapter_folder_options options = { .map = c->read.map,
+                                                 .adapter =
+                                                     cse_option_value(c->line, "adapter_name") };
+    cse_status status = cse_adapter_folder_save(*weights, c->to, &options);
     cse_weights_close(weights);
     if (status == CSE_OK)
         cse_print("%s: written, a folder of PEFT\n", c->line->arguments[2]);
     return status;
 }
 
+/* ---- what merging changed ---- */
+
+/* Where an adapter is merged: what its logits are compared with; path NULL: none is. */
+typedef struct merging {
+    cse_probed apart, merged;
+    const char *missing; /* why they are not compared; NULL: they are */
+} merging;
+
+/* {a0: {path: FOLDER}, ..., active: [a0, ...]}, with the settings of the folders. */
+static cse_status section_of(const conversion *c, cse_yaml_node **section)
+{
+    cse_text text = { 0 }, names = { 0 };
+    cse_yaml_node *tree = NULL;
+    cse_text_add(&text, "{");
+    for (int i = 0; i < c->adapters.count; i++) {
+        cse_text_add(&text, "a%d: {path: \"x\"}, ", i);
+        cse_text_add(&names, "%sa%d", i > 0 ? ", " : "", i);
+    }
+    cse_text_add(&text, "active: [%s]}", names.data);
+    cse_status status = cse_yaml_parse(c->arena, "--adapter", text.data, text.size, &tree);
+    for (int i = 0; i < c->adapters.count && status == CSE_OK; i++)
+        cse_yaml_find(tree->children[i], "path")->text = c->adapters.paths[i];
+    cse_text_clear(&text);
+    cse_text_clear(&names);
+    return status == CSE_OK ? cse_peft_resolve(c->arena, tree, section) : status;
+}
+
+/* The section of a configuration that has one. */
+static cse_yaml_node *own_section(const conversion *c, const char *config)
+{
+    static const char *const path[] = { "trainer", "init", "adapters" };
+    cse_yaml_node *node = NULL;
+    if (config == NULL ||
+        cse_yaml_parse(c->arena, "configuration", config, strlen(config), &node) != CSE_OK)
+        return NULL;
+    for (int i = 0; i < 3 && node != NULL; i++)
+        node = cse_yaml_find(node, path[i]);
+    return node;
+}
+
+/* The configuration of the model. */
+static const char *model_alone(const conversion *c, const cse_weights *weights)
+{
+    const char *model = NULL, *config = "";
+    cse_yaml_node *settings = NULL;
+    cse_text text = { 0 };
+    if (weights->config == NULL ||
+        cse_map_model_section(c->arena, weights->config, &model, &settings) != CSE_OK)
+        return "";
+    cse_yaml_print(cse_map_configuration(c->arena, model, settings), &text);
+    config = cse_arena_string(c->arena, text.data);
+    cse_text_clear(&text);
+    return config;
+}
+
+/* Whether weights bring factors of their own, besides the folders. */
+static bool have_own(const conversion *c)
+{
+    cse_weights_options plain = c->read;
+    cse_weights *weights = NULL;
+    plain.adapters = NULL;
+    const bool have = cse_weights_open_ours(c->from, &plain, &weights) == CSE_OK &&
+                      cse_weights_have_adapter(weights);
+    cse_weights_close(&weights);
+    return have;
+}
+
+/* Before weights are merged: what they are without. */
+static void note_apart(const conversion *c, const cse_weights *weights, merging *m)
+{
+    const bool has_own = cse_weights_have_adapter(weights);
+    *m = (merging){ .missing = NULL };
+    if (c->write.all || (!has_own && c->adapters.count == 0))
+        return;
+    m->apart = (cse_probed){ .path = c->from, .any_base = c->adapters.any_base };
+    if (c->adapters.weights != NULL || (c->adapters.count > 1 && c->adapters.is_linear))
+        m->missing = "adapters are added with factors, or as sums of theirs";
+    else if (c->adapters.count > 0 && have_own(c))
+        m->missing = "the weights have factors of their own";
+    else if (c->adapters.count == 0)
+        m->apart.adapters = own_section(c, weights->config);
+    else if (section_of(c, &m->apart.adapters) != CSE_OK)
+        m->missing = cse_arena_string(c->arena, cse_error_message());
+}
+
+static void compare_logits(const conversion *c, const merging *m, cse_merged_logits *result)
+{
+    *result = (cse_merged_logits){ .missing = m->missing };
+    if (m->missing == NULL)
+        cse_merged_logits_compare(c->arena, &m->apart, &m->merged, result);
+}
+
+/* One line, or with --json one object. */
+static void tell_written(const conversion *c, int count, const merging *m)
+{
+    const char *to = c->line->arguments[2];
+    const bool json = cse_option_is_on(c->line, "json");
+    cse_merged_logits logits = { .missing = NULL };
+    if (m->apart.path != NULL)
+        compare_logits(c, m, &logits);
+    if (json) {
+        json_t *object = json_pack("{s:s, s:i}", "written", to, "weights", count);
+        if (m->apart.path != NULL)
+            json_object_set_new(object, "merged_logits",
+                                logits.missing != NULL
+                                    ? json_pack("{s:s}", "missing", logits.missing)
+                                    : json_pack("{s:i, s:f, s:f}", "tokens", logits.tokens,
+                                                "largest_difference", logits.largest, "range",
+                                                logits.range));
+        char *text = json_dumps(object, JSON_COMPACT);
+        cse_print("%s\n", text);
+        free(text);
+        json_decref(object);
+        return;
+    }
+    cse_print("%s: written, %d weights\n", to, count);
+    if (m->apart.path != NULL && logits.missing != NULL)
+        cse_print("merged and unmerged logits were not compared: %s\n", logits.missing);
+    else if (m->apart.path != NULL)
+        cse_print("merged and unmerged logits of %d tokens differ by at most %.2g; they range over "
+                  "%.3g\n",
+                  logits.tokens, logits.largest, logits.range);
+}
+
 static cse_status convert_weights(conversion *c)
 {
     cse_weights *weights = NULL;
+    merging m;
     const bool prints = cse_option_is_on(c->line, "print_model");
     CSE_TRY(cse_weights_open_ours(c->from, &c->read, &weights));
-    if (cse_option_is_on(c->line, "adapter"))
+    note_apart(c, weights, &m);
+    if (makes_adapter(c))
         return convert_adapter(c, &weights);
     cse_status status = c->write.all ? CSE_OK : cse_weights_merge_adapter(&weights);
     if (status == CSE_OK && prints)
@@ -345,11 +547,16 @@ static cse_status convert_weights(conversion *c)
     if (status == CSE_OK)
         status = trace_their_forward(c, weights);
     const int count = c->has_forward ? c->forward.weight_count : weights->count;
+    m.merged =
+        (cse_probed){ .path = c->to,
+                      .model = status == CSE_OK && m.apart.path != NULL ? model_alone(c, weights)
+                                                                        : NULL };
+    m.apart.model = m.merged.model;
     if (status == CSE_OK)
         status = cse_weights_save(&weights, c->to, &c->write);
     cse_weights_close(&weights);
     if (status == CSE_OK && !prints)
-        cse_print("%s: written, %d weights\n", c->line->arguments[2], count);
+        tell_written(c, count, &m);
     if (status == CSE_OK)
         tell_left_out(c);
     return status;

@@ -53,17 +53,24 @@
         "validate_only", NULL, "backend.validate_only", NULL                                       \
     }
 
-#define CSE_EVALUATION_OPTIONS                                  \
-    { "eval_steps", "N", "loop.eval_steps", NULL },             \
-        { "log_steps", "N", "logging.log_steps", NULL },        \
-        { "compile_only", NULL, "backend.compile_only", NULL }, \
-    {                                                           \
-        "validate_only", NULL, "backend.validate_only", NULL    \
+/* Adapters that are added to weights. */
+#define CSE_ADDED_OPTIONS                         \
+    { "adapter", "FOLDER", "fit.adapter", NULL }, \
+    {                                             \
+        "any_base", NULL, "fit.any_base", NULL    \
+    }
+
+#define CSE_EVALUATION_OPTIONS                                         \
+    CSE_ADDED_OPTIONS, { "eval_steps", "N", "loop.eval_steps", NULL }, \
+        { "log_steps", "N", "logging.log_steps", NULL },               \
+        { "compile_only", NULL, "backend.compile_only", NULL },        \
+    {                                                                  \
+        "validate_only", NULL, "backend.validate_only", NULL           \
     }
 
 /* Of the commands that run a trained model. */
 #define CSE_INFERENCE_OPTIONS                                                            \
-    { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },                                \
+    CSE_ADDED_OPTIONS, { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },             \
         { "model_dir", "DIR", "model_dir", NULL },                                       \
         { "compile_dir", "DIR", "backend.compile_dir", NULL },                           \
     {                                                                                    \

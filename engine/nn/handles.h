@@ -41,6 +41,7 @@ struct cse_state {
     const struct cse_selection *selection; /* of a mask (selective_gradients.h); else NULL */
     cse_state *original;       /* whose first values it begins with (frozen_copy.h); else NULL */
     struct cse_sparse *sparse; /* of a sparse parameter and its mask (sparsity.h); else NULL */
+    cse_state *beside;         /* of a magnitude (adapters/magnitude.c): its weight; else NULL */
     double rate_factor;        /* of the learning rate; 0: 1 */
     bool of_norm;
 };

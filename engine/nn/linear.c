@@ -24,6 +24,8 @@ cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64
 cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
 {
     /* Separate statements, since C leaves the evaluation order of arguments open. */
+    if (cse_low_rank_is_on(layer.adapter) && layer.adapter->magnitude != NULL)
+        return cse_magnitude_apply(layer, x);
     cse_tensor *weight = cse_read(layer.weight);
     cse_tensor *y = cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
     return cse_low_rank_is_on(layer.adapter) ? cse_add(y, cse_low_rank_apply(layer.adapter, x)) : y;

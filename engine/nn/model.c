@@ -6,6 +6,7 @@
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/configured.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/plugin_find.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
@@ -33,13 +34,20 @@ static cse_status build(cse_network *network, cse_model *model, const cse_settin
         CSE_TRY(cse_network_check(model->descriptor->settings, subject, tree, &settings));
     model->settings = settings;
     model->self = cse_arena_alloc(network->arena, model->descriptor->self_bytes);
+    for (cse_adapter *adapter = model->adapter; adapter != NULL; adapter = adapter->next)
+        adapter->names = network->parameter_names != NULL
+                             ? network->parameter_names(network->arena, model->descriptor->name,
+                                                        model->settings, adapter->given)
+                             : NULL;
     model->building = true;
     cse_status status = model->descriptor->build(model, model->settings);
     model->building = false;
     if (status == CSE_OK)
         status = network->error;
-    if (status == CSE_OK && model->adapter != NULL)
-        status = cse_adapter_check(model->adapter);
+    for (const cse_adapter *a = model->adapter; a != NULL && status == CSE_OK; a = a->next)
+        status = cse_adapter_check(a);
+    if (status == CSE_OK)
+        status = cse_freezing_check(network->freezing);
     if (status != CSE_OK)
         return cse_fail_within(status, "%s: ", subject);
     return CSE_OK;

@@ -6,6 +6,7 @@
 #ifndef CSE_ENGINE_NN_NETWORK_H
 #define CSE_ENGINE_NN_NETWORK_H
 
+#include "engine/base/config/adapter_settings.h"
 #include "engine/base/config/yaml.h"
 #include "engine/base/registry.h"
 #include "engine/graph/precision/graphamp.h"
@@ -34,7 +35,13 @@ struct cse_network {
     int group_count, schedule_count; /* of all optimizers */
     const char *optimizer_name;      /* of the last one; NULL: none */
     bool has_optimizer;
-    struct cse_adapter *adapter; /* of the models that are made from now on; NULL: none */
+    struct cse_adapter *adapter;   /* of the models that are made from now on; NULL: none */
+    struct cse_freezing *freezing; /* likewise: what is not trained (freezing.h); NULL: all is */
+    /* What another program calls the parameters of such a model, for names in adapters; NULL: it
+     * has no names of its own. */
+    const struct cse_parameter_names *(*parameter_names)(cse_arena *arena, const char *model,
+                                                         const cse_settings *settings,
+                                                         const cse_adapter_settings *adapter);
     /* What is asked of a step. */
     cse_precision *precision;   /* NULL: float32 throughout */
     cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */

@@ -45,6 +45,9 @@ cse_status cse_configured_objective(const cse_config_plugin *plugin,
                                     const cse_config_plugin *model_plugin, cse_model *model,
                                     cse_objective **objective);
 
+/* Whether its reference is the model with its adapters off. */
+bool cse_objective_reference_is_adapter_off(const cse_objective *objective);
+
 /* All objectives that are built in, ended by NULL. */
 extern const cse_objective_descriptor *const cse_objectives[];
 

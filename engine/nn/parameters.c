@@ -5,6 +5,7 @@
 
 #include "csengine/model.h"
 #include "engine/nn/adapters/adapter.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/network.h"
 
 bool cse_is_training(const cse_model *model)
@@ -72,8 +73,12 @@ cse_status cse_model_freeze(cse_model *model, const char *pattern)
 
 static bool is_frozen(const cse_model *model, const char *name)
 {
-    bool found = model->role != NULL ||
-                 (model->adapter != NULL && !cse_adapter_trains(model->adapter, name));
+    if (model->role != NULL)
+        return true;
+    const cse_network *network = cse_network_open_view("cse_parameter");
+    bool found = network != NULL && cse_freezing_holds(network->freezing, name);
+    if (model->adapter != NULL)
+        found = !cse_adapter_trains(model->adapter, name) || found;
     for (int i = 0; i < model->frozen_count && !found; i++) {
         regex_t expression;
         if (regcomp(&expression, model->frozen[i], REG_EXTENDED | REG_NOSUB) != 0)
@@ -95,12 +100,13 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
 }
 
 cse_state *cse_model_adapter_parameter(cse_model *model, const char *name, cse_shape shape,
-                                       cse_initializer initializer)
+                                       cse_initializer initializer, bool trained)
 {
-    return declare(
-        model, name,
-        &(cse_state_options){
-            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
+    return declare(model, name,
+                   &(cse_state_options){ .shape = shape,
+                                         .dtype = CSE_FLOAT32,
+                                         .initializer = initializer,
+                                         .trainable = trained });
 }
 
 void cse_parameter_rate(cse_state *parameter, double factor)

@@ -12,6 +12,7 @@
 #include "engine/code/execute/execute.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/adapters/adapter.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/network.h"
 
 size_t cse_state_bytes(const cse_state *state)
@@ -336,8 +337,8 @@ void cse_network_clear(cse_network *network)
         free(network->optimizers[i]->optimized);
         free(network->optimizers[i]->groups);
     }
-    if (network->adapter != NULL)
-        free(network->adapter->linear);
+    cse_adapter_clear(network->adapter);
+    cse_freezing_clear(network->freezing);
     cse_precision_destroy(&network->precision);
     cse_name_index_clear(&network->state_names);
     free(network->states);

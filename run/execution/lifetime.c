@@ -16,10 +16,12 @@
 #include "engine/base/path.h"
 #include "engine/code/execute/execute.h"
 #include "engine/nn/adapters/adapter.h"
+#include "engine/nn/freezing.h"
 #include "engine/nn/owner.h"
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
 #include "run/saving/background_save.h"
+#include "run/session/adapters.h"
 
 static cse_status check_count(const char *name, int *value, int least, int default_value)
 {
@@ -169,6 +171,8 @@ static cse_status complete_session(const cse_session_sections *sections)
     cse_session_explain_format(session, sections->precision);
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
+    CSE_TRY(cse_freezing_new(session->arena, sections->freezing, &session->network.freezing));
+    session->network.parameter_names = cse_session_parameter_names;
     CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
     session->opened.recompute = cse_session_recompute_request(session->arena, sections->recompute);
     return sections->numerics != NULL
@@ -211,6 +215,8 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
                                &sections.recompute);
     if (status == CSE_OK && configuration->adapters != NULL)
         status = cse_network_parse("adapters", configuration->adapters, &sections.adapters);
+    if (status == CSE_OK)
+        status = cse_session_resolve_adapters(cse_session_held()->arena, &sections.adapters);
     return end_configuring(status == CSE_OK ? complete_session(&sections) : status);
 }
 

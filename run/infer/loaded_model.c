@@ -27,10 +27,11 @@ static cse_status find_checkpoint(const cse_job_settings *settings, const cse_se
 }
 
 /* Weights of another program have no step. */
-static cse_status load(cse_session *session, cse_loaded_model *loaded)
+static cse_status load(cse_session *session, const cse_job_settings *settings,
+                       cse_loaded_model *loaded)
 {
-    cse_weights_loading loading = { .whole = true };
-    if (!cse_weights_are_foreign(loaded->path))
+    cse_weights_loading loading = { .whole = true, .adapters = &settings->added };
+    if (!cse_weights_are_foreign(loaded->path) && settings->added.count == 0)
         return cse_load(loaded->path);
     cse_status status = cse_session_load_weights(session, loaded->model, loaded->path, &loading);
     cse_weights_loading_clear(&loading);
@@ -49,7 +50,7 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
-    CSE_TRY(load(session, loaded));
+    CSE_TRY(load(session, settings, loaded));
     loaded->step = cse_global_step();
     if (loaded->step > 0)
         snprintf(loaded->described, sizeof loaded->described, "weights of step %lld: %s",

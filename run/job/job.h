@@ -10,6 +10,7 @@
 #include "dataloader/input.h"
 #include "engine/base/config/config.h"
 #include "engine/code/codegen/codegen.h"
+#include "engine/formats/weights/weights.h"
 #include "engine/graph/passes/memory_plan.h"
 #include "engine/graph/passes/pass.h"
 #include "run/job/job_event.h"
@@ -61,6 +62,7 @@ typedef struct cse_job_settings {
     const cse_config_plugin *optimizer;
     const cse_config_plugin *objective; /* in place of the model's loss; NULL: none */
     cse_yaml_node *adapters;            /* {NAME: settings} (adapters/adapter.h); NULL: none */
+    const cse_settings *freezing;       /* has freeze and trainable */
     cse_yaml_node *sparsity;            /* as cse_configured_sparsity takes it; NULL: none */
     cse_yaml_node *schedulers;          /* as cse_configured_schedule takes it; NULL: its lr */
     const cse_config_plugin *loggers;   /* [logger_count] */
@@ -92,6 +94,7 @@ typedef struct cse_job_settings {
     bool begin_anew;             /* at step 0, where no checkpoint is whole */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
     const char *weights; /* to begin with where no checkpoint is loaded; NULL: initial ones */
+    cse_weights_adapters added; /* to the weights that are loaded; count 0: none */
     /* In mode EVALUATE: each checkpoint that one of the patterns matches, by step; no patterns: all
      * of model_dir. */
     bool validates_all;

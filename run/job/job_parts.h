@@ -163,6 +163,8 @@ cse_status cse_job_load_weights(cse_job *j, const char *path);
  * gets its weights from its own file before each execution. */
 cse_status cse_job_make_objective(cse_job *j);
 cse_status cse_job_load_teacher(cse_job *j);
+/* When the weights that the run begins with are loaded. CSE_CONFIG. */
+cse_status cse_job_check_reference(cse_job *j);
 /* Of an evaluation; for training it fails and says how to begin with them. */
 cse_status cse_job_load_foreign(cse_job *j, const char *path);
 

@@ -14,6 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/formats/weights/open.h"
+#include "engine/nn/adapters/adapter.h"
 #include "engine/nn/configured.h"
 #include "engine/nn/plugin_find.h"
 #include "engine/nn/update/grad_scaler.h"
@@ -238,7 +239,7 @@ static void warn_of_start(const job *j, const char *path)
 static cse_status load_from(job *j, const char *path)
 {
     char line[PATH_MAX + 64];
-    if (cse_weights_are_foreign(path))
+    if (cse_weights_are_foreign(path) || j->settings->added.count > 0)
         return cse_job_load_foreign(j, path);
     const cse_callback_checkpoint told = { .path = path };
     CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));
@@ -255,6 +256,21 @@ static cse_status load_from(job *j, const char *path)
     return CSE_OK;
 }
 
+/* With weights, or with initial ones; an adapter that begins as a folder is beside weights. */
+static cse_status begin_fresh(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    if (s->weights != NULL)
+        return cse_job_load_weights(j, s->weights);
+    for (const cse_adapter *a = j->session->network.adapter; a != NULL; a = a->next)
+        if (a->given->path != NULL)
+            return cse_fail(CSE_CONFIG,
+                            "adapter %s begins as the folder %s, and the model with random "
+                            "weights: give those that it was trained beside, --weights PATH",
+                            a->given->name, a->given->path);
+    return CSE_OK;
+}
+
 /* Loads the checkpoint that was named, or the newest one. */
 static cse_status load(job *j)
 {
@@ -263,7 +279,7 @@ static cse_status load(job *j)
     const bool follows = cse_job_follows(j);
     const char *handed_on = follows ? j->environment->hosts->given->file : cse_job_handed_on(j);
     if (follows && handed_on == NULL)
-        return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
+        return begin_fresh(j);
     if (handed_on != NULL) {
         snprintf(path, sizeof path, "%s", handed_on);
     } else if (s->checkpoint_path != NULL) {
@@ -275,13 +291,13 @@ static cse_status load(job *j)
             !s->begin_anew)
             CSE_TRY(cse_check_damaged_start(j->session->configuration.model_dir));
         if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
-            return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
+            return begin_fresh(j);
         if (status == CSE_NO_INPUT)
             return cse_fail(status, "%s; train first, or give --checkpoint_path FILE",
                             cse_error_message());
         CSE_TRY(status);
     } else {
-        return s->weights != NULL ? cse_job_load_weights(j, s->weights) : CSE_OK;
+        return begin_fresh(j);
     }
     if ((handed_on != NULL && !follows) || s->checkpoint_path == NULL) {
         j->session->plan.counts_from_start = true;
@@ -602,6 +618,7 @@ static cse_status run_session(job *j)
     /* Without execution, a checkpoint that was named is still checked against the model. */
     if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
         CSE_TRY(load_unless_missing(j));
+    CSE_TRY(cse_job_check_reference(j));
     j->result->steps = cse_global_step();
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
         return cse_job_validate_all(j, load_from);
@@ -635,6 +652,7 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .adapters = settings->adapters,
+                                                           .freezing = settings->freezing,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
     job j = { .life = CSE_JOB_LIFE_BEGIN,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/config/settings.h"
+#include "engine/formats/weights/peft/settings.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {
@@ -163,6 +164,60 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     settings->log_steps = cse_settings_integer(cse_settings_nested(init, "logging"), "log_steps");
 }
 
+/* Adapters that are added to the weights. */
+static void read_added(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
+{
+    const cse_settings *fit = cse_config_section_view(config, "fit");
+    const int count = cse_settings_count(fit, "adapter");
+    const int factors = cse_settings_count(fit, "adapter_weights");
+    const char **paths = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *paths);
+    double *weights = cse_arena_alloc(arena, ((size_t)factors + 1) * sizeof *weights);
+    for (int i = 0; i < count; i++)
+        paths[i] = cse_settings_text_at(fit, "adapter", i);
+    for (int i = 0; i < factors; i++)
+        weights[i] = cse_settings_number_at(fit, "adapter_weights", i);
+    settings->added = (cse_weights_adapters){
+        .paths = paths,
+        .weights = factors > 0 ? weights : NULL,
+        .count = count,
+        .is_linear = strcmp(cse_settings_text(fit, "combination_type"), "linear") == 0,
+        .any_base = cse_settings_bool(fit, "any_base"),
+    };
+}
+
+/* Adapters that begin as a folder of PEFT have its settings. */
+static cse_status read_adapters(const cse_settings *init, cse_arena *arena,
+                                cse_job_settings *settings)
+{
+    return cse_settings_has(init, "adapters")
+               ? cse_peft_resolve(arena, cse_settings_node(init, "adapters"), &settings->adapters)
+               : CSE_OK;
+}
+
+/* The configuration that checkpoints record has those settings, and needs no folder. */
+static cse_status record_adapters(cse_arena *arena, cse_job_settings *settings)
+{
+    static const char *const path[] = { "trainer", "init" };
+    cse_yaml_node *root = NULL;
+    cse_text text = { 0 };
+    const char *canonical = settings->canonical_configuration;
+    if (settings->adapters == NULL || settings->adapters->kind != CSE_YAML_MAPPING ||
+        canonical == NULL || strstr(canonical, "path") == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_yaml_parse(arena, "configuration", canonical, strlen(canonical), &root));
+    cse_yaml_node *init = root;
+    for (int i = 0; i < 2 && init != NULL; i++)
+        init = cse_yaml_find(init, path[i]);
+    if (init == NULL || cse_yaml_find(init, "adapters") == NULL)
+        return CSE_OK;
+    cse_yaml_put(arena, init, (cse_yaml_key){ .text = "adapters", .place = init->place },
+                 cse_peft_without_paths(arena, settings->adapters));
+    cse_yaml_print(root, &text);
+    settings->canonical_configuration = cse_arena_string(arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
 static void read_plugins(const cse_config *config, const cse_settings *init,
                          cse_job_settings *settings)
 {
@@ -171,8 +226,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->objective = cse_config_plugin_view(config, "objective", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
-    if (cse_settings_has(init, "adapters"))
-        settings->adapters = cse_settings_node(init, "adapters");
+    settings->freezing = init;
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);
@@ -250,6 +304,10 @@ static cse_status check_mode(const cse_config *config, const cse_job_settings *s
     if (settings->optimizer == NULL)
         return missing(config, "init.optimizer is missing; training needs one, see `csengine list "
                                "optimizers`");
+    if (settings->added.count > 0 && settings->weights == NULL)
+        return missing(config,
+                       "fit.weights is missing; fit.adapter is added to them. An adapter "
+                       "that is trained on stands in init.adapters: {NAME: {path: FOLDER}}");
     return CSE_OK;
 }
 
@@ -266,8 +324,11 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
+    CSE_TRY(read_adapters(init, arena, settings));
+    read_added(config, arena, settings);
     read_validation(config, arena, settings);
     read_records(config, arena, settings);
+    CSE_TRY(record_adapters(arena, settings));
     return check_mode(config, settings);
 }
 

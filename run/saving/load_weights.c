@@ -14,6 +14,7 @@
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
 #include "engine/nn/update/grad_scaler.h"
+#include "run/saving/load_adapters.h"
 
 static const char prefix[] = "model.";
 enum { NAMES_TOLD = 8 };
@@ -177,7 +178,7 @@ static cse_status match(matching *m, int index)
     const cse_state *state = m->session->network.states[index];
     const char *name = parameter_name(m, state);
     m->found[index] = -1;
-    if (name == NULL)
+    if (name == NULL || (!m->is_frozen && cse_session_begins_as_adapter(m->session, state)))
         return CSE_OK;
     m->loading->parameters++;
     int found = cse_weights_find(m->weights, name);
@@ -237,6 +238,8 @@ static cse_status take_all(const matching *m)
         cse_state *state = m->session->network.states[i];
         if (!m->is_frozen && (state->selection != NULL || state->original != NULL))
             cse_state_release_values(state); /* it is made of the weights that are loaded */
+        if (state->beside != NULL && m->found[i] < 0)
+            cse_state_release_values(state); /* a magnitude likewise */
         if (m->found[i] < 0)
             continue;
         CSE_TRY(cse_weights_read_as(m->weights, m->found[i], cse_element_of_dtype(state->dtype),
@@ -266,6 +269,8 @@ static cse_status load(matching *m, const cse_model *model)
     CSE_TRY(check_match(m));
     CSE_TRY(take_all(m));
     if (!m->is_frozen) {
+        CSE_TRY(cse_session_load_adapters(
+            m->session, model, m->loading->adapters != NULL && m->loading->adapters->any_base));
         link_weights(m->session);
         m->session->saving.origin = cse_arena_string(m->session->arena, m->weights->origin);
     }
@@ -286,8 +291,10 @@ cse_status cse_session_load_weights(cse_session *session, const cse_model *model
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_network_may_change(&session->network, "weights"));
     CSE_TRY(cse_network_settle_precision(&session->network));
-    CSE_TRY(cse_weights_open_ours(path, &(cse_weights_options){ .model = model->descriptor->name },
-                                  &m.weights));
+    const bool adds = loading->adapters != NULL && loading->adapters->count > 0;
+    const cse_weights_options options = { .model = model->descriptor->name,
+                                          .adapters = adds ? loading->adapters : NULL };
+    CSE_TRY(cse_weights_open_ours(path, &options, &m.weights));
     cse_status status = m.is_frozen ? cse_weights_merge_adapter(&m.weights) : CSE_OK;
     m.found = cse_malloc(((size_t)session->network.state_count + 1) * sizeof *m.found);
     m.used = cse_calloc((size_t)m.weights->count + 1, sizeof *m.used);

@@ -3,10 +3,12 @@
 #define CSE_SESSION_LOAD_WEIGHTS_H
 
 #include "engine/base/text.h"
+#include "engine/formats/weights/weights.h"
 #include "run/session/session.h"
 
 typedef struct cse_weights_loading {
-    bool whole; /* each parameter must be there */
+    bool whole;                           /* each parameter must be there */
+    const cse_weights_adapters *adapters; /* added to them; NULL, or none: nothing */
     int parameters, taken;
     /* Parameters that keep their initial values, and weights that are of no use; data NULL: none.
      */

@@ -200,7 +200,8 @@ cse_session *cse_session_open_view(const char *caller);
  * as the session. */
 typedef struct cse_session_sections {
     const cse_settings *precision, *numerics, *recompute;
-    cse_yaml_node *adapters; /* of the models that are made; NULL: none */
+    cse_yaml_node *adapters;      /* of the models that are made; NULL: none */
+    const cse_settings *freezing; /* with the settings that cse_freezing_new takes */
 } cse_session_sections;
 
 /* cse_configure with checked settings instead of the texts of those names, which are ignored. */

@@ -102,14 +102,14 @@ assert max(abs(a - b) for a, b in zip(adapted, before)) > 1e-4, "the adapter cha
 EOP
 
 # Alone, with the names of the other program; not with modules of the model itself, nor without one.
-must checkpoint convert one/checkpoint_6.mdl peft --adapter
+must checkpoint convert one/checkpoint_6.mdl peft --to peft
 grep -q '"lora_alpha": 6.0' peft/adapter_config.json && grep -q '"r": 3' peft/adapter_config.json ||
     fail "adapter_config.json: $(cat peft/adapter_config.json)"
 for name in self_attn.q_proj mlp.down_proj; do
     grep -q "base_model.model.model.layers.1.$name.lora_B.weight" peft/adapter_model.safetensors ||
         fail "no factor of $name"
 done
-expect 65 'holds no factors of an adapter' checkpoint convert base.mdl none --adapter
+expect 65 'holds no factors of an adapter' checkpoint convert base.mdl none --to peft
 [ ! -e none ] || fail "a folder without an adapter is there"
 
 refused() { # WORDS ADAPTERS
@@ -123,8 +123,9 @@ refused 'no linear layer of the model is a target "x.\*"' '{a: {target_modules: 
 refused '"q_(proj" is no regular expression: ' '{a: {target_modules: "q_(proj"}}'
 refused 'r: "0" is out of range' '{a: {r: 0}}'
 refused 'rank' '{a: {rank: 4}}'
-refused 'one adapter is trained at a time' '{a: {r: 2}, b: {r: 2}}'
-refused 'one adapter is trained at a time' '[a]'
+refused 'none is said to be active' '{a: {r: 2}, b: {r: 2}}'
+refused 'no adapter "c" to be active' '{a: {r: 2}, b: {r: 2}, active: c}'
+refused 'the section is no mapping' '[a]'
 refused 'target_modules is no list of names' '{a: {target_modules: []}}'
 refused 'modules_to_save is no list of names' '{a: {modules_to_save: norm3}}'
 refused 'LORA' '{a: {peft_type: IA3}}'

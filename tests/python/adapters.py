@@ -162,10 +162,8 @@ for name, (adapters, theirs) in CASES.items():
     merged = transformers.LlamaForCausalLM.from_pretrained(f"{name}_merged").eval()
     near(f"{name}, merged", logits_of(merged), logits_of(model))
 
-    # PEFT's files; an adapter with modules of the model has none.
-    if name == "one_layer":
-        continue
-    run("checkpoint", "convert", last, f"{name}_adapter", "--adapter")
+    # PEFT's files.
+    run("checkpoint", "convert", last, f"{name}_adapter", "--to", "peft")
     opened = peft.PeftModel.from_pretrained(transformers.LlamaForCausalLM.from_pretrained("theirs"), f"{name}_adapter")
     near(f"{name}, opened by PEFT", logits_of(opened.eval()), logits_of(model))
 print(f"transformers {transformers.__version__}, peft {peft.__version__}")

@@ -133,6 +133,34 @@ static cse_status check_start(const cse_settings *fit)
                : reject_pair(fit, "fit", "ckpt_path", "weights");
 }
 
+/* Adapters are added to weights that are loaded, each with a factor or none with one. */
+static cse_status check_adapters(const cse_settings *fit)
+{
+    const int count = cse_settings_count(fit, "adapter");
+    const int factors = cse_settings_count(fit, "adapter_weights");
+    if (factors == 0 || factors == count)
+        return CSE_OK;
+    const cse_error error = { .status = CSE_CONFIG,
+                              .place = cse_settings_place(fit, "adapter_weights"),
+                              .accepted = "accepted: a number for each adapter" };
+    return cse_fail_at(&error, "adapter_weights has %d numbers for %d adapters", factors, count);
+}
+
+/* With adapters the model's own parameters are not trained but for those that they name. */
+static cse_status check_trainable(const cse_settings *init)
+{
+    const bool freezes = cse_settings_count(init, "freeze") > 0;
+    if (!cse_settings_has(init, "adapters") || cse_settings_node(init, "adapters")->count == 0 ||
+        (!freezes && cse_settings_count(init, "trainable") == 0))
+        return CSE_OK;
+    const char *name = freezes ? "freeze" : "trainable";
+    const cse_error error = { .status = CSE_CONFIG,
+                              .place = cse_settings_place(init, name),
+                              .accepted = "accepted with adapters: modules_to_save and bias, which "
+                                          "say what they train of the model itself" };
+    return cse_fail_at(&error, "%s: adapters train nothing of the model but what they name", name);
+}
+
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics)
 {
     const cse_settings *init = sound_section(trainer, "init");
@@ -143,12 +171,16 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
     const cse_settings *fit = sound_section(trainer, "fit");
     if (fit != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_start(fit)));
+    if (fit != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_adapters(fit)));
     if (loop != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_loop(loop)));
     if (precision != NULL)
         CSE_TRY(cse_config_check_precision(precision, diagnostics));
     if (cluster != NULL)
         CSE_TRY(check_labels(cluster, diagnostics));
+    if (init != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_trainable(init)));
     if (init != NULL && cse_settings_has(init, "sparsity"))
         CSE_TRY(cse_diagnostics_take(diagnostics, check_sparsity(init)));
     return backend != NULL ? cse_diagnostics_take(diagnostics, check_backend(backend)) : CSE_OK;

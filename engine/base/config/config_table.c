@@ -105,6 +105,10 @@ static const cse_setting init_table[] = {
       "{NAME: {peft_type: LORA, r: 8, ...}}: factors beside the linear layers, which alone are "
       "trained",
       NULL },
+    { "freeze", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "regular expressions: parameters with one of them in their names are not trained", NULL },
+    { "trainable", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "likewise: those alone are trained, less those of freeze; none: all", NULL },
     { "objective", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "{NAME: {its own settings}}: what the model is trained for in place of its own loss, see "
       "`csengine list objectives`",
@@ -161,6 +165,16 @@ static const cse_setting fit_table[] = {
       "weights to start from at step 0, where model_dir has no checkpoint: a file of any format or "
       "a folder of Hugging Face; by name and shape, with a fresh optimizer",
       NULL },
+    { "adapter", CSE_SETTING_PATHS, "null", 0, 0, NULL,
+      "folder of PEFT, or several, whose adapter is added to the weights that are loaded", NULL },
+    { "adapter_weights", CSE_SETTING_NUMBER_LIST, "[]", -1e6, 1e6, NULL,
+      "what each adapter is multiplied by; none: 1", NULL },
+    { "combination_type", CSE_SETTING_CHOICE, "cat", 0, 0, "cat|linear",
+      "how several adapters are added: the sum of their products (cat), or the product of the sums "
+      "of their factors (linear), as PEFT's add_weighted_adapter",
+      NULL },
+    { "any_base", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "adapters are added to other weights than those that they were trained beside", NULL },
     { 0 },
 };
 

@@ -1,281 +1,434 @@
-/* Factors go through the rules of the map as the weights beside them do: B has the rows of its
- * weight, which a rotation puts in another order, A has its columns, which none does. */
+/* One module of theirs may hold several layers of ours. Where those share their A the factors are
+ * joined by rows; where each has its own, the module's A is all of them, one below the other, and
+ * its B has each layer's in its own rows and columns, with zeros elsewhere: the same product. */
 #include "engine/formats/weights/adapter_folder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/config/adapter_settings.h"
 #include "engine/formats/weights/folder.h"
+#include "engine/formats/weights/in_memory.h"
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
+#include "engine/formats/weights/peft/base.h"
+#include "engine/formats/weights/peft/own.h"
+#include "engine/formats/weights/peft/rows.h"
+#include "engine/formats/weights/renamed.h"
 
 static const char weight_end[] = ".weight", peft_prefix[] = "base_model.model.";
-static const char *const ends[] = { ".lora_A.weight", ".lora_B.weight" };
-enum { FACTORS = 2, OF_B = 1 };
 
-/* ---- factors under the names of their weights, and back ---- */
+/* A module of theirs. */
+typedef struct module {
+    const char *name; /* without ".weight" */
+    const cse_map_rule *rule;
+    const char *layers[CSE_MAP_PARTS];           /* ours */
+    const cse_peft_module *parts[CSE_MAP_PARTS]; /* NULL: that layer is not adapted */
+    bool is_shared;                              /* all parts have one A */
+    int64_t rank;
+    double scale;
+} module;
 
-typedef struct renamed {
+typedef struct folder {
     cse_weights *from;
-    bool owns;
-    int *sources; /* of each weight */
-} renamed;
+    const cse_adapter_settings *adapter;
+    cse_map *map;
+    json_t *facts;
+    const cse_map_names *names;
+    cse_peft_folder *own;
+    module *modules;
+    int count, capacity;
+    cse_weights *written; /* by the names of PEFT's file */
+    json_t *saved;        /* names of modules that were trained as they are */
+} folder;
 
-static cse_status read_renamed(cse_weights *weights, int index, uint64_t first, size_t bytes,
-                               void *to)
+/* ---- modules ---- */
+
+static const char *of_module(cse_arena *arena, const char *weight)
 {
-    const renamed *self = weights->self;
-    return cse_weights_read(self->from, self->sources[index], first, bytes, to);
+    const char *dot = strrchr(weight, '.');
+    return cse_arena_printf(arena, "%.*s", (int)(dot != NULL ? dot - weight : 0), weight);
 }
 
-static void close_renamed(cse_weights *weights)
+/* A layer of the rule, which has the number of `layer`. */
+static const char *layer_of_rule(cse_arena *arena, const cse_map_rule *rule, int part,
+                                 const char *layer)
 {
-    renamed *self = weights->self;
-    free(self->sources);
-    if (self->owns)
-        cse_weights_close(&self->from);
-}
-
-static cse_weights *rename_new(cse_weights *from, bool owns)
-{
-    cse_weights *view = cse_weights_new(from->path);
-    renamed *self = cse_arena_alloc(view->arena, sizeof *self);
-    *self = (renamed){ .from = from, .owns = owns };
-    self->sources = cse_calloc((size_t)from->count + 1, sizeof *self->sources);
-    view->self = self;
-    view->read = read_renamed;
-    view->close = close_renamed;
-    view->format = from->format;
-    return view;
-}
-
-static cse_status add_renamed(cse_weights *view, int source, const char *name)
-{
-    renamed *self = view->self;
-    cse_weight weight = self->from->list[source];
-    weight.name = name;
-    weight.file = -1;
-    self->sources[view->count] = source;
-    return cse_weights_add(view, &weight);
-}
-
-/* The length of the module's name where this is one of its factors; 0: it is none. */
-static size_t module_length(const char *name, const char *end)
-{
-    const size_t length = strlen(name), part = strlen(end);
-    return length > part && strcmp(name + length - part, end) == 0 ? length - part : 0;
-}
-
-/* ---- the rules ---- */
-
-/* Whether a pattern with a star for a number is this name. */
-static bool is_name(const char *pattern, const char *name)
-{
-    const char *star = strchr(pattern, '*');
+    const char *star = strchr(rule->ours[part], '*');
+    const char *digits = layer;
+    for (int p = 0; p < rule->parts; p++)
+        if (cse_map_is_name(rule->ours[p], cse_arena_printf(arena, "%s.weight", layer)))
+            digits = layer + (star != NULL ? strchr(rule->ours[p], '*') - rule->ours[p] : 0);
     if (star == NULL)
-        return strcmp(pattern, name) == 0;
-    const size_t before = (size_t)(star - pattern);
-    if (strncmp(pattern, name, before) != 0)
-        return false;
-    const size_t digits = strspn(name + before, "0123456789");
-    return digits > 0 && strcmp(name + before + digits, star + 1) == 0;
+        return of_module(arena, rule->ours[part]);
+    return of_module(arena, cse_arena_printf(arena, "%.*s%.*s%s", (int)(star - rule->ours[part]),
+                                             rule->ours[part], (int)strspn(digits, "0123456789"),
+                                             digits, star + 1));
 }
 
-static bool is_of_rule(const cse_map_rule *rule, const char *name)
+static cse_status add_module(folder *f, const cse_peft_module *own)
 {
-    bool found = false;
-    for (int p = 0; p < rule->parts && !found; p++)
-        found = is_name(rule->ours[p], name);
-    return found;
+    const cse_map_rule *rule = NULL;
+    cse_arena *arena = f->own->arena;
+    const char *theirs =
+        cse_map_names_of(f->names, cse_arena_printf(arena, "%s.weight", own->name), &rule);
+    if (theirs == NULL)
+        return cse_fail_at(
+            &(cse_error){ .status = CSE_DATA,
+                          .hint = "convert to another format: the factors are added to the "
+                                  "weights then" },
+            "%s: the adapter has factors beside %s, which is no module of its own there (%s)",
+            f->from->path, own->name, f->map->source);
+    const char *name = of_module(arena, theirs);
+    module *m = NULL;
+    for (int i = 0; i < f->count && m == NULL; i++)
+        m = strcmp(f->modules[i].name, name) == 0 ? &f->modules[i] : NULL;
+    if (m == NULL) {
+        CSE_GROW(f->modules, f->count, f->capacity);
+        m = &f->modules[f->count++];
+        *m = (module){ .name = name, .rule = rule };
+        for (int p = 0; p < rule->parts; p++)
+            m->layers[p] = layer_of_rule(arena, rule, p, own->name);
+    }
+    for (int p = 0; p < rule->parts; p++)
+        if (strcmp(m->layers[p], own->name) == 0)
+            m->parts[p] = own;
+    return CSE_OK;
 }
 
-/* Their weight is one of ours, with rows and columns of its own. */
-static bool is_whole(const cse_map_rule *rule)
+/* The rank and the scale of the whole: parts with other scales have them in their B. */
+static cse_status join(const folder *f, module *m)
 {
-    return rule->parts == 1 && !rule->is_fused && rule->stack == NULL && !rule->roll &&
-           rule->squeeze == 0;
+    int a = -1, present = 0;
+    m->is_shared = true;
+    for (int p = 0; p < m->rule->parts; p++) {
+        const cse_peft_module *part = m->parts[p];
+        if (part == NULL)
+            continue;
+        m->is_shared = m->is_shared && (present == 0 || part->a == a);
+        a = part->a;
+        present++;
+        m->rank += part->rank;
+        m->scale = fmax(m->scale, part->scale);
+    }
+    m->is_shared = m->is_shared && (present > 1 || m->rule->parts == 1);
+    if (m->is_shared)
+        m->rank /= present;
+    if (present == m->rule->parts || !f->adapter->use_dora)
+        return CSE_OK;
+    return cse_fail(CSE_DATA,
+                    "%s: the adapter has magnitudes of a part of %s alone; a folder of PEFT has "
+                    "them of a whole module: convert to another format",
+                    f->from->path, m->name);
 }
 
-/* A map of those rules alone that factors need. */
-static cse_status rules_for(const cse_map *map, const cse_weights *factors, bool of_b, cse_map *own)
+/* ---- factors ---- */
+
+static cse_status read_floats(cse_weights *weights, int index, float *to)
 {
-    cse_arena *arena = factors->arena;
-    *own = *map;
-    own->rope_factors = NULL;
-    own->rule_count = 0;
-    own->rules = cse_arena_alloc(arena, ((size_t)map->rule_count + 1) * sizeof *own->rules);
-    for (int r = 0; r < map->rule_count; r++) {
-        cse_map_rule rule = map->rules[r];
-        bool needed = false;
-        for (int i = 0; i < factors->count && !needed; i++)
-            needed = is_of_rule(&rule, factors->list[i].name);
-        if (needed && !is_whole(&rule))
-            return cse_fail_at(
-                &(cse_error){ .status = CSE_DATA,
-                              .hint = "convert without --adapter: the factors are added to the "
-                                      "weights then" },
-                "%s: the adapter has factors beside %s, a part of %s there (%s)", factors->path,
-                rule.ours[0], rule.theirs, map->source);
-        rule.optional = true;
-        rule.transpose = false;
-        if (!of_b)
-            rule.rotary = NULL;
-        if (needed)
-            own->rules[own->rule_count++] = rule;
+    return cse_weights_read_as(weights, index, CSE_ELEMENT_F32, to);
+}
+
+static const char *factor_name(const folder *f, const module *m, const char *end)
+{
+    return cse_arena_printf(f->own->arena, "%s%s.%s", peft_prefix, m->name, end);
+}
+
+/* A of all parts, one below the other; a shared one once. */
+static cse_status write_a(folder *f, const module *m)
+{
+    cse_weights *own = f->own->weights;
+    float *values = NULL;
+    int64_t columns = 0, at = 0;
+    for (int p = 0; p < m->rule->parts; p++)
+        if (m->parts[p] != NULL)
+            columns = own->list[m->parts[p]->a].shape.dims[1];
+    CSE_TRY(cse_in_memory_add(f->written, factor_name(f, m, "lora_A.weight"),
+                              cse_shape_of(m->rank, columns), &values));
+    for (int p = 0; p < m->rule->parts && at < m->rank; p++) {
+        if (m->parts[p] == NULL)
+            continue;
+        CSE_TRY(read_floats(own, m->parts[p]->a, values + at * columns));
+        at += m->parts[p]->rank;
     }
     return CSE_OK;
 }
 
-/* The factors of one kind under PEFT's names; *theirs owns its views. */
-static cse_status names_of(cse_weights *from, const cse_map *map, const json_t *facts, int factor,
-                           cse_weights **theirs)
+static int64_t rows_of(const folder *f, const char *layer)
 {
-    cse_map own;
-    cse_weights *view = rename_new(from, false), *mapped = NULL;
+    const int index =
+        cse_weights_find(f->from, cse_arena_printf(f->own->arena, "%s.weight", layer));
+    return index >= 0 ? f->from->list[index].shape.dims[0] : 0;
+}
+
+/* B of each layer with as many columns as the module's rank, under the name of its weight. */
+static cse_status put_b(folder *f, const module *m, cse_weights *rows)
+{
+    int64_t at = 0;
+    for (int p = 0; p < m->rule->parts; p++) {
+        const cse_peft_module *part = m->parts[p];
+        const int64_t count = rows_of(f, m->layers[p]);
+        float *values = NULL;
+        CSE_TRY(cse_in_memory_add(rows,
+                                  cse_arena_printf(f->own->arena, "%s%s", m->layers[p], weight_end),
+                                  cse_shape_of(count, m->rank), &values));
+        if (part == NULL)
+            continue;
+        const double factor = m->scale > 0 ? part->scale / m->scale : 0;
+        float *own = cse_malloc((size_t)(count * part->rank) * sizeof *own + 1);
+        cse_status status = read_floats(f->own->weights, part->b, own);
+        for (int64_t i = 0; i < count && status == CSE_OK; i++)
+            for (int64_t r = 0; r < part->rank; r++)
+                values[i * m->rank + at + r] = (float)(factor * (double)own[i * part->rank + r]);
+        free(own);
+        CSE_TRY(status);
+        at += m->is_shared ? 0 : part->rank;
+    }
+    return CSE_OK;
+}
+
+static cse_status put_magnitude(folder *f, const module *m, cse_weights *rows)
+{
+    for (int p = 0; p < m->rule->parts; p++) {
+        float *values = NULL;
+        CSE_TRY(cse_in_memory_add(rows,
+                                  cse_arena_printf(f->own->arena, "%s%s", m->layers[p], weight_end),
+                                  cse_shape_of(rows_of(f, m->layers[p])), &values));
+        CSE_TRY(read_floats(f->own->weights, m->parts[p]->magnitude, values));
+    }
+    return CSE_OK;
+}
+
+/* PEFT has a parameter of an adapted module below its own layer. */
+static const char *saved_name(const folder *f, const char *name)
+{
+    cse_arena *arena = f->own->arena;
+    const char *module_name = of_module(arena, name);
+    for (int i = 0; i < f->count; i++)
+        if (strcmp(f->modules[i].name, module_name) == 0)
+            return cse_arena_printf(arena, "%s.base_layer%s", module_name,
+                                    name + strlen(module_name));
+    return name;
+}
+
+/* Copies weights of theirs, under the name that `end` makes of a module's. */
+static cse_status take(folder *f, cse_weights *theirs, const char *end)
+{
+    for (int i = 0; i < theirs->count; i++) {
+        float *values = NULL;
+        const char *name = theirs->list[i].name;
+        const char *own = end == NULL ? saved_name(f, name)
+                                      : cse_arena_printf(f->own->arena, "%s.%s",
+                                                         of_module(f->own->arena, name), end);
+        CSE_TRY(cse_in_memory_add(f->written,
+                                  cse_arena_printf(f->own->arena, "%s%s", peft_prefix, own),
+                                  theirs->list[i].shape, &values));
+        CSE_TRY(read_floats(theirs, i, values));
+    }
+    return CSE_OK;
+}
+
+/* Rows of all modules, in their order there. */
+static cse_status write_rows(folder *f, const char *end,
+                             cse_status (*put)(folder *, const module *, cse_weights *))
+{
+    cse_weights *rows = cse_in_memory_new(f->from->path), *theirs = NULL;
     cse_status status = CSE_OK;
-    for (int i = 0; i < from->count && status == CSE_OK; i++) {
-        const size_t module = module_length(from->list[i].name, ends[factor]);
-        if (module > 0)
-            status = add_renamed(view, i,
-                                 cse_arena_printf(view->arena, "%.*s%s", (int)module,
-                                                  from->list[i].name, weight_end));
-    }
+    for (int i = 0; i < f->count && status == CSE_OK; i++)
+        status = put(f, &f->modules[i], rows);
     if (status == CSE_OK)
-        status = rules_for(map, view, factor == OF_B, &own);
+        status = cse_peft_rows_to_theirs(f->map, f->facts, &rows, &theirs);
     if (status == CSE_OK)
-        status = cse_map_to_theirs(&own, facts, &view, &mapped);
-    if (status != CSE_OK) {
-        cse_weights_close(&view);
-        return status;
+        status = take(f, theirs, end);
+    cse_weights_close(&rows);
+    cse_weights_close(&theirs);
+    return status;
+}
+
+/* ---- what was trained as it is ---- */
+
+static bool is_saved(const folder *f, const char *parameter, const char *theirs)
+{
+    cse_arena *arena = f->own->arena;
+    const char *bias = cse_settings_text(f->adapter->settings, "bias");
+    const cse_adapted_layer layer = { of_module(arena, parameter),
+                                      theirs != NULL ? of_module(arena, theirs) : NULL };
+    const char *end = strrchr(parameter, '.');
+    if (cse_adapter_names_meet(f->adapter->also_trained, layer, NULL) != CSE_NOT_MET) {
+        if (theirs != NULL)
+            json_object_set_new(f->saved, layer.theirs, json_true());
+        return true;
     }
-    *theirs = rename_new(mapped, true);
-    for (int i = 0; i < mapped->count && status == CSE_OK; i++) {
-        const size_t module = module_length(mapped->list[i].name, weight_end);
-        status = add_renamed(*theirs, i,
-                             cse_arena_printf((*theirs)->arena, "%s%.*s%s", peft_prefix,
-                                              (int)module, mapped->list[i].name, ends[factor]));
+    if (end == NULL || strcmp(end, ".bias") != 0 || strcmp(bias, "none") == 0)
+        return false;
+    bool adapted = strcmp(bias, "all") == 0;
+    for (int i = 0; i < f->own->module_count && !adapted; i++)
+        adapted = strcmp(f->own->modules[i].name, layer.ours) == 0;
+    return adapted;
+}
+
+static cse_status write_saved(folder *f)
+{
+    cse_weights *some = cse_renamed_new(f->from, false), *theirs = NULL;
+    cse_status status = CSE_OK;
+    cse_map own = *f->map;
+    own.rope_factors = NULL;
+    own.rules = cse_arena_alloc(f->own->arena, ((size_t)own.rule_count + 1) * sizeof *own.rules);
+    for (int r = 0; r < own.rule_count; r++) {
+        own.rules[r] = f->map->rules[r];
+        own.rules[r].optional = true;
+        own.rules[r].counter = NULL;
     }
+    for (int i = 0; i < f->from->count && status == CSE_OK; i++) {
+        const cse_map_rule *rule = NULL;
+        const char *name = f->from->list[i].name;
+        if (!cse_peft_is_factor(name) && is_saved(f, name, cse_map_names_of(f->names, name, &rule)))
+            status = cse_renamed_add(some, i, name);
+    }
+    if (status == CSE_OK && some->count > 0)
+        status = cse_map_to_theirs(&own, f->facts, &some, &theirs);
+    if (status == CSE_OK && theirs != NULL)
+        status = take(f, theirs, NULL);
+    cse_weights_close(&some);
+    cse_weights_close(&theirs);
     return status;
 }
 
 /* ---- the folder ---- */
 
-/* Both kinds as one; the views stay the caller's. */
-typedef struct both {
-    cse_weights *of[FACTORS];
-} both;
-
-static cse_status read_both(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to)
+/* lora_alpha that makes the module's scale of its rank. */
+static double alpha_of(const folder *f, const module *m)
 {
-    const both *self = weights->self;
-    const int count = self->of[0]->count;
-    return index < count ? cse_weights_read(self->of[0], index, first, bytes, to)
-                         : cse_weights_read(self->of[1], index - count, first, bytes, to);
+    const double rank = (double)m->rank;
+    return m->scale * (cse_settings_bool(f->adapter->settings, "use_rslora") ? sqrt(rank) : rank);
 }
 
-static const char *configuration(cse_arena *arena, const cse_adapter_settings *adapter,
-                                 const cse_weights *a, bool turned)
+static const char *configuration(const folder *f)
 {
-    const cse_settings *s = adapter->settings;
-    json_t *modules = json_array();
-    for (int i = 0; i < a->count; i++) {
-        const char *name = a->list[i].name + sizeof peft_prefix - 1;
-        json_array_append_new(modules, json_stringn(name, module_length(name, ends[0])));
+    const cse_settings *s = f->adapter->settings;
+    const int64_t rank = f->modules[0].rank;
+    const double alpha = alpha_of(f, &f->modules[0]);
+    json_t *modules = json_array(), *ranks = json_object(), *alphas = json_object();
+    bool turned = false;
+    const char *name;
+    json_t *value, *saved = json_array();
+    for (int i = 0; i < f->count; i++) {
+        const module *m = &f->modules[i];
+        json_array_append_new(modules, json_string(m->name));
+        if (m->rank != rank)
+            json_object_set_new(ranks, m->name, json_integer(m->rank));
+        if (fabs(alpha_of(f, m) - alpha) > 1e-12 * fabs(alpha))
+            json_object_set_new(alphas, m->name, json_real(alpha_of(f, m)));
+        turned = turned || m->rule->transpose;
     }
-    json_t *config =
-        json_pack("{s:s, s:s, s:n, s:I, s:f, s:f, s:o, s:s, s:b, s:b, s:b, s:b}", "peft_type",
-                  "LORA", "task_type", "CAUSAL_LM", "base_model_name_or_path", "r",
-                  (json_int_t)adapter->rank, "lora_alpha", cse_settings_number(s, "lora_alpha"),
-                  "lora_dropout", cse_settings_number(s, "lora_dropout"), "target_modules", modules,
-                  "bias", "none", "use_rslora", cse_settings_bool(s, "use_rslora"),
-                  "fan_in_fan_out", turned, "inference_mode", 1, "use_dora", 0);
+    json_object_foreach(f->saved, name, value)
+    {
+        json_array_append_new(saved, json_string(name));
+    }
+    json_t *config = json_pack(
+        "{s:s, s:s, s:n, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:b, s:b}", "peft_type",
+        "LORA", "task_type", "CAUSAL_LM", "base_model_name_or_path", "r", (json_int_t)rank,
+        "lora_alpha", alpha, "lora_dropout", cse_settings_number(s, "lora_dropout"),
+        "target_modules", modules, "rank_pattern", ranks, "alpha_pattern", alphas,
+        "modules_to_save", json_array_size(saved) > 0 ? json_incref(saved) : json_null(), "bias",
+        cse_settings_text(s, "bias"), "use_rslora", cse_settings_bool(s, "use_rslora"),
+        "fan_in_fan_out", turned, "inference_mode", 1, "use_dora", f->adapter->use_dora);
     char *text = json_dumps(config, JSON_INDENT(2) | JSON_SORT_KEYS);
-    const char *lines = cse_arena_printf(arena, "%s\n", text);
+    const char *lines = cse_arena_printf(f->own->arena, "%s\n", text);
     free(text);
+    json_decref(saved);
     json_decref(config);
     return lines;
 }
 
-/* Whether the weights that are adapted lie the other way round there (Conv1D). */
-static bool are_turned(const cse_map *map, const cse_weights *from)
+/* What the adapter was trained beside. */
+static cse_status base_of(const folder *f, const char **text)
 {
-    bool turned = false;
-    for (int i = 0; i < from->count && !turned; i++) {
-        const size_t module = module_length(from->list[i].name, ends[0]);
-        const char *name =
-            cse_arena_printf(from->arena, "%.*s%s", (int)module, from->list[i].name, weight_end);
-        for (int r = 0; module > 0 && r < map->rule_count && !turned; r++)
-            turned = map->rules[r].transpose && is_of_rule(&map->rules[r], name);
-    }
-    return turned;
-}
-
-static cse_status write_folder(cse_weights *from, const cse_map *map,
-                               const cse_adapter_settings *adapter, both *factors, const char *path)
-{
-    cse_weights *all = cse_weights_new(from->path);
-    all->self = factors;
-    all->read = read_both;
+    char hex[CSE_BASE_DIGEST_BYTES];
+    cse_weights *some = cse_renamed_new(f->from, false);
     cse_status status = CSE_OK;
-    for (int f = 0; f < FACTORS; f++)
-        for (int i = 0; i < factors->of[f]->count && status == CSE_OK; i++) {
-            cse_weight weight = factors->of[f]->list[i];
-            weight.file = -1;
-            status = cse_weights_add(all, &weight);
+    for (int i = 0; i < f->count; i++)
+        for (int p = 0; p < f->modules[i].rule->parts && status == CSE_OK; p++) {
+            const char *name =
+                cse_arena_printf(f->own->arena, "%s%s", f->modules[i].layers[p], weight_end);
+            const int index = cse_weights_find(f->from, name);
+            if (index >= 0)
+                status = cse_renamed_add(some, index, name);
         }
     if (status == CSE_OK)
-        status = cse_weights_save_folder(
-            all, path,
-            &(cse_weights_folder_options){
-                .stem = "adapter_model",
-                .adapter_config =
-                    configuration(all->arena, adapter, factors->of[0], are_turned(map, from)) });
-    cse_weights_close(&all);
+        status = cse_base_digest_of(some, hex);
+    cse_weights_close(&some);
+    *text = status == CSE_OK ? cse_peft_base_text(f->own->arena, hex) : NULL;
     return status;
 }
 
-static cse_status find_map(cse_weights *from, const char *name, cse_map **map, json_t **facts)
+static cse_status make(folder *f, const char *path)
 {
-    const char *model = NULL;
-    cse_yaml_node *settings = NULL;
-    CSE_TRY(cse_map_model_section(from->arena, from->config, &model, &settings));
-    json_t *origin = from->origin != NULL ? json_loads(from->origin, 0, NULL) : NULL;
-    cse_status status = name != NULL ? cse_map_load(from->arena, name, map)
-                                     : cse_map_for_model(from->arena,
-                                                         &(cse_map_wanted){ .kind = "hugging_face",
-                                                                            .model = model,
-                                                                            .settings = settings,
-                                                                            .origin = origin },
-                                                         map);
-    json_decref(origin);
-    return status == CSE_OK ? cse_map_facts(*map, from->arena, settings, facts) : status;
+    const char *base = NULL;
+    CSE_TRY(cse_peft_own(f->from, f->adapter, &f->own));
+    for (int i = 0; i < f->own->module_count; i++)
+        CSE_TRY(add_module(f, &f->own->modules[i]));
+    if (f->count == 0)
+        return cse_fail(CSE_DATA, "%s: holds no factors of the adapter %s", f->from->path,
+                        f->adapter->name);
+    f->written = cse_in_memory_new(f->from->path);
+    for (int i = 0; i < f->count; i++) {
+        CSE_TRY(join(f, &f->modules[i]));
+        CSE_TRY(write_a(f, &f->modules[i]));
+    }
+    CSE_TRY(write_rows(f, "lora_B.weight", put_b));
+    if (f->adapter->use_dora)
+        CSE_TRY(write_rows(f, "lora_magnitude_vector", put_magnitude));
+    CSE_TRY(write_saved(f));
+    CSE_TRY(base_of(f, &base));
+    return cse_weights_save_folder(
+        f->written, path,
+        &(cse_weights_folder_options){
+            .stem = "adapter_model", .adapter_config = configuration(f), .adapter_base = base });
 }
 
-cse_status cse_adapter_folder_save(cse_weights *from, const char *path, const char *map_name)
+/* The adapter that is named, or the active one. */
+static cse_status choose(cse_weights *from, const char *name, cse_adapter_settings **chosen)
 {
-    both factors = { .of = { NULL } };
-    cse_adapter_settings *adapter = NULL;
-    cse_map *map = NULL;
-    json_t *facts = NULL;
-    CSE_TRY(cse_adapter_settings_of(from->arena, from->config, &adapter));
-    if (adapter == NULL || !cse_weights_have_adapter(from))
+    cse_adapter_settings *all = NULL, *found = NULL;
+    cse_text names = { 0 };
+    CSE_TRY(cse_adapter_settings_of(from->arena, from->config, &all));
+    if (all == NULL || !cse_weights_have_adapter(from))
         return cse_fail(CSE_DATA, "%s: holds no factors of an adapter", from->path);
-    if (adapter->also_trained != NULL ||
-        strcmp(cse_settings_text(adapter->settings, "bias"), "none") != 0)
-        return cse_fail_at(
-            &(cse_error){ .status = CSE_DATA,
-                          .hint = "convert without --adapter: all that was trained leaves then" },
-            "%s: the adapter trained modules or biases of the model, too (modules_to_save, bias), "
-            "which are not written as a folder of PEFT",
-            from->path);
-    cse_status status = find_map(from, map_name, &map, &facts);
-    for (int f = 0; f < FACTORS && status == CSE_OK; f++)
-        status = names_of(from, map, facts, f, &factors.of[f]);
-    if (status == CSE_OK)
-        status = write_folder(from, map, adapter, &factors, path);
-    json_decref(facts);
-    for (int f = 0; f < FACTORS; f++)
-        cse_weights_close(&factors.of[f]);
+    int active = 0;
+    for (cse_adapter_settings *a = all; a != NULL; a = a->next) {
+        const bool meant = name != NULL ? strcmp(a->name, name) == 0 : a->is_active;
+        active += meant;
+        found = meant ? a : found;
+        cse_text_add(&names, "%s%s", a == all ? "" : ", ", a->name);
+    }
+    cse_status status =
+        active == 1 ? CSE_OK
+                    : cse_fail(CSE_DATA, "%s: %s; --adapter_name takes one of %s", from->path,
+                               name != NULL ? "there is no adapter of that name"
+                                            : "not just one of its adapters is active",
+                               names.data);
+    cse_text_clear(&names);
+    *chosen = found;
+    return status;
+}
+
+cse_status cse_adapter_folder_save(cse_weights *from, const char *path,
+                                   const cse_adapter_folder_options *options)
+{
+    folder f = { .from = from };
+    cse_adapter_settings *adapter = NULL;
+    CSE_TRY(choose(from, options->adapter, &adapter));
+    f.adapter = adapter;
+    CSE_TRY(cse_map_for_weights(from, "hugging_face", options->map, &f.map, &f.facts));
+    f.names = cse_map_names_new(from->arena, f.map, f.facts);
+    f.saved = json_object();
+    cse_status status = make(&f, path);
+    json_decref(f.facts);
+    json_decref(f.saved);
+    free(f.modules);
+    cse_weights_close(&f.written);
+    cse_peft_folder_close(&f.own);
     return status;
 }

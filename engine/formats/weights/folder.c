@@ -14,6 +14,7 @@
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/json_file.h"
 #include "engine/formats/weights/new_file.h"
+#include "engine/formats/weights/peft/base.h"
 #include "engine/formats/weights/sentence_folder.h"
 #include "engine/formats/weights/side_files.h"
 
@@ -264,6 +265,7 @@ static cse_status write_files(cse_weights *from, const char *folder,
     const char *const texts[][2] = {
         { "config.json", options->config },
         { "adapter_config.json", options->adapter_config },
+        { CSE_PEFT_BASE_FILE, options->adapter_base },
         { "generation_config.json", options->generation },
         { "tokenizer.json", options->tokenizer },
         { "tokenizer_config.json", options->tokenizer_config },

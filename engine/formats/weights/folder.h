@@ -14,6 +14,7 @@ cse_status cse_weights_open_folder(cse_weights *weights, const cse_weights_optio
 typedef struct cse_weights_folder_options {
     const char *stem;           /* of the files of weights; NULL: model */
     const char *adapter_config; /* the text of adapter_config.json; NULL: none is written */
+    const char *adapter_base;   /* that of csengine_base.json (peft/base.h); NULL: none */
     uint64_t file_bytes;        /* elements of one file; 0: all in one */
     const char *config;         /* the text of config.json; NULL: none is written */
     const char *generation;     /* that of generation_config.json; NULL: none is written */

@@ -214,6 +214,32 @@ cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights 
 cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
                              cse_weights **to);
 
+/* ---- names ---- */
+
+/* The map of a kind for the model of these weights of ours, and their facts; `name`: a file or a
+ * map of csengine, NULL: found. json_decref(*facts). CSE_DATA: they do not say their model. */
+cse_status cse_map_for_weights(cse_weights *weights, const char *kind, const char *name,
+                               cse_map **map, json_t **facts);
+/* Whether a pattern with a star for a number is this name. */
+bool cse_map_is_name(const char *pattern, const char *name);
+/* The map for a model and names or ends of names of its modules there (a list; else nothing is
+ * asked): of several that hold for the model the first choice, unless another one alone has all the
+ * names. CSE_DATA: there is none. json_decref(*facts). */
+cse_status cse_map_for_targets(cse_arena *arena, const cse_map_wanted *wanted,
+                               const cse_yaml_node *targets, cse_map **map, json_t **facts);
+/* Whether the map has a module of theirs with this name, or with this end of one after a dot. */
+bool cse_map_has_module(const cse_map *map, const char *end);
+/* The rule of a weight of theirs, with or without the prefix; NULL: there is none. */
+const cse_map_rule *cse_map_rule_of(const cse_map *map, const char *theirs);
+/* Their names of weights of ours, of a model with these facts; in `arena`. */
+typedef struct cse_map_names cse_map_names;
+const cse_map_names *cse_map_names_new(cse_arena *arena, const cse_map *map, const json_t *facts);
+/* NULL: there is none. *rule: that they go by. */
+const char *cse_map_names_of(const cse_map_names *names, const char *ours,
+                             const cse_map_rule **rule);
+/* Whether a weight of theirs is [in, out], where ours is [out, in]. */
+bool cse_map_turns(const cse_map *map, const char *theirs);
+
 /* ---- for the files of this part ---- */
 
 /* Whether facts of theirs have the values that a mapping {fact: values} wants; NULL wants none. */

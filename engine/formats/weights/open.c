@@ -8,6 +8,7 @@
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/format.h"
 #include "engine/formats/weights/map.h"
+#include "engine/formats/weights/peft/add.h"
 #include "engine/formats/weights/quantized/quantized.h"
 
 static const cse_weights_format *format_of(const cse_weights *weights, int file)
@@ -93,6 +94,16 @@ static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *we
     json_decref(origin);
 }
 
+/* Under the names that the adapters have, before they become ours. */
+static cse_status add_adapters(cse_weights **weights, const cse_map *map, const json_t *facts,
+                               const cse_weights_options *options)
+{
+    const bool has_names = strcmp(map->kind, "hugging_face") == 0;
+    return options != NULL && options->adapters != NULL && has_names
+               ? cse_peft_add(weights, map, facts, options->adapters)
+               : CSE_OK;
+}
+
 /* Takes the model's settings from their facts, and the names from the map. */
 static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
@@ -112,6 +123,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(cse_map_note_weights(map, *weights, facts));
     CSE_TRY(cse_map_note_rope(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
+    CSE_TRY(add_adapters(weights, map, facts, options));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);
     mapped->config = cse_arena_string(mapped->arena, config.data);
@@ -127,7 +139,10 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
     CSE_TRY(cse_weights_open(path, options, weights));
     const bool is_ours =
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
+    const bool has_names = !is_ours && strcmp((*weights)->facts_kind, "hugging_face") == 0;
     cse_status status = is_ours ? CSE_OK : to_ours(weights, options);
+    if (status == CSE_OK && options != NULL && options->adapters != NULL && !has_names)
+        status = cse_peft_add_to_ours(weights, options->adapters);
     if (status != CSE_OK)
         cse_weights_close(weights);
     return status;

@@ -66,11 +66,21 @@ struct cse_weights {
     void *self;
 };
 
+/* Adapters of PEFT that are added to weights (peft/merged.h). */
+typedef struct cse_weights_adapters {
+    const char *const *paths; /* folders */
+    const double *weights;    /* of each; NULL: 1 */
+    int count;
+    bool is_linear; /* of several: how they are added; else cat */
+    bool any_base;  /* the weights may be others than those that the adapters were trained beside */
+} cse_weights_adapters;
+
 typedef struct cse_weights_options {
     const char *format; /* the format's name; NULL: as the first bytes say */
     bool all;           /* of a checkpoint of ours: all its tensors, by their full names */
     const char *map;    /* of another program's names: a file, one of ours, "none"; NULL: chosen */
     const char *model;  /* of ours, which begins with the weights: its map is chosen; NULL: none */
+    const cse_weights_adapters *adapters; /* added to the weights of a model; NULL: none */
 } cse_weights_options;
 
 /* Closes them and what they are made of. */

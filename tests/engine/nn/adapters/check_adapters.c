@@ -1,7 +1,7 @@
 /* Which parameters an adapter trains, in a program in C: those of the layers that its targets meet,
- * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); the model
- * without it inside of the same step; and what is refused. What they compute is compared with PEFT
- * by tests/python/check_adapters.sh. */
+ * of the shapes that its rank gives, begun as LoRA begins (A within +-1/sqrt(in), B at 0); the
+ * model without it inside of the same step; and what is refused. What they compute is compared with
+ * PEFT by tests/python/check_adapters.sh. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static const struct {
     { "{a: {rank: 4}}", "rank" },
     { "{a: {peft_type: IA3}}", "LORA" },
     { "{a: {target_modules: 'q_(proj'}}", "\"q_(proj\" is no regular expression: " },
-    { "{a: {r: 1}, b: {r: 1}}", "one adapter is trained at a time" },
+    { "{a: {r: 1}, b: {r: 1}}", "none is said to be active" },
     { "{a: {modules_to_save: norm1}}", "modules_to_save is no list of names" },
 };
 

@@ -15,7 +15,7 @@ engine/nn/optimizers|optimizer|cse_optimizer_descriptor|engine/nn/plugins.h|cse_
 engine/nn/schedules|schedule|cse_schedule_descriptor|engine/nn/plugins.h|cse_schedules
 engine/nn/metrics|metric|cse_metric_descriptor|engine/nn/plugins.h|cse_metrics
 engine/nn/models|model|cse_model_descriptor|engine/nn/plugins.h|cse_models
-engine/nn/objectives|objective|cse_objective_descriptor||cse_objectives
+engine/nn/objectives|objective|cse_objective_descriptor|engine/nn/objective.h|cse_objectives
 run/callbacks|callback|cse_callback_descriptor|run/job/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
 engine/formats/checkpoint/formats|format|cse_checkpoint_format|@|cse_checkpoint_formats

@@ -33,6 +33,7 @@ typedef struct preferences {
     bool paired;
     int64_t rotation; /* samples among which completions move by one; 0: all */
     cse_bad_records bad;
+    int64_t desirable; /* samples, of those that were read */
     /* of the sample that is being read */
     void *const *outputs;
     int64_t place;
@@ -159,6 +160,7 @@ static cse_status read_unpaired(preferences *self, int64_t index)
     const bool desirable = self->texts.desirable;
     CSE_TRY(put(self, &self->completions[0], &self->completions[0], 0));
     ((int32_t *)self->outputs[DESIRABLE_STREAM])[self->place] = desirable;
+    self->desirable += desirable;
     CSE_TRY(take_other(self, index));
     return put(self, &self->completions[0], &self->completions[1], 1);
 }
@@ -254,6 +256,14 @@ static cse_status count_faults(preferences *self, int64_t samples, int64_t fault
     return status;
 }
 
+/* What is learned from labels of one kind is to make everything more probable, or less. */
+static void tell_labels(const preferences *self, int64_t samples)
+{
+    if (!self->paired && samples > 1 && (self->desirable == 0 || self->desirable == samples))
+        cse_data_tell("all %" PRId64 " completions are %s: kto learns from both kinds", samples,
+                      self->desirable == 0 ? "undesirable" : "desirable");
+}
+
 /* Looks at so many samples, from the first on. */
 static cse_status look_at(preferences *self, int64_t samples)
 {
@@ -268,6 +278,8 @@ static cse_status look_at(preferences *self, int64_t samples)
     cse_status status = count_faults(self, samples, faults, &first);
     if (status == CSE_OK)
         status = tell_faults(self, samples, faults, first);
+    if (status == CSE_OK)
+        tell_labels(self, samples);
     self->outputs = NULL;
     for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
         free(values[s]);

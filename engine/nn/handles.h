@@ -170,6 +170,7 @@ struct cse_step {
     int parameter_count;
     const cse_set_rate *set_rates;            /* the newest first */
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL: was not called */
+    cse_tensor *answers; /* classes that an objective predicts, int32; NULL: the data's labels */
 };
 
 #endif

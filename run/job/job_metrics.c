@@ -83,12 +83,15 @@ typedef struct validated {
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL */
 } validated;
 
-/* Integer labels that have one row of `predictions` each; NULL when there are none. */
+/* Integer labels that have one row of `predictions` each, of the objective or of the data; NULL when
+ * there are none. */
 static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
 {
     cse_shape rows = cse_tensor_shape(predictions);
     if (rows.rank-- == 0)
         return NULL;
+    if (step->answers != NULL)
+        return cse_shape_equal(cse_tensor_shape(step->answers), rows) ? step->answers : NULL;
     for (int i = 0; i < step->graph->input_count; i++) {
         cse_node *input = step->graph->inputs[i].node;
         if (strcmp(step->graph->inputs[i].name, "labels") == 0 && input->dtype == CSE_INT32 &&

@@ -130,3 +130,35 @@ cse_status cse_job_load_teacher(cse_job *j)
     cse_weights_loading_clear(&loading);
     return status;
 }
+
+static bool is_zero(const float *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] != 0)
+            return false;
+    return true;
+}
+
+/* Factors that a run begins with are a part of what it began as, which the model without them is
+ * not. */
+cse_status cse_job_check_reference(cse_job *j)
+{
+    cse_network *network = &j->session->network;
+    if (j->objective == NULL || !cse_objective_reference_is_adapter_off(j->objective) ||
+        j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j) || cse_global_step() > 0)
+        return CSE_OK;
+    for (int i = 0; i < j->model->parameter_count; i++) {
+        cse_state *state = j->model->parameters[i];
+        if (!state->trainable || strstr(state->name, ".lora_B") == NULL ||
+            is_zero(cse_state_values(network, state), cse_shape_elements(state->shape)))
+            continue;
+        return cse_fail_at(
+            &(cse_error){ .status = CSE_CONFIG,
+                          .hint = "add that adapter to the weights first (`csengine checkpoint "
+                                  "convert`), and begin with those and a fresh one" },
+            "objective %s: its reference is the model with the adapter off, but the run begins "
+            "with factors that are not 0 (%s)",
+            j->objective->descriptor->name, state->name);
+    }
+    return CSE_OK;
+}

@@ -2,7 +2,7 @@
 #ifndef CSE_RUN_JOB_JOB_PARTS_H
 #define CSE_RUN_JOB_JOB_PARTS_H
 
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 #include "run/job/callback_set.h"
 #include "run/job/hints.h"
 #include "run/job/job.h"
@@ -163,6 +163,8 @@ cse_status cse_job_load_weights(cse_job *j, const char *path);
  * gets its weights from its own file before each execution. */
 cse_status cse_job_make_objective(cse_job *j);
 cse_status cse_job_load_teacher(cse_job *j);
+/* When the weights that the run begins with are loaded. CSE_CONFIG. */
+cse_status cse_job_check_reference(cse_job *j);
 /* Of an evaluation; for training it fails and says how to begin with them. */
 cse_status cse_job_load_foreign(cse_job *j, const char *path);
 

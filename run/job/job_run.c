@@ -666,6 +666,7 @@ static cse_status run_session(job *j)
     /* Without execution, a checkpoint that was named is still checked against the model. */
     if ((executes || s->checkpoint_path != NULL || s->weights != NULL) && !s->validates_all)
         CSE_TRY(load_unless_missing(j));
+    CSE_TRY(cse_job_check_reference(j));
     j->result->steps = cse_global_step();
     if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
         return cse_job_validate_all(j, load_from);

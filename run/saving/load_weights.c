@@ -190,7 +190,7 @@ static cse_status match(matching *m, int index)
     const cse_state *state = m->session->network.states[index];
     const char *name = parameter_name(m, state);
     m->found[index] = -1;
-    if (name == NULL || cse_session_begins_as_adapter(m->session, state))
+    if (name == NULL || (!m->is_frozen && cse_session_begins_as_adapter(m->session, state)))
         return CSE_OK;
     m->loading->parameters++;
     int found = cse_weights_find(m->weights, name);

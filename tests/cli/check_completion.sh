@@ -44,7 +44,8 @@ offers() {
     done
 done
 "$csengine" list settings | grep '^trainer' |
-    grep -vxE 'trainer.(init.(model|objective|optimizer)|fit.(train|val)_dataloader)' >"$work/settings"
+    grep -vxE 'trainer.(init.(model|objective|optimizer)|fit.(train|val)_dataloader)' \
+        >"$work/settings"
 [ "$(wc -l <"$work/settings")" -gt 40 ] || fail "few settings: $(cat "$work/settings")"
 "$csengine" complete start --set trainer. | cut -f1 >"$work/offered"
 while read -r setting; do

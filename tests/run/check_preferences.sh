@@ -48,7 +48,14 @@ train() {
     cat >"$work/$1.yaml" <<END
 trainer:
   init:
-    model: {name: llama, hidden_size: 16, num_hidden_layers: 1, num_heads: 2, filter_size: 24, vocab_size: 32, max_position_embeddings: 16}
+    model:
+      name: llama
+      hidden_size: 16
+      num_hidden_layers: 1
+      num_heads: 2
+      filter_size: 24
+      vocab_size: 32
+      max_position_embeddings: 16
     objective: {$2}
     model_dir: $work/$1
     seed: 3
@@ -143,24 +150,41 @@ refused "$labelled" 'objective dpo compares pairs'
 mkdir "$work/folder"
 cp "$work/tokenizer.json" "$work/folder"
 cat >"$work/folder/tokenizer_config.json" <<'END'
-{"model_max_length": 1000000000000000019884624838656, "eos_token": {"content": "</s>"},
- "chat_template": "{% for m in messages %}{{ m.role }} {{ m.content }} {{ eos_token }}{% endfor %}{% if add_generation_prompt %}w5{% endif %}"}
+{"model_max_length": 1000000000000000019884624838656, "eos_token": {"content": "</s>"}}
 END
-sed 's/"prompt": "\([^"]*\)", "chosen": " \([^"]*\)", "rejected": " \([^"]*\)"/"prompt": [{"role": "w4", "content": "\1"}], "chosen": [{"role": "w5", "content": "\2"}], "rejected": [{"role": "w5", "content": "\3"}]/' \
-    "$work/pairs.jsonl" >"$work/chats.jsonl"
+cat >"$work/folder/chat_template.jinja" <<'END'
+{% for m in messages %}
+{{ m.role }} {{ m.content }} {{ eos_token }}
+{% endfor %}
+{% if add_generation_prompt %}w5{% endif %}
+END
+sed -E 's/"(prompt|chosen|rejected)": " ?([^"]*)"/"\1": [{"role": "w5", "content": "\2"}]/g
+    s/"prompt": \[\{"role": "w5"/"prompt": [{"role": "w4"/' "$work/pairs.jsonl" >"$work/chats.jsonl"
 sed 's/"prompt": "\([^"]*\)"/"prompt": "w4 \1 <\/s>w5"/' "$work/pairs.jsonl" >"$work/written.jsonl"
 tokenizer=$work/folder
 chats=$(train chats "$dpo" "path: $work/chats.jsonl" 4 1 2)
 written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
-[ -n "$chats" ] && [ "$chats" = "$written" ] || fail "chats: $chats, texts: $written: $(cat "$work/errors")"
+[ -n "$chats" ] && [ "$chats" = "$written" ] ||
+    fail "chats: $chats, texts: $written: $(cat "$work/errors")"
 tokenizer=$work/tokenizer.json
 
+# A validation measures how often the chosen text has the larger reward; kto is told of labels that
+# are all the same.
+timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader={data_processor: \
+preferences, $pairs, tokenizer: $tokenizer, max_sequence_length: 16, batch_size: 8}" \
+    >"$work/validated" 2>&1
+last=$(awk '/accuracy/ { print $NF }' "$work/validated")
+awk -v a="${last:-0}" 'BEGIN { exit !(a > 0.5 && a <= 1) }' ||
+    fail "the accuracy of rewards is $last: $(cat "$work/validated")"
+sed 's/false/true/' "$work/labelled.jsonl" >"$work/good.jsonl"
+train good "$kto" "path: $work/good.jsonl, kind: unpaired" 8 1 1 >"$work/cut"
+grep -q 'all 48 completions are desirable' "$work/errors" || fail "good: $(cat "$work/errors")"
+
 # A teacher is read at each start, and is in no checkpoint.
-guide="distillation: {teacher: $work/one/checkpoint_4.mdl}"
-sed "s/objective: .*/objective: {$(echo "$guide" | sed 's,/,\\/,g')}/
-s/model_dir: .*/model_dir: $(echo "$work/student" | sed 's,/,\\/,g')/
-s/train_dataloader: .*/train_dataloader: {data_processor: jsonl, path: $(echo "$work/pairs.jsonl" | sed 's,/,\\/,g'), text: chosen, tokenizer: $(echo "$work/tokenizer.json" | sed 's,/,\\/,g'), end_of_text: <\/s>, sequence_length: 16, batch_size: 8}/" \
-    "$work/one.yaml" >"$work/student.yaml"
+sed "s|objective: .*|objective: {distillation: {teacher: $work/one/checkpoint_4.mdl}}|
+s|model_dir: .*|model_dir: $work/student|
+s|data_processor: preferences|data_processor: jsonl, text: chosen, end_of_text: </s>|
+s|max_sequence_length|sequence_length|" "$work/one.yaml" >"$work/student.yaml"
 taught() { # MAX_STEPS
     timeout 100 "$csengine" start "$work/student.yaml" --no_dashboard --json --max_steps "$1" \
         2>"$work/errors" | sed -n 's/.*"weights_digest":"\([0-9a-f]*\)".*/\1/p'

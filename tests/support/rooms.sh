@@ -5,7 +5,7 @@
 # use, and both read it by these functions of awk.
 traced='base base/types graph graph/trace'
 plan="$traced graph/ops graph/passes graph/precision code/kernels code/codegen code/execute"
-nn='nn nn/optimizers nn/schedules nn/metrics nn/modules nn/models'
+nn='nn nn/optimizers nn/schedules nn/metrics nn/modules nn/models nn/objectives'
 links='workers/arena workers/messages workers/transports workers/links workers/hosts'
 launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
@@ -33,6 +33,7 @@ nn/schedules: $traced
 nn/metrics: $traced
 nn/modules: $traced graph/ops nn
 nn/models: $traced graph/ops nn/modules base/config
+nn/objectives: $traced graph/ops nn nn/modules base/config
 dataloader: base base/types base/config formats/checkpoint formats/weights
 store: base base/types
 workers/links: base

@@ -49,9 +49,10 @@ cse_status cse_config_load_plugins(const cse_config *config, cse_plugin_finder *
  * Fields: see config_table.c or `csengine list settings`. */
 const cse_settings *cse_config_section_view(const cse_config *config, const char *section);
 
-/* Sections: "model", "optimizer", "objective", "schedulers", "callbacks", "loggers", "train_dataloader",
- * "val_dataloader", "validate.val_dataloader", "validate_all.val_dataloaders". The number is 0 for
- * a section that is not given, at most 1 for the first three and train_dataloader. Borrowed. */
+/* Sections: "model", "optimizer", "objective", "schedulers", "callbacks", "loggers",
+ * "train_dataloader", "val_dataloader", "validate.val_dataloader", "validate_all.val_dataloaders".
+ * The number is 0 for a section that is not given, at most 1 for the first three and
+ * train_dataloader. Borrowed. */
 int cse_config_plugin_count(const cse_config *config, const char *section);
 const cse_config_plugin *cse_config_plugin_view(const cse_config *config, const char *section,
                                                 int index);

@@ -6,7 +6,7 @@
 #include "engine/base/types/shape.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 
 /* The only input of the step other than `target`; NULL when there is none or more than one. */
 static cse_tensor *only_input(const cse_graph *graph, const cse_node *target)

@@ -6,6 +6,15 @@
 #include "engine/graph/ops/loss_quotient.h"
 #include "engine/graph/trace/trace.h"
 
+/* int32 zeros [batch]: of both texts the first is the better one. Made of the data, so that they are
+ * counted like a label of each sample. */
+static cse_tensor *first_is_better(const cse_text_rows *rows)
+{
+    const int64_t batch = cse_tensor_shape(rows->tokens).dims[0];
+    cse_tensor *one = cse_slice_axis(cse_slice_axis(rows->tokens, 1, 0, 1), 2, 0, 1);
+    return cse_mul(cse_reshape(one, cse_shape_of(batch)), cse_constant_int(0));
+}
+
 bool cse_score_pairs(const cse_objective *objective, cse_step *step, cse_tensor **all_labels,
                      cse_compared_pairs *pairs)
 {
@@ -26,6 +35,7 @@ bool cse_score_pairs(const cse_objective *objective, cse_step *step, cse_tensor 
         return false;
     for (int t = 0; t < 2; t++)
         pairs->log_probabilities[t] = cse_row_of(pairs->scored.log_probabilities, t);
+    step->answers = first_is_better(&pairs->rows);
     return true;
 }
 

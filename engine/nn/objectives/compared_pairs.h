@@ -32,7 +32,8 @@ cse_tensor *cse_chosen_loss(const cse_compared_pairs *pairs, cse_tensor *labels)
 
 /* Fetches what TRL calls rewards/chosen, rewards/rejected, rewards/accuracies, rewards/margins,
  * logps/chosen and logps/rejected: rewards are beta times `values` [batch] of both texts. Gives
- * them as [batch, 2], what an objective of pairs predicts. */
+ * them as [batch, 2], what an objective of pairs predicts: the accuracy of a validation is the
+ * share of pairs whose chosen text has the larger reward. */
 cse_tensor *cse_report_rewards(cse_step *step, cse_tensor *const values[2], double beta,
                                cse_tensor *const log_probabilities[2]);
 

@@ -14,7 +14,7 @@
 #include "engine/graph/ops/loss_quotient.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/network.h"
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 
 static const cse_setting settings_table[] = {
     { .name = "teacher",

@@ -7,7 +7,7 @@
 #ifndef CSE_ENGINE_NN_OBJECTIVES_SCORED_ROWS_H
 #define CSE_ENGINE_NN_OBJECTIVES_SCORED_ROWS_H
 
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 
 #define CSE_BETA_SETTING(default_, doc_)                                                        \
     {                                                                                           \

@@ -13,7 +13,7 @@
 #include "csengine/modules.h"
 #include "engine/base/config/settings.h"
 #include "engine/nn/frozen_copy.h"
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
 

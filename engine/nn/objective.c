@@ -1,16 +1,19 @@
 /* Gives a model its objective, and the objective its reference. */
-#include "engine/nn/objectives/objective.h"
+#include "engine/nn/objective.h"
 
 #include <string.h>
 
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/frozen_copy.h"
 
-/* With the adapter off the model is what it began as, unless some of it is trained besides. */
+/* With the adapters off the model is what it began as, unless some of it is trained besides. */
 static bool adapter_off_is_reference(const cse_model *model)
 {
-    return model->adapter != NULL && model->adapter->given->also_trained == NULL &&
-           strcmp(cse_settings_text(model->adapter->given->settings, "bias"), "none") == 0;
+    bool is_it = model->adapter != NULL;
+    for (const cse_adapter *a = model->adapter; a != NULL && is_it; a = a->next)
+        is_it = a->given->also_trained == NULL &&
+                strcmp(cse_settings_text(a->given->settings, "bias"), "none") == 0;
+    return is_it;
 }
 
 static cse_status make(const cse_config_plugin *model_plugin, cse_objective *objective)
@@ -23,6 +26,13 @@ static cse_status make(const cse_config_plugin *model_plugin, cse_objective *obj
         return CSE_OK;
     objective->other = cse_frozen_copy(model_plugin);
     return cse_network_status("objective");
+}
+
+bool cse_objective_reference_is_adapter_off(const cse_objective *objective)
+{
+    const cse_objective_descriptor *descriptor = objective->descriptor;
+    return objective->other == NULL && descriptor->wants_reference != NULL &&
+           descriptor->wants_reference(objective->settings);
 }
 
 cse_status cse_configured_objective(const cse_config_plugin *plugin,

@@ -1,17 +1,17 @@
 /* What a model is trained for in place of its own loss: preferences (which of two texts is the
  * better one), or the outputs of a teacher.
  *
- * An objective is a file of this folder that ends with its descriptor. A configuration names it,
- * `objective: {dpo: {beta: 0.1}}`, and the model then has it (cse_configured_objective): its
- * cse_model_loss is that of the objective, in training and in validations. Settings have the names
- * of TRL's trainers.
+ * An objective is a file of the folder objectives that ends with its descriptor. A configuration
+ * names it, `objective: {dpo: {beta: 0.1}}`, and the model then has it (cse_configured_objective):
+ * its cse_model_loss is that of the objective, in training and in validations. Settings have the
+ * names of TRL's trainers.
  *
  * Most compare the model with another one that is not trained. A reference is the model as it was
  * before its first step: where an adapter alone is trained, the same weights with the adapter off,
  * else a copy of the starting weights (states reference.*, which checkpoints hold). A teacher is a
  * model of any family, read from its weights at each start (states teacher.*). */
-#ifndef CSE_ENGINE_NN_OBJECTIVES_OBJECTIVE_H
-#define CSE_ENGINE_NN_OBJECTIVES_OBJECTIVE_H
+#ifndef CSE_ENGINE_NN_OBJECTIVE_H
+#define CSE_ENGINE_NN_OBJECTIVE_H
 
 #include "csengine/model.h"
 #include "engine/nn/configured.h"
@@ -44,6 +44,9 @@ struct cse_objective {
 cse_status cse_configured_objective(const cse_config_plugin *plugin,
                                     const cse_config_plugin *model_plugin, cse_model *model,
                                     cse_objective **objective);
+
+/* Whether its reference is the model with its adapters off. */
+bool cse_objective_reference_is_adapter_off(const cse_objective *objective);
 
 /* All objectives that are built in, ended by NULL. */
 extern const cse_objective_descriptor *const cse_objectives[];

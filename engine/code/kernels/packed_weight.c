@@ -121,10 +121,10 @@ static void run_few(cse_kernel *base, const void *const inputs[], void *output)
                                .stride = m->rows,
                                .bias = self->bias >= 0 ? inputs[self->bias] : NULL,
                                .relu = self->product.relu };
-    if (cse_isa_runs(CSE_ISA_AVX512))
-        cse_packed_few_rows_avx512(&few);
-    else
+    if (!cse_isa_runs(CSE_ISA_AVX512))
         cse_packed_few_rows_avx2(&few);
+    else if (!cse_packed_few_words(&few))
+        cse_packed_few_rows_avx512(&few);
 }
 
 static void run_linear(cse_kernel *base, const void *const inputs[], void *output)

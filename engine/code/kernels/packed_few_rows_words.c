@@ -1,0 +1,194 @@
+/* Few rows times a packed matrix whose blocks are 32 numbers of 4 or 8 bits, in AVX-512: numbers are
+ * turned as words of four bytes and become floats in registers, so that nothing is stored between
+ * the blocks and the sums. Values and sums have the bits of packed_few_rows.h.
+ *
+ * Two vectors of rows go through the depth together, since a sum waits for the one before. The rows
+ * behind them are fetched meanwhile. */
+#include "engine/code/kernels/packed_few_rows.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include "engine/code/kernels/lanes.h"
+
+enum { ELEMENTS = 32, VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, MOST_X = 4 };
+
+typedef enum kind { CENTRED_4, SHIFTED_4, SIGNED_8 } kind;
+
+/* Where blocks lie, and what is summed. */
+typedef struct work {
+    const cse_few_rows *few;
+    const char *rows[TOGETHER]; /* beyond the last one that one again */
+    int64_t x;                  /* first row of x */
+    __m512 sums[MOST_X][VECTORS];
+} work;
+
+/* A block of 16 rows: float factors, and the words of 16 bytes of each. */
+typedef struct turned {
+    __m512 scale, minimum;
+    __m512i words[4];
+} turned;
+
+CSE_LANES __m512i four_rows(const char *const rows[], int64_t at)
+{
+    __m512i all = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i_u *)(rows[0] + at)));
+    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[4] + at)), 1);
+    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[8] + at)), 2);
+    return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[12] + at)), 3);
+}
+
+/* Words of 16 bytes of each row: words[i] has word i of all rows. */
+CSE_LANES void turn(const char *const rows[], int64_t at, __m512i words[4])
+{
+    const __m512i a = four_rows(rows, at), b = four_rows(rows + 1, at);
+    const __m512i c = four_rows(rows + 2, at), d = four_rows(rows + 3, at);
+    const __m512i low = _mm512_unpacklo_epi32(a, b), high = _mm512_unpackhi_epi32(a, b);
+    const __m512i low_2 = _mm512_unpacklo_epi32(c, d), high_2 = _mm512_unpackhi_epi32(c, d);
+    words[0] = _mm512_unpacklo_epi64(low, low_2);
+    words[1] = _mm512_unpackhi_epi64(low, low_2);
+    words[2] = _mm512_unpacklo_epi64(high, high_2);
+    words[3] = _mm512_unpackhi_epi64(high, high_2);
+}
+
+/* The float16 factors at the beginning of a block of each row. */
+CSE_LANES void take_factors(const work *w, int vector, int64_t at, turned *block)
+{
+    uint32_t heads[CSE_LANE_COUNT];
+    CSE_UNROLL for (int i = 0; i < CSE_LANE_COUNT; i++)
+        memcpy(&heads[i], w->rows[vector * CSE_LANE_COUNT + i] + at, sizeof heads[i]);
+    const __m512i both = _mm512_loadu_si512(heads);
+    block->scale = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(both));
+    block->minimum = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(both, 16)));
+}
+
+/* One number of each row, from byte `byte` of a word; of 4 bits its low or its high `half`. */
+CSE_LANES __m512 value_of(const turned *block, const kind k, __m512i word, int byte, int half)
+{
+    const __m512i number =
+        k == SIGNED_8 ? _mm512_srai_epi32(_mm512_slli_epi32(word, (unsigned)(24 - 8 * byte)), 24)
+                      : _mm512_and_epi32(_mm512_srli_epi32(word, (unsigned)(8 * byte + 4 * half)),
+                                         _mm512_set1_epi32(15));
+    const __m512i centred =
+        k == CENTRED_4 ? _mm512_sub_epi32(number, _mm512_set1_epi32(8)) : number;
+    const __m512 scaled = block->scale * _mm512_cvtepi32_ps(centred);
+    if (k == SHIFTED_4)
+        return scaled + block->minimum;
+    return scaled;
+}
+
+/* 16 steps of the depth from `step` on, of which `blocks` hold the numbers. */
+CSE_LANES void add_steps(work *w, const turned blocks[VECTORS], const kind k, int64_t step,
+                         int half, const int rows)
+{
+    const float *x = w->few->x + w->x * w->few->columns + step;
+    CSE_UNROLL for (int word = 0; word < 4; word++) CSE_UNROLL for (int byte = 0; byte < 4; byte++)
+        CSE_UNROLL for (int v = 0; v < VECTORS; v++)
+    {
+        const __m512 value = value_of(&blocks[v], k, blocks[v].words[word], byte, half);
+        CSE_UNROLL for (int r = 0; r < rows; r++) w->sums[r][v] = _mm512_fmadd_ps(
+            _mm512_set1_ps(x[r * w->few->columns + 4 * word + byte]), value, w->sums[r][v]);
+    }
+}
+
+/* Block `index` of all rows, whose factors take `head` bytes. */
+CSE_LANES void add_block(work *w, const kind k, int64_t index, const int rows)
+{
+    turned blocks[VECTORS];
+    const int64_t at = index * (int64_t)w->few->type->bytes, head = k == SHIFTED_4 ? 4 : 2;
+    CSE_UNROLL for (int v = 0; v < VECTORS; v++) take_factors(w, v, at, &blocks[v]);
+    CSE_UNROLL for (int half = 0; half < 2; half++)
+    {
+        CSE_UNROLL for (int v = 0; v < VECTORS; v++) if (half == 0 || k == SIGNED_8)
+            turn(w->rows + v * CSE_LANE_COUNT, at + head + (k == SIGNED_8 ? 16 * half : 0),
+                 blocks[v].words);
+        add_steps(w, blocks, k, index * ELEMENTS + 16 * half, half, rows);
+    }
+}
+
+CSE_LANES void store(const work *w, int64_t row, const int rows)
+{
+    const cse_few_rows *few = w->few;
+    CSE_UNROLL for (int v = 0; v < VECTORS; v++)
+    {
+        const int64_t at = row + v * CSE_LANE_COUNT, left = few->end - at;
+        const __mmask16 lanes = cse_lanes_of(left > 0 ? left : 0);
+        CSE_UNROLL for (int r = 0; r < rows; r++)
+        {
+            __m512 sum = w->sums[r][v];
+            if (few->bias != NULL)
+                sum = sum + cse_lanes_read(few->bias + at, lanes);
+            if (few->relu)
+                sum = cse_lanes_greatest(_mm512_setzero_ps(), sum);
+            cse_lanes_write(few->to + (w->x + r) * few->stride + at, lanes, sum);
+        }
+    }
+}
+
+CSE_LANES void run(work *w, const kind k, const int rows)
+{
+    const cse_few_rows *few = w->few;
+    const int64_t blocks = few->columns / ELEMENTS, row_bytes = few->row_words * 4;
+    for (int64_t row = few->first; row < few->end; row += TOGETHER) {
+        const char *ahead = (const char *)(few->weight + (row + TOGETHER) * few->row_words);
+        for (int64_t i = 0; i < TOGETHER; i++)
+            w->rows[i] =
+                (const char *)(few->weight +
+                               (row + i < few->end ? row + i : few->end - 1) * few->row_words);
+        CSE_UNROLL for (int r = 0; r < rows; r++) CSE_UNROLL for (int v = 0; v < VECTORS; v++)
+            w->sums[r][v] = _mm512_setzero_ps();
+        for (int64_t b = 0; b < blocks; b++) {
+            for (int64_t i = TOGETHER * row_bytes / blocks * b;
+                 i < TOGETHER * row_bytes / blocks * (b + 1); i += 64)
+                __builtin_prefetch(ahead + i);
+            add_block(w, k, b, rows);
+        }
+        store(w, row, rows);
+    }
+}
+
+CSE_AVX512 static void run_4(work *w, kind k)
+{
+    if (k == CENTRED_4)
+        run(w, CENTRED_4, MOST_X);
+    else if (k == SHIFTED_4)
+        run(w, SHIFTED_4, MOST_X);
+    else
+        run(w, SIGNED_8, MOST_X);
+}
+
+CSE_AVX512 static void run_1(work *w, kind k)
+{
+    if (k == CENTRED_4)
+        run(w, CENTRED_4, 1);
+    else if (k == SHIFTED_4)
+        run(w, SHIFTED_4, 1);
+    else
+        run(w, SIGNED_8, 1);
+}
+
+bool cse_packed_few_words(const cse_few_rows *few)
+{
+    kind k = SIGNED_8;
+    work w = { .few = few };
+    if (few->type == &cse_packed_q4_0)
+        k = CENTRED_4;
+    else if (few->type == &cse_packed_q4_1)
+        k = SHIFTED_4;
+    else if (few->type != &cse_packed_q8_0)
+        return false;
+    for (; w.x < few->rows; w.x += few->rows - w.x >= MOST_X ? MOST_X : 1)
+        if (few->rows - w.x >= MOST_X)
+            run_4(&w, k);
+        else
+            run_1(&w, k);
+    return true;
+}
+
+#else
+
+bool cse_packed_few_words(const cse_few_rows *few)
+{
+    (void)few;
+    return false;
+}
+
+#endif

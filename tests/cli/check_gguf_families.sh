@@ -21,6 +21,13 @@ must() { # ARGUMENTS...
     "$csengine" "$@" >out 2>&1 || fail "$*: $(cat out)"
 }
 
+must_not() { # WORDS
+    "$csengine" checkpoint convert odd.gguf never >out 2>&1
+    code=$?
+    [ "$code" -eq 65 ] && grep -q -e "$1" out || fail "not told \"$1\": exit code $code: $(cat out)"
+    [ ! -e never ] || fail "something is left of odd.gguf"
+}
+
 changed() { # FAMILY FOLDER KEYS: its folder with these keys in config.json
     rm -rf "$2" && cp -r "$1" "$2"
     "$python" - "$2/config.json" "$3" <<'PYTHON' || fail "$1: $3"
@@ -61,6 +68,12 @@ refused gemma2 '{"query_pre_attn_scalar": 20}' attention_logits_alpha
 refused qwen2moe '{"norm_topk_prob": true}' expert_weighting_normalization
 refused falcon '{"alibi": true}' 'alibi_type of the model is falcon'
 refused smollm3 '{"no_rope_layers": [1, 0]}' 'rotary_layers of the model'
+
+# A key, and a family, that nobody knows are refused by their names, and that of the file.
+sed 's/llama.rope.freq_base/llama.rope.freq_bass/' llama.gguf >odd.gguf
+must_not 'odd.gguf: the weights say llama.rope.freq_bass, which the map maps/gguf_llama.yaml'
+sed 's/llama/lluma/g' llama.gguf >odd.gguf
+must_not 'odd.gguf: there is no map for the general.architecture "lluma"; there are those for bert'
 
 # A window that llama.cpp leaves out is told, and comes back.
 changed llama windowed \

@@ -93,6 +93,20 @@ static void keep_origin(const cse_map *map, const json_t *facts, cse_weights *we
     json_decref(origin);
 }
 
+/* A refusal of what a file says, with its name. */
+static cse_status with_path(const char *path, cse_status status)
+{
+    const cse_error *last = cse_error_last();
+    if (status != CSE_DATA || last->place.source != NULL || strstr(last->message, path) != NULL)
+        return status;
+    const cse_error error = { .status = status,
+                              .reason = last->reason,
+                              .context = last->context,
+                              .hint = last->hint,
+                              .accepted = last->accepted };
+    return cse_fail_at(&error, "%s: %s", path, last->message);
+}
+
 /* Takes the model's settings from their facts, and the names from the map. */
 static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
@@ -128,7 +142,7 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
     CSE_TRY(cse_weights_open(path, options, weights));
     const bool is_ours =
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
-    cse_status status = is_ours ? CSE_OK : to_ours(weights, options);
+    cse_status status = is_ours ? CSE_OK : with_path(path, to_ours(weights, options));
     if (status != CSE_OK)
         cse_weights_close(weights);
     return status;

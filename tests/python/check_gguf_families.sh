@@ -5,4 +5,6 @@ set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'torch, transformers, llama_cpp') ||
     skip 'no Python has PyTorch, transformers and llama-cpp-python; CSE_TORCH_PYTHON names one'
-"$python" -B -W ignore "$tree/tests/python/families/gguf_files.py" "$CSENGINE_EXECUTABLE" "$work"
+for file in gguf_files gguf_encoders; do
+    "$python" -B -W ignore "$tree/tests/python/families/$file.py" "$CSENGINE_EXECUTABLE" "$work"
+done

@@ -1,6 +1,6 @@
 /* Reading and choosing maps. A map is checked as strictly as a configuration, since people write
  * their own: each key is known, each value has its kind. */
-#include "engine/formats/weights/map.h"
+#include "engine/formats/weights/map_values.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -665,6 +665,29 @@ static const char *names_of(cse_arena *arena)
     return names;
 }
 
+/* The families that the maps of a kind are for, by their fact that names it. */
+static const char *families_of(cse_arena *arena, const char *kind, const char *fact)
+{
+    cse_text text = { 0 };
+    for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++) {
+        cse_map *map = NULL;
+        const bool good = cse_map_load(arena, row->name, &map) == CSE_OK;
+        const cse_yaml_node *name =
+            good && strcmp(map->kind, kind) == 0 ? cse_yaml_find(map->selects, fact) : NULL;
+        const char *one = name != NULL ? cse_map_first_of(name) : "";
+        const char *known = text.size > 0 && *one != '\0' ? strstr(text.data, one) : NULL;
+        const size_t length = strlen(one);
+        while (known != NULL && ((known > text.data && known[-1] != ' ') ||
+                                 (known[length] != ',' && known[length] != '\0')))
+            known = strstr(known + 1, one);
+        if (*one != '\0' && known == NULL)
+            cse_text_add(&text, "%s%s", text.size > 0 ? ", " : "", one);
+    }
+    const char *families = cse_arena_string(arena, text.data != NULL ? text.data : "");
+    cse_text_clear(&text);
+    return families;
+}
+
 cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *facts,
                               const char *model, cse_map **map)
 {
@@ -675,8 +698,8 @@ cse_status cse_map_for_theirs(cse_arena *arena, const char *kind, const json_t *
         return CSE_OK;
     return cse_fail_at(
         &(cse_error){ .status = CSE_DATA, .hint = "--map FILE gives one of your own" },
-        "there is no map for the %s \"%.80s\"; there are %s", what, value != NULL ? value : "",
-        names_of(arena));
+        "there is no map for the %s \"%.80s\"; there are those for %s", what,
+        value != NULL ? value : "", families_of(arena, kind, what));
 }
 
 cse_status cse_map_for_model(cse_arena *arena, const cse_map_wanted *wanted, cse_map **map)

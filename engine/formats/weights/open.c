@@ -120,6 +120,20 @@ static cse_status check_keys(const cse_map *map, cse_weights *weights, json_t *f
     return cse_map_check_keys(map, weights->arena, facts);
 }
 
+/* A refusal of what a file says, with its name. */
+static cse_status with_path(const char *path, cse_status status)
+{
+    const cse_error *last = cse_error_last();
+    if (status != CSE_DATA || last->place.source != NULL || strstr(last->message, path) != NULL)
+        return status;
+    const cse_error error = { .status = status,
+                              .reason = last->reason,
+                              .context = last->context,
+                              .hint = last->hint,
+                              .accepted = last->accepted };
+    return cse_fail_at(&error, "%s: %s", path, last->message);
+}
+
 /* Takes the model's settings from their facts, and the names from the map. */
 static cse_status to_ours(cse_weights **weights, const cse_weights_options *options)
 {
@@ -158,7 +172,7 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
     const bool is_ours =
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
     const bool has_names = !is_ours && strcmp((*weights)->facts_kind, "hugging_face") == 0;
-    cse_status status = is_ours ? CSE_OK : to_ours(weights, options);
+    cse_status status = is_ours ? CSE_OK : with_path(path, to_ours(weights, options));
     if (status == CSE_OK && has_adapters(options) && !has_names)
         status = cse_peft_add_to_ours(weights, options->adapters);
     if (status != CSE_OK)

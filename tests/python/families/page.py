@@ -1,4 +1,5 @@
-"""Writes docs/families.md: the families of transformers' folders, and what was compared of each.
+"""Writes docs/families.md: the families of transformers' folders and of GGUF files, and what was
+compared of each.
 
 Usage: python3 page.py FAMILIES.jsonl... >docs/families.md, with what the files beside this one wrote.
 """
@@ -55,10 +56,35 @@ FAMILIES = [
     ("CLIP", "clip", ("clip",)),
 ]
 
+# Title, general.architecture, and how the names of its trials begin.
+GGUF = [
+    ("Llama 2 and 3, SmolLM2", "llama", ("llama", "smollm2")),
+    ("Mistral", "llama", ("mistral",)),
+    ("Mixtral", "llama", ("mixtral",)),
+    ("Qwen2, Qwen2.5", "qwen2", ("qwen2",)),
+    ("Qwen3", "qwen3", ("qwen3",)),
+    ("Qwen2-MoE", "qwen2moe", ("qwen2_moe",)),
+    ("Qwen3-MoE", "qwen3moe", ("qwen3_moe",)),
+    ("SmolLM3", "smollm3", ("smollm3",)),
+    ("Gemma", "gemma", ("gemma",)),
+    ("Gemma 2", "gemma2", ("gemma2",)),
+    ("Gemma 3, texts", "gemma3", ("gemma3",)),
+    ("Phi-3, Phi-3.5, Phi-4", "phi3", ("phi3",)),
+    ("OLMo 2", "olmo2", ("olmo2",)),
+    ("GPT-2", "gpt2", ("gpt2",)),
+    ("GPT-NeoX, Pythia", "gptneox", ("gpt_neox",)),
+    ("Falcon", "falcon", ("falcon",)),
+    ("BLOOM", "bloom", ("bloom",)),
+    ("StarCoder2", "starcoder2", ("starcoder2",)),
+    ("GPT-BigCode (StarCoder)", "starcoder", ("gpt_bigcode",)),
+    ("BERT, vectors", "bert", ("bert",)),
+    ("T5, Flan-T5", "t5", ("t5",)),
+]
 
-def family_of(name):
+
+def family_of(name, families):
     """The family with the longest beginning."""
-    fitting = [(len(begin), i) for i, row in enumerate(FAMILIES) for begin in row[2] if name.startswith(begin)]
+    fitting = [(len(begin), i) for i, row in enumerate(families) for begin in row[2] if name.startswith(begin)]
     assert fitting, f"{name}: of no family of this page"
     return max(fitting)[1]
 
@@ -83,13 +109,44 @@ def worst(rows, key):
     return f"{max(values):.1e}" if values else "-"
 
 
+def gguf_table(trials):
+    print("""
+## GGUF files
+
+The same of GGUF files in float32 (`tests/python/check_gguf_families.sh`): what llama.cpp computes from what we write, what we
+compute from it (of encoders: transformers from the folder that is made of it), both relative to the range of what transformers
+computes from the folder that it came from; and whether the folder that is made of the file makes the same bytes of a file.
+llama.cpp takes GELU from a table of 16-bit floats, which the families with 1e-4 show.
+
+| Family | `general.architecture` | Variants | llama.cpp differs by | Ours differ by | Same bytes |
+|---|---|---|---|---|---|""")
+    for i, (title, architecture, _) in enumerate(GGUF):
+        rows = list(trials.get(i, {}).values())
+        assert rows, f"not tried: {title}"
+        same = sum(row["same_bytes"] for row in rows)
+        print(f"| {title} | `{architecture}` | {len(rows)} | {worst(rows, 'llama_cpp')} | {worst(rows, 'logits')} | {same} of {len(rows)} |")
+    print("""
+Files of llama.cpp's own converter open with the same values; ours have the same weights, bit for bit, and its keys. Besides we say
+`attention.key_length`, `attention.value_length` and `rope.dimension_count` of every Llama, a window (`attention.sliding_window`)
+of Mistral, Qwen and StarCoder2, which llama.cpp does not compute (the command says so), and what Phi-3's scaling of positions is.
+A factor of YaRN's attention is written as llama.cpp computes with it (`rope.scaling.attn_factor`); its converter writes the one of
+transformers, from which llama.cpp computes other logits. Where the bytes differ, that factor has come back as a number of its own.
+
+llama.cpp has neither OPT nor GPT-J, nor ALiBi, biases or blocks one after the other of Falcon. It cannot say windows of some
+layers of Qwen, other layers without rotation than each fourth of SmolLM3, another scale of Gemma's scores than that of its
+heads, layers without experts, renormalized experts of Qwen2-MoE or not renormalized ones of Qwen3-MoE, `dynamic` positions, or
+`mscale` of YaRN: these are refused by the name of the setting. It does not divide the logits of T5 1.0 by the root of `d_model`
+(they are larger by that factor there, in the same order), and of BERT it has no heads: the pooler is left out, and named.""")
+
+
 def main():
-    trials = {}
+    trials, gguf = {}, {}
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
             for line in file:
                 row = json.loads(line)
-                trials.setdefault(family_of(row["name"]), {})[row["name"]] = row
+                some, families = (gguf, GGUF) if "llama_cpp" in row else (trials, FAMILIES)
+                some.setdefault(family_of(row["name"], families), {})[row["name"]] = row
     print("""# Families of Hugging Face
 
 Written by `tests/python/families/page.py` from what `tests/python/check_families.sh` compared with transformers. Each
@@ -121,6 +178,8 @@ that is asked for, from the first token on.
 
 Not read: `umt5`, the pictures of `gemma3`, `whisper`, `deberta-v2`, `gpt_oss`, `deepseek_v3`, and T5 without the weight
 `shared.weight`. Positions at another size of pictures than the model's are not interpolated.""")
+    gguf_table(gguf)
 
 
-main()
+if __name__ == "__main__":
+    main()

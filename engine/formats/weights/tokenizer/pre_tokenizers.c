@@ -43,7 +43,8 @@ typedef struct step {
     "\\x{1F50}-\\x{1F57}\\x{1F59}\\x{1F5B}\\x{1F5D}\\x{1F5F}-\\x{1F7D}\\x{1F80}-\\x{1FB4}"       \
     "\\x{1FB6}-\\x{1FBC}\\x{1FBE}\\x{1FC2}-\\x{1FC4}\\x{1FC6}-\\x{1FCC}\\x{1FD0}-\\x{1FD3}"       \
     "\\x{1FD6}-\\x{1FDB}\\x{1FE0}-\\x{1FEC}\\x{1FF2}-\\x{1FF4}\\x{1FF6}-\\x{1FFC}\\x{2102}"      \
-    "\\x{2107}\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{2126}\\x{2128}\\x{212A}-\\x{212D}"\
+    "\\x{2107}\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{2126}" \
+    "\\x{2128}\\x{212A}-\\x{212D}"                                                              \
     "\\x{212F}-\\x{2134}\\x{2139}\\x{213C}-\\x{213F}\\x{2145}-\\x{2149}\\x{214E}\\x{2183}"      \
     "\\x{2184}\\x{2C00}-\\x{2C7B}\\x{2C7E}-\\x{2CE4}\\x{2CEB}-\\x{2CEE}\\x{2CF2}\\x{2CF3}"      \
     "\\x{A640}-\\x{A66D}\\x{A680}-\\x{A69B}\\x{A722}-\\x{A76F}\\x{A771}-\\x{A787}"              \
@@ -74,8 +75,8 @@ static const struct {
     { "stablelm2 megrez", { { SPLIT, OF_QWEN_2 } }, false, false, false },
     { "falcon", { { PUNCTUATION, NULL }, { OF_GPT2, NULL }, { DIGITS, NULL },
                   { SPLIT, "[0-9][0-9][0-9]" } }, false, false, false },
-    { "default", { { SPLIT, "[\\p{P}\\$\\+<=>\\^~\\|]+" }, { SPLIT, OF_GPT_2 }, { SPLIT, "\\p{N}+" },
-                   { SPLIT, "[0-9][0-9][0-9]" } }, false, false, false },
+    { "default", { { SPLIT, "[\\p{P}\\$\\+<=>\\^~\\|]+" }, { SPLIT, OF_GPT_2 },
+                   { SPLIT, "\\p{N}+" }, { SPLIT, "[0-9][0-9][0-9]" } }, false, false, false },
     { "bloom", { { SPLIT, " ?[^(\\s|[.,!?\xe2\x80\xa6\xe3\x80\x82\xef\xbc\x8c\xe3\x80\x81"
                           "\xe0\xa5\xa4\xdb\x94\xd8\x8c])]+" } }, false, false, false },
     { "deepseek-llm", { { SPLIT, "[\\r\\n]" }, { SPLIT, "\\s?[" CASED_LETTERS "]+" },

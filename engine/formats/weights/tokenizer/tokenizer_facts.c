@@ -155,8 +155,8 @@ static bool takes_bert(const reading *r, const json_t *model)
     return true;
 }
 
-/* Words begin with a mark there, where parts of them begin with one here; and what begins and ends a
- * text has a name there that all kinds of tokenizers have. */
+/* Words begin with a mark there, where parts of them begin with one here; and what begins and ends
+ * a text has a name there that all kinds of tokenizers have. */
 static void mark_words(const reading *r)
 {
     static const char *const ends[][2] = {

@@ -117,7 +117,7 @@ static const cse_option options[] = {
     { "max_sequence_length", "N", NULL,
       "tokens of a text, of which more are cut; as the folder or the data loader says" },
     { "vocabulary", "PATH", NULL,
-      "vocab.txt, tokenizer.json of BERT, or a folder with one; that of the folder or the data "
+      "vocab.txt, tokenizer.json, or a folder with one; that of the folder or the data "
       "loader" },
     { "format", "FORMAT", NULL, "json (one line a text; default), npy (all vectors, to --file)" },
     { "file", "NAME.npy", NULL, "the file that --format npy writes" },

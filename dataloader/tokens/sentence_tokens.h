@@ -37,7 +37,8 @@ cse_status cse_sentence_tokens_begin(cse_sentence_tokens *self, const char *path
 void cse_sentence_tokens_clear(cse_sentence_tokens *self);
 
 /* Writes sample `place` of the streams but for its label; the second text may be NULL. Both are
- * changed. Where they are too long the end of the longer one is left out. CSE_DATA as cse_encode. */
+ * changed. Where they are too long the end of the longer one is left out. CSE_DATA as
+ * cse_encode. */
 cse_status cse_sentence_tokens_put(const cse_sentence_tokens *self, char *const texts[2],
                                    void *const outputs[], int64_t place);
 

@@ -161,7 +161,7 @@ VALUES = {
     "layer_norm_epsilon": [1e-2],
     "id2label": [{"0": "a", "1": "b", "2": "c"}, {"0": "a", "1": "b"}],
     "pruned_heads": [{}, {"0": [0]}],
-    "quantization_config": [None, {"quant_method": "bitsandbytes", "load_in_8bit": True}],
+    "quantization_config": [None, {"quant_method": "hqq"}],
     "auto_map": [{"AutoModelForCausalLM": "modeling_x.X"}],
     "model_type": [],
     "per_layer_config": [],

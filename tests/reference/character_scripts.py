@@ -28,8 +28,8 @@ for first, final, script in ranges:
         line = "   "
     line += row
 rows = "\n".join(lines + [line])
-print(f"""/* Written by tests/reference/character_scripts.py. A table of ranges, searched by halving; the number
- * of a script is its place among those that are found from U+0000 on. */
+print(f"""/* Written by tests/reference/character_scripts.py. A table of ranges, searched by halving; the
+ * number of a script is its place among those that are found from U+0000 on. */
 #include "dataloader/tokenizer/text/character_scripts.h"
 
 #include <stddef.h>

@@ -75,7 +75,7 @@ cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 # The parts of the upper rooms from the lowest to the highest: a part may include from those that
 # stand before it. "." is the room's own folder; a folder without a name here is refused.
 parts='
-dataloader: identity positions files formats . tables programs pictures tokens chat tokenizer
+dataloader: identity positions files formats . tables programs pictures tokenizer tokens chat
 dataloader: conversations prepare inputs
 dashboard: access api checks data jobs queue pages http . routes
 cli: terminal arguments client runs completion data models commands .

@@ -1,5 +1,5 @@
-/* Written by tests/reference/character_scripts.py. A table of ranges, searched by halving; the number
- * of a script is its place among those that are found from U+0000 on. */
+/* Written by tests/reference/character_scripts.py. A table of ranges, searched by halving; the
+ * number of a script is its place among those that are found from U+0000 on. */
 #include "dataloader/tokenizer/text/character_scripts.h"
 
 #include <stddef.h>

@@ -12,7 +12,8 @@ uint32_t cse_character_at(const char *text, size_t *length);
 uint32_t cse_character_before(const char *text, size_t at, size_t *length);
 /* Writes the character in UTF-8; returns its bytes. */
 size_t cse_character_bytes(uint32_t character, char bytes[4]);
-/* Adds bytes; the begin of a character that does not go on, or a byte that begins none, is U+FFFD. */
+/* Adds bytes; the begin of a character that does not go on, and a byte that begins none, are U+FFFD
+ * each. */
 void cse_text_add_mended(cse_text *text, const char *bytes, size_t size);
 bool cse_is_utf8(const char *bytes, size_t size);
 void cse_text_add_character(cse_text *text, uint32_t character);

@@ -240,6 +240,8 @@ void cse_map_tell(const cse_map *map, const json_t *facts, const cse_weights *ou
 
 /* ---- weights ---- */
 
+/* The names that tied weights are missing under are those of the weight that is there. */
+void cse_map_name_tied(const cse_map *map, const json_t *facts, cse_weights *weights);
 /* Matrices of one stack get one type of floats, float32 where they have several. */
 void cse_map_even_stacks(const cse_map *map, cse_weights **weights);
 /* The same weights under our names, or under theirs. The result owns `*from`. CSE_DATA: one is
@@ -277,9 +279,6 @@ bool cse_map_turns(const cse_map *map, const char *theirs);
 
 /* ---- for the files of this part ---- */
 
-/* Whether facts of theirs have the values that a mapping {fact: values} wants; NULL wants none. */
-bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
-                   const cse_yaml_node *where);
 /* A fact that is a list there and here: its text for our settings (NULL: it is not said), and its
  * value for theirs. CSE_DATA. */
 static inline bool cse_map_is_list(const cse_map_fact *fact)
@@ -311,9 +310,6 @@ const char *cse_map_list_of(cse_arena *arena, const cse_yaml_node *values);
 /* A fact under a name, in which a dot may lead into an object, or to an entry of a list; NULL:
  * there is none. */
 const json_t *cse_map_their_value(const json_t *facts, const char *name);
-/* Whether their facts have the values of a `where`; NULL: always. */
-bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
-                   const cse_yaml_node *where);
 /* *same: two weights have the same elements. */
 cse_status cse_map_same_elements(cse_weights *weights, int one, int other, bool *same);
 /* A JSON scalar as text, an empty list or object as "[]" or "{}"; NULL for others. */

@@ -155,6 +155,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(cse_map_note_elements(map, *weights, facts));
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     cse_map_even_stacks(map, weights);
+    cse_map_name_tied(map, facts, *weights);
     CSE_TRY(add_adapters(weights, map, facts, options));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);

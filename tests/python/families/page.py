@@ -176,8 +176,8 @@ ESM-2 (`esm`) is compared by `tests/python/check_esm_folder.sh`. Of decoders the
 (`tests/python/families/generation.py`), but for those whose positions are scaled by the length of the text: here by the length
 that is asked for, from the first token on.
 
-Not read: `umt5`, the pictures of `gemma3`, `whisper`, `deberta-v2`, `gpt_oss`, `deepseek_v3`, and T5 without the weight
-`shared.weight`. Positions at another size of pictures than the model's are not interpolated.""")
+Not read: `umt5`, the pictures of `gemma3`, `whisper`, `deberta-v2`, `gpt_oss` and `deepseek_v3`. Positions at another size of
+pictures than the model's are not interpolated.""")
     gguf_table(gguf)
 
 

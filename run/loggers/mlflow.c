@@ -1,10 +1,10 @@
 /* MLflowLogger: sends scalars to an MLflow tracking server by its REST API.
  *
  * Training never waits for the server. A scalar goes into a queue of limited length; a thread sends
- * what is there in batches, and where the server does not answer tries again, after longer and longer
- * pauses. What finds the queue full is dropped, counted, and told at the end. A fault of the server is
- * told once, and its end as well. At the end of the run the thread has some seconds; what it did not
- * send by then is kept in MODEL_DIR/mlflow_unsent.jsonl.
+ * what is there in batches, and where the server does not answer tries again, after longer and
+ * longer pauses. What finds the queue full is dropped, counted, and told at the end. A fault of the
+ * server is told once, and its end as well. At the end of the run the thread has some seconds; what
+ * it did not send by then is kept in MODEL_DIR/mlflow_unsent.jsonl.
  *
  * The run of MLflow is made with the first values. Its id is in MODEL_DIR/mlflow_run_id, so that a
  * run that goes on adds to it; values of steps that are done again are there twice. */

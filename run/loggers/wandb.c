@@ -5,8 +5,8 @@
  * CRC-32 of type and data (u32), length (u16) and type (u8: whole, first, middle, last), all
  * little-endian; where fewer than 7 bytes of a block are left they are 0. The data are protocol
  * buffers:
- *   Record  { int64 num = 1; HistoryRecord history = 2; SummaryRecord summary = 3; RunRecord run = 17;
- *             RunExitRecord exit = 18; HeaderRecord header = 21; }
+ *   Record  { int64 num = 1; HistoryRecord history = 2; SummaryRecord summary = 3;
+ *             RunRecord run = 17; RunExitRecord exit = 18; HeaderRecord header = 21; }
  *   HistoryRecord { repeated Item item = 1; HistoryStep step = 2; }  HistoryStep { int64 num = 1; }
  *   SummaryRecord { repeated Item update = 1; }
  *   RunRecord { string run_id = 1, project = 3; ConfigRecord config = 4; string display_name = 8;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# MLflowLogger against a small server: experiment, run, parameters and every value, also after faults;
-# a run that goes on; a server that is slow, wrong or gone, which neither stops nor holds up training.
+# MLflowLogger against a small server: experiment, run, parameters and every value, also after
+# faults; a run that goes on; a server that is slow, wrong or gone, which neither stops nor holds up
+# training.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 source=${top_srcdir:-.}
@@ -20,8 +21,8 @@ fail() {
 serve() {
     name=$1
     shift
-    python3 "$source/tests/run/loggers/mlflow_server.py" "$work/$name.port" "$work/$name.json" "$@" \
-        2>"$work/$name.errors" &
+    python3 "$source/tests/run/loggers/mlflow_server.py" "$work/$name.port" \
+        "$work/$name.json" "$@" 2>"$work/$name.errors" &
     servers="$servers $!"
     for _ in $(seq 100); do
         [ -f "$work/$name.port" ] && break
@@ -34,8 +35,9 @@ serve() {
 start() {
     folder=$1 steps=$2
     shift 2
-    timeout 60 "$csengine" start "$config" --no_dashboard --model_dir "$work/$folder" --log_steps 1 \
-        --num_steps "$steps" --set "loggers=[JSONLLogger, {MLflowLogger: {$*}}]" >"$work/out" 2>&1 ||
+    timeout 60 "$csengine" start "$config" --no_dashboard --model_dir "$work/$folder" \
+        --log_steps 1 --num_steps "$steps" --set "loggers=[JSONLLogger, {MLflowLogger: {$*}}]" \
+        >"$work/out" 2>&1 ||
         fail "$folder: $(cat "$work/out")"
 }
 
@@ -43,14 +45,15 @@ start() {
 serve first 2
 MLFLOW_TRACKING_TOKEN=secret
 export MLFLOW_TRACKING_TOKEN
-start run 300 "tracking_uri: \"$uri\", experiment_name: \"a/b c\", run_name: r, params: [lr=0.1, \"x=a=b\"], tags: [t=1]"
+start run 300 "tracking_uri: \"$uri\", experiment_name: \"a/b c\", run_name: r, \
+params: [lr=0.1, \"x=a=b\"], tags: [t=1]"
 unset MLFLOW_TRACKING_TOKEN
 [ "$(grep -c 'answers 503' "$work/out")" = 1 ] || fail "a fault is told once: $(cat "$work/out")"
 start run 40 "tracking_uri: \"$uri\", experiment_name: \"a/b c\""
 python3 - "$work" <<'END' || fail "what was sent"
 import json, sys
 state = json.load(open(f"{sys.argv[1]}/first.json"))
-assert list(state["experiments"]) == ["a/b c"] and list(state["runs"]) == ["run1"], state["runs"].keys()
+assert list(state["experiments"]) == ["a/b c"] and list(state["runs"]) == ["run1"], state
 run = state["runs"]["run1"]
 assert run["status"] == "FINISHED" and run["run_name"] == "r", run["status"]
 assert run["params"] == [{"key": "lr", "value": "0.1"}, {"key": "x", "value": "a=b"}], run["params"]
@@ -74,7 +77,8 @@ END
 
 # Nobody there, and a server that is none.
 start gone 20 'tracking_uri: "http://127.0.0.1:9"'
-[ "$(grep -c 'warning: MLflowLogger: http://127.0.0.1:9' "$work/out")" = 1 ] || fail "$(cat "$work/out")"
+[ "$(grep -c 'warning: MLflowLogger: http://127.0.0.1:9' "$work/out")" = 1 ] ||
+    fail "$(cat "$work/out")"
 grep -q 'values were not sent; they are in' "$work/out" || fail "not told: $(cat "$work/out")"
 cmp "$work/gone/mlflow_unsent.jsonl" "$work/gone/metrics.jsonl" || fail "what was not sent is lost"
 

@@ -19,28 +19,29 @@ static int label_stream(const cse_input *input)
     return -1;
 }
 
-static cse_status read_block(cse_input *input, int stream, const int64_t *indices, int64_t count,
-                             void *const outputs[], int32_t *labels)
+/* The labels of samples `first` to `first` + `count` - 1, read with the rest into `outputs`. */
+static cse_status read_block(cse_input *input, int64_t first, int64_t count, void *const outputs[],
+                             int32_t *labels)
 {
+    int64_t indices[BLOCK];
+    for (int64_t i = 0; i < count; i++)
+        indices[i] = first + i;
     if (input->read_labels != NULL)
         return input->read_labels(input, indices, count, labels);
     CSE_TRY(input->descriptor->read(input, indices, count, outputs));
-    memcpy(labels, outputs[stream], (size_t)count * sizeof *labels);
+    memcpy(labels, outputs[label_stream(input)], (size_t)count * sizeof *labels);
     return CSE_OK;
 }
 
-static cse_status read_all(cse_input *input, int stream, int32_t *labels)
+static cse_status read_all(cse_input *input, int32_t *labels)
 {
-    int64_t indices[BLOCK];
     void *outputs[CSE_MAX_STREAMS] = { NULL };
     cse_status status = CSE_OK;
     for (int s = 0; s < input->stream_count && input->read_labels == NULL; s++)
         outputs[s] = cse_calloc(BLOCK, (size_t)cse_shape_elements(input->streams[s].shape) * 4);
     for (int64_t first = 0; first < input->sample_count && status == CSE_OK; first += BLOCK) {
-        const int64_t left = input->sample_count - first, count = left < BLOCK ? left : BLOCK;
-        for (int64_t i = 0; i < count; i++)
-            indices[i] = first + i;
-        status = read_block(input, stream, indices, count, outputs, labels + first);
+        const int64_t left = input->sample_count - first;
+        status = read_block(input, first, left < BLOCK ? left : BLOCK, outputs, labels + first);
     }
     for (int s = 0; s < input->stream_count; s++)
         free(outputs[s]);
@@ -50,20 +51,19 @@ static cse_status read_all(cse_input *input, int stream, int32_t *labels)
 cse_status cse_label_list_read(cse_input *input, const char *setting, const char *origin,
                                int32_t **labels)
 {
-    const int stream = label_stream(input);
     *labels = NULL;
     if (input->is_stream)
         return cse_fail(CSE_CONFIG,
                         "data loader: %s (%s) goes by the samples of an epoch, and %s decides "
                         "itself which sample stands where",
                         setting, origin, input->descriptor->name);
-    if (stream < 0)
+    if (label_stream(input) < 0)
         return cse_fail(CSE_CONFIG,
                         "data loader: %s (%s) goes by the class of each sample, and the data of "
                         "%s have no `labels` of one class a sample",
                         setting, origin, input->descriptor->name);
     int32_t *list = cse_calloc((size_t)input->sample_count, sizeof *list);
-    cse_status status = read_all(input, stream, list);
+    cse_status status = read_all(input, list);
     if (status == CSE_OK)
         *labels = list;
     else

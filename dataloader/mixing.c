@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
 #include "engine/base/random.h"
 #include "engine/base/types/shape.h"
 
+/* The streams of inputs with one class a sample (inputs/labelled.h), as describe checks. */
+enum { FEATURES, LABELS };
 /* Separates these random numbers from others with the same seed. */
 enum { MIXING_STREAM = 0x6d697875 };
 
@@ -113,8 +114,8 @@ static cse_status no_pictures(const cse_settings *settings, const char *what)
 static cse_status describe(const cse_settings *settings, const cse_settings *table,
                            cse_input *input)
 {
-    const cse_stream *features = &input->streams[CSE_FEATURES_STREAM];
-    cse_stream *labels = &input->streams[CSE_ANSWERS_STREAM];
+    const cse_stream *features = &input->streams[FEATURES];
+    cse_stream *labels = &input->streams[LABELS];
     if (input->is_stream || input->stream_count != 2 || features->dtype != CSE_FLOAT32 ||
         strcmp(labels->name, "labels") != 0 || labels->dtype != CSE_INT32 ||
         labels->shape.rank != 0)
@@ -205,7 +206,7 @@ static cse_mixture_plan plan_of(const mixing *m, int64_t sample, int64_t epoch)
     const uint32_t place[3] = { (uint32_t)sample, (uint32_t)epoch,
                                 (uint32_t)((uint64_t)epoch >> 32) };
     const uint64_t seed = m->seed ^ (uint64_t)sample >> 32;
-    const cse_shape shape = m->inner.streams[CSE_FEATURES_STREAM].shape;
+    const cse_shape shape = m->inner.streams[FEATURES].shape;
     uint32_t words[4];
     draws d = { .seed = seed, .counter = { place[0], place[1], place[2], MIXING_STREAM } };
     cse_philox(seed, d.counter, words);
@@ -261,7 +262,7 @@ static void make_room(mixing *m, int64_t count)
 
 static void cut_in(const mixing *m, const cse_cut_box *box, const float *from, float *to)
 {
-    const cse_shape shape = m->inner.streams[CSE_FEATURES_STREAM].shape;
+    const cse_shape shape = m->inner.streams[FEATURES].shape;
     const int64_t height = shape.dims[1], width = shape.dims[2];
     for (int64_t c = 0; c < shape.dims[0]; c++)
         for (int64_t y = box->top; y < box->bottom; y++)
@@ -273,7 +274,7 @@ static void cut_in(const mixing *m, const cse_cut_box *box, const float *from, f
 static double mix_values(const mixing *m, const cse_mixture_plan *plan, const float *partner,
                          float *values)
 {
-    const cse_shape shape = m->inner.streams[CSE_FEATURES_STREAM].shape;
+    const cse_shape shape = m->inner.streams[FEATURES].shape;
     const float own = (float)plan->own, others = (float)(1 - plan->own);
     if (plan->cuts) {
         const cse_cut_box box = cse_cut_box_of(plan, shape.dims[2], shape.dims[1]);
@@ -316,8 +317,8 @@ static cse_status read_partners(mixing *m, const int64_t *epochs, int64_t count)
         m->epochs[partners++] = epochs != NULL ? epochs[i] : 0;
     }
     void *outputs[CSE_MAX_STREAMS] = { NULL };
-    outputs[CSE_FEATURES_STREAM] = m->values;
-    outputs[CSE_ANSWERS_STREAM] = m->labels + count;
+    outputs[FEATURES] = m->values;
+    outputs[LABELS] = m->labels + count;
     return partners > 0 ? read_inner(m, m->partners, m->epochs, partners, outputs) : CSE_OK;
 }
 
@@ -326,10 +327,10 @@ static cse_status mixing_read(cse_input *input, const int64_t *indices, int64_t 
 {
     mixing *m = input->self;
     make_room(m, count);
-    float *values = outputs[CSE_FEATURES_STREAM], *rows = outputs[CSE_ANSWERS_STREAM];
+    float *values = outputs[FEATURES], *rows = outputs[LABELS];
     void *own[CSE_MAX_STREAMS] = { NULL };
-    own[CSE_FEATURES_STREAM] = values;
-    own[CSE_ANSWERS_STREAM] = m->labels;
+    own[FEATURES] = values;
+    own[LABELS] = m->labels;
     for (int64_t i = 0; i < count; i++)
         m->plans[i] = plan_of(m, indices[i], input->epochs != NULL ? input->epochs[i] : 0);
     CSE_TRY(read_inner(m, indices, input->epochs, count, own));
@@ -398,8 +399,8 @@ cse_status cse_mixing_wrap(const cse_settings *settings, uint64_t seed, const cs
     }
     m->inner = *input;
     m->sampler = sampler;
-    m->classes = outer.streams[CSE_ANSWERS_STREAM].shape.dims[0];
-    m->elements = cse_shape_elements(outer.streams[CSE_FEATURES_STREAM].shape);
+    m->classes = outer.streams[LABELS].shape.dims[0];
+    m->elements = cse_shape_elements(outer.streams[FEATURES].shape);
     m->descriptor = (cse_input_descriptor){
         .name = input->descriptor->name,
         .summary = input->descriptor->summary,

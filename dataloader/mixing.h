@@ -1,5 +1,6 @@
 /* The setting `mixing` of a data loader: samples are mixed with others, and so are their labels,
- * which become probabilities of the classes: mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019).
+ * which become probabilities of the classes: mixup (Zhang et al. 2018) and CutMix (Yun et al.
+ * 2019).
  *
  * It is an input around another one. Whether a sample is mixed, how much, and with which other
  * sample is a pure function of (seed, epoch, sample): partners are drawn from all samples of the
@@ -20,8 +21,8 @@ bool cse_mixing_is_asked(const cse_settings *settings);
  * rows of numbers with one class each. Enough for data that are not read. */
 cse_status cse_mixing_describe(const cse_settings *settings, cse_input *input);
 
-/* Replaces *input, which is open, by one that mixes its samples and closes it with itself. `sampler`
- * is borrowed; NULL: all samples are as likely as each other. */
+/* Replaces *input, which is open, by one that mixes its samples and closes it with itself.
+ * `sampler` is borrowed; NULL: all samples are as likely as each other. */
 cse_status cse_mixing_wrap(const cse_settings *settings, uint64_t seed, const cse_weighted *sampler,
                            cse_input *input);
 

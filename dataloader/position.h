@@ -7,8 +7,8 @@
  * all steps by as many places of that order.
  *
  * With a sampler each place of the stream of all epochs draws a sample by itself. A sample that
- * comes twice in an epoch is another time of it: its epoch, which what chance decides about a sample
- * goes by, is the place.
+ * comes twice in an epoch is another time of it: its epoch, which what chance decides about a
+ * sample goes by, is the place.
  *
  * What an input function orders itself (is_stream) has places of the stream of all epochs as its
  * numbers: nothing is left out at the end of an epoch, where the next one goes on. */

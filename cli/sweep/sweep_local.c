@@ -1,6 +1,6 @@
-/* A trial is a `csengine start` in a folder of its own below the sweep's. One that was trained before
- * goes on from its checkpoint, and one that is complete ends at once: so it does not matter when the
- * sweep was killed. */
+/* A trial is a `csengine start` in a folder of its own below the sweep's. One that was trained
+ * before goes on from its checkpoint, and one that is complete ends at once: so it does not
+ * matter when the sweep was killed. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-/* A sweep: the file that describes it, and the trials that it makes, as a pure function of that file.
+/* A sweep: the file that describes it, and the trials that it makes, as a pure function of that
+ * file.
  *
  * A trial is a value for each parameter. With `grid` trials are all combinations; with `random` and
  * `halving` each value is drawn by (seed, trial, parameter), so that a longer sweep begins with the

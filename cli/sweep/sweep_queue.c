@@ -1,6 +1,6 @@
-/* A trial up to a rung is a job whose id is made of the sweep's name, the trial and the rung, so that
- * a sweep that was killed finds its jobs again. A job of a later rung starts from the last checkpoint
- * of that before it. */
+/* A trial up to a rung is a job whose id is made of the sweep's name, the trial and the rung, so
+ * that a sweep that was killed finds its jobs again. A job of a later rung starts from the last
+ * checkpoint of that before it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

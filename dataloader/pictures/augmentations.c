@@ -162,10 +162,16 @@ cse_status cse_augmentations_read(const cse_settings *settings, uint64_t seed, c
 
 /* ---- chance ---- */
 
+/* A picture in an epoch. */
+typedef struct place {
+    int64_t epoch, sample;
+} place;
+
 /* Four numbers in [0, 1), the `number`-th four of a stream. */
-static void draw(const cse_augmentations *a, uint32_t stream, int64_t epoch, int64_t sample,
-                 uint32_t number, double u[4])
+static void draw(const cse_augmentations *a, uint32_t stream, place at, uint32_t number,
+                 double u[4])
 {
+    const int64_t epoch = at.epoch, sample = at.sample;
     const uint32_t counter[4] = { (uint32_t)sample, (uint32_t)epoch,
                                   (uint32_t)((uint64_t)epoch >> 32), stream + number };
     uint32_t words[4];
@@ -271,12 +277,12 @@ static void jitter_one(const cse_augmentations *a, int part, double u, cse_pixel
 }
 
 /* The four parts in an order of chance: each place takes one of those that are left. */
-static void jitter(const cse_augmentations *a, int64_t epoch, int64_t sample, cse_pixels *p)
+static void jitter(const cse_augmentations *a, place at, cse_pixels *p)
 {
     int left[4] = { 0, 1, 2, 3 };
     double order[4], u[4];
-    draw(a, JITTER_STREAM, epoch, sample, 0, order);
-    draw(a, JITTER_STREAM, epoch, sample, 1, u);
+    draw(a, JITTER_STREAM, at, 0, order);
+    draw(a, JITTER_STREAM, at, 1, u);
     for (int count = 4; count > 0; count--) {
         const int chosen = (int)(order[count - 1] * count), part = left[chosen];
         left[chosen] = left[count - 1];
@@ -291,14 +297,15 @@ bool cse_augmentations_change_pixels(const cse_augmentations *a)
 
 void cse_augment_pixels(const cse_augmentations *a, int64_t epoch, int64_t sample, cse_pixels *p)
 {
+    const place at = { epoch, sample };
     for (int i = 0; i < a->num_ops; i++) {
         double u[4];
-        draw(a, RAND_AUGMENT_STREAM, epoch, sample, (uint32_t)i, u);
+        draw(a, RAND_AUGMENT_STREAM, at, (uint32_t)i, u);
         cse_rand_augment_apply((int)(u[0] * CSE_RAND_AUGMENT_OPS), a->magnitude, a->bins,
                                u[1] < 0.5, p);
     }
     if (a->jitters)
-        jitter(a, epoch, sample, p);
+        jitter(a, at, p);
 }
 
 /* ---- erasing ---- */
@@ -307,14 +314,14 @@ typedef struct rectangle {
     int top, left, height, width;
 } rectangle;
 
-static bool find_rectangle(const cse_augmentations *a, int64_t epoch, int64_t sample,
-                           const int shape[3], rectangle *found)
+static bool find_rectangle(const cse_augmentations *a, place at, const int shape[3],
+                           rectangle *found)
 {
     const double area = (double)shape[1] * shape[2];
     const double low = log(a->ratio[0]), high = log(a->ratio[1]);
     for (uint32_t number = 1; number <= ERASING_TRIES; number++) {
         double u[4];
-        draw(a, ERASING_STREAM, epoch, sample, number, u);
+        draw(a, ERASING_STREAM, at, number, u);
         const double part = area * (a->scale[0] + u[0] * (a->scale[1] - a->scale[0]));
         const double ratio = exp(low + u[1] * (high - low));
         const double height = nearbyint(sqrt(part * ratio)), width = nearbyint(sqrt(part / ratio));
@@ -342,16 +349,18 @@ static float normal_at(const cse_augmentations *a, int64_t epoch, int64_t sample
 void cse_augment_values(const cse_augmentations *a, int64_t epoch, int64_t sample,
                         const int shape[3], float *values)
 {
+    const place at = { epoch, sample };
     rectangle r;
     double u[4];
-    draw(a, ERASING_STREAM, epoch, sample, 0, u);
-    if (!a->erases || u[0] >= a->probability || !find_rectangle(a, epoch, sample, shape, &r))
+    draw(a, ERASING_STREAM, at, 0, u);
+    if (!a->erases || u[0] >= a->probability || !find_rectangle(a, at, shape, &r))
         return;
     for (int c = 0; c < shape[0]; c++)
         for (int y = r.top; y < r.top + r.height; y++)
             for (int x = r.left; x < r.left + r.width; x++) {
-                const int64_t at = ((int64_t)c * shape[1] + y) * shape[2] + x;
-                values[at] = a->fills_by_chance ? normal_at(a, epoch, sample, (uint32_t)at)
-                                                : (float)a->value;
+                const int64_t element = ((int64_t)c * shape[1] + y) * shape[2] + x;
+                values[element] = a->fills_by_chance
+                                      ? normal_at(a, epoch, sample, (uint32_t)element)
+                                      : (float)a->value;
             }
 }

@@ -1,5 +1,5 @@
-/* From a picture to the numbers of a sample: crop, resize, flip, augmentations, and the scale of the
- * values.
+/* From a picture to the numbers of a sample: crop, resize, flip, augmentations, and the scale of
+ * the values.
  *
  * What chance decides is a pure function of (seed, epoch, sample). Without chance it is
  * torchvision's Resize, CenterCrop, ToTensor and Normalize. */

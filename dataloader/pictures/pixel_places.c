@@ -1,5 +1,5 @@
-/* Places are computed as Pillow does, in whole numbers of 1/65536, so that the pixel that is taken is
- * the same. */
+/* Places are computed as Pillow does, in whole numbers of 1/65536, so that the pixel that is
+ * taken is the same. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

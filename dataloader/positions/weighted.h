@@ -1,5 +1,5 @@
-/* Drawing with replacement, each item as often as its weight says: a pure function of (seed, place),
- * as PyTorch's WeightedRandomSampler draws, without its list of an epoch.
+/* Drawing with replacement, each item as often as its weight says: a pure function of (seed,
+ * place), as PyTorch's WeightedRandomSampler draws, without its list of an epoch.
  *
  * A draw takes one of the columns, all as likely as each other, and of each column at most two
  * items (Walker 1977, built as Vose 1991 does), so that it costs the same for any number of items.

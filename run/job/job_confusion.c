@@ -20,8 +20,8 @@ static const char *const *class_names(const cse_job *j, cse_arena *arena, int cl
 {
     cse_class_names names = { .count = 0 };
     const char **copies = NULL;
-    if (cse_class_names_find(NULL, j->result->checkpoint_path,
-                             j->session->configuration.model_dir, &names) == CSE_OK &&
+    if (cse_class_names_find(NULL, j->result->checkpoint_path, j->session->configuration.model_dir,
+                             &names) == CSE_OK &&
         names.count == classes) {
         copies = cse_arena_alloc(arena, (size_t)classes * sizeof *copies);
         for (int c = 0; c < classes; c++)

@@ -14,7 +14,8 @@ fail() {
 
 # Points of two classes and a third that lies on both: some are confused.
 awk 'BEGIN { print "x,y,kind"; srand(7); split("red green blue", n, " ")
-    for (i = 0; i < 240; i++) { c = i % 3; printf "%.3f,%.3f,%d\n", (c == 1) + rand(), (c == 0) + rand(), c } }' \
+    for (i = 0; i < 240; i++) {
+        c = i % 3; printf "%.3f,%.3f,%d\n", (c == 1) + rand(), (c == 0) + rand(), c } }' \
     >"$work/points.csv"
 cat >"$work/config.yaml" <<END
 trainer:
@@ -36,11 +37,12 @@ timeout 60 "$csengine" start "$work/config.yaml" --no_dashboard --num_csx 2 >"$w
     fail "$(cat "$work/out")"
 grep -q 'val_confusion_matrix, rows are labels' "$work/out" || fail "no matrix: $(cat "$work/out")"
 
-timeout 60 "$csengine" validate "$work/config.yaml" --confusion_csv "$work/cells.csv" --json 2>"$work/errors" \
-    >"$work/end" || fail "$(cat "$work/end")"
+timeout 60 "$csengine" validate "$work/config.yaml" --confusion_csv "$work/cells.csv" --json \
+    2>"$work/errors" >"$work/end" || fail "$(cat "$work/end")"
 
 # By the predictions of `predict`, sample by sample.
-timeout 60 "$csengine" predict "$work/config.yaml" "$work/points.csv" --top 1 --json 2>"$work/errors" |
+timeout 60 "$csengine" predict "$work/config.yaml" "$work/points.csv" --top 1 --json \
+    2>"$work/errors" |
     python3 -c '
 import collections, csv, json, sys
 work = sys.argv[1]
@@ -67,11 +69,12 @@ assert abs(end["metrics"]["confusion_matrix"] - share) < 1e-6, end["metrics"]
 python3 - "$work/model_dir" <<'END' || fail "confusion.json of the run store"
 import glob, json, sqlite3, sys
 [path] = glob.glob(f"{sys.argv[1]}/*.db") or glob.glob(f"{sys.argv[1]}/**/*.db", recursive=True)
-rows = sqlite3.connect(path).execute("select content from artefacts where name = 'confusion.json'").fetchall()
+asked = "select content from artefacts where name = 'confusion.json'"
+rows = sqlite3.connect(path).execute(asked).fetchall()
 matrix = json.loads(rows[-1][0])["matrices"][0]
 assert matrix["step"] == 60 and sum(map(sum, matrix["counts"])) == 240, matrix
 END
-timeout 60 "$csengine" validate "$work/config.yaml" --set metrics=null --confusion_csv "$work/none" \
-    >"$work/out" 2>&1 && fail "a matrix that nobody counts"
+timeout 60 "$csengine" validate "$work/config.yaml" --set metrics=null \
+    --confusion_csv "$work/none" >"$work/out" 2>&1 && fail "a matrix that nobody counts"
 grep -q 'metrics: \[{confusion_matrix' "$work/out" || fail "$(cat "$work/out")"
 exit $failed

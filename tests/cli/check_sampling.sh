@@ -62,6 +62,6 @@ refuses 'loss.class_weights: all weights are 0' --set 'loss.class_weights=[0,0,0
 refuses 'a validation has whole samples' --set 'trainer.fit.val_dataloader={data_processor:
  synthetic, features: [16], classes: 3, batch_size: 12, mixing: {mixup_alpha: 1, num_classes: 3}}'
 refuses 'is no cross entropy of classes' --set loss.class_weights=null \
-    --set trainer.fit.train_dataloader='{data_processor: synthetic, features: [16], regression: true,
- samples: 90, batch_size: 12}' --set model.num_classes=1
+    --set trainer.fit.train_dataloader='{data_processor: synthetic, features: [16],
+ regression: true, samples: 90, batch_size: 12}' --set model.num_classes=1
 exit $failed

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `sweep`: the trials of each method, failures as rows, halving that trains no step twice, a sweep that
-# is killed and goes on, and the queue of a server.
+# `sweep`: the trials of each method, failures as rows, halving that trains no step twice, a sweep
+# that is killed and goes on, and the queue of a server.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 source=${top_srcdir:-.}
@@ -100,13 +100,14 @@ known = [json.loads(line) for line in open("sweeps/killed/trials.jsonl") if line
 assert [(one["trial"], one["rung"], one["value"]) for one in known] == [
     (one["trial"], one["rung"], one["value"]) for one in results], known
 best = end["best"]
-print(best["trial"], " ".join(f"--set {path}={value}" for path, value in best["parameters"].items()))
+values = best["parameters"].items()
+print(best["trial"], " ".join(f"--set {path}={value}" for path, value in values))
 END
 best=$(python3 compare.py) || fail "the rungs: $(cat halving.out)"
 # The best one, trained up to 16 steps at once, has the same weights.
 # shellcheck disable=SC2086
-whole=$("$csengine" start "$config" --no_dashboard --json --model_dir whole --set loop.num_steps=null \
-    --set loop.max_steps=16 ${best#* } 2>/dev/null | tail -1)
+whole=$("$csengine" start "$config" --no_dashboard --json --model_dir whole \
+    --set loop.num_steps=null --set loop.max_steps=16 ${best#* } 2>/dev/null | tail -1)
 digest() { "$csengine" checkpoint digest "$1/checkpoint_16.mdl"; }
 [ "$(digest whole)" = "$(digest "sweeps/halving/trial_000${best%% *}")" ] ||
     fail "other weights than of one training: $whole"
@@ -142,7 +143,8 @@ for _ in $(seq 100); do
     [ -f queue/server.json ] && break
     sleep 0.1
 done
-sed 's/name: halving/name: queued/; s/trials: 6/trials: 4/; s/max: 16/max: 8/' halving.yaml >queued.yaml
+sed 's/name: halving/name: queued/; s/trials: 6/trials: 4/; s/max: 16/max: 8/' halving.yaml \
+    >queued.yaml
 sweep queued --server queue --json || fail "queued: $(cat queued.err)"
 python3 - <<'END' || fail "the queue: $(cat queued.out)"
 import json

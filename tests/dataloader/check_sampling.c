@@ -1,5 +1,5 @@
-/* Weighted and balanced sampling, and mixed samples: distributions by chi-square, formulas, and that
- * neither the cut into microbatches nor the order of reading changes a bit. */
+/* Weighted and balanced sampling, and mixed samples: distributions by chi-square, formulas, and
+ * that neither the cut into microbatches nor the order of reading changes a bit. */
 #include <math.h>
 
 #include "dataloader/input.h"

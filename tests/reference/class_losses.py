@@ -18,8 +18,8 @@ def case(name, labels, **options):
     logits = LOGITS.clone().requires_grad_()
     loss = cross_entropy(logits, labels, **options)
     loss.backward()
-    gradient = ", ".join(f"{value:.12g}" for value in logits.grad.flatten().tolist())
-    print(f"    {{ {name}, {loss.item():.12g},\n      {{ {gradient} }} }},")
+    rows = [", ".join(f"{value:.12g}" for value in row) for row in logits.grad.tolist()]
+    print(f"    {{ {name}, {loss.item():.12g},\n      {{ " + ",\n        ".join(rows) + " } },")
 
 
 print("/* Written by class_losses.py: losses and gradients of PyTorch. */")

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import struct
+import zlib
 
 SCALARS = [("loss", 1, 1700000000.25, 0.5), ('val "accuracy", %', 300, 1700000001.5, 0.1),
            ("lr/0", 70000, 1700000002.75, float("inf"))]
@@ -74,3 +75,29 @@ for name, step, time_s, value in SCALARS:
     line = f'{{"step":{step},"time_s":{time_s:.6f},"name":{json.dumps(name)},"value":{number}}}'
     assert json.loads(line)["value"] == (value if math.isfinite(value) else None)
     print(line)
+
+
+def number_field(field, number):
+    return varint(field << 3) + varint(number)
+
+
+def item(key, value):
+    text = f"{value:.15g}" if math.isfinite(value) else json.dumps(value)
+    assert json.loads(text) == value
+    return message(1, message(1, key.encode()) + message(16, text.encode()))
+
+
+def wandb_record(num, field, data):
+    data = number_field(1, num) + message(field, data)
+    return struct.pack("<IHB", zlib.crc32(b"\x01" + data), len(data), 1) + data
+
+
+print("wandb, behind the records of the header and the run:")
+records = b""
+for num, (name, step, time_s, value) in enumerate(SCALARS, 3):
+    items = (item(name, value) + item("_timestamp", time_s) + item("_runtime", time_s - SCALARS[0][2])
+             + item("_step", step))
+    records += wandb_record(num, 2, items + message(2, number_field(1, step)))
+records += wandb_record(6, 3, b"".join(item(name, value) for name, _, _, value in SCALARS))
+records += wandb_record(7, 18, b"")
+print(literal(records), len(records))

@@ -1,6 +1,6 @@
-/* Moving averages of weights, step by step, beside the definition of PyTorch's AveragedModel with
- * get_ema_avg_fn: the first update copies, each later one is decay * average + (1 - decay) * weight.
- * An evaluation reads them where it is asked to. */
+/* Moving averages of weights, step by step, beside the definition of PyTorch's AveragedModel
+ * with get_ema_avg_fn: the first update copies, each later one is decay * average + (1 - decay)
+ * * weight. An evaluation reads them where it is asked to. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

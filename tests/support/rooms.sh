@@ -78,7 +78,7 @@ parts='
 dataloader: identity positions files formats . tables programs pictures tokenizer tokens chat
 dataloader: conversations prepare inputs
 dashboard: access api checks data jobs queue pages http . routes
-cli: terminal arguments client runs completion data models commands .
+cli: terminal arguments client sweep runs completion data models commands .
 '
 room_functions='
 function read_rooms(    count, rows, i, row, fields, names, j) {

@@ -1,7 +1,7 @@
 /* confusion_matrix: how often each class (row: the label) was taken for each (column: the
- * prediction), with the weights of the samples where there are some. The counts are the states; the
- * value, a scalar, is the share of the diagonal. A label or prediction outside the classes counts for
- * none. */
+ * prediction), with the weights of the samples where there are some. The counts are the states;
+ * the value, a scalar, is the share of the diagonal. A label or prediction outside the classes
+ * counts for none. */
 #include "csengine/generated/ops.h"
 #include "csengine/metric.h"
 #include "csengine/train.h"

@@ -76,7 +76,7 @@ cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 parts='
 dataloader: identity positions files formats . tables programs pictures tokens chat tokenizer
 dataloader: prepare inputs
-dashboard: access api checks data jobs queue pages http . routes
+dashboard: access api checks data jobs queue pages http models . routes
 cli: terminal arguments client runs completion data models commands .
 '
 room_functions='

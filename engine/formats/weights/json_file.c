@@ -11,9 +11,33 @@
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/nesting.h"
+#include "engine/base/text.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 
-enum { MOST_NESTING = 32 };
+enum { MOST_NESTING = 32, MOST_DIGITS = 18 };
+
+/* Whole numbers of more digits than an integer has, as the model_max_length 10^30 of tokenizers,
+ * get a fraction, so that they are read as floats. */
+static void widen_numbers(const char *text, size_t size, cse_text *wide)
+{
+    bool is_string = false;
+    cse_text_add(wide, "%s", "");
+    for (size_t i = 0; i < size; i++) {
+        if (is_string && text[i] == '\\' && i + 1 < size)
+            cse_text_add_bytes(wide, &text[i++], 1);
+        else if (text[i] == '"')
+            is_string = !is_string;
+        cse_text_add_bytes(wide, &text[i], 1);
+        size_t digits = 0, first = i;
+        while (!is_string && first + 1 > digits && text[first - digits] >= '0' &&
+               text[first - digits] <= '9')
+            digits++;
+        const bool ends = i + 1 == size || strchr("0123456789.eE", text[i + 1]) == NULL;
+        const char before = digits <= first ? text[first - digits] : ' ';
+        if (digits > MOST_DIGITS && ends && strchr(".eE+", before) == NULL)
+            cse_text_add(wide, ".0");
+    }
+}
 
 static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
 {
@@ -23,6 +47,12 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
         return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
                         where.column, MOST_NESTING);
     *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (*value == NULL && json_error_code(&error) == json_error_numeric_overflow) {
+        cse_text wide = { 0 };
+        widen_numbers(text, size, &wide);
+        *value = json_loadb(wide.data, wide.size, JSON_REJECT_DUPLICATES, &error);
+        cse_text_clear(&wide);
+    }
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
                                      error.column, error.text);

@@ -20,21 +20,23 @@ enum { MOST_NESTING = 32, MOST_DIGITS = 18 };
  * get a fraction, so that they are read as floats. */
 static void widen_numbers(const char *text, size_t size, cse_text *wide)
 {
-    bool is_string = false;
+    bool is_string = false, is_whole = false;
+    size_t digits = 0; /* up to here, of one number */
     cse_text_add(wide, "%s", "");
     for (size_t i = 0; i < size; i++) {
+        const bool is_digit = !is_string && text[i] >= '0' && text[i] <= '9';
         if (is_string && text[i] == '\\' && i + 1 < size)
             cse_text_add_bytes(wide, &text[i++], 1);
         else if (text[i] == '"')
             is_string = !is_string;
         cse_text_add_bytes(wide, &text[i], 1);
-        size_t digits = 0, first = i;
-        while (!is_string && first + 1 > digits && text[first - digits] >= '0' &&
-               text[first - digits] <= '9')
-            digits++;
-        const bool ends = i + 1 == size || strchr("0123456789.eE", text[i + 1]) == NULL;
-        const char before = digits <= first ? text[first - digits] : ' ';
-        if (digits > MOST_DIGITS && ends && strchr(".eE+", before) == NULL)
+        if (is_digit && digits == 0)
+            is_whole = i == 0 || (text[i - 1] != '.' && text[i - 1] != 'e' && text[i - 1] != 'E' &&
+                                  text[i - 1] != '+');
+        digits = is_digit ? digits + 1 : 0;
+        const char next = i + 1 < size ? text[i + 1] : ' ';
+        const bool ends = (next < '0' || next > '9') && next != '.' && next != 'e' && next != 'E';
+        if (digits > MOST_DIGITS && is_whole && ends)
             cse_text_add(wide, ".0");
     }
 }

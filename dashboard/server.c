@@ -80,6 +80,11 @@ static cse_status start(cse_server *server)
      * streams. */
     CSE_TRY(cse_feed_new(&feed, &server->feed));
     CSE_TRY(cse_jobs_open(&jobs, &server->jobs));
+    CSE_TRY(cse_models_open(&(cse_models_options){ .executable = server->executable,
+                                                   .models = o->models,
+                                                   .context = o->model_context,
+                                                   .queue = o->model_queue },
+                            &server->models));
     server->hooks = (cse_call_hooks){ .server = server,
                                       .self = cse_jobs_db_view(server->jobs),
                                       .admits = cse_own_jobs_admits,
@@ -136,7 +141,10 @@ void cse_server_stop(cse_server **result)
     cse_server_address_remove(server->address_files);
     if (server->feed != NULL)
         cse_feed_stop(server->feed);
+    if (server->models != NULL)
+        cse_models_end(server->models); /* their calls are answered before the threads end */
     cse_http_stop(&server->http);
+    cse_models_close(&server->models);
     cse_jobs_close(&server->jobs);
     cse_feed_destroy(&server->feed);
     cse_readers_destroy(&server->readers);

@@ -12,6 +12,7 @@
 #include "dashboard/checks/job_limits.h"
 #include "dashboard/data/event_stream.h"
 #include "dashboard/http/http.h"
+#include "dashboard/models/model_calls.h"
 #include "dashboard/queue/jobs.h"
 
 typedef struct cse_server_options {
@@ -26,6 +27,9 @@ typedef struct cse_server_options {
     int connection_limit;
     double requests_per_second, client_seconds;
     int64_t heartbeat_ms;
+    const char *const *models; /* that are served, as cse_models_options has them; NULL: none */
+    int64_t model_context;
+    int model_queue;
 } cse_server_options;
 
 typedef struct cse_server {
@@ -34,6 +38,7 @@ typedef struct cse_server {
     cse_jobs *jobs;
     cse_feed *feed;
     cse_readers *readers;
+    cse_models *models;
     cse_confinement *confinement; /* of jobs */
     cse_token_list tokens;        /* of the operator's file */
     cse_call_hooks hooks;

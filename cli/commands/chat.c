@@ -14,6 +14,7 @@
 #include "cli/terminal/stop_signal.h"
 #include "cli/terminal/text_output.h"
 #include "engine/base/clock.h"
+#include "run/infer/log_probabilities.h"
 #include "run/infer/pair_decoder.h"
 #include "run/infer/text_model.h"
 
@@ -102,7 +103,7 @@ static void print_answer(const chat *c, int64_t prompt_tokens, const cse_generat
     static const char *const ends[] = { "length", "end", "stop", "interrupted" };
     json_t *line =
         json_pack("{s:{s:s, s:o}, s:s, s:I, s:I, s:I}", "message", "role", "assistant", "content",
-                  json_stringn_nocheck(c->answer.data, c->answer.size), "end", ends[result->end],
+                  cse_text_of_bytes(c->answer.data, c->answer.size), "end", ends[result->end],
                   "prompt_tokens", (json_int_t)prompt_tokens, "reused_tokens",
                   (json_int_t)result->reused, "tokens", (json_int_t)result->tokens);
     cse_json_print(line);
@@ -118,14 +119,12 @@ static void tell_speed(const chat *c, const cse_generation_result *result, int64
                 (long long)result->tokens, seconds, (long long)result->reused);
 }
 
-/* An answer may end within a character; what is no UTF-8 is no part of the conversation. */
-static cse_status keep_answer(chat *c)
+/* Bytes of an answer that are no character are U+FFFD. */
+static void keep_answer(chat *c)
 {
-    size_t whole = 0, length;
-    while (whole < c->answer.size &&
-           (length = cse_utf8_length(c->answer.data + whole, c->answer.size - whole)) > 0)
-        whole += length;
-    return add_message(c, "assistant", c->answer.data, whole);
+    json_array_append_new(c->messages,
+                          json_pack("{s:s, s:o}", "role", "assistant", "content",
+                                    cse_text_of_bytes(c->answer.data, c->answer.size)));
 }
 
 static cse_status write_answer(chat *c, const int32_t *tokens, int64_t count)
@@ -174,8 +173,9 @@ static cse_status answer(chat *c, const char *text, size_t size)
         status = write_answer(c, tokens, count);
     free(tokens);
     if (status == CSE_OK)
-        return keep_answer(c);
-    json_array_remove(c->messages, json_array_size(c->messages) - 1);
+        keep_answer(c);
+    else
+        json_array_remove(c->messages, json_array_size(c->messages) - 1);
     return status;
 }
 

@@ -66,7 +66,7 @@ static int report_failure(const cse_command_line *line, cse_status status)
 /* Numbers of 1 or more; 0 where the option was not given. */
 static cse_status read_numbers(const cse_command_line *line, cse_server_options *o)
 {
-    double cores = 0, memory_mib = 0, connections = 0, heartbeat = 0;
+    double cores = 0, memory_mib = 0, connections = 0, heartbeat = 0, context = 0, queue = 0;
     const struct {
         const char *name;
         double most, *value;
@@ -75,7 +75,9 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
                  { "connections", 60000, &connections },
                  { "requests_per_second", 1e6, &o->requests_per_second },
                  { "client_seconds", 3600, &o->client_seconds },
-                 { "heartbeat_seconds", 3600, &heartbeat } };
+                 { "heartbeat_seconds", 3600, &heartbeat },
+                 { "model_context", 1 << 24, &context },
+                 { "model_queue", 16, &queue } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         CSE_TRY(
             cse_option_number(line, rows[i].name, (double[]){ 1, rows[i].most }, rows[i].value));
@@ -83,12 +85,18 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
     o->memory_bytes = (int64_t)memory_mib << 20;
     o->connection_limit = (int)connections;
     o->heartbeat_ms = (int64_t)(heartbeat * 1000);
-    return CSE_OK;
+    o->model_context = (int64_t)context;
+    o->model_queue = (int)queue;
+    return o->models[0] != NULL || (context == 0 && queue == 0)
+               ? CSE_OK
+               : cse_fail(CSE_USAGE,
+                          "serve: --model_context and --model_queue are of --model PATH");
 }
 
 /* Options that may be given more than once; each list is one allocation. */
 typedef struct option_lists {
-    const char **host_names, **data_roots, **output_roots, **libraries, **programs, **variables;
+    const char **host_names, **data_roots, **output_roots, **libraries, **programs, **variables,
+        **models;
 } option_lists;
 
 static option_lists read_lists(const cse_command_line *line)
@@ -98,7 +106,8 @@ static option_lists read_lists(const cse_command_line *line)
                            .output_roots = cse_option_all_values(line, "output_root"),
                            .libraries = cse_option_all_values(line, "allow_library"),
                            .programs = cse_option_all_values(line, "allow_program"),
-                           .variables = cse_option_all_values(line, "job_environment") };
+                           .variables = cse_option_all_values(line, "job_environment"),
+                           .models = cse_option_all_values(line, "model") };
 }
 
 static void clear_lists(const option_lists *lists)
@@ -109,6 +118,7 @@ static void clear_lists(const option_lists *lists)
     free(lists->libraries);
     free(lists->programs);
     free(lists->variables);
+    free(lists->models);
 }
 
 static cse_status read_options(const cse_command_line *line, const option_lists *lists,
@@ -120,6 +130,7 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
                                .token_file = cse_option_value(line, "token_file"),
                                .web_dir = cse_option_value(line, "web_dir"),
                                .host_names = lists->host_names,
+                               .models = lists->models,
                                .limits = { .data_roots = lists->data_roots,
                                            .output_roots = lists->output_roots,
                                            .libraries = lists->libraries,
@@ -130,9 +141,11 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
     CSE_TRY(read_numbers(line, o));
     CSE_TRY(cse_option_word(line, "allow_launcher", launchers, &launcher));
     o->slurm = launcher != NULL;
+    if (o->root == NULL && o->run_dir == NULL && o->models[0] != NULL)
+        o->root = "queue";
     if ((o->root == NULL) == (o->run_dir == NULL))
-        return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
-                                   "MODEL_DIR for one run");
+        return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, --run MODEL_DIR "
+                                   "for one run, or --model PATH for a model");
     return CSE_OK;
 }
 
@@ -187,6 +200,14 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     { "root", "DIR", NULL, "runs a queue of jobs that is stored in DIR; one server per DIR" },
     { "run", "MODEL_DIR", NULL, "shows one run, in progress or ended" },
+    { "model", "PATH[=NAME]", NULL,
+      "answers OpenAI's requests (/v1/chat/completions, /v1/completions, /v1/embeddings) with this "
+      "model: a folder of Hugging Face, a GGUF file, a checkpoint or a configuration; repeatable; "
+      "without --root and --run the queue is kept in ./queue" },
+    { "model_context", "N", NULL,
+      "tokens of a prompt and its text; default: what a model takes, at most 4096" },
+    { "model_queue", "N", NULL,
+      "requests that may wait for models; one more is answered by 429; 1 to 16; default 8" },
     { "listen", "ADDRESS", NULL,
       "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need "
       "--token_file" },
@@ -229,6 +250,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "serve --root queue", "serves a queue of jobs that is kept in ./queue" },
     { "serve --run model_dir/fc_mnist", "shows a run that has ended" },
+    { "serve --model ./SmolLM2-135M-Instruct=small",
+      "answers requests for the model small as OpenAI's interface does" },
     { 0 },
 };
 

@@ -75,7 +75,7 @@ static void add_training(const cse_fine_tuning *t, int64_t steps, cse_text *out)
                      (long long)t->rank, (long long)(2 * t->rank),
                      strcmp(t->method, "dora") == 0 ? ", use_dora: true" : "");
     const int64_t part = steps / WARM_UP_PART, warm = part < MOST_WARM_UP ? part : MOST_WARM_UP;
-    cse_text_add(out, "\n    optimizer:\n      AdamW: {weight_decay: 0.0}\n    schedulers:\n");
+    cse_text_add(out, "\n    optimizer:\n      AdamW: {weight_decay: 0.0, eps_added_to: corrected}\n    schedulers:\n");
     if (warm > 0)
         cse_text_add(out,
                      "      - LinearLR: {initial_learning_rate: 0.0, end_learning_rate: %.9g, "

@@ -82,6 +82,23 @@ static cse_status add_problems(json_t *responses, const char *statuses)
     return CSE_OK;
 }
 
+/* At the statuses of the operation's problems its own form of them, besides the shared one. */
+static void add_own_problems(const cse_operation *o, json_t *responses)
+{
+    for (const char *at = o->problems; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        char *end = NULL, code[8];
+        snprintf(code, sizeof code, "%ld", strtol(at, &end, 10));
+        json_object_set_new(responses, code,
+                            json_pack("{s:s, s:{s:{s:{s:s}}, s:{s:{s:o}}}}", "description",
+                                      "The problem in the words of the interface, or as everywhere",
+                                      "content", "application/problem+json", "schema", "$ref",
+                                      "#/components/schemas/Problem", "application/json", "schema",
+                                      "$ref",
+                                      json_sprintf("#/components/schemas/%s", o->own_problems)));
+        at = end;
+    }
+}
+
 static cse_status add_all_problems(const cse_route *route, const cse_operation *o,
                                    json_t *responses)
 {
@@ -92,7 +109,10 @@ static cse_status add_all_problems(const cse_route *route, const cse_operation *
         CSE_TRY(add_problems(responses, "413 415 422"));
     if (strchr(route->path, '{') != NULL && strcmp(o->method, "PUT") != 0)
         CSE_TRY(add_problems(responses, "404"));
-    return add_problems(responses, o->problems);
+    CSE_TRY(add_problems(responses, o->problems));
+    if (o->own_problems != NULL)
+        add_own_problems(o, responses);
+    return CSE_OK;
 }
 
 /* ---- parameters ---- */

@@ -118,12 +118,16 @@ typedef struct cse_operation {
     const char *body;       /* lines; NULL: it takes none */
     const char *replies;    /* lines: its successful answers */
     const char *problems;   /* "409 503": statuses beyond those of the rule in describe.c */
+    /* The schema that answers with these statuses may have instead, as application/json; NULL. */
+    const char *own_problems;
     void (*handle)(const cse_request *request, cse_answer *answer);
     bool body_optional;
     bool unrecorded; /* changes nothing: no audit, though it is no GET */
     bool open;       /* to callers without a token */
     /* Does not block: runs in the thread that serves the connection, not in a worker. */
     bool quick;
+    /* May wait for long: runs in a thread for such calls, so that it holds up no other call. */
+    bool slow;
 } cse_operation;
 
 #define CSE_OPERATION(http_method, operation, handler, what) \

@@ -20,7 +20,8 @@
 
 enum {
     POOL_THREADS = 2,
-    WORKERS = 5, /* threads for routes that may block; more than there may be slow calls */
+    WORKERS = 5,       /* threads for routes that may block; more than there may be slow calls */
+    SLOW_WORKERS = 24, /* threads for calls that wait for a model; more than may wait */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
     IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */
@@ -41,6 +42,8 @@ struct cse_http {
 
     cse_call_queue queue; /* of the worker threads */
     pthread_t workers[WORKERS];
+    cse_call_queue slow_queue; /* of the threads for calls that may wait for long */
+    pthread_t slow_workers[SLOW_WORKERS];
 };
 
 /* What is kept with a connection as long as it is open. */
@@ -134,11 +137,11 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
 
 static void *work(void *self)
 {
-    cse_http *http = self;
+    cse_call_queue *queue = self;
     cse_exchange *exchange;
-    while ((exchange = cse_call_queue_take(&http->queue)) != NULL) {
+    while ((exchange = cse_call_queue_take(queue)) != NULL) {
         cse_exchange_handle(exchange);
-        cse_call_queue_leave(&http->queue, exchange);
+        cse_call_queue_leave(queue, exchange);
         cse_exchange_prepare(exchange);
         exchange->state = CSE_EXCHANGE_READY;
         MHD_resume_connection(exchange->connection);
@@ -165,12 +168,13 @@ static enum MHD_Result finish(cse_http *http, cse_exchange *exchange)
     if (!cse_exchange_check_body(exchange))
         return cse_exchange_send(exchange);
     const bool quick = exchange->match.operation->quick && cse_exchange_key_view(exchange) == NULL;
-    if (!quick && cse_call_queue_give(&http->queue, exchange))
+    cse_call_queue *queue = exchange->match.operation->slow ? &http->slow_queue : &http->queue;
+    if (!quick && cse_call_queue_give(queue, exchange))
         return MHD_YES;
     /* Also where the server is stopping, and the workers are about to end. */
-    cse_call_queue_enter(&http->queue, exchange);
+    cse_call_queue_enter(queue, exchange);
     cse_exchange_handle(exchange);
-    cse_call_queue_leave(&http->queue, exchange);
+    cse_call_queue_leave(queue, exchange);
     return cse_exchange_send(exchange);
 }
 
@@ -288,12 +292,15 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     json_object_seed(0); /* before there are threads */
     raise_descriptor_limit();
     cse_call_queue_begin(&h->queue);
+    cse_call_queue_begin(&h->slow_queue);
     h->context.guard = cse_guard_new(&(cse_guard_options){ .most_waiting = room_of(h) / 2,
                                                            .most_open = room_of(h),
                                                            .requests_per_second = rate,
                                                            .burst = 2 * rate });
     for (int i = 0; i < WORKERS; i++)
-        pthread_create(&h->workers[i], NULL, work, h);
+        pthread_create(&h->workers[i], NULL, work, &h->queue);
+    for (int i = 0; i < SLOW_WORKERS; i++)
+        pthread_create(&h->slow_workers[i], NULL, work, &h->slow_queue);
     *http = h;
     cse_status status = start(h);
     if (status != CSE_OK)
@@ -311,8 +318,11 @@ void cse_http_stop(cse_http **http)
         if (h->daemons[i] != NULL)
             MHD_quiesce_daemon(h->daemons[i]);
     cse_call_queue_close(&h->queue);
+    cse_call_queue_close(&h->slow_queue);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(h->workers[i], NULL);
+    for (int i = 0; i < SLOW_WORKERS; i++)
+        pthread_join(h->slow_workers[i], NULL);
     /* Requests under way are answered, also the one that stops this server. */
     for (int i = 0; i < SHUTDOWN_POLLS && atomic_load(&h->under_way) > 0; i++)
         cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
@@ -325,6 +335,7 @@ void cse_http_stop(cse_http **http)
     cse_access_destroy(&h->context.access);
     cse_api_destroy(&h->context.api);
     cse_call_queue_destroy(&h->queue);
+    cse_call_queue_destroy(&h->slow_queue);
     free(h);
     *http = NULL; /* routes may have used it until now */
 }

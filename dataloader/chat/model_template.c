@@ -49,7 +49,7 @@ static cse_status note_file(const char *path)
 /* An object, or NULL where there is no such file. */
 static cse_status read_config(const char *folder, const char *name, json_t **config)
 {
-    char path[PATH_MAX];
+    char path[2 * PATH_MAX];
     *config = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     /* model_max_length is often a number far beyond 64 bits. */

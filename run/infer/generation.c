@@ -142,12 +142,21 @@ static int32_t choose(cse_generation *generation, writing *w)
     return cse_sampler_draw(w->sampler, logits, r->number, r->count + w->count, NULL);
 }
 
+/* Models have more tokens than their tokenizers, where the sizes of their weights are rounded up:
+ * such a token has no text. */
+static cse_status decode(const cse_generation *generation, int32_t token, cse_text *bytes)
+{
+    const cse_text_codec *codec = generation->options.codec;
+    return token < cse_text_codec_vocabulary(codec) ? cse_text_codec_decode(codec, token, bytes)
+                                                    : CSE_OK;
+}
+
 /* Tells the listener of a token. *goes_on: the text is not over. */
 static cse_status tell(cse_generation *generation, writing *w, int32_t token, bool *goes_on,
                        cse_generation_result *result)
 {
     w->bytes.size = w->shown.size = 0;
-    CSE_TRY(cse_text_codec_decode(generation->options.codec, token, &w->bytes));
+    CSE_TRY(decode(generation, token, &w->bytes));
     w->text[w->count++] = token;
     result->tokens++;
     const bool stops = !cse_stop_words_add(&w->stop, w->bytes.data, w->bytes.size, &w->shown);
@@ -219,7 +228,7 @@ cse_status cse_generation_text(const cse_generation *generation,
     cse_stop_words_begin(&stop, settings->stop_words, settings->stop_count);
     for (int64_t i = 0; i < count && status == CSE_OK && !is_end(settings, tokens[i]); i++) {
         bytes.size = 0;
-        status = cse_text_codec_decode(generation->options.codec, tokens[i], &bytes);
+        status = decode(generation, tokens[i], &bytes);
         if (status == CSE_OK && !cse_stop_words_add(&stop, bytes.data, bytes.size, text))
             break;
     }
@@ -240,7 +249,7 @@ static bool has_stop_word(void *self, const int32_t *tokens, int64_t count)
     cse_text bytes = { 0 };
     bool found = false;
     for (int64_t i = 0; i < count; i++)
-        if (cse_text_codec_decode(s->generation->options.codec, tokens[i], &bytes) != CSE_OK)
+        if (decode(s->generation, tokens[i], &bytes) != CSE_OK)
             break; /* it is told when the text is read */
     for (int i = 0; i < s->settings->stop_count && bytes.size > 0; i++)
         found = found || memmem(bytes.data, bytes.size, s->settings->stop_words[i],

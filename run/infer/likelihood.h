@@ -19,7 +19,7 @@ int64_t cse_likelihoods_longest(const cse_likelihoods *likelihoods);
 cse_status cse_log_likelihood(cse_likelihoods *likelihoods, const int32_t *tokens, int64_t count,
                               int64_t from, double *sum);
 
-/* The same of one token more: the last one is no input, so that it needs no place of the model's. */
+/* The same of one token more: the last one is no input, and needs no place of the model. */
 typedef struct cse_continuation_score {
     double log_likelihood;
     bool greedy; /* each token is the most likely one at its place */

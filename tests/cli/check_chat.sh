@@ -1,6 +1,7 @@
 #!/bin/sh
-# `csengine chat`: answers to messages and to lines, by the template of a file; what is kept between
-# turns changes no answer; old messages leave a context that is full, and each mistake has its message.
+# `csengine chat`: answers to messages and to lines, by the template of a file; what is kept
+# between turns changes no answer; old messages leave a context that is full, and each mistake has
+# its message.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

@@ -11,6 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/nesting.h"
+#include "engine/base/text.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 
 enum { MOST_NESTING = 32, MOST_DIGITS = 18 };

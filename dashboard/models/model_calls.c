@@ -1,0 +1,435 @@
+/* A call belongs to two: the client's side, which waits for it or reads its stream, and the model's
+ * thread, which fills it. The last one to leave frees it. */
+#include "dashboard/models/model_calls.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dashboard/models/model_process.h"
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+
+enum { LOOK_MS = 100, MOST_WORDS = 8 };
+
+typedef enum call_state { CALL_WAITS, CALL_STREAMS, CALL_ANSWERED, CALL_LOST } call_state;
+
+struct cse_model_call {
+    cse_models *models;
+    cse_model_call *next;
+    char *line; /* the request, for the process */
+    int owners;
+    call_state state;
+    bool cancelled, done;
+    int status;
+    cse_text text; /* the answer, or what of the stream was not sent */
+    size_t sent;
+    void (*wake)(void *waker);
+    void *waker;
+};
+
+typedef struct served {
+    cse_models *models;
+    char *path, *name;
+    pthread_t thread;
+    cse_model_call *first; /* that wait, by `next` */
+    cse_model_process process;
+} served;
+
+struct cse_models {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char *executable, context[32];
+    served list[CSE_MOST_MODELS];
+    int count, threads;
+    int under_way, most; /* calls that are not done */
+    int64_t number;
+    bool ending;
+};
+
+/* ---- calls ---- */
+
+/* With the lock held. */
+static void leave(cse_model_call *call)
+{
+    if (--call->owners > 0)
+        return;
+    free(call->line);
+    cse_text_clear(&call->text);
+    free(call);
+}
+
+void cse_model_call_release(cse_model_call *call)
+{
+    cse_models *models = call->models;
+    pthread_mutex_lock(&models->lock);
+    call->cancelled = true;
+    call->wake = NULL;
+    leave(call);
+    pthread_mutex_unlock(&models->lock);
+}
+
+int cse_model_call_status(const cse_model_call *call)
+{
+    return call->status;
+}
+
+const char *cse_model_call_text_view(const cse_model_call *call)
+{
+    return call->text.data;
+}
+
+static int64_t read_stream(void *self, char *buffer, size_t room)
+{
+    cse_model_call *call = self;
+    pthread_mutex_lock(&call->models->lock);
+    size_t size = call->text.size - call->sent;
+    const bool over = size == 0 && call->done;
+    size = size < room ? size : room;
+    if (size > 0)
+        memcpy(buffer, call->text.data + call->sent, size);
+    call->sent += size;
+    if (call->sent == call->text.size)
+        call->text.size = call->sent = 0;
+    pthread_mutex_unlock(&call->models->lock);
+    return over ? -1 : (int64_t)size;
+}
+
+static void attach_stream(void *self, void (*wake)(void *waker), void *waker)
+{
+    cse_model_call *call = self;
+    pthread_mutex_lock(&call->models->lock);
+    call->wake = wake;
+    call->waker = waker;
+    pthread_mutex_unlock(&call->models->lock);
+}
+
+static void close_stream(void *self)
+{
+    cse_model_call_release(self);
+}
+
+const cse_stream cse_model_call_stream = { .read = read_stream,
+                                           .attach = attach_stream,
+                                           .close = close_stream };
+
+/* ---- the client's side ---- */
+
+static bool client_has_gone(int client)
+{
+    struct pollfd socket = { .fd = client, .events = POLLRDHUP };
+    return client >= 0 && poll(&socket, 1, 0) > 0;
+}
+
+/* With the lock held, until there is a first word. */
+static void wait_for_word(cse_model_call *call, int client)
+{
+    while (call->state == CALL_WAITS && !call->cancelled) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&call->models->changed, &call->models->lock, &until);
+        call->cancelled = call->cancelled || client_has_gone(client);
+    }
+}
+
+static cse_model_call *new_call(cse_models *models, const cse_model_asked *asked)
+{
+    cse_model_call *call = cse_calloc(1, sizeof *call);
+    json_t *request = json_pack("{s:i, s:s, s:I, s:O}", "kind", asked->kind, "name",
+                                models->list[asked->model].name, "number",
+                                (json_int_t)++models->number, "body", asked->body);
+    *call = (cse_model_call){ .models = models,
+                              .owners = 2,
+                              .line = json_dumps(request, JSON_COMPACT) };
+    json_decref(request);
+    return call;
+}
+
+cse_model_outcome cse_models_call(cse_models *models, const cse_model_asked *asked,
+                                  cse_model_call **result)
+{
+    *result = NULL;
+    pthread_mutex_lock(&models->lock);
+    if (models->ending || models->under_way >= models->most) {
+        pthread_mutex_unlock(&models->lock);
+        return models->ending ? CSE_MODEL_GONE : CSE_MODEL_BUSY;
+    }
+    cse_model_call *call = new_call(models, asked);
+    cse_model_call **last = &models->list[asked->model].first;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = call;
+    models->under_way++;
+    pthread_cond_broadcast(&models->changed);
+    wait_for_word(call, asked->client);
+    const cse_model_outcome outcome = call->state == CALL_STREAMS    ? CSE_MODEL_STREAMS
+                                      : call->state == CALL_ANSWERED ? CSE_MODEL_ANSWERED
+                                      : call->state == CALL_LOST     ? CSE_MODEL_LOST
+                                                                     : CSE_MODEL_GONE;
+    pthread_mutex_unlock(&models->lock);
+    *result = call;
+    return outcome;
+}
+
+/* ---- the model's side ---- */
+
+static const char lost_event[] =
+    "data: {\"error\":{\"message\":\"the model's process has ended\",\"type\":\"server_error\","
+    "\"param\":null,\"code\":null}}\n\n";
+
+/* With the lock held. */
+static void tell(cse_model_call *call)
+{
+    if (call->wake != NULL)
+        call->wake(call->waker);
+    pthread_cond_broadcast(&call->models->changed);
+}
+
+/* A line of the process. *done: the call is. */
+static void take_line(cse_model_call *call, const char *line, bool *done)
+{
+    char *rest = NULL;
+    pthread_mutex_lock(&call->models->lock);
+    if (strncmp(line, "EVENT ", 6) == 0) {
+        call->state = CALL_STREAMS;
+        cse_text_add(&call->text, "data: %s\n\n", line + 6);
+    } else if (strncmp(line, "ANSWER ", 7) == 0 && call->state == CALL_WAITS) {
+        call->status = (int)strtol(line + 7, &rest, 10);
+        cse_text_add(&call->text, "%s", rest + strspn(rest, " "));
+        call->state = CALL_ANSWERED;
+    } else if (strcmp(line, "DONE") == 0) {
+        *done = true;
+        if (call->state == CALL_STREAMS)
+            cse_text_add(&call->text, "data: [DONE]\n\n");
+    }
+    tell(call);
+    pthread_mutex_unlock(&call->models->lock);
+}
+
+static bool is_over(cse_model_call *call, bool *tell_process)
+{
+    pthread_mutex_lock(&call->models->lock);
+    const bool ending = call->models->ending;
+    *tell_process = call->cancelled || ending;
+    pthread_mutex_unlock(&call->models->lock);
+    return ending;
+}
+
+static bool start_process(served *model)
+{
+    char *words[MOST_WORDS];
+    int count = 0;
+    cse_text line = { 0 };
+    if (model->process.pid != 0)
+        return true;
+    words[count++] = model->models->executable;
+    words[count++] = (char *)(uintptr_t) "serve-model";
+    words[count++] = model->path;
+    if (model->models->context[0] != '\0') {
+        words[count++] = (char *)(uintptr_t) "--context";
+        words[count++] = model->models->context;
+    }
+    words[count] = NULL;
+    if (cse_model_process_start(words, &model->process) != CSE_OK)
+        return false;
+    int found = 0;
+    bool ending = false;
+    while (found == 0 && !ending) {
+        found = cse_model_process_line(&model->process, LOOK_MS, &line);
+        pthread_mutex_lock(&model->models->lock);
+        ending = model->models->ending;
+        pthread_mutex_unlock(&model->models->lock);
+    }
+    const bool ready = found > 0 && strncmp(line.data, "READY", 5) == 0;
+    cse_text_clear(&line);
+    if (!ready)
+        cse_model_process_stop(&model->process);
+    return ready;
+}
+
+/* False: the process has ended. */
+static bool carry_out(served *model, cse_model_call *call)
+{
+    bool done = false, told = false, wants = false;
+    int found = 0;
+    cse_text line = { 0 };
+    if (!start_process(model) ||
+        !cse_model_process_write(&model->process, call->line, strlen(call->line)) ||
+        !cse_model_process_write(&model->process, "\n", 1))
+        return false;
+    while (!done && found >= 0) {
+        found = cse_model_process_line(&model->process, LOOK_MS, &line);
+        if (found > 0)
+            take_line(call, line.data, &done);
+        if (is_over(call, &wants) && !done) {
+            found = -1;
+        } else if (wants && !told && !done) { /* any word ends what it computes */
+            told = true;
+            cse_model_process_write(&model->process, "\n", 1);
+        }
+    }
+    cse_text_clear(&line);
+    return done;
+}
+
+static void end_call(served *model, cse_model_call *call, bool good)
+{
+    cse_models *models = model->models;
+    pthread_mutex_lock(&models->lock);
+    if (!good && call->state == CALL_STREAMS)
+        cse_text_add(&call->text, "%s", lost_event);
+    if (call->state == CALL_WAITS)
+        call->state = CALL_LOST;
+    call->done = true;
+    models->under_way--;
+    tell(call);
+    leave(call);
+    pthread_mutex_unlock(&models->lock);
+}
+
+static void *serve(void *self)
+{
+    served *model = self;
+    cse_models *models = model->models;
+    for (;;) {
+        pthread_mutex_lock(&models->lock);
+        while (model->first == NULL && !models->ending)
+            pthread_cond_wait(&models->changed, &models->lock);
+        cse_model_call *call = model->first;
+        if (call != NULL)
+            model->first = call->next;
+        const bool skips = call != NULL && (call->cancelled || models->ending);
+        pthread_mutex_unlock(&models->lock);
+        if (call == NULL)
+            break;
+        const bool good = skips || carry_out(model, call);
+        if (!good)
+            cse_model_process_stop(&model->process);
+        end_call(model, call, good);
+    }
+    cse_model_process_stop(&model->process);
+    return NULL;
+}
+
+/* ---- the models ---- */
+
+/* PATH, or PATH=NAME; without one the last part of the path, without its end. */
+static void name_model(const char *given, served *model)
+{
+    const char *equals = strrchr(given, '=');
+    model->path = cse_strdup(given);
+    if (equals != NULL && equals[1] != '\0' && access(given, F_OK) != 0) {
+        model->path[equals - given] = '\0';
+        model->name = cse_strdup(equals + 1);
+        return;
+    }
+    size_t size = strlen(given);
+    while (size > 1 && given[size - 1] == '/')
+        size--;
+    size_t first = size;
+    while (first > 0 && given[first - 1] != '/')
+        first--;
+    model->name = cse_strdup(given + first);
+    model->name[size - first] = '\0';
+    static const char *const ends[] = { ".gguf", ".mdl", ".yaml", ".yml" };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const size_t length = strlen(model->name), end = strlen(ends[i]);
+        if (length > end && strcmp(model->name + length - end, ends[i]) == 0)
+            model->name[length - end] = '\0';
+    }
+}
+
+static cse_status add_model(cse_models *models, const char *given)
+{
+    if (models->count == CSE_MOST_MODELS)
+        return cse_fail(CSE_USAGE, "--model: at most %d are served", CSE_MOST_MODELS);
+    served *model = &models->list[models->count];
+    *model = (served){ .models = models };
+    name_model(given, model);
+    const int same = cse_models_find(models, model->name);
+    models->count++;
+    if (access(model->path, R_OK) != 0)
+        return cse_fail(CSE_NO_INPUT, "--model %s: %s", model->path, strerror(errno));
+    return same < 0 || models->count == 1
+               ? CSE_OK
+               : cse_fail(CSE_USAGE,
+                          "--model: two models have the name %s: give one of them another, as in "
+                          "PATH=NAME",
+                          model->name);
+}
+
+cse_status cse_models_open(const cse_models_options *options, cse_models **result)
+{
+    cse_models *models = cse_calloc(1, sizeof *models);
+    cse_status status = CSE_OK;
+    *result = models;
+    pthread_mutex_init(&models->lock, NULL);
+    pthread_cond_init(&models->changed, NULL);
+    models->executable = cse_strdup(options->executable);
+    models->most = 1 + (options->queue > 0 ? options->queue : CSE_MODEL_QUEUE);
+    if (options->context > 0)
+        snprintf(models->context, sizeof models->context, "%lld", (long long)options->context);
+    for (int i = 0; options->models != NULL && options->models[i] != NULL && status == CSE_OK; i++)
+        status = add_model(models, options->models[i]);
+    for (int i = 0; i < models->count && status == CSE_OK; i++, models->threads++)
+        pthread_create(&models->list[i].thread, NULL, serve, &models->list[i]);
+    if (status != CSE_OK)
+        cse_models_close(result);
+    return status;
+}
+
+void cse_models_end(cse_models *models)
+{
+    pthread_mutex_lock(&models->lock);
+    models->ending = true;
+    pthread_cond_broadcast(&models->changed);
+    pthread_mutex_unlock(&models->lock);
+    for (; models->threads > 0; models->threads--)
+        pthread_join(models->list[models->threads - 1].thread, NULL);
+}
+
+void cse_models_close(cse_models **models)
+{
+    cse_models *old = *models;
+    *models = NULL;
+    if (old == NULL)
+        return;
+    cse_models_end(old);
+    for (int i = 0; i < old->count; i++) {
+        free(old->list[i].path);
+        free(old->list[i].name);
+    }
+    free(old->executable);
+    pthread_mutex_destroy(&old->lock);
+    pthread_cond_destroy(&old->changed);
+    free(old);
+}
+
+int cse_models_count(const cse_models *models)
+{
+    return models != NULL ? models->count : 0;
+}
+
+const char *cse_models_name(const cse_models *models, int index)
+{
+    return index < cse_models_count(models) ? models->list[index].name : NULL;
+}
+
+int cse_models_find(const cse_models *models, const char *name)
+{
+    if (name == NULL)
+        return cse_models_count(models) == 1 ? 0 : -1;
+    for (int i = 0; i < cse_models_count(models); i++)
+        if (strcmp(models->list[i].name, name) == 0)
+            return i;
+    return -1;
+}

@@ -15,15 +15,14 @@
 
 enum { MOST_NESTING = 32 };
 
-static cse_status parse(const char *path, const char *text, size_t size, size_t flags,
-                        json_t **value)
+static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
 {
     cse_nesting where;
     json_error_t error;
     if (!cse_nesting_json(text, size, MOST_NESTING, &where))
         return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
                         where.column, MOST_NESTING);
-    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | flags, &error);
+    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
                                      error.column, error.text);
@@ -56,21 +55,9 @@ cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **tex
     return result;
 }
 
-static cse_status read_value(const char *path, size_t most_bytes, size_t flags, json_t **value)
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
 {
-    char *text = NULL;
-    size_t size = 0;
-    *value = NULL;
-    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
-    if (status == CSE_OK)
-        status = parse(path, text, size, flags, value);
-    free(text);
-    return status;
-}
-
-static cse_status read_object(const char *path, size_t most_bytes, size_t flags, json_t **object)
-{
-    CSE_TRY(read_value(path, most_bytes, flags, object));
+    CSE_TRY(cse_weights_read_json_value(path, most_bytes, object));
     if (json_is_object(*object))
         return CSE_OK;
     json_decref(*object);
@@ -78,17 +65,14 @@ static cse_status read_object(const char *path, size_t most_bytes, size_t flags,
     return cse_fail(CSE_DATA, "%s: not a JSON object", path);
 }
 
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
-{
-    return read_object(path, most_bytes, 0, object);
-}
-
-cse_status cse_weights_read_json_reals(const char *path, size_t most_bytes, json_t **object)
-{
-    return read_object(path, most_bytes, JSON_DECODE_INT_AS_REAL, object);
-}
-
 cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value)
 {
-    return read_value(path, most_bytes, 0, value);
+    char *text = NULL;
+    size_t size = 0;
+    *value = NULL;
+    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
+    if (status == CSE_OK)
+        status = parse(path, text, size, value);
+    free(text);
+    return status;
 }

@@ -428,7 +428,7 @@ static cse_status named_function(cse_jinja_run *run, const cse_jinja_call *call,
                                  bool is_test, const cse_jinja_function **function)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->values[place]);
-    *function = is_test ? cse_jinja_test_find(name) : cse_jinja_filter_find(name);
+    *function = is_test ? run->find_test(name) : run->find_filter(name);
     return *function != NULL ? CSE_OK
                              : cse_jinja_refuse(run, "%s: there is no %s of the name \"%.100s\"",
                                                 call->name, is_test ? "test" : "filter", name);

@@ -1,7 +1,6 @@
 /* Calls: arguments by place and name, held against what a function takes. */
 #include "dataloader/chat/functions.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The place of a name in "a,b,c"; -1: it is not there. */
@@ -55,20 +54,6 @@ static cse_status check_arguments(const cse_jinja_run *run, const cse_jinja_func
                                   function->name, function->needed, parameters, given);
 }
 
-cse_status cse_jinja_refuse_function(const char *source, const cse_jinja_node *node)
-{
-    char accepted[1024];
-    cse_text names = { 0 };
-    const bool is_filter = node->kind == CSE_JINJA_FILTER;
-    (is_filter ? cse_jinja_filter_names : cse_jinja_test_names)(&names);
-    snprintf(accepted, sizeof accepted, "accepted: %s", names.data);
-    cse_text_clear(&names);
-    return cse_fail_at(&(cse_error){ .status = CSE_DATA,
-                                     .place = { source, node->line, node->column },
-                                     .accepted = accepted },
-                       "the %s \"%s\" is not known", is_filter ? "filter" : "test", node->name);
-}
-
 cse_status cse_jinja_apply(cse_jinja_run *run, const cse_jinja_function *function,
                            const cse_jinja_call *call, cse_jinja_value *result)
 {
@@ -109,7 +94,7 @@ cse_status cse_jinja_call_value(cse_jinja_run *run, const cse_jinja_value *calle
     if (callee->kind == CSE_JINJA_LOOP) {
         if (call->count != 1 || call->named_count > 0)
             return cse_jinja_refuse(run, "loop(...) takes one argument");
-        return cse_jinja_call_loop(run, callee->loop, &call->values[0], result);
+        return run->call_loop(run, callee->loop, &call->values[0], result);
     }
     if (callee->kind == CSE_JINJA_UNDEFINED)
         return cse_jinja_refuse(run, "\"%.100s\" is not defined: it cannot be called%s",
@@ -121,7 +106,7 @@ cse_status cse_jinja_call_value(cse_jinja_run *run, const cse_jinja_value *calle
         return cse_jinja_refuse(run, "a %s cannot be called", cse_jinja_kind_name(callee));
     const cse_jinja_callable *callable = callee->callable;
     if (callable->macro != NULL)
-        return cse_jinja_call_macro(run, callable, call, result);
+        return run->call_macro(run, callable, call, result);
     cse_jinja_call bound = *call;
     bound.self = callable->self;
     bound.name = callable->function->name;

@@ -237,8 +237,8 @@ static cse_status render_for(cse_jinja_run *run, const cse_jinja_node *node, flo
     return render_loop(run, node, &values, 0);
 }
 
-cse_status cse_jinja_call_loop(cse_jinja_run *run, cse_jinja_loop *loop,
-                               const cse_jinja_value *values, cse_jinja_value *result)
+static cse_status call_loop(cse_jinja_run *run, cse_jinja_loop *loop, const cse_jinja_value *values,
+                            cse_jinja_value *result)
 {
     cse_text out = { 0 }, *outer_out = run->out;
     cse_jinja_frame *outer = run->frame;
@@ -342,8 +342,8 @@ static cse_status bind_parameters(cse_jinja_run *run, const cse_jinja_node *macr
     return take_other_names(run, macro, call);
 }
 
-cse_status cse_jinja_call_macro(cse_jinja_run *run, const cse_jinja_callable *callable,
-                                const cse_jinja_call *call, cse_jinja_value *result)
+static cse_status call_macro(cse_jinja_run *run, const cse_jinja_callable *callable,
+                             const cse_jinja_call *call, cse_jinja_value *result)
 {
     cse_jinja_frame *outer = run->frame;
     push_frame(run, callable->frame);
@@ -391,5 +391,9 @@ static cse_status render_body(cse_jinja_run *run, const cse_jinja_nodes *body, f
 cse_status cse_jinja_render(cse_jinja_run *run, const cse_jinja_nodes *body)
 {
     flow go;
+    run->call_macro = call_macro;
+    run->call_loop = call_loop;
+    run->find_filter = cse_jinja_filter_find;
+    run->find_test = cse_jinja_test_find;
     return render_body(run, body, &go);
 }

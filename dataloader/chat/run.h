@@ -13,7 +13,18 @@ typedef struct cse_jinja_frame {
     cse_jinja_value names; /* a dict */
 } cse_jinja_frame;
 
-typedef struct cse_jinja_run {
+struct cse_jinja_call;
+
+/* What calls and filters come back to: set where a rendering begins, so that files that are used by
+ * these need not use them. */
+typedef struct cse_jinja_run cse_jinja_run;
+typedef cse_status cse_jinja_macro_caller(cse_jinja_run *run, const cse_jinja_callable *callable,
+                                          const struct cse_jinja_call *call,
+                                          cse_jinja_value *result);
+typedef cse_status cse_jinja_loop_caller(cse_jinja_run *run, cse_jinja_loop *loop,
+                                         const cse_jinja_value *values, cse_jinja_value *result);
+
+struct cse_jinja_run {
     cse_arena *arena;
     const char *source;
     const cse_jinja_node *at; /* where it is, for messages */
@@ -24,7 +35,13 @@ typedef struct cse_jinja_run {
     cse_chat_text *text; /* what is made: its spans */
     cse_text *whole;     /* out, outside of macros and blocks that are captured */
     const struct tm *now;
-} cse_jinja_run;
+    /* The body of a macro with its arguments, and that of a loop on other values, as texts. */
+    cse_jinja_macro_caller *call_macro;
+    cse_jinja_loop_caller *call_loop;
+    /* A filter of that name; NULL: there is none. */
+    const cse_jinja_function *(*find_filter)(const char *name);
+    const cse_jinja_function *(*find_test)(const char *name);
+};
 
 /* Limits of a rendering: far above what a long conversation needs. */
 enum {
@@ -47,7 +64,7 @@ cse_status cse_jinja_refuse(const cse_jinja_run *run, const char *format, ...) C
 /* Counts a step, or several; refused beyond the limits. */
 cse_status cse_jinja_step(cse_jinja_run *run, size_t steps);
 
-/* Renders into the run's output. */
+/* Renders into the run's output, after it has set what calls come back to. */
 cse_status cse_jinja_render(cse_jinja_run *run, const cse_jinja_nodes *body);
 cse_status cse_jinja_evaluate(cse_jinja_run *run, const cse_jinja_node *node,
                               cse_jinja_value *value);
@@ -87,15 +104,8 @@ cse_status cse_jinja_str(cse_jinja_run *run, const cse_jinja_value *value, cse_j
 cse_status cse_jinja_collected(cse_jinja_run *run, cse_text *text, cse_jinja_value *value);
 
 /* Calls a value with arguments. */
-struct cse_jinja_call;
 cse_status cse_jinja_call_value(cse_jinja_run *run, const cse_jinja_value *callee,
                                 const struct cse_jinja_call *call, cse_jinja_value *result);
-/* The body of a macro with its arguments, and that of a loop on other values, as texts. */
-cse_status cse_jinja_call_macro(cse_jinja_run *run, const cse_jinja_callable *callable,
-                                const struct cse_jinja_call *call, cse_jinja_value *result);
-cse_status cse_jinja_call_loop(cse_jinja_run *run, cse_jinja_loop *loop,
-                               const cse_jinja_value *values, cse_jinja_value *result);
-
 /* Adds JSON as json.dumps of Python writes it. */
 typedef struct cse_jinja_json_style {
     bool ensure_ascii, sort_keys, is_indented;

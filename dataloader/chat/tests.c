@@ -123,14 +123,14 @@ TEST(upper)
 TEST(filter)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->self);
-    *result = cse_jinja_boolean(cse_jinja_filter_find(name) != NULL);
+    *result = cse_jinja_boolean(run->find_filter(name) != NULL);
     return CSE_OK;
 }
 
 TEST(test)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->self);
-    *result = cse_jinja_boolean(cse_jinja_test_find(name) != NULL);
+    *result = cse_jinja_boolean(run->find_test(name) != NULL);
     return CSE_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -163,11 +164,14 @@ static void on_planned(void *self, const cse_step *step)
 static bool weights_path(const job *j, char path[PATH_MAX])
 {
     const cse_job_settings *s = j->settings;
-    const char *given =
-        cse_job_follows(j) ? j->environment->hosts->given->file : cse_job_handed_on(j);
-    if (given == NULL && !cse_job_follows(j))
+    const bool follows = cse_job_follows(j);
+    const char *given = follows ? j->environment->hosts->given->file
+                                : cse_takeover_checkpoint(j->environment->takeover);
+    if (given != NULL && !follows && access(given, F_OK) != 0)
+        given = NULL; /* which load() tells */
+    if (given == NULL && !follows)
         given = s->checkpoint_path;
-    if (given == NULL && !cse_job_follows(j) && s->autoload_last_checkpoint &&
+    if (given == NULL && !follows && s->autoload_last_checkpoint &&
         cse_checkpoint_latest(j->session->configuration.model_dir, path, PATH_MAX) == CSE_OK)
         return true;
     if (given == NULL)

@@ -1,6 +1,6 @@
-/* Few rows times a packed matrix whose blocks are 32 numbers of 4 or 8 bits, in AVX-512: numbers are
- * turned as words of four bytes and become floats in registers, so that nothing is stored between
- * the blocks and the sums. Values and sums have the bits of packed_few_rows.h.
+/* Few rows times a packed matrix whose blocks are 32 numbers of 4 or 8 bits, in AVX-512: numbers
+ * are turned as words of four bytes and become floats in registers, so that nothing is stored
+ * between the blocks and the sums. Values and sums have the bits of packed_few_rows.h.
  *
  * Two vectors of rows go through the depth together, since a sum waits for the one before. The rows
  * behind them are fetched meanwhile. */
@@ -13,6 +13,12 @@
 enum { ELEMENTS = 32, VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, MOST_X = 4 };
 
 typedef enum kind { CENTRED_4, SHIFTED_4, SIGNED_8 } kind;
+
+/* What is known when it is compiled: of numbers of 4 bits, `half` of a byte. */
+typedef struct form {
+    kind k;
+    int rows, half;
+} form;
 
 /* Where blocks lie, and what is summed. */
 typedef struct work {
@@ -76,15 +82,14 @@ CSE_LANES __m512 value_of(const turned *block, const kind k, __m512i word, int b
 }
 
 /* 16 steps of the depth from `step` on, of which `blocks` hold the numbers. */
-CSE_LANES void add_steps(work *w, const turned blocks[VECTORS], const kind k, int64_t step,
-                         int half, const int rows)
+CSE_LANES void add_steps(work *w, const turned blocks[VECTORS], const form f, int64_t step)
 {
     const float *x = w->few->x + w->x * w->few->columns + step;
     CSE_UNROLL for (int word = 0; word < 4; word++) CSE_UNROLL for (int byte = 0; byte < 4; byte++)
         CSE_UNROLL for (int v = 0; v < VECTORS; v++)
     {
-        const __m512 value = value_of(&blocks[v], k, blocks[v].words[word], byte, half);
-        CSE_UNROLL for (int r = 0; r < rows; r++) w->sums[r][v] = _mm512_fmadd_ps(
+        const __m512 value = value_of(&blocks[v], f.k, blocks[v].words[word], byte, f.half);
+        CSE_UNROLL for (int r = 0; r < f.rows; r++) w->sums[r][v] = _mm512_fmadd_ps(
             _mm512_set1_ps(x[r * w->few->columns + 4 * word + byte]), value, w->sums[r][v]);
     }
 }
@@ -100,7 +105,7 @@ CSE_LANES void add_block(work *w, const kind k, int64_t index, const int rows)
         CSE_UNROLL for (int v = 0; v < VECTORS; v++) if (half == 0 || k == SIGNED_8)
             turn(w->rows + v * CSE_LANE_COUNT, at + head + (k == SIGNED_8 ? 16 * half : 0),
                  blocks[v].words);
-        add_steps(w, blocks, k, index * ELEMENTS + 16 * half, half, rows);
+        add_steps(w, blocks, (form){ k, rows, half }, index * ELEMENTS + 16 * half);
     }
 }
 

@@ -156,7 +156,8 @@ cse_status cse_jinja_item(cse_jinja_run *run, const cse_jinja_value *value,
     if (value->kind == CSE_JINJA_UNDEFINED)
         return cse_jinja_refuse(run, "\"%.100s\" is not defined: it has no items",
                                 value->text.bytes);
-    *result = cse_jinja_undefined(key->kind == CSE_JINJA_TEXT ? key->text.bytes : "an item");
+    const char *name = cse_jinja_name_of(run->arena, key);
+    *result = cse_jinja_undefined(name[0] != '\0' ? name : "an item");
     if (value->kind == CSE_JINJA_DICT) {
         const cse_jinja_value *member = cse_jinja_dict_find(value->dict, key);
         CSE_TRY(cse_jinja_step(run, value->dict->count / 64));
@@ -173,10 +174,7 @@ cse_status cse_jinja_item(cse_jinja_run *run, const cse_jinja_value *value,
         }
         return CSE_OK;
     }
-    if (key->kind != CSE_JINJA_TEXT || memchr(key->text.bytes, '\0', key->text.length) != NULL)
-        return CSE_OK;
-    const cse_jinja_value name = cse_jinja_text_copy(run->arena, key->text.bytes, key->text.length);
-    return cse_jinja_attribute(run, value, name.text.bytes, result);
+    return name[0] == '\0' ? CSE_OK : cse_jinja_attribute(run, value, name, result);
 }
 
 /* ---- slices ---- */

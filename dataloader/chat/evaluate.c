@@ -233,6 +233,8 @@ static cse_status evaluate_function(cse_jinja_run *run, const cse_jinja_node *no
                                     cse_jinja_value *value)
 {
     cse_jinja_call call = { .name = node->name };
+    if (node->function == NULL)
+        return cse_jinja_refuse_function(run->source, node);
     CSE_TRY(cse_jinja_evaluate(run, node->first, &call.self));
     CSE_TRY(evaluate_arguments(run, node, &call));
     run->at = node;
@@ -243,6 +245,8 @@ cse_status cse_jinja_evaluate_upon(cse_jinja_run *run, const cse_jinja_node *fil
                                    cse_jinja_value *value)
 {
     cse_jinja_call call = { .name = filters->name };
+    if (filters->function == NULL)
+        return cse_jinja_refuse_function(run->source, filters);
     if (filters->first != NULL)
         CSE_TRY(cse_jinja_evaluate_upon(run, filters->first, value));
     call.self = *value;

@@ -282,14 +282,15 @@ FILTER(items)
 
 FILTER(attr)
 {
-    const cse_jinja_value name = cse_jinja_argument(call, 0, "name");
-    if (name.kind != CSE_JINJA_TEXT)
-        return cse_jinja_refuse(run, "attr takes a text");
-    *result = cse_jinja_undefined(name.text.bytes);
+    const cse_jinja_value given = cse_jinja_argument(call, 0, "name");
+    const char *name = cse_jinja_name_of(run->arena, &given);
+    if (name[0] == '\0')
+        return cse_jinja_refuse(run, "attr takes a name");
+    *result = cse_jinja_undefined(name);
     /* Attributes alone, no keys of a dict. */
-    return call->self.kind == CSE_JINJA_DICT && cse_jinja_dict_method_find(name.text.bytes) == NULL
+    return call->self.kind == CSE_JINJA_DICT && cse_jinja_dict_method_find(name) == NULL
                ? CSE_OK
-               : cse_jinja_attribute(run, &call->self, name.text.bytes, result);
+               : cse_jinja_attribute(run, &call->self, name, result);
 }
 
 FILTER(join)
@@ -426,15 +427,11 @@ static cse_jinja_call rest_of(const cse_jinja_call *call, size_t used)
 static cse_status named_function(cse_jinja_run *run, const cse_jinja_call *call, size_t place,
                                  bool is_test, const cse_jinja_function **function)
 {
-    const cse_jinja_value *name = &call->values[place];
-    *function = name->kind != CSE_JINJA_TEXT ? NULL
-                : is_test                    ? cse_jinja_test_find(name->text.bytes)
-                                             : cse_jinja_filter_find(name->text.bytes);
-    return *function != NULL
-               ? CSE_OK
-               : cse_jinja_refuse(run, "%s: there is no %s of the name \"%.100s\"", call->name,
-                                  is_test ? "test" : "filter",
-                                  name->kind == CSE_JINJA_TEXT ? name->text.bytes : "");
+    const char *name = cse_jinja_name_of(run->arena, &call->values[place]);
+    *function = is_test ? cse_jinja_test_find(name) : cse_jinja_filter_find(name);
+    return *function != NULL ? CSE_OK
+                             : cse_jinja_refuse(run, "%s: there is no %s of the name \"%.100s\"",
+                                                call->name, is_test ? "test" : "filter", name);
 }
 
 static cse_status map_attribute(cse_jinja_run *run, const cse_jinja_call *call,

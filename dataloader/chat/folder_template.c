@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
+#include "csengine/input.h"
 #include "dataloader/chat/chat_template.h"
+#include "dataloader/formats/json_file.h"
 #include "engine/formats/weights/json_file.h"
 
 enum { MOST_CONFIG_BYTES = 1 << 26 };
@@ -29,13 +33,25 @@ static void take_tokens(const json_t *config, json_t *variables)
     }
 }
 
+/* What a template says decides about the tokens of a run: its files are part of the data's identity
+ * (csengine/input.h). CSE_NO_INPUT: the file is not there. */
+static cse_status note_file(const char *path)
+{
+    int descriptor;
+    CSE_TRY(cse_input_open_file(path, &descriptor));
+    close(descriptor);
+    return CSE_OK;
+}
+
 /* An object, or NULL where there is no such file. */
 static cse_status read_config(const char *folder, const char *name, json_t **config)
 {
     char path[PATH_MAX];
     *config = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    const cse_status status = cse_weights_read_json(path, MOST_CONFIG_BYTES, config);
+    /* model_max_length is often a number far beyond 64 bits. */
+    const cse_status status =
+        cse_json_file_read(path, MOST_CONFIG_BYTES, JSON_DECODE_INT_AS_REAL, config);
     return status == CSE_NO_INPUT ? CSE_OK : status;
 }
 
@@ -43,6 +59,7 @@ static cse_status parse_file(const char *path, cse_chat_template **template)
 {
     char *text;
     size_t size;
+    CSE_TRY(note_file(path));
     CSE_TRY(cse_weights_read_text(path, CSE_CHAT_TEMPLATE_MOST_BYTES, &text, &size));
     const cse_status status = cse_chat_template_parse(text, size, path, template);
     free(text);

@@ -1,6 +1,7 @@
 /* Calls: arguments by place and name, held against what a function takes. */
 #include "dataloader/chat/functions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The place of a name in "a,b,c"; -1: it is not there. */
@@ -52,6 +53,20 @@ static cse_status check_arguments(const cse_jinja_run *run, const cse_jinja_func
                ? CSE_OK
                : cse_jinja_refuse(run, "%s takes at least %zu arguments (%s), not %zu",
                                   function->name, function->needed, parameters, given);
+}
+
+cse_status cse_jinja_refuse_function(const char *source, const cse_jinja_node *node)
+{
+    char accepted[1024];
+    cse_text names = { 0 };
+    const bool is_filter = node->kind == CSE_JINJA_FILTER;
+    (is_filter ? cse_jinja_filter_names : cse_jinja_test_names)(&names);
+    snprintf(accepted, sizeof accepted, "accepted: %s", names.data);
+    cse_text_clear(&names);
+    return cse_fail_at(&(cse_error){ .status = CSE_DATA,
+                                     .place = { source, node->line, node->column },
+                                     .accepted = accepted },
+                       "the %s \"%s\" is not known", is_filter ? "filter" : "test", node->name);
 }
 
 cse_status cse_jinja_apply(cse_jinja_run *run, const cse_jinja_function *function,

@@ -43,6 +43,8 @@ const cse_jinja_function *cse_jinja_loop_method_find(const char *name);
 void cse_jinja_filter_names(cse_text *text);
 void cse_jinja_test_names(cse_text *text);
 
+/* Refuses the filter or test of the node, which is not known. */
+cse_status cse_jinja_refuse_function(const char *source, const cse_jinja_node *node);
 /* Calls the function after a look at its arguments. */
 cse_status cse_jinja_apply(cse_jinja_run *run, const cse_jinja_function *function,
                            const cse_jinja_call *call, cse_jinja_value *result);

@@ -233,23 +233,14 @@ cse_status cse_jinja_parse_arguments(cse_jinja_parser *parser, cse_jinja_node *n
     return CSE_OK;
 }
 
-/* A filter or a test that is not known is refused here, before anything is rendered. */
-static cse_status find_function(const cse_jinja_parser *parser, cse_jinja_node *node)
+/* One that is not known is refused when the statement ends, unless a condition decides about it. */
+static void find_function(cse_jinja_parser *parser, cse_jinja_node *node)
 {
-    char accepted[1024];
-    cse_text names = { 0 };
     const bool is_filter = node->kind == CSE_JINJA_FILTER;
     node->function =
         is_filter ? cse_jinja_filter_find(node->name) : cse_jinja_test_find(node->name);
-    if (node->function != NULL)
-        return CSE_OK;
-    (is_filter ? cse_jinja_filter_names : cse_jinja_test_names)(&names);
-    snprintf(accepted, sizeof accepted, "accepted: %s", names.data);
-    cse_text_clear(&names);
-    return cse_fail_at(&(cse_error){ .status = CSE_DATA,
-                                     .place = { parser->source, node->line, node->column },
-                                     .accepted = accepted },
-                       "the %s \"%s\" is not known", is_filter ? "filter" : "test", node->name);
+    if (node->function == NULL && parser->unknown == NULL)
+        parser->unknown = node;
 }
 
 cse_status cse_jinja_parse_filters(cse_jinja_parser *parser, bool name_first, cse_jinja_node **node)
@@ -258,7 +249,7 @@ cse_status cse_jinja_parse_filters(cse_jinja_parser *parser, bool name_first, cs
         cse_jinja_node *filter = cse_jinja_node_new(parser, CSE_JINJA_FILTER);
         filter->first = *node;
         CSE_TRY(cse_jinja_expect_name(parser, &filter->name));
-        CSE_TRY(find_function(parser, filter));
+        find_function(parser, filter);
         if (cse_jinja_at_operator(parser, "("))
             CSE_TRY(cse_jinja_parse_arguments(parser, filter));
         *node = filter;
@@ -284,7 +275,7 @@ static cse_status parse_test(cse_jinja_parser *parser, cse_jinja_node **node)
     const bool is_not = cse_jinja_skip_name(parser, "not");
     test->first = *node;
     CSE_TRY(cse_jinja_expect_name(parser, &test->name));
-    CSE_TRY(find_function(parser, test));
+    find_function(parser, test);
     if (cse_jinja_at_operator(parser, "("))
         CSE_TRY(cse_jinja_parse_arguments(parser, test));
     else if (at_test_argument(parser)) {
@@ -462,6 +453,7 @@ static cse_status parse_or(cse_jinja_parser *parser, cse_jinja_node **node)
 cse_status cse_jinja_parse_expression(cse_jinja_parser *parser, bool conditions,
                                       cse_jinja_node **node)
 {
+    const cse_jinja_node *unknown = parser->unknown;
     CSE_TRY(cse_jinja_go_deeper(parser));
     CSE_TRY(parse_or(parser, node));
     while (conditions && cse_jinja_at_name(parser, "if")) {
@@ -471,6 +463,7 @@ cse_status cse_jinja_parse_expression(cse_jinja_parser *parser, bool conditions,
         CSE_TRY(parse_or(parser, &condition->second));
         if (cse_jinja_skip_name(parser, "else"))
             CSE_TRY(cse_jinja_parse_expression(parser, true, &condition->third));
+        parser->unknown = unknown;
         *node = condition;
     }
     parser->depth--;

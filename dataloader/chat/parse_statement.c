@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dataloader/chat/functions.h"
 #include "dataloader/chat/parser.h"
 
 enum { MOST_DEPTH = 100 };
@@ -183,6 +184,7 @@ static cse_status parse_if(cse_jinja_parser *parser, cse_jinja_node *node)
 {
     static const char *const ends[] = { "elif", "else", "endif", NULL };
     node->kind = CSE_JINJA_IF;
+    parser->conditions++;
     do {
         cse_jinja_node *condition;
         CSE_TRY(cse_jinja_parse_tuple(parser, false, &condition));
@@ -190,8 +192,19 @@ static cse_status parse_if(cse_jinja_parser *parser, cse_jinja_node *node)
         CSE_TRY(parse_part(parser, ends, node));
     } while (cse_jinja_skip_name(parser, "elif"));
     if (cse_jinja_skip_name(parser, "else"))
-        return parse_whole(parser, "endif", node);
-    parser->at++;
+        CSE_TRY(parse_whole(parser, "endif", node));
+    else
+        parser->at++;
+    parser->conditions--;
+    parser->unknown = NULL;
+    return CSE_OK;
+}
+
+static cse_status check_functions(cse_jinja_parser *parser)
+{
+    if (parser->unknown != NULL && parser->conditions == 0)
+        return cse_jinja_refuse_function(parser->source, parser->unknown);
+    parser->unknown = NULL;
     return CSE_OK;
 }
 
@@ -349,6 +362,7 @@ static cse_status parse_tag(cse_jinja_parser *parser, cse_jinja_nodes *body)
             cse_jinja_node *node = cse_jinja_node_new(parser, CSE_JINJA_IF);
             parser->at++;
             CSE_TRY(tags[i].parse(parser, node));
+            CSE_TRY(check_functions(parser));
             cse_jinja_nodes_add(parser, body, node);
             return expect_tag_end(parser);
         }
@@ -364,7 +378,7 @@ static cse_status parse_print(cse_jinja_parser *parser, cse_jinja_nodes *body)
         return cse_jinja_refuse_token(parser, "\"}}\"");
     parser->at++;
     cse_jinja_nodes_add(parser, body, node);
-    return CSE_OK;
+    return check_functions(parser);
 }
 
 static bool is_one_of(const cse_jinja_parser *parser, const char *const *names)

@@ -10,7 +10,11 @@ typedef struct cse_jinja_parser {
     const char *source;
     const cse_jinja_token *at;
     int depth;
-    int loops; /* {% for %} that are open, for break and continue */
+    int loops;      /* {% for %} that are open, for break and continue */
+    int conditions; /* {% if %} that are open */
+    /* The first filter or test of the statement that is not known; refused, as in Jinja, where no
+     * condition decides whether it is come to. */
+    const cse_jinja_node *unknown;
     bool marks_answers;
 } cse_jinja_parser;
 

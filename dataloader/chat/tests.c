@@ -122,17 +122,15 @@ TEST(upper)
 
 TEST(filter)
 {
-    (void)run;
-    *result = cse_jinja_boolean(call->self.kind == CSE_JINJA_TEXT &&
-                                cse_jinja_filter_find(call->self.text.bytes) != NULL);
+    const char *name = cse_jinja_name_of(run->arena, &call->self);
+    *result = cse_jinja_boolean(cse_jinja_filter_find(name) != NULL);
     return CSE_OK;
 }
 
 TEST(test)
 {
-    (void)run;
-    *result = cse_jinja_boolean(call->self.kind == CSE_JINJA_TEXT &&
-                                cse_jinja_test_find(call->self.text.bytes) != NULL);
+    const char *name = cse_jinja_name_of(run->arena, &call->self);
+    *result = cse_jinja_boolean(cse_jinja_test_find(name) != NULL);
     return CSE_OK;
 }
 

@@ -26,6 +26,14 @@ cse_jinja_value cse_jinja_text_copy(cse_arena *arena, const char *bytes, size_t 
     return cse_jinja_text(copy, length);
 }
 
+const char *cse_jinja_name_of(cse_arena *arena, const cse_jinja_value *value)
+{
+    if (value->kind != CSE_JINJA_TEXT ||
+        memchr(value->text.bytes, '\0', value->text.length) != NULL)
+        return "";
+    return cse_jinja_text_copy(arena, value->text.bytes, value->text.length).text.bytes;
+}
+
 cse_jinja_value cse_jinja_list_new(cse_arena *arena, cse_jinja_kind kind, size_t capacity)
 {
     cse_jinja_list *list = cse_arena_alloc(arena, sizeof *list);

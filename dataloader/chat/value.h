@@ -89,6 +89,10 @@ cse_jinja_value cse_jinja_undefined(const char *what);
 /* Copied to the arena, with a zero byte behind it. */
 cse_jinja_value cse_jinja_text_copy(cse_arena *arena, const char *bytes, size_t length);
 
+/* The text of a value that names something, with a zero byte behind it; "" where it is no text, or
+ * holds a zero byte. */
+const char *cse_jinja_name_of(cse_arena *arena, const cse_jinja_value *value);
+
 /* An empty list of the kind, with room for `capacity` values. */
 cse_jinja_value cse_jinja_list_new(cse_arena *arena, cse_jinja_kind kind, size_t capacity);
 void cse_jinja_list_add(cse_arena *arena, cse_jinja_list *list, cse_jinja_value value);

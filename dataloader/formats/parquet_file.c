@@ -55,7 +55,7 @@ static cse_status cache_directory(char *path, size_t size)
 }
 
 /* The place of what is made of a file of this content. */
-static cse_status place_of(const char *path, int descriptor, char *place, size_t size)
+static cse_status place_of(const char *path, int descriptor, const char *form, cse_text *place)
 {
     cse_data_file file;
     char directory[PATH_MAX - DIGITS - 16];
@@ -63,8 +63,8 @@ static cse_status place_of(const char *path, int descriptor, char *place, size_t
     CSE_TRY(cse_data_file_examine(descriptor, path, &file));
     CSE_TRY(cse_data_file_digest(descriptor, path, &file));
     const char *digits = strchr(file.digest, ':');
-    snprintf(place, size, "%s/%.*s.arrow", directory, DIGITS,
-             digits != NULL ? digits + 1 : file.digest);
+    cse_text_add(place, "%s/%.*s.%s", directory, DIGITS, digits != NULL ? digits + 1 : file.digest,
+                 form);
     return CSE_OK;
 }
 
@@ -92,7 +92,7 @@ static cse_status judge(const char *path, const char *python, const cse_piped_an
                                              path, (int)strcspn(what, "\n"), what);
 }
 
-static cse_status make(const char *path, const char *place)
+static cse_status make(const char *path, const char *form, const char *place)
 {
     const char *named = getenv("CSENGINE_PYTHON");
     const char *python = named != NULL && named[0] != '\0' ? named : "python3";
@@ -100,8 +100,13 @@ static cse_status make(const char *path, const char *place)
     const cse_text nothing = { 0 };
     cse_piped_answer answer = { .exit_code = 0 };
     snprintf(draft, sizeof draft, "%s.%ld.tmp", place, (long)getpid());
-    char *words[] = { cse_strdup(python), cse_strdup("-c"),  cse_strdup(cse_parquet_program),
-                      cse_strdup(path),   cse_strdup(draft), NULL };
+    char *words[] = { cse_strdup(python),
+                      cse_strdup("-c"),
+                      cse_strdup(cse_parquet_program),
+                      cse_strdup(form),
+                      cse_strdup(path),
+                      cse_strdup(draft),
+                      NULL };
     const cse_piped_question question = { .words = words,
                                           .input = &nothing,
                                           .deadline_ns =
@@ -125,24 +130,37 @@ static cse_status make(const char *path, const char *place)
 
 /* ---- files ---- */
 
-cse_status cse_parquet_add(cse_file_pool *pool, const char *path, int *file)
+static cse_status add(cse_file_pool *pool, const char *path, const char *form, int *file)
 {
     int descriptor;
-    char place[PATH_MAX];
+    cse_text place = { 0 };
     if (cse_confinement_view() != NULL)
         return cse_fail(
             CSE_PERMISSION,
             "%s: it is Parquet, which a program reads, and a job of this server may start "
-            "none: make Arrow of it with python3 -m csengine.parquet FILE TO.arrow",
-            path);
+            "none: make %s of it with python3 -m csengine.parquet FILE TO.%s",
+            path, form, form);
     CSE_TRY(cse_input_open_file(path, &descriptor));
-    cse_status status = has_mark(descriptor) ? place_of(path, descriptor, place, sizeof place)
+    cse_status status = has_mark(descriptor) ? place_of(path, descriptor, form, &place)
                                              : cse_fail(CSE_DATA,
                                                         "%s: it is no Parquet: it does "
                                                         "not begin with PAR1",
                                                         path);
     close(descriptor);
-    if (status == CSE_OK && access(place, R_OK) != 0)
-        status = make(path, place);
-    return status == CSE_OK ? cse_file_pool_add_made(pool, path, place, file) : status;
+    if (status == CSE_OK && access(place.data, R_OK) != 0)
+        status = make(path, form, place.data);
+    if (status == CSE_OK)
+        status = cse_file_pool_add_made(pool, path, place.data, file);
+    cse_text_clear(&place);
+    return status;
+}
+
+cse_status cse_parquet_add(cse_file_pool *pool, const char *path, int *file)
+{
+    return add(pool, path, "arrow", file);
+}
+
+cse_status cse_parquet_add_lines(cse_file_pool *pool, const char *path, int *file)
+{
+    return add(pool, path, "jsonl", file);
 }

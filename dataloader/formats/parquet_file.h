@@ -13,6 +13,9 @@ bool cse_is_parquet(const char *path);
  * CSE_PERMISSION: the job may not start programs; CSE_DATA. */
 cse_status cse_parquet_add(cse_file_pool *pool, const char *path, int *file);
 
+/* The same as lines of JSON, an object a row, for columns of lists and objects. */
+cse_status cse_parquet_add_lines(cse_file_pool *pool, const char *path, int *file);
+
 extern const char cse_parquet_program[]; /* its text */
 
 #endif

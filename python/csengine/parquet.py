@@ -1,9 +1,12 @@
 """Parquet to Arrow: python3 -m csengine.parquet FILE.parquet TO.arrow
+or to JSON lines: python3 -m csengine.parquet FILE.parquet TO.jsonl
 
-The engine reads Arrow by itself, and has this program make it of Parquet, which pyarrow reads, or
-duckdb where pyarrow is not installed. Exit code 69: neither is there; 65: the file is damaged.
+The engine reads Arrow and JSON lines by itself, and has this program make them of Parquet, which
+pyarrow reads, or duckdb where pyarrow is not installed. JSON lines are for columns of lists and
+objects. Exit code 69: neither is there; 65: the file is damaged.
 """
 
+import json
 import struct
 import sys
 
@@ -201,9 +204,39 @@ def with_duckdb(path, to):
         out.write(struct.pack("<Ii", 0xFFFFFFFF, 0))
 
 
-def main(path, to):
+# ---- JSON lines ----
+
+
+def rows_of_pyarrow(path):
+    import pyarrow.parquet
+
+    for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1024):
+        yield from batch.to_pylist()
+
+
+def rows_of_duckdb(path):
+    import duckdb
+
+    rows = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [path])
+    names = [column[0] for column in rows.description]
+    while some := rows.fetchmany(1024):
+        yield from (dict(zip(names, row)) for row in some)
+
+
+def lines_of(rows):
+    def write(path, to):
+        with open(to, "w", encoding="utf-8") as out:
+            for row in rows(path):
+                out.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+
+    return write
+
+
+def main(path, to, form):
     for read in with_pyarrow, with_duckdb:
         try:
+            if form == "jsonl":
+                read = lines_of(rows_of_pyarrow if read is with_pyarrow else rows_of_duckdb)
             read(path, to)
             return 0
         except ModuleNotFoundError:
@@ -217,4 +250,5 @@ def main(path, to):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[-2:]))
+    form = sys.argv[-3] if sys.argv[-3] in ("arrow", "jsonl") else sys.argv[-1].rpartition(".")[2]
+    sys.exit(main(*sys.argv[-2:], form))

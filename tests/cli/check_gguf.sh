@@ -35,6 +35,9 @@ expect() { # EXIT_CODE WORDS ARGUMENTS...
 # The tokenizers come as files, whose tokens have the same numbers, and go back into a file.
 for kind in bytes pieces; do
     must checkpoint convert $kind.gguf $kind
+    # Many folders have such a number, which 64 bits do not hold.
+    sed -i 's/^{/{"model_max_length": 1000000000000000019884624838656,/' \
+        $kind/tokenizer_config.json
     must checkpoint convert $kind back_$kind.gguf --dtype q8_0
     must checkpoint convert back_$kind.gguf back_$kind
     cmp $kind/tokenizer.json back_$kind/tokenizer.json || fail "$kind: another tokenizer comes back"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
-# hosts, data files, pictures, chat templates, tokens in HDF5, tables of Arrow, weights (those in
-# HDF5 and in GGUF by themselves), folders of weights, and manifests of compiled steps and
-# checkpoints with digests that fit.
+# hosts, data files, pictures, chat templates, conversations, tokens in HDF5, tables of Arrow,
+# weights (those in HDF5 and in GGUF by themselves), folders of weights, and manifests of compiled
+# steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
@@ -73,6 +73,9 @@ sources_of() { # harness
         arrow) ls dataloader/formats/arrow_file.c dataloader/formats/flatbuffer.c \
             dataloader/files/file_pool.c ;;
         chat_template) ls dataloader/chat/*.c ;;
+        conversations) ls dataloader/conversations/conversation.c \
+            dataloader/conversations/conversation_tokens.c dataloader/chat/*.c \
+            dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
         tokenizer | sentence_piece) ls dataloader/tokenizer/*.c dataloader/tokenizer/text/*.c ;;
         manifest) ls engine/code/codegen/artefact.c ;;
         hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/*/*.c \
@@ -86,7 +89,7 @@ sources_of() { # harness
 
 harnesses='request configuration graph message host_message link dataset records image
     hdf5 hdf5_weights arrow tokenizer sentence_piece chat_template manifest checkpoint weights gguf
-    folder'
+    folder conversations'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

@@ -247,6 +247,21 @@ for number, template in enumerate(sorted(os.listdir(f"{chat}/templates"))):
     with open(f"{chat}/templates/{template}", encoding="utf-8") as file:
         write("chat_template", template,
               (file.read() + "\n%%\n" + json.dumps(whole)).encode())
+rows = [{"messages": messages} for messages in rendered["conversations"].values()]
+rows += [{"conversations": [{"from": "human", "value": "ab"}, {"from": "gpt", "value": "b a"}], "system": "s"},
+         {"conversations": [{"from": "function_call", "value": '{"name": "a"}'}], "tools": "[{}]"},
+         {"instruction": "a", "input": "b", "output": "ab", "history": [["a", "b"]]},
+         {"prompt": "a ", "completion": " b"},
+         {"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}]
+marked = "{% for m in messages %}{{ m.role }}{% generation %}{{ m.content }}<e>{% endgeneration %}{% endfor %}"
+odd = "{% for m in messages %}{{ m.content }}{{ '<s>' if loop.last }}/{% endfor %}"
+for number, row in enumerate(rows):
+    for name, template in (("plain", ""), ("marked", marked), ("odd", odd)):
+        write("conversations", f"{number}{name}",
+              json.dumps(row) + ("\n%%\n" + template if template else ""))
+words("conversations", ["messages", "conversations", "role", "content", "user", "assistant", "from", "value",
+                        "human", "gpt", "prompt", "completion", "instruction", "output", "history", "tools",
+                        "tool_calls", "function_call", "<s>", "<e>", "%%", "generation"])
 words("chat_template", ["{%", "%}", "{{", "}}", "{#", "#}", "{%-", "-%}", "for", "in", "if", "else",
                         "set", "macro", "call", "generation", "namespace", "loop", "is", "not",
                         "|tojson", "|map", "|select", "|list", "|sort", "|join", ".split(", "[::-1]",

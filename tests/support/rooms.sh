@@ -76,7 +76,7 @@ cli: $plan $nn $job workers/batch workers/worker $tools run/loggers dashboard
 # stand before it. "." is the room's own folder; a folder without a name here is refused.
 parts='
 dataloader: identity positions files formats . tables programs pictures tokens chat tokenizer
-dataloader: prepare inputs
+dataloader: conversations prepare inputs
 dashboard: access api checks data jobs queue pages http . routes
 cli: terminal arguments client runs completion data models commands .
 '

@@ -13,51 +13,17 @@
 #include "engine/base/nesting.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 
-enum { MOST_NESTING = 32, MOST_DIGITS = 18 };
+enum { MOST_NESTING = 32 };
 
-/* A copy in which whole numbers of more digits than an int64 surely holds are written as reals,
- * 10...0 as 10...0e0: transformers writes a model_max_length of 1e30 that way. free(). */
-static char *with_long_numbers_as_reals(const char *text, size_t size, size_t *copied)
-{
-    char *copy = cse_malloc(size + size / MOST_DIGITS * 2 + 3);
-    bool in_string = false;
-    size_t digits = 0, to = 0;
-    for (size_t at = 0; at <= size; at++) {
-        const char letter = at < size ? text[at] : ' ';
-        const bool is_digit = letter >= '0' && letter <= '9';
-        if (!in_string && digits > MOST_DIGITS && !is_digit && strchr(".eE", letter) == NULL) {
-            copy[to++] = 'e';
-            copy[to++] = '0';
-        }
-        /* Digits of a real count for nothing. */
-        digits = is_digit && !in_string && (digits > 0 || at == 0 || text[at - 1] != '.')
-                     ? digits + 1
-                     : 0;
-        if (letter == '"')
-            in_string = !in_string;
-        if (at < size)
-            copy[to++] = letter;
-        if (in_string && letter == '\\' && at + 1 < size)
-            copy[to++] = text[++at];
-    }
-    *copied = to;
-    return copy;
-}
-
-static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
+static cse_status parse(const char *path, const char *text, size_t size, size_t flags,
+                        json_t **value)
 {
     cse_nesting where;
     json_error_t error;
     if (!cse_nesting_json(text, size, MOST_NESTING, &where))
         return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
                         where.column, MOST_NESTING);
-    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    if (*value == NULL && json_error_code(&error) == json_error_numeric_overflow) {
-        size_t copied;
-        char *copy = with_long_numbers_as_reals(text, size, &copied);
-        *value = json_loadb(copy, copied, JSON_REJECT_DUPLICATES, &error);
-        free(copy);
-    }
+    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | flags, &error);
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
                                      error.column, error.text);
@@ -90,9 +56,21 @@ cse_status cse_weights_read_text(const char *path, size_t most_bytes, char **tex
     return result;
 }
 
-cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+static cse_status read_value(const char *path, size_t most_bytes, size_t flags, json_t **value)
 {
-    CSE_TRY(cse_weights_read_json_value(path, most_bytes, object));
+    char *text = NULL;
+    size_t size = 0;
+    *value = NULL;
+    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
+    if (status == CSE_OK)
+        status = parse(path, text, size, flags, value);
+    free(text);
+    return status;
+}
+
+static cse_status read_object(const char *path, size_t most_bytes, size_t flags, json_t **object)
+{
+    CSE_TRY(read_value(path, most_bytes, flags, object));
     if (json_is_object(*object))
         return CSE_OK;
     json_decref(*object);
@@ -100,14 +78,17 @@ cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **o
     return cse_fail(CSE_DATA, "%s: not a JSON object", path);
 }
 
+cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object)
+{
+    return read_object(path, most_bytes, 0, object);
+}
+
+cse_status cse_weights_read_json_reals(const char *path, size_t most_bytes, json_t **object)
+{
+    return read_object(path, most_bytes, JSON_DECODE_INT_AS_REAL, object);
+}
+
 cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value)
 {
-    char *text = NULL;
-    size_t size = 0;
-    *value = NULL;
-    cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
-    if (status == CSE_OK)
-        status = parse(path, text, size, value);
-    free(text);
-    return status;
+    return read_value(path, most_bytes, 0, value);
 }

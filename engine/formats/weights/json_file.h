@@ -10,6 +10,9 @@
 /* Reads a JSON object of at most so many bytes: CSE_NO_INPUT, CSE_PERMISSION, CSE_DATA.
  * json_decref(*object). */
 cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);
+/* The same with all numbers as reals, so that whole ones may have any length, as those of
+ * tokenizer_config.json have. */
+cse_status cse_weights_read_json_reals(const char *path, size_t most_bytes, json_t **object);
 /* The same of any JSON value. */
 cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json_t **value);
 

@@ -412,12 +412,24 @@ static cse_tensor *embed_words(const cse_settings *s, cse_tensor *words, cse_ten
         words, tokens, (int32_t)(pad < 0 ? pad + cse_settings_integer(s, "vocab_size") : pad));
 }
 
+/* NEFTune (N. Jain et al., "NEFTune: Noisy Embeddings Improve Instruction Finetuning", 2023): x and
+ * noise of at most alpha / sqrt(L d), where L counts all places of a sample, filled ones, too. */
+static cse_tensor *with_noise(cse_model *model, cse_tensor *x)
+{
+    const double alpha = cse_settings_number(cse_model_settings_view(model), "neftune_noise_alpha");
+    const cse_shape shape = cse_tensor_shape(x);
+    if (alpha == 0 || !cse_is_training(model) || cse_trace_is_poison(x) || shape.rank != 3)
+        return x;
+    const double most = alpha / sqrt((double)shape.dims[1] * (double)shape.dims[2]);
+    return cse_add(x, cse_random_uniform_like(x, "neftune", -most, most));
+}
+
 static cse_tensor *embed(cse_model *model, cse_tensor *tokens)
 {
     const cse_decoder *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
     const int64_t longest = cse_decoder_longest_sample(s);
-    cse_tensor *x = embed_words(s, cse_read(self->words), tokens);
+    cse_tensor *x = with_noise(model, embed_words(s, cse_read(self->words), tokens));
     const cse_shape shape = cse_tensor_shape(tokens);
     if (cse_trace_is_poison(x))
         return x;

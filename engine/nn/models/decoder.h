@@ -88,6 +88,9 @@ cse_tensor *cse_decoder_loss(cse_model *model, cse_step *step, cse_tensor **pred
         CSE_DECODER_RANGE("embedding_dropout_rate", NUMBER, "null", 0, 0.999,                      \
                           "the same of embeddings; null: dropout_rate"),                           \
         CSE_ALIAS_SETTING("embd_pdrop", "embedding_dropout_rate"),                                 \
+        CSE_DECODER_RANGE("neftune_noise_alpha", NUMBER, "0", 0, 1e6,                              \
+                          "NEFTune: uniform noise on word embeddings while training, of at most "  \
+                          "this / sqrt(tokens of a sample * channels); 0: none"),                  \
         CSE_DECODER_RANGE("attention_dropout_rate", NUMBER, "null", 0, 0.999,                      \
                           "the same of attention weights; null: dropout_rate"),                    \
         CSE_DECODER_CHOICE("attention_type", "scaled_dot_product",                                 \

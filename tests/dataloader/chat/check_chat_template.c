@@ -176,6 +176,14 @@ START_TEST(scopes_are_jinjas)
 }
 END_TEST
 
+START_TEST(what_is_not_come_to_need_not_be_known)
+{
+    expect_text("{% if 'from_json' is filter %}{{ x|from_json }}{% else %}no{% endif %}", "no");
+    expect_text("{{ 1|from_json if 'from_json' is filter else 'no' }}", "no");
+    expect_text("{{ 'no' if 1 is not none else 2 is odd_thing }}", "no");
+}
+END_TEST
+
 START_TEST(special_names_are_those_of_a_sandbox)
 {
     /* A method hides a key of its name behind ".", not in brackets; strftime_now is not there. */
@@ -211,6 +219,9 @@ START_TEST(mistakes_have_a_place)
     expect_refused("{% if x %}{% endfor %}", "t:1:14: the tag \"endfor\" is not accepted here");
     expect_refused("{% include 'x' %}", "accepted: for, else, endfor");
     expect_refused("é {{ x|nothing }}", "t:1:8: the filter \"nothing\" is not known");
+    expect_refused("{% if 1 %}{{ 2|nothing }}{% endif %}", "t:1:16: the filter \"nothing\"");
+    expect_refused("{% for x in y|nothing %}{{ x }}{% endfor %}", "the filter \"nothing\"");
+    expect_refused("{% if 0 %}{{ 2|nothing }}{% endif %}{{ 2|never }}", "the filter \"never\"");
     expect_refused("{{ x is nothing }}", "the test \"nothing\" is not known; accepted: !=, <");
     expect_refused("{{ 'abc }}", "t:1:4: a text has no closing quote");
     expect_refused("{{ (1, 2 }}", "t:1:10: a closing bracket has no opening one of its kind");
@@ -333,7 +344,8 @@ START_TEST(a_folder_has_a_template)
 {
     expect_no_folder(NULL, CSE_NO_INPUT, "it has no chat template");
     fixture_write_text("tokenizer_config.json",
-                       "{\"bos_token\": {\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
+                       "{\"model_max_length\": 1000000000000000019884624838656, \"bos_token\": "
+                       "{\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
                        "\"chat_template\": [{\"name\": \"default\", \"template\": "
                        "\"{{ bos_token }}D{{ eos_token }}\"}, {\"name\": \"tool_use\", "
                        "\"template\": \"T{{ pad_token }}\"}]}");
@@ -362,6 +374,7 @@ int main(void)
     tcase_add_test(tests, values_print_as_in_python);
     tcase_add_test(tests, white_space_is_jinjas);
     tcase_add_test(tests, scopes_are_jinjas);
+    tcase_add_test(tests, what_is_not_come_to_need_not_be_known);
     tcase_add_test(tests, special_names_are_those_of_a_sandbox);
     tcase_add_test(tests, mistakes_have_a_place);
     tcase_add_test(tests, refusals_of_a_rendering_have_a_place);

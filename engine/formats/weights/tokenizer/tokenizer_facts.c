@@ -359,7 +359,7 @@ cse_status cse_tokenizer_facts_read(const char *folder, int64_t vocabulary, cse_
         return CSE_OK;
     CSE_TRY(cse_weights_read_json(path, MOST_BYTES, &r.root));
     cse_status status = access(beside, F_OK) == 0
-                            ? cse_weights_read_json(beside, MOST_CONFIG_BYTES, &r.config)
+                            ? cse_weights_read_json_reals(beside, MOST_CONFIG_BYTES, &r.config)
                             : CSE_OK;
     r.facts = json_object();
     r.numbers = json_object();

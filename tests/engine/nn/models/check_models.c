@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "engine/graph/trace/trace.h"
 #include "engine/nn/models/decoder.h"
 #include "engine/nn/plugins.h"
 #include "run/contracts/contract.h"
@@ -127,6 +128,62 @@ START_TEST(dropout_works_while_training_alone)
     ck_assert(evaluated != trained);
     /* Small initial weights: the loss is near that of equal chances, log(3). */
     ck_assert_double_eq_tol((double)evaluated, log(3), 0.3);
+}
+END_TEST
+
+/* Attributes of the random numbers of a step: [0] the least one, [1] how far they reach. */
+typedef struct noise {
+    cse_model *model;
+    int count;
+    double numbers[2];
+} noise;
+
+static cse_tensor *noise_step(cse_step *step, void *self)
+{
+    noise *n = self;
+    cse_tensor *loss = cse_model_loss(n->model, step, NULL);
+    const cse_graph *graph = cse_trace_graph();
+    n->count = 0;
+    for (int i = 0; i < graph->node_count; i++)
+        if (strcmp(graph->nodes[i]->op->name, "random_uniform") == 0) {
+            n->count++;
+            memcpy(n->numbers, graph->nodes[i]->attributes.numbers, sizeof n->numbers);
+        }
+    return loss;
+}
+
+static void noise_of(noise *n, const char *alpha, bool training)
+{
+    static const char tokens[] = "{data_processor: text_bytes, path: /proc/self/exe, "
+                                 "sequence_length: 8, batch_size: 2, micro_batch_size: 1}";
+    char settings[300];
+    traced_run traced;
+    snprintf(settings, sizeof settings,
+             "{vocab_size: 256, hidden_size: 16, num_hidden_layers: 1, num_heads: 2, dropout: 0.0, "
+             "max_position_embeddings: 8, embeddings_scale: 4, neftune_noise_alpha: %s}",
+             alpha);
+    open_session();
+    n->model = cse_compile(cse_model_new("gpt2", settings));
+    ck_assert_msg(n->model != NULL, "%s", cse_error_message());
+    if (!training)
+        cse_eval_mode(n->model);
+    traced_run_open(&traced, tokens, noise_step, n);
+    traced_run_close(&traced);
+    cse_finish();
+}
+
+/* Jain et al. 2023, algorithm 1: uniform in [-1, 1] times alpha / sqrt(L d), here 8 * 16. */
+START_TEST(noise_on_embeddings_is_that_of_neftune)
+{
+    noise n = { .count = 0 };
+    noise_of(&n, "5", true);
+    ck_assert_int_eq(n.count, 1);
+    ck_assert_double_eq_tol(n.numbers[0], -5 / sqrt(128.0), 1e-12);
+    ck_assert_double_eq_tol(n.numbers[1], 10 / sqrt(128.0), 1e-12);
+    noise_of(&n, "5", false);
+    ck_assert_int_eq(n.count, 0);
+    noise_of(&n, "0", true);
+    ck_assert_int_eq(n.count, 0);
 }
 END_TEST
 
@@ -299,6 +356,7 @@ int main(void)
     tcase_add_test(cases, cnn_has_its_parameters);
     tcase_add_test(cases, linear_weights_begin_as_pytorchs);
     tcase_add_test(cases, dropout_works_while_training_alone);
+    tcase_add_test(cases, noise_on_embeddings_is_that_of_neftune);
     tcase_add_test(cases, a_model_must_be_compiled);
     tcase_add_loop_test(cases, wrong_settings_are_named, 0, (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_loop_test(cases, mup_begins_as_the_modelzoo, 0,

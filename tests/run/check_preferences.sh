@@ -125,6 +125,11 @@ train saved "$dpo" "$pairs" 4 1 2 --set 'adapters={default: {r: 2, bias: all}}' 
 [ "$(states "$work/saved/checkpoint_2.mdl" reference.)" -gt 0 ] ||
     fail 'a model that is trained besides its adapter needs a copy'
 
+# Factors of an earlier run are a part of what a run begins with.
+got=$(train again "$dpo" "$pairs" 4 1 2 --set "$adapter" --weights "$work/adapted/checkpoint_2.mdl")
+[ -z "$got" ] && grep -q 'begins with factors that are not 0' "$work/errors" ||
+    fail "factors: $(cat "$work/errors")"
+
 # refused DATA TEXT
 refused() {
     got=$(train wrong 'dpo: {}' "$1" 8 1 1)
@@ -170,8 +175,9 @@ tokenizer=$work/tokenizer.json
 
 # A validation measures how often the chosen text has the larger reward; kto is told of labels that
 # are all the same.
-timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader={data_processor: \
-preferences, $pairs, tokenizer: $tokenizer, max_sequence_length: 16, batch_size: 8}" \
+data="data_processor: preferences, $pairs, tokenizer: $tokenizer, batch_size: 8"
+data="{$data, max_sequence_length: 16}"
+timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader=$data" \
     >"$work/validated" 2>&1
 last=$(awk '/accuracy/ { print $NF }' "$work/validated")
 awk -v a="${last:-0}" 'BEGIN { exit !(a > 0.5 && a <= 1) }' ||

@@ -173,6 +173,19 @@ written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
     fail "chats: $chats, texts: $written: $(cat "$work/errors")"
 tokenizer=$work/tokenizer.json
 
+# The same pairs as a table and as a list of JSON.
+awk 'BEGIN { print "chosen,prompt,rejected" } { split($0, part, "\""); printf "%s,%s,%s\n", \
+    part[8], part[4], part[12] }' "$work/pairs.jsonl" >"$work/pairs.csv"
+{
+    printf '['
+    sed '$!s/$/,/' "$work/pairs.jsonl"
+    echo ']'
+} >"$work/pairs.json"
+for kind in csv json; do
+    other=$(train "$kind" "$dpo" "path: $work/pairs.$kind" 1 1 4)
+    [ "$one" = "$other" ] || fail "$kind: $other, JSON lines: $one: $(cat "$work/errors")"
+done
+
 # A validation measures how often the chosen text has the larger reward; kto is told of labels that
 # are all the same.
 data="data_processor: preferences, $pairs, tokenizer: $tokenizer, batch_size: 8"

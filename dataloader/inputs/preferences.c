@@ -1,5 +1,5 @@
 /* Preferences among texts: a prompt with a chosen and a rejected completion, or with one completion
- * that is desirable or not. From JSON lines (.jsonl) or tables (.csv, .tsv).
+ * that is desirable or not. From JSON, Parquet or tables.
  *
  * Streams: input_ids, labels and attention_mask, int32 [2, time]. Of a pair the chosen text stands
  * first; a label is the token that follows, in the completion alone, and -100 elsewhere. Unpaired
@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "dataloader/bad_records.h"
+#include "dataloader/conversations/conversation_files.h"
+#include "dataloader/files/file_list.h"
 #include "dataloader/identity/data_watch.h"
 #include "dataloader/inputs/preference_texts.h"
 #include "dataloader/inputs/text_lines.h"
@@ -26,7 +28,10 @@ enum { MEMBERS = CSE_PREFERENCE_MEMBERS };
 enum { DESIRABLE_STREAM = CSE_TOKEN_STREAMS, ROWS = 2 };
 
 typedef struct preferences {
-    cse_text_lines lines; /* prompt; chosen and rejected, or completion and label */
+    bool has_tables;
+    cse_text_lines lines; /* of tables: prompt; chosen and rejected, or completion and label */
+    cse_conversation_files files; /* of all other kinds */
+    int64_t samples;
     cse_preference_texts texts;
     cse_preference_rows rows;
     cse_completion completions[ROWS];
@@ -42,8 +47,8 @@ typedef struct preferences {
 static const cse_setting settings_table[] = {
     { .name = "path",
       .type = CSE_SETTING_PATHS,
-      .doc = "files of one kind: .jsonl, or .csv and .tsv with a line that names the columns; not "
-             "compressed" },
+      .doc = "files: .jsonl, .json with a list, .parquet; or .csv and .tsv with a line that names "
+             "the columns" },
     { .name = "kind",
       .type = CSE_SETTING_CHOICE,
       .default_value = "paired",
@@ -94,24 +99,36 @@ static cse_status take_row(preferences *self, char *line, int file)
     return cse_preference_texts_take_fields(&self->texts, fields);
 }
 
-static cse_status take_json(preferences *self, const char *line)
+static cse_status take_line(preferences *self, int64_t index)
 {
-    json_t *json = NULL;
-    CSE_TRY(cse_text_lines_members(&self->lines, line, &json));
-    cse_status status = cse_preference_texts_take(&self->texts, json);
-    json_decref(json);
+    int file;
+    char *line;
+    CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
+    return take_row(self, line, file);
+}
+
+static cse_status take_object(preferences *self, int64_t index)
+{
+    json_t *object = NULL;
+    CSE_TRY(cse_conversation_files_read(&self->files, index, &object));
+    cse_status status = cse_preference_texts_take(&self->texts, object);
+    json_decref(object);
     return status;
+}
+
+static void locate(const preferences *self, int64_t index, char *text, size_t size)
+{
+    if (self->has_tables)
+        cse_line_files_locate(&self->lines.files, index, text, size);
+    else
+        cse_conversation_files_locate(&self->files, index, text, size);
 }
 
 /* Reads a line and turns its completions into tokens. */
 static cse_status take_sample(preferences *self, int64_t index, cse_completion completions[])
 {
-    int file;
-    char *line;
-    CSE_TRY(cse_line_files_read(&self->lines.files, index, &line, &file));
     self->texts.fault = CSE_PREFERENCE_LINE;
-    cse_status status =
-        self->lines.form == CSE_TEXT_TABLES ? take_row(self, line, file) : take_json(self, line);
+    cse_status status = (self->has_tables ? take_line : take_object)(self, index);
     self->rows.fault = self->texts.fault;
     CSE_TRY(status);
     CSE_TRY(cse_preference_prompt(&self->rows, self->texts.prompt, self->texts.is_chat));
@@ -143,7 +160,7 @@ static void share_prompt(cse_completion completions[ROWS])
  * of no use, of the one before that. */
 static cse_status take_other(preferences *self, int64_t index)
 {
-    const int64_t samples = self->lines.files.samples;
+    const int64_t samples = self->samples;
     const int64_t size = self->rotation > 0 ? self->rotation : samples;
     const int64_t begin = index / size * size;
     const int64_t count = begin + size <= samples ? size : samples - begin;
@@ -181,7 +198,7 @@ static cse_status read_sample(void *argument, int64_t index)
     cse_status status = (self->paired ? read_paired : read_unpaired)(self, index);
     if (status == CSE_OK)
         return CSE_OK;
-    cse_line_files_locate(&self->lines.files, index, where, sizeof where);
+    locate(self, index, where, sizeof where);
     return cse_fail_within(status, "%s: ", where);
 }
 
@@ -199,8 +216,7 @@ static cse_status preferences_read(cse_input *input, const int64_t *indices, int
 static void preferences_locate(const cse_input *input, const cse_element_place *place, char *text,
                                size_t size)
 {
-    const preferences *self = input->self;
-    cse_line_files_locate(&self->lines.files, place->sample, text, size);
+    locate(input->self, place->sample, text, size);
 }
 
 /* ---- a look at all samples ---- */
@@ -289,16 +305,24 @@ static cse_status look_at(preferences *self, int64_t samples)
 
 /* ---- opening ---- */
 
+static cse_status add_table(preferences *self, const char *path)
+{
+    CSE_TRY(cse_text_lines_take_form(&self->lines, path));
+    return cse_line_files_add(&self->lines.files, path);
+}
+
 static cse_status add_files(preferences *self, const cse_settings *settings)
 {
     for (int i = 0; i < cse_settings_count(settings, "path"); i++) {
         const char *path = cse_settings_text_at(settings, "path", i);
-        CSE_TRY(cse_text_lines_take_form(&self->lines, path));
-        if (self->lines.form == CSE_TEXT_PLAIN)
-            return cse_fail(CSE_DATA, "%s: accepted: .jsonl, .csv, .tsv", path);
-        CSE_TRY(cse_line_files_add(&self->lines.files, path));
+        const bool is_table = cse_name_ends(path, ".csv|.tsv");
+        if (i > 0 && is_table != self->has_tables)
+            return cse_fail(CSE_DATA, "%s: it is of another kind than the first file", path);
+        self->has_tables = is_table;
+        CSE_TRY(is_table ? add_table(self, path) : cse_conversation_files_add(&self->files, path));
     }
-    return self->lines.form == CSE_TEXT_TABLES ? cse_text_lines_find_columns(&self->lines) : CSE_OK;
+    self->samples = self->has_tables ? self->lines.files.samples : self->files.rows;
+    return self->has_tables ? cse_text_lines_find_columns(&self->lines) : CSE_OK;
 }
 
 static bool is_paired(const cse_settings *settings)
@@ -347,6 +371,7 @@ static void preferences_close(cse_input *input)
         free(self->completions[c].whole.ids);
     cse_preference_rows_clear(&self->rows);
     cse_text_lines_clear(&self->lines);
+    cse_conversation_files_clear(&self->files);
     free(self);
     input->self = NULL;
 }
@@ -357,7 +382,7 @@ static cse_status open_all(preferences *self, const cse_settings *settings)
     CSE_TRY(add_files(self, settings));
     CSE_TRY(cse_preference_rows_open(&self->rows, settings));
     self->texts.end = self->rows.end;
-    return look_at(self, cse_data_is_first_look() ? self->lines.files.samples : !self->bad.skips);
+    return look_at(self, cse_data_is_first_look() ? self->samples : !self->bad.skips);
 }
 
 static cse_status preferences_open(cse_input *input, const cse_settings *settings)
@@ -369,9 +394,10 @@ static cse_status preferences_open(cse_input *input, const cse_settings *setting
         return status;
     }
     describe(input, self->paired, self->rows.time);
-    input->sample_count = self->lines.files.samples;
-    snprintf(input->source, sizeof input->source, "%s",
-             cse_file_pool_path_view(self->lines.files.pool, 0));
+    input->sample_count = self->samples;
+    snprintf(
+        input->source, sizeof input->source, "%s",
+        cse_file_pool_path_view(self->has_tables ? self->lines.files.pool : self->files.pool, 0));
     return CSE_OK;
 }
 

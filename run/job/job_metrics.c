@@ -83,8 +83,8 @@ typedef struct validated {
     cse_tensor *token_losses, *token_weights; /* of cse_loss_of_tokens; NULL */
 } validated;
 
-/* Integer labels that have one row of `predictions` each, of the objective or of the data; NULL when
- * there are none. */
+/* Integer labels that have one row of `predictions` each, of the objective or of the data; NULL
+ * when there are none. */
 static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
 {
     cse_shape rows = cse_tensor_shape(predictions);

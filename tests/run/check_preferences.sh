@@ -125,6 +125,11 @@ train saved "$dpo" "$pairs" 4 1 2 --set 'adapters={default: {r: 2, bias: all}}' 
 [ "$(states "$work/saved/checkpoint_2.mdl" reference.)" -gt 0 ] ||
     fail 'a model that is trained besides its adapter needs a copy'
 
+# Factors of an earlier run are a part of what a run begins with.
+got=$(train again "$dpo" "$pairs" 4 1 2 --set "$adapter" --weights "$work/adapted/checkpoint_2.mdl")
+[ -z "$got" ] && grep -q 'begins with factors that are not 0' "$work/errors" ||
+    fail "factors: $(cat "$work/errors")"
+
 # refused DATA TEXT
 refused() {
     got=$(train wrong 'dpo: {}' "$1" 8 1 1)
@@ -168,10 +173,24 @@ written=$(train written "$dpo" "path: $work/written.jsonl" 4 1 2)
     fail "chats: $chats, texts: $written: $(cat "$work/errors")"
 tokenizer=$work/tokenizer.json
 
+# The same pairs as a table and as a list of JSON.
+awk 'BEGIN { print "chosen,prompt,rejected" } { split($0, part, "\""); printf "%s,%s,%s\n", \
+    part[8], part[4], part[12] }' "$work/pairs.jsonl" >"$work/pairs.csv"
+{
+    printf '['
+    sed '$!s/$/,/' "$work/pairs.jsonl"
+    echo ']'
+} >"$work/pairs.json"
+for kind in csv json; do
+    other=$(train "$kind" "$dpo" "path: $work/pairs.$kind" 1 1 4)
+    [ "$one" = "$other" ] || fail "$kind: $other, JSON lines: $one: $(cat "$work/errors")"
+done
+
 # A validation measures how often the chosen text has the larger reward; kto is told of labels that
 # are all the same.
-timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader={data_processor: \
-preferences, $pairs, tokenizer: $tokenizer, max_sequence_length: 16, batch_size: 8}" \
+data="data_processor: preferences, $pairs, tokenizer: $tokenizer, batch_size: 8"
+data="{$data, max_sequence_length: 16}"
+timeout 100 "$csengine" validate "$work/one.yaml" --set "trainer.fit.val_dataloader=$data" \
     >"$work/validated" 2>&1
 last=$(awk '/accuracy/ { print $NF }' "$work/validated")
 awk -v a="${last:-0}" 'BEGIN { exit !(a > 0.5 && a <= 1) }' ||

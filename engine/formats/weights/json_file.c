@@ -16,33 +16,29 @@
 
 enum { MOST_NESTING = 32, MOST_DIGITS = 18 };
 
-/* A copy in which whole numbers of more digits than an int64 surely holds are written as reals,
- * 10...0 as 10...0e0: transformers writes a model_max_length of 1e30 that way. free(). */
-static char *with_long_numbers_as_reals(const char *text, size_t size, size_t *copied)
+/* Whole numbers of more digits than an integer has, as the model_max_length 10^30 of tokenizers,
+ * get a fraction, so that they are read as floats. */
+static void widen_numbers(const char *text, size_t size, cse_text *wide)
 {
-    char *copy = cse_malloc(size + size / MOST_DIGITS * 2 + 3);
-    bool in_string = false;
-    size_t digits = 0, to = 0;
-    for (size_t at = 0; at <= size; at++) {
-        const char letter = at < size ? text[at] : ' ';
-        const bool is_digit = letter >= '0' && letter <= '9';
-        if (!in_string && digits > MOST_DIGITS && !is_digit && strchr(".eE", letter) == NULL) {
-            copy[to++] = 'e';
-            copy[to++] = '0';
-        }
-        /* Digits of a real count for nothing. */
-        digits = is_digit && !in_string && (digits > 0 || at == 0 || text[at - 1] != '.')
-                     ? digits + 1
-                     : 0;
-        if (letter == '"')
-            in_string = !in_string;
-        if (at < size)
-            copy[to++] = letter;
-        if (in_string && letter == '\\' && at + 1 < size)
-            copy[to++] = text[++at];
+    bool is_string = false, is_whole = false;
+    size_t digits = 0; /* up to here, of one number */
+    cse_text_add(wide, "%s", "");
+    for (size_t i = 0; i < size; i++) {
+        const bool is_digit = !is_string && text[i] >= '0' && text[i] <= '9';
+        if (is_string && text[i] == '\\' && i + 1 < size)
+            cse_text_add_bytes(wide, &text[i++], 1);
+        else if (text[i] == '"')
+            is_string = !is_string;
+        cse_text_add_bytes(wide, &text[i], 1);
+        if (is_digit && digits == 0)
+            is_whole = i == 0 || (text[i - 1] != '.' && text[i - 1] != 'e' && text[i - 1] != 'E' &&
+                                  text[i - 1] != '+');
+        digits = is_digit ? digits + 1 : 0;
+        const char next = i + 1 < size ? text[i + 1] : ' ';
+        const bool ends = (next < '0' || next > '9') && next != '.' && next != 'e' && next != 'E';
+        if (digits > MOST_DIGITS && is_whole && ends)
+            cse_text_add(wide, ".0");
     }
-    *copied = to;
-    return copy;
 }
 
 static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
@@ -54,10 +50,10 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
                         where.column, MOST_NESTING);
     *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (*value == NULL && json_error_code(&error) == json_error_numeric_overflow) {
-        size_t copied;
-        char *copy = with_long_numbers_as_reals(text, size, &copied);
-        *value = json_loadb(copy, copied, JSON_REJECT_DUPLICATES, &error);
-        free(copy);
+        cse_text wide = { 0 };
+        widen_numbers(text, size, &wide);
+        *value = json_loadb(wide.data, wide.size, JSON_REJECT_DUPLICATES, &error);
+        cse_text_clear(&wide);
     }
     return *value != NULL ? CSE_OK
                           : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,

@@ -6,8 +6,8 @@
 #include "engine/graph/ops/loss_quotient.h"
 #include "engine/graph/trace/trace.h"
 
-/* int32 zeros [batch]: of both texts the first is the better one. Made of the data, so that they are
- * counted like a label of each sample. */
+/* int32 zeros [batch]: the first text of each pair is the better one. They are made of the data, so
+ * that they count like a label of each sample. */
 static cse_tensor *first_is_better(const cse_text_rows *rows)
 {
     const int64_t batch = cse_tensor_shape(rows->tokens).dims[0];

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/sweep/sweep_run.h"
+#include "cli/sweep/sweep_trial.h"
 #include "engine/base/piped_program.h"
 #include "store/reader.h"
 #include "store/run_lock.h"

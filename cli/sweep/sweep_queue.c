@@ -10,7 +10,7 @@
 
 #include "cli/client/client_command.h"
 #include "cli/client/follow.h"
-#include "cli/sweep/sweep_run.h"
+#include "cli/sweep/sweep_trial.h"
 #include "cli/terminal/json_values.h"
 
 enum { POLL_US = 500000, MOST_CONFIG_BYTES = 1 << 20 };

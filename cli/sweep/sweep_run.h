@@ -3,38 +3,10 @@
 #ifndef CSE_CLI_SWEEP_SWEEP_RUN_H
 #define CSE_CLI_SWEEP_SWEEP_RUN_H
 
-#include "cli/client/client.h"
-#include "cli/sweep/sweep_state.h"
-
-typedef struct cse_sweep_run {
-    cse_sweep_state *state;
-    cse_client *api; /* of a server; NULL: children of this process */
-    void *self;
-    void (*on_begin)(void *self, int trial, int rung); /* may be NULL */
-    void (*on_result)(void *self, int trial);          /* it is noted; may be NULL */
-} cse_sweep_run;
+#include "cli/sweep/sweep_trial.h"
 
 /* All rungs, but for what is known. A trial that fails is a result. CSE_INTERRUPTED at Ctrl-C: the
  * same sweep then goes on. */
 cse_status cse_sweep_run_all(const cse_sweep_run *run);
-
-/* ---- parts ---- */
-
-/* Whether the sweep was asked to end; from now on SIGINT, SIGTERM and SIGHUP ask for it. */
-void cse_sweep_take_signals(void);
-bool cse_sweep_is_interrupted(void);
-
-/* "PATH=VALUE" for each parameter, each setting of the plan and the rung's steps, ended by NULL, in
- * `arena`. */
-const char **cse_sweep_settings(const cse_sweep_run *run, int trial, int rung, cse_arena *arena);
-
-/* Trains one trial up to a rung and waits for it. */
-cse_status cse_sweep_train_here(const cse_sweep_run *run, int trial, int rung,
-                                cse_sweep_result *result);
-/* The same of several trials in the queue, which are noted as they end. */
-cse_status cse_sweep_train_queued(const cse_sweep_run *run, const int *trials, int count, int rung);
-
-/* Notes a result and tells it. */
-cse_status cse_sweep_note(const cse_sweep_run *run, int trial, const cse_sweep_result *result);
 
 #endif

@@ -155,6 +155,9 @@ static void tar_samples_close(cse_input *input)
     input->self = NULL;
 }
 
+static cse_status tar_samples_read_labels(cse_input *input, const int64_t *indices, int64_t count,
+                                          int32_t *labels);
+
 static cse_status tar_samples_open(cse_input *input, const cse_settings *settings)
 {
     tar_samples *self = input->self = cse_calloc(1, sizeof *self);
@@ -173,6 +176,7 @@ static cse_status tar_samples_open(cse_input *input, const cse_settings *setting
     }
     input->sample_count = self->count;
     snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
+    input->read_labels = tar_samples_read_labels;
     cse_describe_labelled(input, "images", cse_image_transform_shape(&self->transform), false);
     return CSE_OK;
 }
@@ -240,6 +244,29 @@ static cse_status tar_samples_read(cse_input *input, const int64_t *indices, int
         self->values = (float *)outputs[CSE_FEATURES_STREAM] + i * elements;
         self->label = (int32_t *)outputs[CSE_ANSWERS_STREAM] + i;
         CSE_TRY(cse_read_good_record(&self->bad, indices[i], self->count, try_sample, self));
+    }
+    return CSE_OK;
+}
+
+static cse_status try_label(void *argument, int64_t index)
+{
+    tar_samples *self = argument;
+    const tar_sample *sample = &self->samples[index];
+    cse_status status = read_label(self, sample);
+    return status == CSE_OK ? CSE_OK
+                            : cse_fail_within(status, "%s: offset %" PRId64 ": ",
+                                              cse_file_pool_path_view(self->pool, sample->file),
+                                              offset_of(sample));
+}
+
+/* No picture is decoded for it. */
+static cse_status tar_samples_read_labels(cse_input *input, const int64_t *indices, int64_t count,
+                                          int32_t *labels)
+{
+    tar_samples *self = input->self;
+    for (int64_t i = 0; i < count; i++) {
+        self->label = &labels[i];
+        CSE_TRY(cse_read_good_record(&self->bad, indices[i], self->count, try_label, self));
     }
     return CSE_OK;
 }

@@ -273,6 +273,33 @@ static cse_status check_values(const cse_input *input, const cse_input_sample *s
     return CSE_OK;
 }
 
+/* Labels that are known without the samples are those that come with them. */
+static cse_status check_labels(cse_dataloader *loader)
+{
+    cse_input *input = cse_dataloader_open_input(loader);
+    int labels = 0;
+    cse_status status = CSE_OK;
+    if (input->read_labels == NULL)
+        return CSE_OK;
+    while (labels < input->stream_count && strcmp(input->streams[labels].name, "labels") != 0)
+        labels++;
+    if (labels == input->stream_count || input->streams[labels].dtype != CSE_INT32 ||
+        input->streams[labels].shape.rank != 0)
+        return cse_fail(CSE_DATA, "read_labels needs a stream labels of one class a sample");
+    for (int64_t i = 0; i < input->sample_count && status == CSE_OK; i++) {
+        unsigned char *outputs[CSE_MAX_STREAMS] = { NULL };
+        int32_t label = -1;
+        status = read_samples(input, &i, 1, outputs, 0x55);
+        if (status == CSE_OK)
+            status = input->read_labels(input, &i, 1, &label);
+        if (status == CSE_OK && label != *(const int32_t *)(const void *)outputs[labels])
+            status = cse_fail(CSE_DATA, "read_labels has another label of sample %lld than read",
+                              (long long)i);
+        free_samples(input, outputs);
+    }
+    return status;
+}
+
 static cse_status meet(const cse_contract *contract, const cse_input_sample *sample)
 {
     cse_dataloader *loader = NULL, *again = NULL;
@@ -287,6 +314,8 @@ static cse_status meet(const cse_contract *contract, const cse_input_sample *sam
         status = check_values(input, sample);
     if (status == CSE_OK)
         status = check_random_access(input, cse_dataloader_input_view(again));
+    if (status == CSE_OK)
+        status = check_labels(loader);
     if (status == CSE_OK)
         status = check_positions(loader, again);
     if (again != NULL)

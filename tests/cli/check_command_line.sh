@@ -36,7 +36,7 @@ for file in "$source_directory"/cli/commands/*.c; do
     case $name in
     registry | agent | answer | probe | relay | worker | writer | complete) continue ;;
     esac
-    command=$(grep -oE "^  $(echo "$name" | sed 's/_/[-_]/g') " "$work/help" | tr -d ' ')
+    command=$(grep -oE "^  $(echo "$name" | sed 's/_/[-_]/g')( |$)" "$work/help" | tr -d ' ')
     [ -n "$command" ] || fail "--help does not list $name"
     expect 0 "usage: csengine $command" "$command" --help
 done
@@ -47,7 +47,7 @@ for heading in 'run:' 'look:' 'serve and steer:' 'measure:'; do
     grep -qx "$heading" "$work/groups" || fail "no group \"$heading\""
 done
 "$csengine" list commands | while read -r command rest; do
-    [ "$(grep -c "^  $command  " "$work/groups")" = 1 ] || echo "$command"
+    [ "$(grep -cE "^  $command(  |\$)" "$work/groups")" = 1 ] || echo "$command"
     "$csengine" "$command" --help
 done >"$work/all_help"
 grep -E '^[a-z-]+$' "$work/all_help" && fail "commands that are not in one group: see above"

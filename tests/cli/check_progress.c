@@ -1,4 +1,5 @@
 /* Progress lines compared exactly: the reference Trainer's format, the smoothed rate, JSON. */
+#include "cli/terminal/confusion.c"
 #include "cli/terminal/json_values.c"
 #include "cli/terminal/live_line.c"
 #include "cli/terminal/printing.c"

@@ -240,8 +240,11 @@ static cse_status read_lines(chat *c)
         ask(c);
         errno = 0;
         const ssize_t size = getline(&text, &capacity, stdin);
-        if (size < 0)
+        if (size < 0) { /* the end of the input, or Ctrl-C */
+            if (c->interactive)
+                putchar('\n');
             break;
+        }
         status = take_line(c, text, size, &ends);
     }
     free(text);

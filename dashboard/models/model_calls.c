@@ -14,9 +14,10 @@
 
 #include "dashboard/models/model_process.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-enum { LOOK_MS = 100, MOST_WORDS = 8 };
+enum { LOOK_MS = 100, MOST_WORDS = 8, MOST_UNSENT_BYTES = 1 << 20 };
 
 typedef enum call_state { CALL_WAITS, CALL_STREAMS, CALL_ANSWERED, CALL_LOST } call_state;
 
@@ -95,8 +96,11 @@ static int64_t read_stream(void *self, char *buffer, size_t room)
     if (size > 0)
         memcpy(buffer, call->text.data + call->sent, size);
     call->sent += size;
-    if (call->sent == call->text.size)
-        call->text.size = call->sent = 0;
+    if (call->text.size > 0 && (call->sent == call->text.size || call->sent > MOST_UNSENT_BYTES)) {
+        call->text.size -= call->sent;
+        memmove(call->text.data, call->text.data + call->sent, call->text.size);
+        call->sent = 0;
+    }
     pthread_mutex_unlock(&call->models->lock);
     return over ? -1 : (int64_t)size;
 }
@@ -256,6 +260,16 @@ static bool start_process(served *model)
     return ready;
 }
 
+/* A client that reads slowly holds up its model, not the memory of the server. */
+static bool is_full(cse_model_call *call)
+{
+    pthread_mutex_lock(&call->models->lock);
+    const bool full = call->text.size - call->sent > MOST_UNSENT_BYTES && !call->cancelled &&
+                      !call->models->ending;
+    pthread_mutex_unlock(&call->models->lock);
+    return full;
+}
+
 /* False: the process has ended. */
 static bool carry_out(served *model, cse_model_call *call)
 {
@@ -270,6 +284,8 @@ static bool carry_out(served *model, cse_model_call *call)
         found = cse_model_process_line(&model->process, LOOK_MS, &line);
         if (found > 0)
             take_line(call, line.data, &done);
+        while (!done && is_full(call))
+            cse_sleep_ns(LOOK_MS * INT64_C(1000000));
         if (is_over(call, &wants) && !done) {
             found = -1;
         } else if (wants && !told && !done) { /* any word ends what it computes */

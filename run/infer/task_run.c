@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/formats/parquet_file.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "run/infer/likelihood.h"
@@ -78,6 +79,13 @@ static cse_status read_file(measuring *m, const char *path, take_item *take)
     m->line = 0;
     if (file == NULL)
         return cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    if (cse_is_parquet(path)) {
+        fclose(file);
+        return cse_fail(CSE_DATA,
+                        "%s: is Parquet; accepted are JSON lines, as `to_json` of datasets "
+                        "and pandas (orient records, lines) writes them",
+                        path);
+    }
     while (status == CSE_OK && (size = getline(&line, &capacity, file)) > 0) {
         m->line++;
         if (m->order->stop_requested != NULL && m->order->stop_requested())

@@ -194,6 +194,21 @@ refused() { # exit code, part of the message, arguments...
     [ $got -eq "$code" ] && grep -q -e "$part" "$work/err" ||
         fail "$*: exit code $got, $(cat "$work/err")"
 }
+printf 'PAR1xxxxPAR1' >"$work/rows.parquet"
+echo '{"text": "the quick brown fox"}' >"$work/rows.jsonl"
+refused 65 'is Parquet; accepted are JSON lines' eval "$work/text.yaml" \
+    --tasks lambada_openai="$work/rows.parquet"
+refused 64 'there is no task squad; accepted: arc_challenge' eval "$work/text.yaml" \
+    --tasks squad="$work/rows.jsonl"
+refused 64 'fewshot_data piqa=FILE' eval "$work/text.yaml" --tasks piqa="$work/rows.jsonl" \
+    --num_fewshot 2
+refused 65 'line 1: its member goal is no text; a row of piqa has' eval "$work/text.yaml" \
+    --tasks piqa="$work/rows.jsonl"
+refused 66 'nothing.jsonl: cannot be opened' eval "$work/text.yaml" \
+    --tasks piqa="$work/nothing.jsonl"
+"$csengine" eval "$work/text.yaml" --tasks lambada_openai="$work/rows.jsonl" --json >"$work/out" \
+    2>"$work/err" || fail "lambada: $(cat "$work/err")"
+grep -q '"acc":1.0,' "$work/out" || fail "the last word: $(cat "$work/out")"
 refused 64 'greedy has no part in beam search' generate "$work/text.yaml" -p x --num_beams 2 \
     --greedy
 refused 64 'length_penalty is of beam search' generate "$work/text.yaml" -p x --length_penalty 2

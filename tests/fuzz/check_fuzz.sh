@@ -2,8 +2,8 @@
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
 # hosts, data files, pictures, tokens in HDF5, tables of Arrow, weights (those in HDF5 and in GGUF
-# by themselves), folders of weights and of PEFT, and manifests of compiled steps and checkpoints with digests
-# that fit.
+# by themselves), folders of weights and of PEFT, and manifests of compiled steps and checkpoints
+# with digests that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
@@ -76,7 +76,8 @@ sources_of() { # harness
         manifest) ls engine/code/codegen/artefact.c ;;
         hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/*/*.c \
             engine/formats/checkpoint/hdf5_chunks.c ;;
-        adapter | folder | weights | gguf) ls engine/formats/weights/*.c engine/formats/weights/*/*.c ;;
+        adapter | folder | weights | gguf)
+            ls engine/formats/weights/*.c engine/formats/weights/*/*.c ;;
         checkpoint) ls engine/formats/checkpoint/*.c engine/formats/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c

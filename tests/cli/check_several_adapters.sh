@@ -138,6 +138,8 @@ wrong() { # WORDS ADAPTERS [ARGUMENTS...]
 wrong 'begins as the folder folder, and the model with random weights' '{a: {path: folder}}'
 wrong 'adapters: r stands in the folder of path already' '{a: {path: folder, r: 3}}' \
     --weights "$reference/llama"
+wrong 'use_dora is active together with another one' \
+    '{a: {use_dora: true}, b: {r: 2}, active: [a, b]}'
 wrong 'no module of the model is "normm" (modules_to_save)' '{a: {modules_to_save: [normm]}}'
 wrong 'no module of the model is "z_proj" (exclude_modules)' '{a: {exclude_modules: [z_proj]}}'
 wrong 'rank_pattern: "q_proj" has a value that is none' '{a: {rank_pattern: {q_proj: 0}}}'

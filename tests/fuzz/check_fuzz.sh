@@ -2,8 +2,8 @@
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
 # hosts, data files, pictures, chat templates, conversations, tokens in HDF5, tables of Arrow,
-# weights (those in HDF5 and in GGUF by themselves), folders of weights, and manifests of compiled
-# steps and checkpoints with digests that fit.
+# weights (those in HDF5 and in GGUF by themselves), folders of weights and of PEFT, and manifests of
+# compiled steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.
@@ -80,7 +80,8 @@ sources_of() { # harness
         manifest) ls engine/code/codegen/artefact.c ;;
         hdf5_weights) ls engine/formats/weights/*.c engine/formats/weights/*/*.c \
             engine/formats/checkpoint/hdf5_chunks.c ;;
-        folder | weights | gguf) ls engine/formats/weights/*.c engine/formats/weights/*/*.c ;;
+        adapter | folder | weights | gguf)
+            ls engine/formats/weights/*.c engine/formats/weights/*/*.c ;;
         checkpoint) ls engine/formats/checkpoint/*.c engine/formats/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
@@ -89,7 +90,7 @@ sources_of() { # harness
 
 harnesses='request configuration graph message host_message link dataset records image
     hdf5 hdf5_weights arrow tokenizer sentence_piece chat_template manifest checkpoint weights gguf
-    folder conversations'
+    folder adapter conversations'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \

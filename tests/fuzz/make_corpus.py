@@ -7,6 +7,7 @@ import glob
 import gzip
 import io
 import json
+import math
 import os
 import re
 import struct
@@ -342,4 +343,31 @@ for name in sorted(os.listdir(f"{tree}/maps")):
         text = open(f"{tree}/maps/{name}").read()
         known.update(re.findall(r"theirs: \[?([A-Za-z0-9_.*]+)", text))
         known.update(re.findall(r"model_type: ([a-z0-9_]+)", text))
+# Adapters beside the weights that the harness has.
+def factors(**shapes):
+    """The header of their file."""
+    header, at = {}, 0
+    for name, shape in shapes.items():
+        end = at + 4 * math.prod(shape)
+        header["base_model.model." + name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, end]}
+        at = end
+    return json.dumps(header).encode()
+
+
+LINEAR = "model.layers.0.self_attn.q_proj.lora_"
+plain = {LINEAR + "A.weight": [2, 8], LINEAR + "B.weight": [8, 2]}
+down = {"model.layers.0.mlp.down_proj.lora_A.weight": [3, 12], "model.layers.0.mlp.down_proj.lora_B.weight": [8, 3]}
+table = {"model.embed_tokens.lora_embedding_A": [2, 12], "model.embed_tokens.lora_embedding_B": [8, 2]}
+adapter = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "lora_dropout": 0.1, "bias": "none", "target_modules": ["q_proj"]}
+digest = json.dumps({"adapted_weights_digest": "00" * 32}).encode()
+for name, more, shapes in (
+    ("plain", {}, plain),
+    ("patterns", {"rank_pattern": {"down_proj": 3}, "alpha_pattern": {r"layers\.\d+\.mlp": 6.5}, "use_rslora": True}, plain | down),
+    ("dora", {"use_dora": True, "fan_in_fan_out": True}, plain | {LINEAR + "magnitude_vector": [8]}),
+    ("saved", {"modules_to_save": ["lm_head"]}, plain | table | {"lm_head.weight": [12, 8]}),
+):
+    write("adapter", name, b"\0".join([json.dumps(adapter | more).encode(), factors(**shapes), b""]))
+    write("adapter", name + "_base", b"\0".join([json.dumps(adapter | more).encode(), factors(**shapes), digest]))
+words("adapter", list(adapter) + ["lora_A.weight", "lora_B.weight", "lora_magnitude_vector", "base_layer", "use_dora", "dtype", "shape"])
+
 words("folder", sorted(known) + ["weight_map", "dtype", "shape", "data_offsets", "quantization_config", "auto_map"])

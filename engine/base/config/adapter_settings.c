@@ -233,6 +233,21 @@ static cse_status activate(cse_arena *arena, cse_yaml_node *node, cse_adapter_se
     return CSE_OK;
 }
 
+/* DoRA scales the rows of a weight with its own factors alone. */
+static cse_status check_active(const cse_yaml_node *tree, const cse_adapter_settings *first)
+{
+    const cse_adapter_settings *dora = NULL;
+    int active = 0;
+    for (const cse_adapter_settings *a = first; a != NULL; a = a->next) {
+        active += a->is_active;
+        dora = a->is_active && a->use_dora ? a : dora;
+    }
+    return active < 2 || dora == NULL
+               ? CSE_OK
+               : refuse_section(tree, "an adapter with use_dora is active together with another "
+                                      "one; it is applied alone");
+}
+
 cse_status cse_adapter_settings_read(cse_arena *arena, cse_yaml_node *tree,
                                      cse_adapter_settings **adapters)
 {
@@ -260,8 +275,10 @@ cse_status cse_adapter_settings_read(cse_arena *arena, cse_yaml_node *tree,
     if (*adapters == NULL)
         return refuse_section(tree, "there is none");
     (*adapters)->is_alone = (*adapters)->next == NULL;
-    if (active != NULL)
-        return activate(arena, active, *adapters);
+    if (active != NULL) {
+        CSE_TRY(activate(arena, active, *adapters));
+        return check_active(active, *adapters);
+    }
     (*adapters)->is_active = (*adapters)->is_alone;
     return (*adapters)->is_alone
                ? CSE_OK

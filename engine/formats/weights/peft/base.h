@@ -7,7 +7,6 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/peft/folder.h"
 
-#define CSE_PEFT_BASE_FILE "csengine_base.json"
 enum { CSE_BASE_DIGEST_BYTES = 65 };
 
 /* Weights are added in the order of their names, each with its elements in float32. */

@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 
 #include "engine/base/types/shape.h"
+#include "engine/formats/weights/format.h"
 #include "engine/formats/weights/json_file.h"
-#include "engine/formats/weights/open.h"
-#include "engine/formats/weights/peft/base.h"
 
 typedef enum part { OF_A, OF_B, OF_MAGNITUDE, OF_NONE } part;
 
@@ -135,12 +134,22 @@ static cse_status check_module(const cse_peft_folder *f, cse_peft_module *m)
 
 static cse_status open_weights(cse_peft_folder *f)
 {
-    static const char *const names[] = { "adapter_model.safetensors", "adapter_model.bin" };
+    static const struct {
+        const char *format, *name;
+    } files[] = { { "safetensors", "adapter_model.safetensors" },
+                  { "pytorch", "adapter_model.bin" } };
+    static const cse_weights_options none = { .format = NULL };
     struct stat status;
+    int file = 0;
     for (int i = 0; i < 2; i++) {
-        const char *path = cse_arena_printf(f->arena, "%s/%s", f->path, names[i]);
-        if (stat(path, &status) == 0)
-            return cse_weights_open(path, NULL, &f->weights);
+        const char *path = cse_arena_printf(f->arena, "%s/%s", f->path, files[i].name);
+        const cse_weights_format *format = cse_weights_format_find(files[i].format);
+        if (stat(path, &status) != 0 || format == NULL)
+            continue;
+        f->weights = cse_weights_new(path);
+        f->weights->format = format->name;
+        CSE_TRY(cse_weights_add_file(f->weights, path, &file));
+        return format->open(f->weights, file, &none);
     }
     return cse_fail(CSE_NO_INPUT,
                     "%s: is no folder of PEFT; accepted: one with adapter_config.json, and "

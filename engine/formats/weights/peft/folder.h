@@ -6,6 +6,9 @@
 #include "engine/formats/weights/peft/config.h"
 #include "engine/formats/weights/weights.h"
 
+/* A third file, of a folder that was written here: the digest of the base (base.h). */
+#define CSE_PEFT_BASE_FILE "csengine_base.json"
+
 /* An adapted module. Positions of weights; -1: none. */
 typedef struct cse_peft_module {
     const char *name; /* model.layers.0.self_attn.q_proj */

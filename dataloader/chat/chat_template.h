@@ -60,7 +60,7 @@ cse_status cse_chat_template_render(const cse_chat_template *template,
  * json_decref). `model`: a folder with chat_template.jinja, chat_template.json or
  * tokenizer_config.json (a text, or a list of named ones), a file of a tokenizer in such a folder,
  * or a GGUF file. `name`: of a template beside the default one, such as "tool_use"; NULL: the
- * default one. CSE_NO_INPUT: there is none (the message says where one was looked for); CSE_DATA. */
+ * default one. CSE_NO_INPUT: there is none, and where one was looked for; CSE_DATA. */
 cse_status cse_chat_template_of_model(const char *model, const char *name,
                                       cse_chat_template **template, json_t **variables);
 /* The template that a file holds, with the variables of `model` (NULL: none). */

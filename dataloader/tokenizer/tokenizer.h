@@ -18,8 +18,8 @@
 typedef struct cse_tokenizer cse_tokenizer;
 
 /* `path`: a tokenizer.json, a tokenizer.model of SentencePiece, a vocab.json with merges.txt or
- * vocab.bpe beside it, a folder that holds these, or a GGUF file with its own. CSE_DATA says what of
- * the file is not accepted. */
+ * vocab.bpe beside it, a folder that holds these, or a GGUF file with its own. CSE_DATA says what
+ * of the file is not accepted. */
 cse_status cse_tokenizer_load(const char *path, cse_tokenizer **tokenizer);
 /* Whether the file is one of weights that may hold a tokenizer: GGUF. */
 bool cse_tokenizer_is_in_weights(const char *path);

@@ -2,8 +2,8 @@
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, the links of
 # hosts, data files, pictures, chat templates, conversations, tokens in HDF5, tables of Arrow,
-# weights (those in HDF5 and in GGUF by themselves), folders of weights and of PEFT, and manifests of
-# compiled steps and checkpoints with digests that fit.
+# weights (those in HDF5 and in GGUF by themselves), folders of weights and of PEFT, and manifests
+# of compiled steps and checkpoints with digests that fit.
 # FUZZ_SECONDS sets the time, FUZZ_RUNS a number of inputs in its place, FUZZ_ONLY='NAME ...' which
 # harnesses run; FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that
 # crashes a harness is left in the build directory; tests/fuzz/bin/NAME FILE repeats it.

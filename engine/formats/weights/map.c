@@ -1,6 +1,6 @@
 /* Reading and choosing maps. A map is checked as strictly as a configuration, since people write
  * their own: each key is known, each value has its kind. */
-#include "engine/formats/weights/map_values.h"
+#include "engine/formats/weights/map.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -663,6 +663,13 @@ static const char *names_of(cse_arena *arena)
     for (const cse_map_text *row = cse_map_texts; row->name != NULL; row++)
         names = names == NULL ? row->name : cse_arena_printf(arena, "%s, %s", names, row->name);
     return names;
+}
+
+const char *cse_map_first_of(const cse_yaml_node *values)
+{
+    return values->kind == CSE_YAML_SCALAR ? values->text
+           : values->count > 0             ? values->children[0]->text
+                                           : "";
 }
 
 /* The families that the maps of a kind are for, by their fact that names it. */

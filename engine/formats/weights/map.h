@@ -185,6 +185,8 @@ cse_status cse_map_model_section(cse_arena *arena, const char *configuration, co
 /* A configuration that has nothing but this model: {trainer: {init: {model: ...}}}. */
 cse_yaml_node *cse_map_configuration(cse_arena *arena, const char *model,
                                      const cse_yaml_node *settings);
+/* A scalar of a map, or the first of its list. */
+const char *cse_map_first_of(const cse_yaml_node *values);
 /* Whether two scalars have the same value: as numbers, or else as texts. */
 bool cse_map_equal(const char *one, const char *other);
 /* Whether facts of theirs have the values that a mapping asks for; NULL: nothing is asked. */

@@ -5,8 +5,6 @@
 #include "engine/formats/weights/map.h"
 
 bool cse_map_is_number(const char *text, double *number);
-/* A scalar of a map, or the first of its list. */
-const char *cse_map_first_of(const cse_yaml_node *values);
 bool cse_map_has_form(const cse_map_fact *fact, const char *form);
 /* =NAME and its like; and of our settings =root(NAME). */
 bool cse_map_is_formula(const cse_yaml_node *node);

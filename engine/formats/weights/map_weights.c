@@ -1,273 +1,10 @@
-/* Weights under other names, made of others when they are read: the last one that was made is kept,
- * since it is read in blocks. */
+/* Which weight of others each weight is made of, by the rules of a map. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/types/packed/packed.h"
 #include "engine/formats/weights/map.h"
-#include "engine/formats/weights/map_rows.h"
-
-/* How one weight is made. */
-typedef struct made {
-    const cse_map_rule *rule;
-    int sources[CSE_MAP_PARTS]; /* of the other weights; to ours: the first alone */
-    int *stack;                 /* of a stack, to ours: the source of each matrix, in the arena */
-    int part;                   /* of theirs, to ours; of a stack, to theirs: the matrix */
-    int64_t heads;              /* of a rotation; 0: none */
-    int64_t rotated;            /* rows of a head that are rotated; 0: all */
-    cse_fused fused;            /* of a fused rule */
-    const float *factors;       /* without a rule: the elements; else NULL */
-} made;
-
-typedef struct mapping {
-    cse_weights *from;
-    bool to_theirs;
-    made *list;
-    int count, capacity;
-    int kept; /* -1: none */
-    unsigned char *elements;
-} mapping;
-
-/* ---- elements ---- */
-
-/* Heads whose rows are rotated; of a fused weight those of queries and keys are. */
-static int64_t rotated_heads(const made *m, int part)
-{
-    if (!m->rule->is_fused)
-        return m->heads;
-    return m->rule->rotary != NULL && part < 2 ? cse_fused_heads_of(&m->fused, part) : 0;
-}
-
-/* Permutes the rows of a weight of ours, a part of theirs, which are in another order. */
-static void arrange_rows(const made *m, int part, cse_map_rows rows, bool back)
-{
-    rows.heads = rotated_heads(m, part);
-    rows.rotated = m->rotated;
-    rows.is_rolled = m->rule->roll;
-    cse_map_arrange(&rows, back);
-}
-
-static void arrange(const made *m, int part, const cse_weight *ours, unsigned char *elements,
-                    bool back)
-{
-    const int64_t rows = ours->shape.rank > 0 ? ours->shape.dims[0] : 0;
-    const size_t row_bytes = rows > 0 ? (size_t)(cse_weight_bytes(ours) / (uint64_t)rows) : 0;
-    arrange_rows(m, part, (cse_map_rows){ .rows = elements, .count = rows, .row_bytes = row_bytes },
-                 back);
-}
-
-/* The rows of a part of a fused weight, each head where it lies in the file. */
-static cse_status read_fused(const mapping *self, const made *m, const cse_weight *theirs,
-                             unsigned char *to)
-{
-    const size_t bytes = (size_t)(cse_weight_bytes(theirs) / (uint64_t)theirs->shape.dims[0] *
-                                  (uint64_t)m->fused.head);
-    cse_status status = CSE_OK;
-    for (int64_t i = 0; i < cse_fused_heads_of(&m->fused, m->part) && status == CSE_OK; i++)
-        status = cse_weights_read(self->from, m->sources[0],
-                                  (uint64_t)cse_fused_place(&m->fused, m->part, i) * bytes, bytes,
-                                  to + (size_t)i * bytes);
-    return status;
-}
-
-/* Part of a weight that was transposed. */
-static void take_part(const made *m, size_t part, size_t row_bytes, const unsigned char *whole,
-                      unsigned char *to)
-{
-    if (m->rule->is_fused)
-        cse_fused_split(&m->fused, m->part, row_bytes, whole, to);
-    else
-        memcpy(to, whole + (size_t)m->part * part, part);
-}
-
-static cse_status make_ours(const mapping *self, const made *m, const cse_weight *ours,
-                            unsigned char *to)
-{
-    const cse_weight *theirs = &self->from->list[m->sources[0]];
-    const size_t bytes = (size_t)cse_weight_bytes(theirs), part = (size_t)cse_weight_bytes(ours);
-    const size_t width = cse_element_bytes(theirs->element);
-    const int64_t rows = theirs->shape.dims[0], columns = theirs->shape.dims[1];
-    if (!m->rule->transpose) {
-        CSE_TRY(m->rule->is_fused ? read_fused(self, m, theirs, to)
-                                  : cse_weights_read(self->from, m->sources[0],
-                                                     (uint64_t)m->part * part, part, to));
-        arrange(m, m->part, ours, to, false);
-        return CSE_OK;
-    }
-    unsigned char *whole = cse_malloc(bytes + 1), *turned = cse_malloc(bytes + 1);
-    cse_status status = cse_weights_read(self->from, m->sources[0], 0, bytes, whole);
-    if (status == CSE_OK) {
-        cse_map_transpose(whole, rows, columns, width, turned);
-        take_part(m, part, (size_t)rows * width, turned, to);
-        arrange(m, m->part, ours, to, false);
-    }
-    free(turned);
-    free(whole);
-    return status;
-}
-
-static cse_status make_theirs(const mapping *self, const made *m, const cse_weight *theirs,
-                              unsigned char *to)
-{
-    const size_t bytes = (size_t)cse_weight_bytes(theirs);
-    const size_t width = cse_element_bytes(theirs->element);
-    unsigned char *joined = m->rule->transpose ? cse_malloc(bytes + 1) : to;
-    unsigned char *parts = m->rule->is_fused ? cse_malloc(bytes + 1) : joined;
-    cse_status status = CSE_OK;
-    size_t at = 0;
-    for (int p = 0; p < m->rule->parts && status == CSE_OK; p++) {
-        const cse_weight *ours = &self->from->list[m->sources[p]];
-        const size_t part = (size_t)cse_weight_bytes(ours);
-        status = cse_weights_read(self->from, m->sources[p], 0, part, parts + at);
-        if (status == CSE_OK)
-            arrange(m, p, ours, parts + at, true);
-        if (status == CSE_OK && m->rule->is_fused)
-            cse_fused_join(&m->fused, p, part / (size_t)ours->shape.dims[0], parts + at, joined);
-        at += part;
-    }
-    if (parts != joined)
-        free(parts);
-    if (status == CSE_OK && m->rule->transpose)
-        cse_map_transpose(joined, theirs->shape.dims[1], theirs->shape.dims[0], width, to);
-    if (joined != to)
-        free(joined);
-    return status;
-}
-
-/* A weight that is another one here by a number, as float32. */
-static cse_status make_shifted(const mapping *self, const made *m, const cse_weight *weight,
-                               unsigned char *to)
-{
-    float *values = (float *)(void *)to;
-    const size_t count = (size_t)cse_weight_bytes(weight) / sizeof *values;
-    const float more = (float)(self->to_theirs ? m->rule->plus : -m->rule->plus);
-    CSE_TRY(cse_weights_read_as(self->from, m->sources[0], CSE_ELEMENT_F32, values));
-    for (size_t i = 0; i < count; i++)
-        values[i] += more;
-    arrange(m, 0, weight, to, self->to_theirs);
-    return CSE_OK;
-}
-
-/* Where a matrix of a stack of ours begins in its source. */
-static uint64_t place_of(const made *m, int64_t matrix, uint64_t bytes)
-{
-    const uint64_t before =
-        m->stack != NULL ? 0 : (uint64_t)(matrix * m->rule->parts) + (uint64_t)m->part;
-    return before * bytes;
-}
-
-/* Bytes of a weight that is made, and where they go. */
-typedef struct range {
-    uint64_t first;
-    size_t bytes;
-    unsigned char *to;
-} range;
-
-/* A stack of ours, matrix by matrix. */
-static cse_status read_stack(const mapping *self, const made *m, const cse_weight *ours, range r)
-{
-    const uint64_t matrix = cse_weight_bytes(ours) / (uint64_t)ours->shape.dims[0];
-    while (r.bytes > 0) {
-        const uint64_t at = r.first / matrix, within = r.first % matrix;
-        const size_t some = matrix - within < r.bytes ? (size_t)(matrix - within) : r.bytes;
-        const int source = m->stack != NULL ? m->stack[at] : m->sources[0];
-        CSE_TRY(cse_weights_read(self->from, source, place_of(m, (int64_t)at, matrix) + within,
-                                 some, r.to));
-        r = (range){ r.first + some, r.bytes - some, r.to + some };
-    }
-    return CSE_OK;
-}
-
-static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, size_t bytes,
-                              void *to)
-{
-    mapping *self = weights->self;
-    const made *m = &self->list[index];
-    const cse_weight *weight = &weights->list[index];
-    const cse_map_rule *rule = m->rule;
-    if (m->factors != NULL) {
-        memcpy(to, (const char *)m->factors + first, bytes);
-        return CSE_OK;
-    }
-    if (rule->stack != NULL && self->to_theirs)
-        return cse_weights_read(self->from, m->sources[0],
-                                (uint64_t)m->part * cse_weight_bytes(weight) + first, bytes, to);
-    if (rule->stack != NULL || rule->within)
-        return read_stack(self, m, weight, (range){ first, bytes, to });
-    if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll && rule->plus == 0)
-        return cse_weights_read(self->from, m->sources[0], first, bytes, to);
-    if (self->kept != index) {
-        free(self->elements);
-        self->elements = cse_malloc(cse_weight_bytes(weight) + 1);
-        self->kept = -1;
-        CSE_TRY(rule->plus != 0   ? make_shifted(self, m, weight, self->elements)
-                : self->to_theirs ? make_theirs(self, m, weight, self->elements)
-                                  : make_ours(self, m, weight, self->elements));
-        self->kept = index;
-    }
-    memcpy(to, self->elements + first, bytes);
-    return CSE_OK;
-}
-
-/* ---- packed rows ---- */
-
-/* The type of a weight that is made by moving whole rows of another one; else NULL. */
-static const cse_packed_type *packed_of(const mapping *self, const made *m)
-{
-    const cse_map_rule *rule = m->rule;
-    const cse_weight *source = &self->from->list[m->sources[0]];
-    const bool moves_rows = rule->stack == NULL && !rule->within && !rule->transpose &&
-                            rule->squeeze == 0 && (!self->to_theirs || rule->parts == 1) &&
-                            source->shape.rank == 2;
-    return moves_rows ? source->packed : NULL;
-}
-
-/* The rows of a part of theirs as they lie there. */
-static cse_status read_part_rows(const mapping *self, const made *m, int64_t rows, size_t row_bytes,
-                                 unsigned char *to)
-{
-    const int64_t head = m->fused.head;
-    if (!m->rule->is_fused)
-        return cse_weights_read_rows(self->from, m->sources[0],
-                                     self->to_theirs ? 0 : m->part * rows, rows, to);
-    for (int64_t i = 0; i < cse_fused_heads_of(&m->fused, m->part); i++)
-        CSE_TRY(cse_weights_read_rows(self->from, m->sources[0],
-                                      (int64_t)cse_fused_place(&m->fused, m->part, i) * head, head,
-                                      to + (size_t)(i * head) * row_bytes));
-    return CSE_OK;
-}
-
-static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t first, int64_t count,
-                                   void *to)
-{
-    const mapping *self = weights->self;
-    const made *m = &self->list[index];
-    const cse_weight *weight = &weights->list[index];
-    const int64_t rows = weight->shape.dims[0];
-    const size_t row_bytes = (size_t)cse_weight_row_bytes(weight);
-    if (!m->rule->is_fused && !m->rule->roll && rotated_heads(m, m->part) == 0)
-        return cse_weights_read_rows(self->from, m->sources[0],
-                                     first + (self->to_theirs ? 0 : m->part * rows), count, to);
-    unsigned char *all = cse_malloc((size_t)rows * row_bytes + 1);
-    cse_status status = read_part_rows(self, m, rows, row_bytes, all);
-    if (status == CSE_OK) {
-        arrange_rows(m, m->part,
-                     (cse_map_rows){ .rows = all, .count = rows, .row_bytes = row_bytes },
-                     self->to_theirs);
-        memcpy(to, all + (size_t)first * row_bytes, (size_t)count * row_bytes);
-    }
-    free(all);
-    return status;
-}
-
-static void close_mapped(cse_weights *weights)
-{
-    mapping *self = weights->self;
-    cse_weights_close(&self->from);
-    free(self->list);
-    free(self->elements);
-}
+#include "engine/formats/weights/map_reading.h"
 
 /* ---- names ---- */
 
@@ -307,7 +44,7 @@ typedef struct building {
     const cse_map *map;
     const json_t *facts;
     cse_weights *from, *to;
-    mapping *self;
+    cse_weight_mapping *self;
     bool *used; /* of from's weights */
     int missing;
     const char *first_missing;
@@ -359,7 +96,8 @@ static cse_status misfit(const building *b, const cse_weight *weight, const char
                     b->map->source);
 }
 
-static cse_status set_rotated(const building *b, const cse_weight *weight, int64_t head, made *m)
+static cse_status set_rotated(const building *b, const cse_weight *weight, int64_t head,
+                              cse_made_weight *m)
 {
     if (b->map->rotary_size == NULL || m->rule->rotary == NULL)
         return CSE_OK;
@@ -370,7 +108,8 @@ static cse_status set_rotated(const building *b, const cse_weight *weight, int64
 }
 
 /* The rows of theirs, after it was transposed. */
-static cse_status set_fused(const building *b, const cse_weight *weight, int64_t rows, made *m)
+static cse_status set_fused(const building *b, const cse_weight *weight, int64_t rows,
+                            cse_made_weight *m)
 {
     cse_fused *f = &m->fused;
     if (!m->rule->is_fused)
@@ -389,7 +128,7 @@ static cse_status set_fused(const building *b, const cse_weight *weight, int64_t
     return set_rotated(b, weight, f->head, m);
 }
 
-static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
+static cse_status set_heads(const building *b, const cse_weight *ours, cse_made_weight *m)
 {
     m->heads = m->rule->rotary != NULL ? cse_map_integer(b->map, b->facts, m->rule->rotary) : 0;
     if (m->rule->rotary == NULL || m->rule->is_fused)
@@ -405,9 +144,9 @@ static cse_status set_heads(const building *b, const cse_weight *ours, made *m)
     return CSE_OK;
 }
 
-static cse_status add(building *b, const cse_weight *weight, const made *m)
+static cse_status add(building *b, const cse_weight *weight, const cse_made_weight *m)
 {
-    mapping *self = b->self;
+    cse_weight_mapping *self = b->self;
     CSE_TRY(cse_weights_add(b->to, weight));
     CSE_GROW(self->list, self->count, self->capacity);
     self->list[self->count++] = *m;
@@ -415,7 +154,8 @@ static cse_status add(building *b, const cse_weight *weight, const made *m)
 }
 
 /* The shape of theirs, squeezed, transposed and cut. */
-static cse_status our_shape(const building *b, const cse_weight *theirs, made *m, cse_shape *shape)
+static cse_status our_shape(const building *b, const cse_weight *theirs, cse_made_weight *m,
+                            cse_shape *shape)
 {
     const cse_map_rule *rule = m->rule;
     *shape = theirs->shape;
@@ -479,7 +219,7 @@ static cse_status stack_ours(building *b, const cse_map_rule *rule, int layer)
 {
     const char *pattern = expand(b->to->arena, rule->theirs, layer), *missing = NULL;
     const int64_t count = cse_map_integer(b->map, b->facts, rule->stack);
-    made m = { .rule = rule };
+    cse_made_weight m = { .rule = rule };
     int found = 0;
     if (count < 1 || count > CSE_MAP_LAYERS)
         return cse_fail(CSE_DATA, "%s: %s is missing or above %d", b->from->path, rule->stack,
@@ -518,7 +258,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
     if (rule->stack != NULL)
         return stack_ours(b, rule, layer);
     const char *name = expand(b->to->arena, rule->theirs, layer);
-    made m = { .rule = rule, .sources = { find_theirs(b, rule, name) } };
+    cse_made_weight m = { .rule = rule, .sources = { find_theirs(b, rule, name) } };
     if (m.sources[0] < 0) {
         if (!rule->optional && !rule->also && !is_there_otherwise(b, rule, layer))
             miss(b, name);
@@ -533,7 +273,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
         if (rule->is_fused)
             ours.shape.dims[0] = cse_fused_heads_of(&m.fused, m.part) * m.fused.head;
         CSE_TRY(set_heads(b, &ours, &m));
-        ours.packed = packed_of(b->self, &m);
+        ours.packed = cse_mapping_packed(b->self, &m);
         ours.why_unpacked = theirs->packed != NULL && ours.packed == NULL
                                 ? "its elements stand in another order in the file"
                                 : theirs->why_unpacked;
@@ -543,7 +283,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
 }
 
 /* The rows of all parts: the same number in each, or of a fused weight those of its heads. */
-static cse_status join_rows(const building *b, made *m, cse_shape *shape)
+static cse_status join_rows(const building *b, cse_made_weight *m, cse_shape *shape)
 {
     const cse_weight *first = &b->from->list[m->sources[0]];
     int64_t rows = 0;
@@ -564,7 +304,7 @@ static cse_status join_rows(const building *b, made *m, cse_shape *shape)
 }
 
 /* The shape of the joined parts, transposed, with dimensions of size 1 before. */
-static cse_status their_shape(const building *b, made *m, cse_shape *shape)
+static cse_status their_shape(const building *b, cse_made_weight *m, cse_shape *shape)
 {
     const cse_weight *first = &b->from->list[m->sources[0]];
     *shape = first->shape;
@@ -590,7 +330,7 @@ static cse_status unstack(building *b, const cse_map_rule *rule, int layer, int 
 {
     const cse_weight *ours = &b->from->list[source];
     const int64_t count = cse_map_integer(b->map, b->facts, rule->stack);
-    made m = { .rule = rule, .sources = { source } };
+    cse_made_weight m = { .rule = rule, .sources = { source } };
     cse_weight theirs = { .element = ours->element, .file = -1, .shape = ours->shape };
     if (ours->shape.rank < 1 || ours->shape.dims[0] != count)
         return misfit(b, ours, "has not the matrices of its stack");
@@ -610,7 +350,7 @@ static cse_status unstack(building *b, const cse_map_rule *rule, int layer, int 
 
 static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
 {
-    made m = { .rule = rule };
+    cse_made_weight m = { .rule = rule };
     int found = 0;
     if (rule->also)
         return CSE_OK;
@@ -636,7 +376,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
         (b->map->bare != NULL && cse_map_holds(b->map, b->to->arena, b->facts, b->map->bare));
     theirs.name = cse_arena_printf(b->to->arena, "%s%s", is_bare ? "" : b->map->prefix,
                                    expand(b->to->arena, rule->theirs, layer));
-    theirs.packed = packed_of(b->self, &m);
+    theirs.packed = cse_mapping_packed(b->self, &m);
     return add(b, &theirs, &m);
 }
 
@@ -652,7 +392,7 @@ static cse_status add_rope(building *b)
                               .element = CSE_ELEMENT_F32,
                               .shape = { .rank = 1, .dims = { rope.count } },
                               .file = -1 },
-               &(made){ .factors = rope.factors });
+               &(cse_made_weight){ .factors = rope.factors });
 }
 
 /* Weights of theirs that are lists of numbers here. */
@@ -668,7 +408,7 @@ static cse_status add_lists(building *b)
                                    .element = CSE_ELEMENT_F32,
                                    .shape = { .rank = 1, .dims = { numbers.count } },
                                    .file = -1 },
-                    &(made){ .factors = numbers.list }));
+                    &(cse_made_weight){ .factors = numbers.list }));
     }
     return CSE_OK;
 }
@@ -769,7 +509,7 @@ static cse_status add_counter(building *b, const cse_map_rule *rule, int layer)
                                                        expand(b->to->arena, rule->theirs, layer)),
                               .element = CSE_ELEMENT_I64,
                               .file = -1 },
-               &(made){ .factors = zeros });
+               &(cse_made_weight){ .factors = zeros });
 }
 
 static cse_status build(building *b)
@@ -795,9 +535,7 @@ static cse_status map_weights(building *b, cse_weights **from, cse_weights **to)
     b->used = cse_calloc((size_t)b->from->count + 1, sizeof *b->used);
     b->self->from = b->from;
     b->self->kept = -1;
-    b->to->self = b->self;
-    b->to->read = read_mapped;
-    b->to->read_rows = read_mapped_rows;
+    cse_mapping_open(b->self, b->to);
     b->to->format = b->from->format;
     b->to->config = cse_arena_string(b->to->arena, b->from->config);
     b->to->origin = cse_arena_string(b->to->arena, b->from->origin);
@@ -805,7 +543,6 @@ static cse_status map_weights(building *b, cse_weights **from, cse_weights **to)
     b->to->model_name = cse_arena_string(b->to->arena, b->map->model);
     cse_status status = build(b);
     free(b->used);
-    b->to->close = close_mapped;
     if (status != CSE_OK) {
         b->self->from = NULL;
         cse_weights_close(&b->to);
@@ -820,7 +557,7 @@ static cse_status begin(const cse_map *map, const json_t *facts, cse_weights **f
                         cse_weights **to, bool to_theirs)
 {
     cse_weights *made_here = cse_weights_new((*from)->path);
-    mapping *self = cse_arena_alloc(made_here->arena, sizeof *self);
+    cse_weight_mapping *self = cse_arena_alloc(made_here->arena, sizeof *self);
     self->to_theirs = to_theirs;
     building b = { .map = map, .facts = facts, .from = *from, .to = made_here, .self = self };
     *to = NULL;

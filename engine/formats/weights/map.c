@@ -665,13 +665,6 @@ static const char *names_of(cse_arena *arena)
     return names;
 }
 
-const char *cse_map_first_of(const cse_yaml_node *values)
-{
-    return values->kind == CSE_YAML_SCALAR ? values->text
-           : values->count > 0             ? values->children[0]->text
-                                           : "";
-}
-
 /* The families that the maps of a kind are for, by their fact that names it. */
 static const char *families_of(cse_arena *arena, const char *kind, const char *fact)
 {

@@ -39,6 +39,13 @@ bool cse_map_is_among(const cse_yaml_node *values, const char *text)
     return false;
 }
 
+const char *cse_map_first_of(const cse_yaml_node *values)
+{
+    return values->kind == CSE_YAML_SCALAR ? values->text
+           : values->count > 0             ? values->children[0]->text
+                                           : "";
+}
+
 bool cse_map_has_form(const cse_map_fact *fact, const char *form)
 {
     return fact->form != NULL && strcmp(fact->form, form) == 0;

@@ -93,28 +93,6 @@ static void put(cse_arena *arena, cse_yaml_node *settings, const char *name, con
     put(arena, below, dot + 1, text);
 }
 
-const char *cse_map_our_setting(const cse_yaml_node *settings, const char *name)
-{
-    char first[128];
-    const char *dot = strchr(name, '.');
-    const size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
-    if (length >= sizeof first)
-        return NULL;
-    memcpy(first, name, length);
-    first[length] = '\0';
-    const cse_yaml_node *found = cse_yaml_find(settings, first);
-    if (found == NULL)
-        return NULL;
-    if (dot != NULL)
-        return cse_map_our_setting(found, dot + 1);
-    if (found->kind == CSE_YAML_SEQUENCE && found->count == 2 &&
-        found->children[0]->kind == CSE_YAML_SCALAR &&
-        found->children[1]->kind == CSE_YAML_SCALAR &&
-        strcmp(found->children[0]->text, found->children[1]->text) == 0)
-        return found->children[0]->text; /* both sides of a square */
-    return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
-}
-
 /* A list of scalars as text; NULL: there is none. */
 static const char *get_list(cse_arena *arena, const cse_yaml_node *settings, const char *name)
 {

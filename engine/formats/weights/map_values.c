@@ -46,6 +46,28 @@ const char *cse_map_first_of(const cse_yaml_node *values)
                                            : "";
 }
 
+const char *cse_map_our_setting(const cse_yaml_node *settings, const char *name)
+{
+    char first[128];
+    const char *dot = strchr(name, '.');
+    const size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
+    if (length >= sizeof first)
+        return NULL;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    const cse_yaml_node *found = cse_yaml_find(settings, first);
+    if (found == NULL)
+        return NULL;
+    if (dot != NULL)
+        return cse_map_our_setting(found, dot + 1);
+    if (found->kind == CSE_YAML_SEQUENCE && found->count == 2 &&
+        found->children[0]->kind == CSE_YAML_SCALAR &&
+        found->children[1]->kind == CSE_YAML_SCALAR &&
+        strcmp(found->children[0]->text, found->children[1]->text) == 0)
+        return found->children[0]->text; /* both sides of a square */
+    return found->kind == CSE_YAML_SCALAR ? found->text : NULL;
+}
+
 bool cse_map_has_form(const cse_map_fact *fact, const char *form)
 {
     return fact->form != NULL && strcmp(fact->form, form) == 0;

@@ -59,8 +59,8 @@ adapter='{mine: {r: 3, lora_alpha: 6}}'
 
 same_adapters() { # CHECKPOINT CHECKPOINT
     rm -rf one_adapter two_adapter
-    must checkpoint convert "$1" one_adapter --adapter
-    must checkpoint convert "$2" two_adapter --adapter
+    must checkpoint convert "$1" one_adapter --to peft
+    must checkpoint convert "$2" two_adapter --to peft
     cmp -s one_adapter/adapter_model.safetensors two_adapter/adapter_model.safetensors ||
         fail "the adapters of $1 and $2 differ"
 }

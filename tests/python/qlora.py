@@ -56,7 +56,7 @@ def ours(name):
 """)
     run("checkpoint", "convert", "theirs", f"{name}.gguf", "--dtype", name)
     run("start", f"{name}.yaml", "--weights", f"{name}.gguf", "--no_dashboard")
-    run("checkpoint", "convert", f"{name}/checkpoint_0.mdl", f"{name}_adapter", "--adapter")
+    run("checkpoint", "convert", f"{name}/checkpoint_0.mdl", f"{name}_adapter", "--to", "peft")
     with open(f"{name}/metrics.csv") as file:
         lines = [line.rstrip().split(",") for line in file][1:]
     return [float(line[3]) for line in lines if line[2] == "loss"]

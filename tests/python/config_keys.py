@@ -65,7 +65,7 @@ FAMILIES = {
     "mixtral": (
         transformers.MixtralForCausalLM,
         transformers.MixtralConfig,
-        {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2},
+        {**LLAMA, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2},
     ),
     "qwen2_moe": (
         transformers.Qwen2MoeForCausalLM,
@@ -187,6 +187,10 @@ VALUES = {
     "rope_scaling": [*ROPES, None],
     "rope_theta": [500.0, 10000.0],
     "sliding_window": [3, 4, None],
+    "num_experts": [0, 1, 5, None],
+    "num_local_experts": [0, 1, 5, None],
+    "final_logit_softcapping": [3.0, None],
+    "attn_logit_softcapping": [3.0, None],
     "layer_norm_eps": [1e-2],
     "rms_norm_eps": [1e-2],
     "norm_epsilon": [1e-2],

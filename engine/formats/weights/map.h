@@ -39,7 +39,8 @@ typedef struct cse_map_fact {
     const char *needs;
     bool unwritten; /* ours alone: the model's default, which its settings need not say; theirs:
                        never written */
-    bool omitted;   /* theirs: not written where it is their default */
+    const cse_yaml_node *least;   /* the least number that the map holds for */
+    bool omitted;                 /* theirs: not written where it is their default */
     const cse_yaml_node *implied; /* {weight of theirs: value} where it is not given */
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */

@@ -195,7 +195,7 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
                    const cse_yaml_node *where);
 /* Whether a fact of theirs is true, by its default where it is not given. */
 bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name);
-/* The pattern of a rule with the number of a layer in place of its star; whether a name is of it. */
+/* The pattern of a rule with the number of a layer for its star; whether a name is of it. */
 const char *cse_map_expand(cse_arena *arena, const char *pattern, int layer);
 bool cse_map_matches(const char *pattern, const char *name);
 const char *cse_map_without_prefix(const cse_map *map, const char *name);

@@ -83,17 +83,26 @@ without='top_k: 2, load_balancing_loss_coef: 1, load_balancing_loss_over: none'
 
 # Experts of a folder stand one by one; what comes back has the same bits.
 "$csengine" checkpoint convert float32.1/checkpoint_6.mdl folder 2>err >out || fail "$(cat err)"
-"$csengine" checkpoint convert float32.1/checkpoint_6.mdl x.gguf 2>err >out &&
+"$csengine" checkpoint convert other.6/checkpoint_6.mdl biased.gguf 2>err >out &&
     fail 'experts leave by a map that has none'
 grep -q 'moe of the model is {num_experts: 5' err || fail "what has no map is not named: $(cat err)"
+"$csengine" checkpoint convert float32.1/checkpoint_6.mdl x.gguf 2>err >out || fail "$(cat err)"
+"$csengine" checkpoint convert x.gguf gguf.npz >out 2>err || fail "$(cat err)"
 grep -q '"model_type": *"mixtral"' folder/config.json || fail 'config.json is not one of Mixtral'
 grep -q 'layers.2.block_sparse_moe.experts.4.w3.weight' folder/model.safetensors ||
     fail 'the folder has no expert of its own'
 "$csengine" checkpoint convert folder again.npz >out 2>err || fail "$(cat err)"
 "$csengine" checkpoint convert float32.1/checkpoint_6.mdl first.npz >out 2>err || fail "$(cat err)"
 cmp first.npz again.npz || fail 'the weights that came back differ'
+cmp first.npz gguf.npz || fail 'the weights that came back of GGUF differ'
 sed 's/"num_local_experts": *5/"num_local_experts": 6/' folder/config.json >config.json
 mv config.json folder/config.json
 "$csengine" checkpoint convert folder never.mdl 2>err >out && fail 'a missing expert is not seen'
 grep -q 'experts.5.w' err || fail "the missing expert is not named: $(cat err)"
+# One expert alone is a feed-forward network here, which has other weights.
+sed 's/"num_local_experts": *6/"num_local_experts": 1/' folder/config.json >config.json
+mv config.json folder/config.json
+"$csengine" checkpoint convert folder never.mdl 2>err >out && fail 'a folder of one expert is read'
+grep -q 'num_local_experts of the weights is 1.*accepted: 2 or more' err ||
+    fail "the number of experts is not named: $(cat err)"
 exit $failed

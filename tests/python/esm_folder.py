@@ -62,7 +62,8 @@ with open("run.yaml", "w") as file:
     model: {{name: esm2, vocab_size: 33, hidden_size: 48, num_hidden_layers: 2, num_heads: 4, filter_size: 64,
       max_position_embeddings: {TIME}, position_embedding_type: rotary, rotary_dim: 12, token_dropout: true,
       mask_token_id: {MASK}, pad_token_id: 1, disable_nsp: true, embedding_layer_norm: false,
-      use_final_layer_norm: true, dropout_rate: 0, mlm_loss_weight: 0.05}}
+      use_final_layer_norm: true, dropout_rate: 0, embedding_dropout_rate: 0,
+      mlm_loss_weight: 0.05}}
     optimizer:
       Adam: {{learning_rate: 0.001}}
     loop: {{num_steps: 3}}

@@ -138,7 +138,13 @@ run("start", "run.yaml", "--model_dir", "fresh", "--no_dashboard")
 run("checkpoint", "convert", "fresh/checkpoint_2.mdl", "made_here")
 made = transformers.AutoConfig.from_pretrained("made_here")
 assert made.bos_token_id is None and made.eos_token_id is None, made
-assert not os.path.exists("made_here/generation_config.json")
+generation = transformers.GenerationConfig.from_pretrained("made_here")
+assert generation.pad_token_id == 0, generation  # of the section model
+assert generation.bos_token_id is None and generation.eos_token_id is None, generation
+assert section.count("pad_token_id: 0\n") == 1, section
+ours("".join(line for line in section.splitlines(True) if "pad_token_id" not in line), None)
+run("checkpoint", "convert", "fresh/checkpoint_2.mdl", "no_ids", "--config", "run.yaml")
+assert not os.path.exists("no_ids/generation_config.json")
 near("made here", ours(section, "fresh/checkpoint_2.mdl"), logits("made_here"))
 
 # GGUF: an independent reader's facts, factors by transformers' own formula, rows in pairs.
@@ -147,6 +153,7 @@ reader = gguf.GGUFReader("x.gguf")
 weights = {tensor.name: torch.from_numpy(tensor.data.copy()) for tensor in reader.tensors}
 fact = {name: field.contents() for name, field in reader.fields.items()}
 assert fact["tokenizer.ggml.bos_token_id"] == 5 and fact["tokenizer.ggml.eos_token_id"] == 6, fact
+assert fact["tokenizer.ggml.padding_token_id"] == 0, fact
 assert fact["llama.rope.freq_base"] == 500.0 and fact["llama.rope.scaling.original_context_length"] == 64, fact
 known = {value for group in vars(gguf.Keys).values() if isinstance(group, type) for value in vars(group).values() if isinstance(value, str)}
 unknown = [name for name in fact if not name.startswith("GGUF.") and name.replace("llama.", "{arch}.") not in known]
@@ -177,7 +184,8 @@ linear = transformers.LlamaConfig(**{**config.to_dict(), "tie_word_embeddings": 
 seeded(transformers.LlamaForCausalLM(linear)).save_pretrained("linear")
 run("checkpoint", "convert", "linear", "linear.gguf")
 fact = {name: field.contents() for name, field in gguf.GGUFReader("linear.gguf").fields.items()}
-assert fact["llama.rope.scaling.type"] == "linear" and fact["llama.rope.scaling.factor"] == 3.0, fact
+# llama.cpp takes positions with a factor and no type as linearly scaled.
+assert fact.get("llama.rope.scaling.type", "linear") == "linear" and fact["llama.rope.scaling.factor"] == 3.0, fact
 section = run("checkpoint", "convert", "linear.gguf", "linear.mdl", "--print_model")
 assert "share_embedding_weights: true" in section, section
 near("linear gguf", ours(section, "linear.gguf"), logits("linear"))

@@ -102,7 +102,7 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
         check_keys(arena, node,
                    "accepted: theirs, ours, our_default, their_default, fixed, written, "
                    "values, form, null_is, none_is, where, except, same_as, fraction_of, times, "
-                   "missing, needs, unwritten, omitted, implied, told"));
+                   "missing, needs, unwritten, omitted, implied, told, least"));
     CSE_TRY(
         read_names(cse_yaml_find(node, "theirs"), CSE_MAP_NAMES, fact->theirs, &fact->their_names));
     CSE_TRY(read_text(node, "form", &fact->form));
@@ -125,11 +125,14 @@ static cse_status read_fact(cse_arena *arena, const cse_yaml_node *node, cse_map
     fact->where = cse_yaml_find(node, "where");
     fact->except = cse_yaml_find(node, "except");
     fact->implied = cse_yaml_find(node, "implied");
+    fact->least = cse_yaml_find(node, "least");
     if (fact->their_names == 0 && fact->our_names == 0)
         return refuse(node, "a fact needs theirs or ours", NULL);
     if ((fact->their_names == 0 || fact->our_names == 0) && fact->fixed == NULL &&
         fact->written == NULL)
         return refuse(node, "a fact of one side needs the value that is fixed or written", NULL);
+    if (fact->least != NULL && fact->least->kind != CSE_YAML_SCALAR)
+        return refuse(fact->least, "here must be a number", NULL);
     if (fact->values != NULL && fact->values->kind != CSE_YAML_MAPPING)
         return refuse(fact->values, "here must be a mapping of their values to ours", NULL);
     if (fact->where != NULL && fact->where->kind != CSE_YAML_MAPPING)

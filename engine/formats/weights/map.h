@@ -39,7 +39,8 @@ typedef struct cse_map_fact {
     const char *needs;
     bool unwritten; /* ours alone: the model's default, which its settings need not say; theirs:
                        never written */
-    bool omitted;   /* theirs: not written where it is their default */
+    const cse_yaml_node *least;   /* the least number that the map holds for */
+    bool omitted;                 /* theirs: not written where it is their default */
     const cse_yaml_node *implied; /* {weight of theirs: value} where it is not given */
     const cse_yaml_node *null_is; /* their value where null is given; NULL: as where there is none,
                                      if that is null or a formula, else null is refused */
@@ -160,10 +161,12 @@ cse_status cse_map_check_ours(const cse_map *map, cse_arena *arena, const cse_ya
 /* Those of the keys that are kept; json_decref(). */
 json_t *cse_map_kept(const cse_map *map, const json_t *facts);
 /* Between GGUF's facts of the tokens that begin, end and fill a text and transformers' words for
- * them, bos_token_id, eos_token_id and pad_token_id: from their facts, or to them. Nothing for maps
- * of another kind. */
+ * them, bos_token_id, eos_token_id and pad_token_id: from their facts, or to them. The token that
+ * fills a text is our setting where there is one, and else what the file said that they came from,
+ * for a folder, too. */
 void cse_map_token_ids(const cse_map *map, const json_t *facts, json_t *config);
-void cse_map_put_token_ids(const cse_map *map, const json_t *config, json_t *facts);
+void cse_map_put_token_ids(const cse_map *map, const json_t *origin, const cse_yaml_node *settings,
+                           json_t *facts);
 /* Adds to their facts what was kept (NULL: nothing). */
 void cse_map_add_kept(const cse_map *map, const json_t *kept, json_t *facts);
 
@@ -194,6 +197,17 @@ bool cse_map_holds(const cse_map *map, cse_arena *arena, const json_t *facts,
                    const cse_yaml_node *where);
 /* Whether a fact of theirs is true, by its default where it is not given. */
 bool cse_map_is_true(const cse_map *map, cse_arena *arena, const json_t *facts, const char *name);
+/* The pattern of a rule with the number of a layer for its star; whether a name is of it. */
+const char *cse_map_expand(cse_arena *arena, const char *pattern, int layer);
+bool cse_map_matches(const char *pattern, const char *name);
+const char *cse_map_without_prefix(const cse_map *map, const char *name);
+/* The name with its end of one age in the other; NULL: it has none that changed. */
+const char *cse_map_of_other_age(const cse_map *map, cse_arena *arena, const char *name,
+                                 bool to_older);
+/* Why a weight of theirs has no place under these facts, as the end of a sentence: the fact that a
+ * rule for it asks for; "": there is no such rule. */
+const char *cse_map_left_because(const cse_map *map, cse_arena *arena, const json_t *facts,
+                                 const char *name);
 /* An integer among their facts, or its default; of digits: that number; -1: there is none. */
 int64_t cse_map_integer(const cse_map *map, const json_t *facts, const char *name);
 

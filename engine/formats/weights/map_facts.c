@@ -170,6 +170,20 @@ static cse_status wrong_value(const cse_map *map, const char *name, const char *
                     name, text, map->source, accepted);
 }
 
+/* The name under which their value is given, or else the one that is written. */
+static const char *given_name(const json_t *facts, const cse_map_fact *fact)
+{
+    for (int i = 0; i < fact->their_names; i++)
+        if (cse_map_their_value(facts, fact->theirs[i]) != NULL)
+            return fact->theirs[i];
+    return fact->theirs[0];
+}
+
+static bool is_below(const cse_map_fact *fact, const char *text)
+{
+    return fact->least != NULL && strtod(text, NULL) < strtod(fact->least->text, NULL);
+}
+
 static cse_status take_list(const cse_map *map, cse_arena *arena, const json_t *facts,
                             const cse_map_fact *fact, cse_yaml_node *settings)
 {
@@ -217,6 +231,9 @@ static cse_status take_theirs(const cse_map *map, cse_arena *arena, const json_t
         return wrong_value(map, fact->theirs[0], "null", "a value");
     if (fact->fixed != NULL && !cse_map_is_among(fact->fixed, text))
         return wrong_value(map, fact->theirs[0], text, cse_map_list_of(arena, fact->fixed));
+    if (is_below(fact, text))
+        return wrong_value(map, given_name(facts, fact), text,
+                           cse_arena_printf(arena, "%s or more", fact->least->text));
     if (strcmp(text, "null") == 0 && cse_map_takes_null(fact))
         return CSE_OK;
     if (fact->none_is != NULL && cse_map_equal(text, fact->none_is))
@@ -398,6 +415,11 @@ static cse_status check_fixed(const cse_map *map, cse_arena *arena, const cse_ya
     if (list != NULL && list->kind == CSE_YAML_SEQUENCE &&
         cse_map_our_setting(settings, fact->ours[0]) == NULL)
         ours = "a list";
+    if (ours != NULL && is_below(fact, ours))
+        return cse_fail(CSE_DATA,
+                        "%s of the model is %.80s, for which the map %s does not hold; accepted: "
+                        "%s or more",
+                        fact->ours[0], ours, map->source, fact->least->text);
     if (ours == NULL || fact->fixed == NULL)
         return CSE_OK;
     const bool formula = cse_map_is_formula(fact->fixed);

@@ -248,12 +248,39 @@ void cse_map_token_ids(const cse_map *map, const json_t *facts, json_t *config)
     }
 }
 
-void cse_map_put_token_ids(const cse_map *map, const json_t *config, json_t *facts)
+/* The setting that names the token which fills a text, as a value of JSON; NULL: none does. */
+static json_t *our_padding(const cse_yaml_node *settings)
 {
-    for (int i = 0; i < TOKEN_IDS && strcmp(map->kind, "gguf") == 0; i++) {
+    const cse_yaml_node *given = cse_yaml_find(settings, "pad_token_id");
+    return given != NULL && given->kind == CSE_YAML_SCALAR ? cse_map_json_of(given) : NULL;
+}
+
+/* Where a folder says the token that fills a text by a setting of ours, a file of GGUF that says it
+ * of its tokenizer was opened without that setting. */
+static void put_padding(const json_t *origin, json_t *facts)
+{
+    const bool is_folder = json_is_string(json_object_get(origin, "model_type"));
+    json_t *id = json_object_get(json_object_get(origin, "config"), "pad_token_id");
+    if (!is_folder && json_is_integer(id) && json_is_null(json_object_get(facts, "pad_token_id")))
+        json_object_set(facts, "pad_token_id", id);
+}
+
+void cse_map_put_token_ids(const cse_map *map, const json_t *origin, const cse_yaml_node *settings,
+                           json_t *facts)
+{
+    if (strcmp(map->kind, "gguf") != 0) {
+        put_padding(origin, facts);
+        return;
+    }
+    const json_t *config = json_object_get(origin, "config");
+    json_t *padding = our_padding(settings);
+    for (int i = 0; i < TOKEN_IDS; i++) {
         json_t *id = json_object_get(config, token_ids[i][1]);
         id = json_is_array(id) ? json_array_get(id, 0) : id; /* of several that end a text */
+        if (strcmp(token_ids[i][1], "pad_token_id") == 0 && json_is_integer(padding))
+            id = padding;
         if (json_is_integer(id) && json_integer_value(id) >= 0)
             json_object_set(facts, token_ids[i][0], id);
     }
+    json_decref(padding);
 }

@@ -90,9 +90,9 @@ static cse_status read_layers(const cse_map *map, cse_arena *arena, const json_t
         return make_layers(map, arena, facts, fact, layers);
     if (!json_is_array(list) || (int64_t)json_array_size(list) < count)
         return cse_fail(CSE_DATA,
-                        "%s of the weights must be a list with an entry for each of the %lld "
-                        "layers (%s)",
-                        fact->theirs[0], (long long)count, map->source);
+                        "%s of the weights must be a list with an entry for each layer, and %s "
+                        "is %lld (%s)",
+                        fact->theirs[0], map->layers, (long long)count, map->source);
     for (int64_t i = 0; i < count; i++) {
         const char *word = cse_map_json_text(arena, json_array_get(list, (size_t)i));
         const cse_yaml_node *ours =

@@ -6,38 +6,6 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/map_reading.h"
 
-/* ---- names ---- */
-
-/* A pattern with the number of a layer for its first star. */
-static const char *expand(cse_arena *arena, const char *pattern, int layer)
-{
-    const char *star = strchr(pattern, '*');
-    return star == NULL ? pattern
-                        : cse_arena_printf(arena, "%.*s%d%s", (int)(star - pattern), pattern, layer,
-                                           star + 1);
-}
-
-/* The star of a pattern stands for a number; transformers 5 saves some names with the star. */
-static bool matches(const char *pattern, const char *name)
-{
-    const char *star = strchr(pattern, '*');
-    if (strcmp(pattern, name) == 0)
-        return true;
-    if (star == NULL)
-        return false;
-    const size_t length = (size_t)(star - pattern);
-    if (strncmp(pattern, name, length) != 0)
-        return false;
-    const size_t digits = strspn(name + length, "0123456789");
-    return digits > 0 && strcmp(name + length + digits, star + 1) == 0;
-}
-
-static const char *without_prefix(const cse_map *map, const char *name)
-{
-    const size_t length = map->prefix != NULL ? strlen(map->prefix) : 0;
-    return length > 0 && strncmp(name, map->prefix, length) == 0 ? name + length : name;
-}
-
 /* ---- building ---- */
 
 typedef struct building {
@@ -58,25 +26,10 @@ static bool applies(const building *b, const cse_map_rule *rule)
            cse_map_holds(b->map, b->to->arena, b->facts, rule->where);
 }
 
-/* The name with its end of one age in the other; NULL: it has none that changed. */
-static const char *of_other_age(const building *b, const char *name, bool to_older)
-{
-    const cse_yaml_node *ends = b->map->older_ends;
-    const size_t length = strlen(name);
-    for (int i = 0; ends != NULL && i < ends->count; i++) {
-        const char *newer = ends->keys[i].text, *older = ends->children[i]->text;
-        const char *from = to_older ? newer : older, *to = to_older ? older : newer;
-        const size_t tail = strlen(from);
-        if (length > tail && strcmp(name + length - tail, from) == 0)
-            return cse_arena_printf(b->to->arena, "%.*s%s", (int)(length - tail), name, to);
-    }
-    return NULL;
-}
-
 static int find_by_any_age(const building *b, const char *name)
 {
     const int found = cse_weights_find(b->from, name);
-    const char *older = found < 0 ? of_other_age(b, name, true) : NULL;
+    const char *older = found < 0 ? cse_map_of_other_age(b->map, b->to->arena, name, true) : NULL;
     return older != NULL ? cse_weights_find(b->from, older) : found;
 }
 
@@ -210,14 +163,15 @@ static bool is_there_otherwise(const building *b, const cse_map_rule *rule, int 
         bool same = false;
         for (int k = 0; k < other->parts && other->also; k++)
             same = same || strcmp(other->ours[k], rule->ours[0]) == 0;
-        found = same && find_theirs(b, other, expand(b->to->arena, other->theirs, layer)) >= 0;
+        found =
+            same && find_theirs(b, other, cse_map_expand(b->to->arena, other->theirs, layer)) >= 0;
     }
     return found;
 }
 
 static cse_status stack_ours(building *b, const cse_map_rule *rule, int layer)
 {
-    const char *pattern = expand(b->to->arena, rule->theirs, layer), *missing = NULL;
+    const char *pattern = cse_map_expand(b->to->arena, rule->theirs, layer), *missing = NULL;
     const int64_t count = cse_map_integer(b->map, b->facts, rule->stack);
     cse_made_weight m = { .rule = rule };
     int found = 0;
@@ -226,7 +180,7 @@ static cse_status stack_ours(building *b, const cse_map_rule *rule, int layer)
                         CSE_MAP_LAYERS);
     m.stack = cse_arena_alloc(b->to->arena, (size_t)count * sizeof *m.stack);
     for (int i = 0; i < count; i++) {
-        const char *name = expand(b->to->arena, pattern, i);
+        const char *name = cse_map_expand(b->to->arena, pattern, i);
         m.stack[i] = find_theirs(b, rule, name);
         found += m.stack[i] >= 0;
         missing = m.stack[i] < 0 && missing == NULL ? name : missing;
@@ -249,7 +203,7 @@ static cse_status stack_ours(building *b, const cse_map_rule *rule, int layer)
     memmove(ours.shape.dims + 1, ours.shape.dims,
             (size_t)ours.shape.rank++ * sizeof ours.shape.dims[0]);
     ours.shape.dims[0] = count;
-    ours.name = expand(b->to->arena, rule->ours[0], layer);
+    ours.name = cse_map_expand(b->to->arena, rule->ours[0], layer);
     return add(b, &ours, &m);
 }
 
@@ -257,7 +211,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
 {
     if (rule->stack != NULL)
         return stack_ours(b, rule, layer);
-    const char *name = expand(b->to->arena, rule->theirs, layer);
+    const char *name = cse_map_expand(b->to->arena, rule->theirs, layer);
     cse_made_weight m = { .rule = rule, .sources = { find_theirs(b, rule, name) } };
     if (m.sources[0] < 0) {
         if (!rule->optional && !rule->also && !is_there_otherwise(b, rule, layer))
@@ -269,7 +223,7 @@ static cse_status to_ours(building *b, const cse_map_rule *rule, int layer)
     b->used[m.sources[0]] = true;
     CSE_TRY(our_shape(b, theirs, &m, &ours.shape));
     for (m.part = 0; m.part < rule->parts; m.part++) {
-        ours.name = expand(b->to->arena, rule->ours[m.part], layer);
+        ours.name = cse_map_expand(b->to->arena, rule->ours[m.part], layer);
         if (rule->is_fused)
             ours.shape.dims[0] = cse_fused_heads_of(&m.fused, m.part) * m.fused.head;
         CSE_TRY(set_heads(b, &ours, &m));
@@ -338,11 +292,11 @@ static cse_status unstack(building *b, const cse_map_rule *rule, int layer, int 
     theirs.shape.rank--;
     memmove(theirs.shape.dims, ours->shape.dims + 1,
             (size_t)theirs.shape.rank * sizeof theirs.shape.dims[0]);
-    const char *pattern = expand(b->to->arena, rule->theirs, layer);
+    const char *pattern = cse_map_expand(b->to->arena, rule->theirs, layer);
     for (m.part = 0; m.part < count; m.part++) {
         theirs.name = cse_arena_printf(
             b->to->arena, "%s%s", b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "",
-            expand(b->to->arena, pattern, m.part));
+            cse_map_expand(b->to->arena, pattern, m.part));
         CSE_TRY(add(b, &theirs, &m));
     }
     return CSE_OK;
@@ -355,7 +309,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
     if (rule->also)
         return CSE_OK;
     for (int p = 0; p < rule->parts; p++) {
-        const char *name = expand(b->to->arena, rule->ours[p], layer);
+        const char *name = cse_map_expand(b->to->arena, rule->ours[p], layer);
         m.sources[p] = cse_weights_find(b->from, name);
         found += m.sources[p] >= 0;
         if (m.sources[p] < 0 && !rule->optional)
@@ -375,7 +329,7 @@ static cse_status to_theirs(building *b, const cse_map_rule *rule, int layer)
         b->map->prefix == NULL || rule->no_prefix ||
         (b->map->bare != NULL && cse_map_holds(b->map, b->to->arena, b->facts, b->map->bare));
     theirs.name = cse_arena_printf(b->to->arena, "%s%s", is_bare ? "" : b->map->prefix,
-                                   expand(b->to->arena, rule->theirs, layer));
+                                   cse_map_expand(b->to->arena, rule->theirs, layer));
     theirs.packed = cse_mapping_packed(b->self, &m);
     return add(b, &theirs, &m);
 }
@@ -429,12 +383,12 @@ static cse_status check_equal(const building *b, int one, int other)
 /* *known: there is a rule by which this weight of theirs is left out. */
 static cse_status leave_out(const building *b, int index, bool *known)
 {
-    const char *name = without_prefix(b->map, b->from->list[index].name);
-    const char *newer = of_other_age(b, name, false);
+    const char *name = cse_map_without_prefix(b->map, b->from->list[index].name);
+    const char *newer = cse_map_of_other_age(b->map, b->to->arena, name, false);
     name = newer != NULL ? newer : name;
     for (int i = 0; i < b->map->rule_count; i++) {
         const cse_map_rule *rule = &b->map->rules[i];
-        if (rule->parts > 0 || !matches(rule->theirs, name))
+        if (rule->parts > 0 || !cse_map_matches(rule->theirs, name))
             continue;
         *known = true;
         if (rule->frequencies != NULL)
@@ -466,8 +420,10 @@ static cse_status check_rest(const building *b)
     }
     return left == 0 ? CSE_OK
                      : cse_fail(CSE_DATA,
-                                "%s: for %d weight%s the map has no rule, the first is '%s' (%s)",
-                                b->from->path, left, left > 1 ? "s" : "", first, b->map->source);
+                                "%s: for %d weight%s the map has no rule, the first is '%s'%s (%s)",
+                                b->from->path, left, left > 1 ? "s" : "", first,
+                                cse_map_left_because(b->map, b->to->arena, b->facts, first),
+                                b->map->source);
 }
 
 /* "depths.3" where depths has three entries. */
@@ -501,15 +457,16 @@ static cse_status add_counter(building *b, const cse_map_rule *rule, int layer)
 {
     static const float zeros[2] = { 0 };
     const char *prefix = b->map->prefix != NULL && !rule->no_prefix ? b->map->prefix : "";
-    const char *beside = expand(b->to->arena, rule->counter, layer);
+    const char *beside = cse_map_expand(b->to->arena, rule->counter, layer);
     if (cse_weights_find(b->to, cse_arena_printf(b->to->arena, "%s%s", prefix, beside)) < 0)
         return CSE_OK;
-    return add(b,
-               &(cse_weight){ .name = cse_arena_printf(b->to->arena, "%s%s", prefix,
-                                                       expand(b->to->arena, rule->theirs, layer)),
-                              .element = CSE_ELEMENT_I64,
-                              .file = -1 },
-               &(cse_made_weight){ .factors = zeros });
+    return add(
+        b,
+        &(cse_weight){ .name = cse_arena_printf(b->to->arena, "%s%s", prefix,
+                                                cse_map_expand(b->to->arena, rule->theirs, layer)),
+                       .element = CSE_ELEMENT_I64,
+                       .file = -1 },
+        &(cse_made_weight){ .factors = zeros });
 }
 
 static cse_status build(building *b)

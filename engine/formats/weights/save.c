@@ -95,11 +95,11 @@ static json_t *generation_of(const cse_map *map, const json_t *facts)
 }
 
 /* Adds what they had said of themselves when they came from such a program. */
-static void add_origin(const cse_map *map, const json_t *origin, theirs *t)
+static void add_origin(const cse_map *map, const json_t *origin, const cse_yaml_node *settings,
+                       theirs *t)
 {
-    const json_t *config = json_object_get(origin, "config");
-    cse_map_add_kept(map, config, t->facts);
-    cse_map_put_token_ids(map, config, t->facts);
+    cse_map_add_kept(map, json_object_get(origin, "config"), t->facts);
+    cse_map_put_token_ids(map, origin, settings, t->facts);
     t->generation = json_incref(json_object_get(origin, "generation_config"));
     if (t->generation == NULL)
         t->generation = generation_of(map, t->facts);
@@ -144,7 +144,7 @@ static cse_status to_theirs(cse_weights **weights, const char *kind,
     if (status == CSE_OK)
         status = cse_map_facts(map, arena, settings, &t->facts);
     if (status == CSE_OK)
-        add_origin(map, origin, t);
+        add_origin(map, origin, settings, t);
     json_decref(origin);
     CSE_TRY(status);
     if (options->notice != NULL)

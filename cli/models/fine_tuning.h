@@ -15,7 +15,7 @@ typedef struct cse_fine_tuning {
     const char *method;     /* lora, dora or full */
     const char *loss_on;    /* of the input function `conversations`; NULL: its default */
     int64_t rank, num_epochs, batch_size, sequence_length;
-    double learning_rate;
+    double learning_rate; /* 0: by the model's width */
     const char *output; /* the file that gets the configuration; NULL: it is trained */
 } cse_fine_tuning;
 

@@ -100,7 +100,8 @@ static const cse_option options[] = {
     { "learning_rate", "X", NULL,
       "the highest; after a warm-up it falls by half a cosine to 0; without it 2e-5 of full, of an "
       "adapter by the model's width: 1e-3 of 135M, 4.9e-4 of 1B, 3.6e-4 of 3B parameters" },
-    { "num_epochs", "N", NULL, "how often each conversation is seen; 3" },
+    { "num_epochs", "N", NULL,
+      "how often each conversation is seen; 3, and up to 6 where those are fewer than 60 steps" },
     { "batch_size", "N", NULL,
       "samples of a step, each of which may hold several conversations; 2" },
     { "sequence_length", "N", NULL,

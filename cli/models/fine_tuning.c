@@ -16,7 +16,10 @@
 
 /* A packed sample of 512 tokens holds about ten short conversations, so that two of them are what
  * others take for a step of an adapter: few conversations would else be few steps. */
-enum { MOST_WARM_UP = 100, WARM_UP_PART = 20, USUAL_BATCH = 2, USUAL_EPOCHS = 3, USUAL_RANK = 16 };
+enum { MOST_WARM_UP = 100, WARM_UP_PART = 20, USUAL_BATCH = 2, USUAL_RANK = 16 };
+
+/* Few conversations are seen more often, since a model learns nothing new in a handful of steps. */
+enum { USUAL_EPOCHS = 3, MOST_EPOCHS = 6, ENOUGH_STEPS = 60 };
 
 /* An adapter learns best at about ten times the rate of all weights, and the narrower the model, the
  * higher it is: 5e-4 at a width of 2000, by that width over the model's (Schulman et al. 2025). */
@@ -36,7 +39,6 @@ cse_status cse_fine_tuning_read(const cse_command_line *line, cse_fine_tuning *t
                             .loss_on = cse_option_value(line, "loss_on"),
                             .output = cse_option_value(line, "output"),
                             .rank = USUAL_RANK,
-                            .num_epochs = USUAL_EPOCHS,
                             .batch_size = USUAL_BATCH };
     CSE_TRY(cse_option_word(line, "method", methods, &t->method));
     CSE_TRY(cse_option_integer(line, "rank", ranks, &t->rank));
@@ -193,23 +195,46 @@ static cse_status count_steps(const cse_command_line *line, const char *configur
     return status;
 }
 
+/* How often few conversations are seen, of which the usual number of epochs has so many steps. */
+static int64_t epochs_of(int64_t usual_steps)
+{
+    const int64_t of_one = usual_steps > USUAL_EPOCHS ? usual_steps / USUAL_EPOCHS : 1;
+    const int64_t needed = (ENOUGH_STEPS + of_one - 1) / of_one;
+    return needed > MOST_EPOCHS ? MOST_EPOCHS : needed < USUAL_EPOCHS ? USUAL_EPOCHS : needed;
+}
+
+/* A configuration of which the steps are not known yet, and what those are. */
+static cse_status find_steps(const cse_command_line *line, const cse_fine_tuning *t,
+                             cse_weights *weights, int64_t *steps)
+{
+    cse_text counted = { 0 };
+    cse_status status = write_text(t, weights, 0, &counted);
+    if (status == CSE_OK)
+        status = count_steps(line, counted.data, steps);
+    cse_text_clear(&counted);
+    return status;
+}
+
 cse_status cse_fine_tuning_write(const cse_command_line *line, const cse_fine_tuning *tuning,
                                  cse_text *configuration)
 {
     cse_weights *weights = NULL;
-    cse_text counted = { 0 };
+    cse_fine_tuning t = *tuning;
     int64_t steps = 0;
-    CSE_TRY(cse_weights_open_ours(tuning->model, &(cse_weights_options){ 0 }, &weights));
+    if (t.num_epochs == 0)
+        t.num_epochs = USUAL_EPOCHS;
+    CSE_TRY(cse_weights_open_ours(t.model, &(cse_weights_options){ 0 }, &weights));
     cse_status status = CSE_OK;
     if (weights->config == NULL)
-        status = cse_fail(CSE_DATA, "%s: does not say what model it belongs to", tuning->model);
+        status = cse_fail(CSE_DATA, "%s: does not say what model it belongs to", t.model);
     if (status == CSE_OK)
-        status = write_text(tuning, weights, 0, &counted);
+        status = find_steps(line, &t, weights, &steps);
+    if (status == CSE_OK && tuning->num_epochs == 0 && steps < ENOUGH_STEPS) {
+        t.num_epochs = epochs_of(steps);
+        status = find_steps(line, &t, weights, &steps);
+    }
     if (status == CSE_OK)
-        status = count_steps(line, counted.data, &steps);
-    if (status == CSE_OK)
-        status = write_text(tuning, weights, steps, configuration);
-    cse_text_clear(&counted);
+        status = write_text(&t, weights, steps, configuration);
     cse_weights_close(&weights);
     return status;
 }

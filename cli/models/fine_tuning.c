@@ -1,6 +1,6 @@
 /* The section `model` is what `checkpoint convert --print_model` prints of the folder or file, and
- * the weights are its own. Steps are counted by the data loader of the configuration itself, so that
- * --set counts as well. */
+ * the weights are its own. Steps are counted by the data loader of the configuration itself, so
+ * that --set counts as well. */
 #include "cli/models/fine_tuning.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ enum { MOST_WARM_UP = 100, WARM_UP_PART = 20, USUAL_BATCH = 2, USUAL_RANK = 16 }
 /* Few conversations are seen more often, since a model learns nothing new in a handful of steps. */
 enum { USUAL_EPOCHS = 3, MOST_EPOCHS = 6, ENOUGH_STEPS = 60 };
 
-/* An adapter learns best at about ten times the rate of all weights, and the narrower the model, the
- * higher it is: 5e-4 at a width of 2000, by that width over the model's (Schulman et al. 2025). */
+/* An adapter learns best at about ten times the rate of all weights, and the narrower the model,
+ * the higher it is: 5e-4 at a width of 2000, by that width over the model's (Schulman et al. 2025). */
 static const double full_rate = 2e-5, usual_rate = 5e-4, usual_width = 2000, width_power = 0.78,
                     highest_rate = 1e-3;
 
@@ -53,8 +53,8 @@ cse_status cse_fine_tuning_read(const cse_command_line *line, cse_fine_tuning *t
 
 /* ---- the configuration ---- */
 
-/* Each replica computes on a core of its own, and takes a sample at least; how many there are changes
- * no bit of the result. */
+/* Each replica computes on a core of its own, and takes a sample at least; how many there are
+ * changes no bit of the result. */
 static long long replicas_of(const cse_fine_tuning *t)
 {
     const cse_machine machine = cse_machine_look();
@@ -125,13 +125,20 @@ static void add_training(const cse_fine_tuning *t, double rate, int64_t steps, c
                  (long long)t->num_epochs, steps < 100 ? 1 : 10);
 }
 
-static void add_loader(const cse_fine_tuning *t, const char *name, const char *const *paths,
-                       int count, int64_t length, cse_text *out)
+/* A data loader of conversations. */
+typedef struct loader {
+    const char *name;
+    const char *const *paths;
+    int count;
+    bool shuffle;
+} loader;
+
+static void add_loader(const cse_fine_tuning *t, const loader *l, int64_t length, cse_text *out)
 {
-    cse_text_add(out, "    %s:\n      data_processor: conversations\n      path: [", name);
-    for (int i = 0; i < count; i++) {
+    cse_text_add(out, "    %s:\n      data_processor: conversations\n      path: [", l->name);
+    for (int i = 0; i < l->count; i++) {
         cse_text_add(out, i > 0 ? ", " : "");
-        cse_json_add_string(out, paths[i]);
+        cse_json_add_string(out, l->paths[i]);
     }
     cse_text_add(out, "]\n      tokenizer: ");
     cse_json_add_string(out, t->model);
@@ -142,12 +149,11 @@ static void add_loader(const cse_fine_tuning *t, const char *name, const char *c
         cse_text_add(out, "\n");
     }
     cse_text_add(out, "      batch_size: %lld\n      micro_batch_size: 1\n      shuffle: %s\n",
-                 (long long)t->batch_size,
-                 strcmp(name, "train_dataloader") == 0 ? "true" : "false");
+                 (long long)t->batch_size, l->shuffle ? "true" : "false");
 }
 
-/* The tokens of a sample, where the command line says none: as many as the model has places, and not
- * more than a step on a small computer should hold. */
+/* The tokens of a sample, where the command line says none: as many as the model has places, and
+ * not more than a step on a small computer should hold. */
 static int64_t length_of(const cse_fine_tuning *t, const cse_yaml_node *settings)
 {
     enum { USUAL = 512 };
@@ -172,9 +178,9 @@ static cse_status write_text(const cse_fine_tuning *t, cse_weights *weights, int
     cse_text_add(out, "  fit:\n    weights: ");
     cse_json_add_string(out, t->model);
     cse_text_add(out, "\n");
-    add_loader(t, "train_dataloader", t->paths, t->path_count, length, out);
+    add_loader(t, &(loader){ "train_dataloader", t->paths, t->path_count, true }, length, out);
     if (t->validation != NULL)
-        add_loader(t, "val_dataloader", &t->validation, 1, length, out);
+        add_loader(t, &(loader){ "val_dataloader", &t->validation, 1, false }, length, out);
     return CSE_OK;
 }
 

@@ -22,7 +22,8 @@ enum { MOST_WARM_UP = 100, WARM_UP_PART = 20, USUAL_BATCH = 2, USUAL_RANK = 16 }
 enum { USUAL_EPOCHS = 3, MOST_EPOCHS = 6, ENOUGH_STEPS = 60 };
 
 /* An adapter learns best at about ten times the rate of all weights, and the narrower the model,
- * the higher it is: 5e-4 at a width of 2000, by that width over the model's (Schulman et al. 2025). */
+ * the higher it is: 5e-4 at a width of 2000, by that width over the model's (Schulman et al.
+ * 2025). */
 static const double full_rate = 2e-5, usual_rate = 5e-4, usual_width = 2000, width_power = 0.78,
                     highest_rate = 1e-3;
 
@@ -126,14 +127,14 @@ static void add_training(const cse_fine_tuning *t, double rate, int64_t steps, c
 }
 
 /* A data loader of conversations. */
-typedef struct loader {
+typedef struct talks {
     const char *name;
     const char *const *paths;
     int count;
     bool shuffle;
-} loader;
+} talks;
 
-static void add_loader(const cse_fine_tuning *t, const loader *l, int64_t length, cse_text *out)
+static void add_loader(const cse_fine_tuning *t, const talks *l, int64_t length, cse_text *out)
 {
     cse_text_add(out, "    %s:\n      data_processor: conversations\n      path: [", l->name);
     for (int i = 0; i < l->count; i++) {
@@ -178,9 +179,9 @@ static cse_status write_text(const cse_fine_tuning *t, cse_weights *weights, int
     cse_text_add(out, "  fit:\n    weights: ");
     cse_json_add_string(out, t->model);
     cse_text_add(out, "\n");
-    add_loader(t, &(loader){ "train_dataloader", t->paths, t->path_count, true }, length, out);
+    add_loader(t, &(talks){ "train_dataloader", t->paths, t->path_count, true }, length, out);
     if (t->validation != NULL)
-        add_loader(t, &(loader){ "val_dataloader", &t->validation, 1, false }, length, out);
+        add_loader(t, &(talks){ "val_dataloader", &t->validation, 1, false }, length, out);
     return CSE_OK;
 }
 

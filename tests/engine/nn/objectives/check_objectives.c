@@ -266,6 +266,7 @@ typedef struct trained {
     cse_model *model;
     cse_optimizer *optimizer;
     cse_state *loss;
+    cse_settings *settings; /* of the objective */
 } trained;
 
 static cse_tensor *step_of(cse_step *step, void *self)
@@ -296,7 +297,14 @@ static trained open_model(const char *name, const char *settings)
     t.optimizer = cse_configure_optimizer("SGD", t.model, "{learning_rate: 1}");
     t.loss = cse_state_new("loss", (cse_shape){ .rank = 0 }, CSE_FLOAT32,
                            (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
+    t.settings = checked;
     return t;
+}
+
+static void close_model(trained *t)
+{
+    cse_finish();
+    cse_settings_destroy(&t->settings);
 }
 
 static void fill(const traced_run *traced, const char *name, double phase, double values[TABLE])
@@ -352,7 +360,7 @@ START_TEST(losses_and_gradients_are_those_of_the_formula)
     }
     ck_assert_double_gt(largest, 1e-3);
     traced_run_close(&traced);
-    cse_finish();
+    close_model(&t);
 }
 END_TEST
 
@@ -369,7 +377,7 @@ START_TEST(samples_of_a_divergence_are_of_one_microbatch)
     const char *message = traced_failure(yaml, step_of, &t);
     ck_assert_msg(strstr(message, "does not divide the 2 samples of a microbatch") != NULL, "%s",
                   message);
-    cse_finish();
+    close_model(&t);
 }
 END_TEST
 
@@ -391,7 +399,7 @@ START_TEST(data_of_the_other_kind_are_refused)
              folder, unfit[_i].data, unfit[_i].kind, folder);
     const char *message = traced_failure(yaml, step_of, &t);
     ck_assert_msg(strstr(message, unfit[_i].message) != NULL, "%s", message);
-    cse_finish();
+    close_model(&t);
 }
 END_TEST
 
@@ -402,7 +410,7 @@ START_TEST(data_without_pairs_are_refused)
                                          "classes: 3, batch_size: 4, shuffle: false}",
                                          step_of, &t);
     ck_assert_msg(strstr(message, "the data have no input 'input_ids'") != NULL, "%s", message);
-    cse_finish();
+    close_model(&t);
 }
 END_TEST
 
@@ -423,7 +431,7 @@ START_TEST(a_reference_begins_as_the_model_and_stays)
     ck_assert_int_eq(cse_state_get(t.model->objective->other->parameters[0], copied, sizeof copied),
                      CSE_OK);
     ck_assert_mem_eq(own, copied, sizeof own);
-    cse_finish();
+    close_model(&t);
 }
 END_TEST
 

@@ -19,6 +19,9 @@ held_by() {
     stochastic_round) echo engine/base/types/check_stochastic_rounding.c ;;
     constant_int | full) echo run/session/check_session.c ;;
     largest_magnitudes) echo run/check_sparsity.c ;;
+    unpack_weight | packed_linear | packed_embedding)
+        echo engine/code/kernels/check_packed_weight.c
+        ;;
     *) return 1 ;;
     esac
 }

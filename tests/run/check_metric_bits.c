@@ -33,6 +33,7 @@ static const struct {
     { "accuracy", NULL, OF_CLASSES },
     { "auc", "{num_thresholds: 20, curve: PR}", OF_PROBABILITIES },
     { "bleu", "{max_n: 2}", OF_TOKENS },
+    { "confusion_matrix", "{num_classes: 4}", OF_CLASSES },
     { "dice", "{num_classes: 4}", OF_CLASSES },
     { "f_beta", "{num_classes: 4, beta: 2, average_type: macro}", OF_CLASSES },
     { "mean", NULL, OF_VALUE },

@@ -101,6 +101,21 @@ static cse_status resolve_adapters(conversion *c)
     return CSE_OK;
 }
 
+/* What the weights are links to: the target of a file that is named, and of a folder in the cache of
+ * Hugging Face (snapshots/COMMIT) the files of its repository (blobs). No other link is followed,
+ * since a stranger may have made the folder. */
+static cse_status allow_targets(const conversion *c)
+{
+    char path[PATH_MAX + 16], target[PATH_MAX];
+    const bool is_folder = cse_weights_is_folder(c->from);
+    snprintf(path, sizeof path, "%s%s", c->from, is_folder ? "/../../blobs" : "");
+    if (realpath(path, target) == NULL || strcmp(target, c->from) == 0)
+        return CSE_OK;
+    if (!is_folder)
+        *strrchr(target, '/') = '\0';
+    return cse_confinement_allow(c->confinement, CSE_PATH_INPUT, *target != '\0' ? target : "/");
+}
+
 static cse_status set_paths(conversion *c)
 {
     size_t from_folder = 0, to_folder = 0, map_folder = 0;
@@ -113,6 +128,7 @@ static cse_status set_paths(conversion *c)
         CSE_TRY(cse_confinement_allow(c->confinement, CSE_PATH_INPUT, c->from));
     else
         CSE_TRY(allow(c->confinement, CSE_PATH_INPUT, c->from, from_folder));
+    CSE_TRY(allow_targets(c));
     CSE_TRY(allow(c->confinement, CSE_PATH_OUTPUT, c->to, to_folder));
     CSE_TRY(resolve_adapters(c));
     if (c->read.map == NULL || strchr(c->read.map, '.') == NULL)

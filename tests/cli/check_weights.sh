@@ -199,4 +199,15 @@ expect 64 'no format' checkpoint convert gpt2.mdl x.xyz
 expect 64 'as in 5GB' checkpoint convert gpt2.mdl x --shard_size 5XB
 expect 65 'give --config' checkpoint convert gpt2.safetensors x
 [ ! -e x.mdl ] && [ ! -e x ] || fail 'something is left behind'
+
+# The cache of Hugging Face: a folder of links to files beside it, and a link that is named itself.
+mkdir -p cache/blobs cache/snapshots/one links made
+for file in "$reference"/gpt2/*; do
+    cp "$file" cache/blobs/
+    ln -s "../../blobs/${file##*/}" cache/snapshots/one/
+done
+must checkpoint convert cache/snapshots/one made/one.npz
+ln -s ../gpt2.safetensors links/gpt2.safetensors
+must checkpoint convert links/gpt2.safetensors made/two.npz
+cmp -s made/one.npz made/two.npz || fail 'links: other weights'
 [ $failures -eq 0 ]

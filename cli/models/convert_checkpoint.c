@@ -101,9 +101,9 @@ static cse_status resolve_adapters(conversion *c)
     return CSE_OK;
 }
 
-/* What the weights are links to: the target of a file that is named, and of a folder in the cache of
- * Hugging Face (snapshots/COMMIT) the files of its repository (blobs). No other link is followed,
- * since a stranger may have made the folder. */
+/* What the weights are links to: the target of a file that is named, and of a folder in the cache
+ * of Hugging Face (snapshots/COMMIT) the files of its repository (blobs). No other link is
+ * followed, since a stranger may have made the folder. */
 static cse_status allow_targets(const conversion *c)
 {
     char path[PATH_MAX + 16], target[PATH_MAX];

@@ -38,18 +38,19 @@ static bool changes(const cse_jinja_value *value, const char *name)
            (value->kind == CSE_JINJA_DICT && is_one_of(name, of_dict));
 }
 
-static const cse_jinja_function *find_method(const cse_jinja_value *value, const char *name)
+/* NULL: values of this kind have none. */
+static const cse_jinja_functions *methods_of(const cse_jinja_value *value)
 {
     switch (value->kind) {
     case CSE_JINJA_TEXT:
-        return cse_jinja_text_method_find(name);
+        return &cse_jinja_text_methods;
     case CSE_JINJA_DICT:
-        return cse_jinja_dict_method_find(name);
+        return &cse_jinja_dict_methods;
     case CSE_JINJA_LIST:
     case CSE_JINJA_TUPLE:
-        return cse_jinja_list_method_find(name);
+        return &cse_jinja_list_methods;
     case CSE_JINJA_LOOP:
-        return cse_jinja_loop_method_find(name);
+        return &cse_jinja_loop_methods;
     default:
         return NULL;
     }
@@ -86,10 +87,12 @@ static cse_jinja_value attribute_of_loop(const cse_jinja_loop *loop, const char 
     return cse_jinja_undefined(name);
 }
 
-static bool find_plain_attribute(cse_jinja_run *run, const cse_jinja_value *value, const char *name,
-                                 cse_jinja_value *result)
+static bool find_method(cse_jinja_run *run, const cse_jinja_value *value, const char *name,
+                        cse_jinja_value *result)
 {
-    const cse_jinja_function *method = find_method(value, name);
+    const cse_jinja_functions *methods = methods_of(value);
+    const cse_jinja_function *method =
+        methods != NULL ? cse_jinja_function_find(methods, name) : NULL;
     if (method == NULL)
         return false;
     *result = bound(run, method, value);
@@ -116,7 +119,7 @@ cse_status cse_jinja_attribute(cse_jinja_run *run, const cse_jinja_value *value,
     *result = cse_jinja_undefined(name);
     if (value->kind == CSE_JINJA_LOOP)
         *result = attribute_of_loop(value->loop, name);
-    if (result->kind != CSE_JINJA_UNDEFINED || find_plain_attribute(run, value, name, result))
+    if (result->kind != CSE_JINJA_UNDEFINED || find_method(run, value, name, result))
         return CSE_OK;
     if (value->kind == CSE_JINJA_DICT || value->kind == CSE_JINJA_NAMESPACE) {
         const cse_jinja_value *member = cse_jinja_dict_find_word(value->dict, name);

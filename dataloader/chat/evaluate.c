@@ -17,7 +17,7 @@ static cse_status evaluate_name(cse_jinja_run *run, const cse_jinja_node *node,
             return CSE_OK;
         }
     }
-    const cse_jinja_function *function = cse_jinja_global_find(node->name);
+    const cse_jinja_function *function = cse_jinja_function_find(&cse_jinja_globals, node->name);
     if (function == NULL || (strcmp(node->name, "strftime_now") == 0 && run->now == NULL)) {
         *value = cse_jinja_undefined(node->name);
         return CSE_OK;

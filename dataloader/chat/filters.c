@@ -1,7 +1,5 @@
-/* The table of filters. */
+/* The table of filters: their names and parameters; see filters.h. */
 #include "dataloader/chat/filters.h"
-
-#include <string.h>
 
 /* clang-format off */
 static const cse_jinja_function filters[] = {
@@ -53,13 +51,4 @@ static const cse_jinja_function filters[] = {
 };
 /* clang-format on */
 
-const cse_jinja_function *cse_jinja_filter_find(const char *name)
-{
-    CSE_JINJA_FIND(filters, name);
-}
-
-void cse_jinja_filter_names(cse_text *text)
-{
-    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-        cse_text_add(text, "%s%s", i > 0 ? ", " : "", filters[i].name);
-}
+const cse_jinja_functions cse_jinja_filters = CSE_JINJA_FUNCTIONS(filters);

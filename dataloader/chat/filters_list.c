@@ -7,10 +7,6 @@
 #include "dataloader/chat/filters.h"
 #include "dataloader/chat/sorting.h"
 
-#define FILTER(name)                                                                   \
-    cse_status cse_jinja_filter_##name(cse_jinja_run *run, const cse_jinja_call *call, \
-                                       cse_jinja_value *result)
-
 /* ---- keys of values: an attribute such as "function.name" or "0", in small letters ---- */
 
 static cse_status follow(cse_jinja_run *run, const cse_jinja_value *attribute,
@@ -110,7 +106,7 @@ static cse_status multiple_keys(cse_jinja_run *run, const cse_jinja_list *list,
     return CSE_OK;
 }
 
-FILTER(sort)
+CSE_JINJA_FILTER(sort)
 {
     cse_jinja_list *list, *keys;
     const cse_jinja_value attribute = cse_jinja_argument(call, 2, "attribute");
@@ -133,7 +129,7 @@ static cse_jinja_value pairs_of(cse_jinja_run *run, const cse_jinja_dict *dict, 
     return pairs;
 }
 
-FILTER(dictsort)
+CSE_JINJA_FILTER(dictsort)
 {
     cse_jinja_list *keys;
     const cse_jinja_value by = cse_jinja_argument(call, 1, "by");
@@ -159,7 +155,7 @@ static bool has_equal(const cse_jinja_list *list, const cse_jinja_value *value)
     return false;
 }
 
-FILTER(unique)
+CSE_JINJA_FILTER(unique)
 {
     cse_jinja_list *list, *keys;
     const cse_jinja_value attribute = cse_jinja_argument(call, 1, "attribute");
@@ -199,17 +195,17 @@ static cse_status extreme(cse_jinja_run *run, const cse_jinja_call *call, int wa
     return CSE_OK;
 }
 
-FILTER(max)
+CSE_JINJA_FILTER(max)
 {
     return extreme(run, call, 1, result);
 }
 
-FILTER(min)
+CSE_JINJA_FILTER(min)
 {
     return extreme(run, call, -1, result);
 }
 
-FILTER(reverse)
+CSE_JINJA_FILTER(reverse)
 {
     cse_jinja_list *list;
     CSE_TRY(cse_jinja_iterate(run, &call->self, &list));
@@ -227,7 +223,7 @@ FILTER(reverse)
 
 /* ---- parts ---- */
 
-FILTER(first)
+CSE_JINJA_FILTER(first)
 {
     cse_jinja_list *list;
     const bool is_generator = call->self.kind == CSE_JINJA_GENERATOR;
@@ -244,7 +240,7 @@ FILTER(first)
     return CSE_OK;
 }
 
-FILTER(last)
+CSE_JINJA_FILTER(last)
 {
     cse_jinja_list *list;
     if (call->self.kind == CSE_JINJA_GENERATOR)
@@ -255,7 +251,7 @@ FILTER(last)
     return CSE_OK;
 }
 
-FILTER(list)
+CSE_JINJA_FILTER(list)
 {
     cse_jinja_list *list;
     CSE_TRY(cse_jinja_iterate(run, &call->self, &list));
@@ -266,7 +262,7 @@ FILTER(list)
     return CSE_OK;
 }
 
-FILTER(items)
+CSE_JINJA_FILTER(items)
 {
     *result = generator(run, "do_items");
     if (call->self.kind == CSE_JINJA_UNDEFINED)
@@ -280,7 +276,7 @@ FILTER(items)
     return CSE_OK;
 }
 
-FILTER(attr)
+CSE_JINJA_FILTER(attr)
 {
     const cse_jinja_value given = cse_jinja_argument(call, 0, "name");
     const char *name = cse_jinja_name_of(run->arena, &given);
@@ -288,12 +284,13 @@ FILTER(attr)
         return cse_jinja_refuse(run, "attr takes a name");
     *result = cse_jinja_undefined(name);
     /* Attributes alone, no keys of a dict. */
-    return call->self.kind == CSE_JINJA_DICT && cse_jinja_dict_method_find(name) == NULL
+    return call->self.kind == CSE_JINJA_DICT &&
+                   cse_jinja_function_find(&cse_jinja_dict_methods, name) == NULL
                ? CSE_OK
                : cse_jinja_attribute(run, &call->self, name, result);
 }
 
-FILTER(join)
+CSE_JINJA_FILTER(join)
 {
     cse_jinja_list *list;
     cse_text out = { 0 };
@@ -311,7 +308,7 @@ FILTER(join)
     return cse_jinja_collected(run, &out, result);
 }
 
-FILTER(sum)
+CSE_JINJA_FILTER(sum)
 {
     cse_jinja_list *list;
     const cse_jinja_value attribute = cse_jinja_argument(call, 0, "attribute");
@@ -338,7 +335,7 @@ static cse_status read_count(cse_jinja_run *run, const cse_jinja_call *call, con
                : cse_jinja_refuse(run, "%s is not from 1 to 1000000", name);
 }
 
-FILTER(batch)
+CSE_JINJA_FILTER(batch)
 {
     cse_jinja_list *list, *row = NULL;
     int64_t width;
@@ -362,7 +359,7 @@ FILTER(batch)
     return CSE_OK;
 }
 
-FILTER(slice)
+CSE_JINJA_FILTER(slice)
 {
     cse_jinja_list *list;
     int64_t slices;
@@ -386,7 +383,7 @@ FILTER(slice)
 }
 
 /* Pairs of a key and the values that have it, in the order of keys. */
-FILTER(groupby)
+CSE_JINJA_FILTER(groupby)
 {
     cse_jinja_list *list, *keys, *plain;
     cse_jinja_value group = cse_jinja_none(), ordered;
@@ -428,7 +425,7 @@ static cse_status named_function(cse_jinja_run *run, const cse_jinja_call *call,
                                  bool is_test, const cse_jinja_function **function)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->values[place]);
-    *function = is_test ? run->find_test(name) : run->find_filter(name);
+    *function = cse_jinja_function_find(is_test ? run->tests : run->filters, name);
     return *function != NULL ? CSE_OK
                              : cse_jinja_refuse(run, "%s: there is no %s of the name \"%.100s\"",
                                                 call->name, is_test ? "test" : "filter", name);
@@ -451,7 +448,7 @@ static cse_status map_attribute(cse_jinja_run *run, const cse_jinja_call *call,
     return CSE_OK;
 }
 
-FILTER(map)
+CSE_JINJA_FILTER(map)
 {
     cse_jinja_list *list;
     const cse_jinja_function *function;
@@ -503,22 +500,22 @@ static cse_status choose(cse_jinja_run *run, const cse_jinja_call *call, bool wi
     return CSE_OK;
 }
 
-FILTER(select)
+CSE_JINJA_FILTER(select)
 {
     return choose(run, call, false, true, result);
 }
 
-FILTER(reject)
+CSE_JINJA_FILTER(reject)
 {
     return choose(run, call, false, false, result);
 }
 
-FILTER(selectattr)
+CSE_JINJA_FILTER(selectattr)
 {
     return choose(run, call, true, true, result);
 }
 
-FILTER(rejectattr)
+CSE_JINJA_FILTER(rejectattr)
 {
     return choose(run, call, true, false, result);
 }

@@ -10,40 +10,36 @@
 #include "dataloader/chat/format_text.h"
 #include "dataloader/chat/text_operations.h"
 
-#define FILTER(name)                                                                   \
-    cse_status cse_jinja_filter_##name(cse_jinja_run *run, const cse_jinja_call *call, \
-                                       cse_jinja_value *result)
-
 /* The value as a text, which is then worked on by a method of texts. */
 static cse_status by_method(cse_jinja_run *run, const cse_jinja_call *call, const char *method,
                             cse_jinja_value *result)
 {
     cse_jinja_call of_text = *call;
     CSE_TRY(cse_jinja_str(run, &call->self, &of_text.self));
-    return cse_jinja_text_method_find(method)->apply(run, &of_text, result);
+    return cse_jinja_function_find(&cse_jinja_text_methods, method)->apply(run, &of_text, result);
 }
 
-FILTER(capitalize)
+CSE_JINJA_FILTER(capitalize)
 {
     return by_method(run, call, "capitalize", result);
 }
 
-FILTER(lower)
+CSE_JINJA_FILTER(lower)
 {
     return by_method(run, call, "lower", result);
 }
 
-FILTER(upper)
+CSE_JINJA_FILTER(upper)
 {
     return by_method(run, call, "upper", result);
 }
 
-FILTER(trim)
+CSE_JINJA_FILTER(trim)
 {
     return by_method(run, call, "strip", result);
 }
 
-FILTER(center)
+CSE_JINJA_FILTER(center)
 {
     const cse_jinja_value width = cse_jinja_integer(80);
     cse_jinja_call with_width = *call;
@@ -53,7 +49,7 @@ FILTER(center)
     return by_method(run, &with_width, "center", result);
 }
 
-FILTER(format)
+CSE_JINJA_FILTER(format)
 {
     cse_jinja_value format, values = cse_jinja_list_new(run->arena, CSE_JINJA_TUPLE, call->count);
     CSE_TRY(cse_jinja_str(run, &call->self, &format));
@@ -68,7 +64,7 @@ FILTER(format)
     return cse_jinja_percent_format(run, &format, &values, result);
 }
 
-FILTER(default)
+CSE_JINJA_FILTER(default)
 {
     const cse_jinja_value other = cse_jinja_argument(call, 0, "default_value");
     const bool is_missing =
@@ -81,17 +77,17 @@ FILTER(default)
     return CSE_OK;
 }
 
-FILTER(safe)
+CSE_JINJA_FILTER(safe)
 {
     return cse_jinja_str(run, &call->self, result);
 }
 
-FILTER(string)
+CSE_JINJA_FILTER(string)
 {
     return cse_jinja_str(run, &call->self, result);
 }
 
-FILTER(length)
+CSE_JINJA_FILTER(length)
 {
     int64_t length;
     CSE_TRY(cse_jinja_length(run, &call->self, &length));
@@ -99,7 +95,7 @@ FILTER(length)
     return CSE_OK;
 }
 
-FILTER(replace)
+CSE_JINJA_FILTER(replace)
 {
     cse_jinja_value texts[3], given;
     int64_t count = -1;
@@ -112,7 +108,7 @@ FILTER(replace)
     return cse_jinja_text_replace(run, texts, count, result);
 }
 
-FILTER(escape)
+CSE_JINJA_FILTER(escape)
 {
     static const struct {
         char letter;
@@ -136,7 +132,7 @@ FILTER(escape)
     return cse_jinja_collected(run, &out, result);
 }
 
-FILTER(urlencode)
+CSE_JINJA_FILTER(urlencode)
 {
     cse_jinja_value text;
     cse_text out = { 0 };
@@ -153,7 +149,7 @@ FILTER(urlencode)
 }
 
 /* Words begin behind white space and one of -({[<. */
-FILTER(title)
+CSE_JINJA_FILTER(title)
 {
     cse_jinja_value text;
     cse_text out = { 0 };
@@ -170,7 +166,7 @@ FILTER(title)
     return cse_jinja_collected(run, &out, result);
 }
 
-FILTER(wordcount)
+CSE_JINJA_FILTER(wordcount)
 {
     cse_jinja_value text;
     int64_t count = 0;
@@ -201,7 +197,7 @@ static void add_indented(cse_text *out, const cse_jinja_value *lines, const cse_
     }
 }
 
-FILTER(indent)
+CSE_JINJA_FILTER(indent)
 {
     cse_jinja_value by = cse_jinja_argument(call, 0, "width"), text, lines, newline;
     const cse_jinja_value space = cse_jinja_word(" "), line_end = cse_jinja_word("\n");
@@ -221,7 +217,7 @@ FILTER(indent)
 
 /* ---- numbers ---- */
 
-FILTER(abs)
+CSE_JINJA_FILTER(abs)
 {
     int64_t whole;
     if (call->self.kind == CSE_JINJA_FLOAT)
@@ -261,7 +257,7 @@ static bool float_of_text(const cse_jinja_value *text, double *number)
     return *rest == '\0';
 }
 
-FILTER(float)
+CSE_JINJA_FILTER(float)
 {
     double number;
     const cse_jinja_value other = cse_jinja_argument(call, 0, "default");
@@ -293,7 +289,7 @@ static bool int_of_text(const cse_jinja_value *text, int64_t base, int64_t *numb
     return *rest == '\0' && errno == 0;
 }
 
-FILTER(int)
+CSE_JINJA_FILTER(int)
 {
     double number;
     int64_t whole, base = 10;
@@ -322,7 +318,7 @@ static double rounded(double number, int precision)
     return strtod(text, NULL);
 }
 
-FILTER(round)
+CSE_JINJA_FILTER(round)
 {
     double number;
     int64_t precision = 0, whole;
@@ -381,7 +377,7 @@ static cse_status read_separators(cse_jinja_run *run, const cse_jinja_value *giv
     return CSE_OK;
 }
 
-FILTER(tojson)
+CSE_JINJA_FILTER(tojson)
 {
     cse_text out = { 0 };
     cse_jinja_json_style style = { .ensure_ascii = cse_jinja_flag_argument(call, 0, "ensure_ascii"),

@@ -26,6 +26,21 @@ static size_t count_names(const char *parameters)
     return count;
 }
 
+const cse_jinja_function *cse_jinja_function_find(const cse_jinja_functions *table,
+                                                  const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->functions[i].name, name) == 0)
+            return &table->functions[i];
+    return NULL;
+}
+
+void cse_jinja_function_names(const cse_jinja_functions *table, cse_text *text)
+{
+    for (size_t i = 0; i < table->count; i++)
+        cse_text_add(text, "%s%s", i > 0 ? ", " : "", table->functions[i].name);
+}
+
 static cse_status check_arguments(const cse_jinja_run *run, const cse_jinja_function *function,
                                   const cse_jinja_call *call)
 {

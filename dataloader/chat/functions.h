@@ -1,4 +1,5 @@
-/* Filters, tests, methods and functions: one signature, one table a kind, found by name. */
+/* Filters, tests, methods and global functions: all have one signature, and each kind has a table
+ * of them. */
 #ifndef CSE_DATALOADER_CHAT_FUNCTIONS_H
 #define CSE_DATALOADER_CHAT_FUNCTIONS_H
 
@@ -18,9 +19,30 @@ typedef struct cse_jinja_call {
 struct cse_jinja_function {
     const char *name;
     cse_status (*apply)(cse_jinja_run *run, const cse_jinja_call *call, cse_jinja_value *result);
-    const char *parameters; /* "a,b,c": may be given by place or name; "*": any number by place */
-    size_t needed;          /* of them must be given */
+    /* "a,b,c": given by place or by name, and found at their places either way, ABSENT where they
+     * are not given; "*": any number by place; "*,**": any number by place and any by name. */
+    const char *parameters;
+    size_t needed; /* of them must be given */
 };
+
+/* The functions of one kind. */
+struct cse_jinja_functions {
+    const cse_jinja_function *functions;
+    size_t count;
+};
+#define CSE_JINJA_FUNCTIONS(table)                \
+    {                                             \
+        (table), sizeof(table) / sizeof(table)[0] \
+    }
+
+extern const cse_jinja_functions cse_jinja_filters, cse_jinja_tests, cse_jinja_globals,
+    cse_jinja_text_methods, cse_jinja_dict_methods, cse_jinja_list_methods, cse_jinja_loop_methods;
+
+/* NULL: there is none. */
+const cse_jinja_function *cse_jinja_function_find(const cse_jinja_functions *table,
+                                                  const char *name);
+/* Adds the names of a table, "a, b, c", for messages. */
+void cse_jinja_function_names(const cse_jinja_functions *table, cse_text *text);
 
 /* What a name stands for when it is called: a function with the value that it belongs to, a macro,
  * or a loop. */
@@ -30,18 +52,6 @@ struct cse_jinja_callable {
     const cse_jinja_node *macro;
     cse_jinja_frame *frame; /* where the macro was defined */
 };
-
-/* NULL: there is none. */
-const cse_jinja_function *cse_jinja_filter_find(const char *name);
-const cse_jinja_function *cse_jinja_test_find(const char *name);
-const cse_jinja_function *cse_jinja_global_find(const char *name);
-const cse_jinja_function *cse_jinja_text_method_find(const char *name);
-const cse_jinja_function *cse_jinja_dict_method_find(const char *name);
-const cse_jinja_function *cse_jinja_list_method_find(const char *name);
-const cse_jinja_function *cse_jinja_loop_method_find(const char *name);
-/* "a, b, c" of a table, for messages. */
-void cse_jinja_filter_names(cse_text *text);
-void cse_jinja_test_names(cse_text *text);
 
 /* Refuses the filter or test of the node, which is not known. */
 cse_status cse_jinja_refuse_function(const char *source, const cse_jinja_node *node);
@@ -54,11 +64,5 @@ cse_jinja_value cse_jinja_argument(const cse_jinja_call *call, size_t place, con
 cse_status cse_jinja_whole_argument(cse_jinja_run *run, const cse_jinja_call *call, size_t place,
                                     const char *name, int64_t *value);
 bool cse_jinja_flag_argument(const cse_jinja_call *call, size_t place, const char *name);
-
-#define CSE_JINJA_FIND(table, wanted)                             \
-    for (size_t i = 0; i < sizeof(table) / sizeof(table)[0]; i++) \
-        if (strcmp((table)[i].name, wanted) == 0)                 \
-            return &(table)[i];                                   \
-    return NULL
 
 #endif

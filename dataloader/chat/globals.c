@@ -123,7 +123,4 @@ static const cse_jinja_function globals[] = {
     { "strftime_now", strftime_now, "format", 1 },
 };
 
-const cse_jinja_function *cse_jinja_global_find(const char *name)
-{
-    CSE_JINJA_FIND(globals, name);
-}
+const cse_jinja_functions cse_jinja_globals = CSE_JINJA_FUNCTIONS(globals);

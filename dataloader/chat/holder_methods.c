@@ -63,10 +63,7 @@ static const cse_jinja_function dict_methods[] = {
     { "values", dict_values, NULL, 0 },
 };
 
-const cse_jinja_function *cse_jinja_dict_method_find(const char *name)
-{
-    CSE_JINJA_FIND(dict_methods, name);
-}
+const cse_jinja_functions cse_jinja_dict_methods = CSE_JINJA_FUNCTIONS(dict_methods);
 
 /* ---- lists ---- */
 
@@ -99,10 +96,7 @@ static const cse_jinja_function list_methods[] = {
     { "index", list_index, "*", 1 },
 };
 
-const cse_jinja_function *cse_jinja_list_method_find(const char *name)
-{
-    CSE_JINJA_FIND(list_methods, name);
-}
+const cse_jinja_functions cse_jinja_list_methods = CSE_JINJA_FUNCTIONS(list_methods);
 
 /* ---- loops ---- */
 
@@ -132,7 +126,4 @@ static const cse_jinja_function loop_methods[] = {
     { "cycle", loop_cycle, "*", 0 },
 };
 
-const cse_jinja_function *cse_jinja_loop_method_find(const char *name)
-{
-    CSE_JINJA_FIND(loop_methods, name);
-}
+const cse_jinja_functions cse_jinja_loop_methods = CSE_JINJA_FUNCTIONS(loop_methods);

@@ -236,9 +236,8 @@ cse_status cse_jinja_parse_arguments(cse_jinja_parser *parser, cse_jinja_node *n
 /* One that is not known is refused when the statement ends, unless a condition decides about it. */
 static void find_function(cse_jinja_parser *parser, cse_jinja_node *node)
 {
-    const bool is_filter = node->kind == CSE_JINJA_FILTER;
-    node->function =
-        is_filter ? cse_jinja_filter_find(node->name) : cse_jinja_test_find(node->name);
+    node->function = cse_jinja_function_find(
+        node->kind == CSE_JINJA_FILTER ? &cse_jinja_filters : &cse_jinja_tests, node->name);
     if (node->function == NULL && parser->unknown == NULL)
         parser->unknown = node;
 }

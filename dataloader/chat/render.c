@@ -393,7 +393,7 @@ cse_status cse_jinja_render(cse_jinja_run *run, const cse_jinja_nodes *body)
     flow go;
     run->call_macro = call_macro;
     run->call_loop = call_loop;
-    run->find_filter = cse_jinja_filter_find;
-    run->find_test = cse_jinja_test_find;
+    run->filters = &cse_jinja_filters;
+    run->tests = &cse_jinja_tests;
     return render_body(run, body, &go);
 }

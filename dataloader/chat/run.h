@@ -38,9 +38,8 @@ struct cse_jinja_run {
     /* The body of a macro with its arguments, and that of a loop on other values, as texts. */
     cse_jinja_macro_caller *call_macro;
     cse_jinja_loop_caller *call_loop;
-    /* A filter of that name; NULL: there is none. */
-    const cse_jinja_function *(*find_filter)(const char *name);
-    const cse_jinja_function *(*find_test)(const char *name);
+    /* Those that filters and tests find by name, such as map('upper'). */
+    const cse_jinja_functions *filters, *tests;
 };
 
 /* Limits of a rendering: far above what a long conversation needs. */

@@ -50,6 +50,7 @@ typedef struct cse_jinja_nodes {
 } cse_jinja_nodes;
 
 typedef struct cse_jinja_function cse_jinja_function;
+typedef struct cse_jinja_functions cse_jinja_functions;
 
 struct cse_jinja_node {
     cse_jinja_node_kind kind;

@@ -107,7 +107,7 @@ static cse_status has_case(cse_jinja_run *run, const cse_jinja_call *call, const
 {
     cse_jinja_call of_text = { 0 };
     CSE_TRY(cse_jinja_str(run, &call->self, &of_text.self));
-    return cse_jinja_text_method_find(method)->apply(run, &of_text, result);
+    return cse_jinja_function_find(&cse_jinja_text_methods, method)->apply(run, &of_text, result);
 }
 
 TEST(lower)
@@ -123,14 +123,14 @@ TEST(upper)
 TEST(filter)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->self);
-    *result = cse_jinja_boolean(run->find_filter(name) != NULL);
+    *result = cse_jinja_boolean(cse_jinja_function_find(run->filters, name) != NULL);
     return CSE_OK;
 }
 
 TEST(test)
 {
     const char *name = cse_jinja_name_of(run->arena, &call->self);
-    *result = cse_jinja_boolean(run->find_test(name) != NULL);
+    *result = cse_jinja_boolean(cse_jinja_function_find(run->tests, name) != NULL);
     return CSE_OK;
 }
 
@@ -178,13 +178,4 @@ static const cse_jinja_function tests[] = {
 };
 /* clang-format on */
 
-const cse_jinja_function *cse_jinja_test_find(const char *name)
-{
-    CSE_JINJA_FIND(tests, name);
-}
-
-void cse_jinja_test_names(cse_text *text)
-{
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        cse_text_add(text, "%s%s", i > 0 ? ", " : "", tests[i].name);
-}
+const cse_jinja_functions cse_jinja_tests = CSE_JINJA_FUNCTIONS(tests);

@@ -515,7 +515,4 @@ static const cse_jinja_function methods[] = {
 };
 /* clang-format on */
 
-const cse_jinja_function *cse_jinja_text_method_find(const char *name)
-{
-    CSE_JINJA_FIND(methods, name);
-}
+const cse_jinja_functions cse_jinja_text_methods = CSE_JINJA_FUNCTIONS(methods);

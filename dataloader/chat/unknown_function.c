@@ -8,7 +8,7 @@ cse_status cse_jinja_refuse_function(const char *source, const cse_jinja_node *n
     char accepted[1024];
     cse_text names = { 0 };
     const bool is_filter = node->kind == CSE_JINJA_FILTER;
-    (is_filter ? cse_jinja_filter_names : cse_jinja_test_names)(&names);
+    cse_jinja_function_names(is_filter ? &cse_jinja_filters : &cse_jinja_tests, &names);
     snprintf(accepted, sizeof accepted, "accepted: %s", names.data);
     cse_text_clear(&names);
     return cse_fail_at(&(cse_error){ .status = CSE_DATA,

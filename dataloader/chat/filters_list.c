@@ -484,6 +484,9 @@ static cse_status choose(cse_jinja_run *run, const cse_jinja_call *call, bool wi
     CSE_TRY(cse_jinja_iterate(run, &call->self, &list));
     if (call->count > place)
         CSE_TRY(named_function(run, call, place, true, &function));
+    else if (call->named_count > 0)
+        return cse_jinja_refuse(run, "%s takes \"%.100s\" behind the name of a test alone",
+                                call->name, call->names[0]);
     cse_jinja_call one = rest_of(call, place + 1);
     *result = generator(run, "select_or_reject");
     for (size_t i = 0; i < list->count; i++) {

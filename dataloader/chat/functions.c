@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Of those in the tables that name them. */
+enum { MOST_PARAMETERS = 4 };
+
 /* The place of a name in "a,b,c"; -1: it is not there. */
 static int place_of_name(const char *parameters, const char *name)
 {
@@ -41,16 +44,31 @@ void cse_jinja_function_names(const cse_jinja_functions *table, cse_text *text)
         cse_text_add(text, "%s%s", i > 0 ? ", " : "", table->functions[i].name);
 }
 
+static bool takes_any(const char *parameters)
+{
+    return parameters != NULL && parameters[0] == '*';
+}
+
+/* Of "*" and "*,**". */
+static cse_status check_any(const cse_jinja_run *run, const cse_jinja_function *function,
+                            const cse_jinja_call *call)
+{
+    if (call->named_count > 0 && strcmp(function->parameters, "*") == 0)
+        return cse_jinja_refuse(run, "%s takes no argument by name, such as \"%.100s\"",
+                                function->name, call->names[0]);
+    return call->count >= function->needed
+               ? CSE_OK
+               : cse_jinja_refuse(run, "%s takes at least %zu arguments, not %zu", function->name,
+                                  function->needed, call->count);
+}
+
 static cse_status check_arguments(const cse_jinja_run *run, const cse_jinja_function *function,
                                   const cse_jinja_call *call)
 {
     const char *parameters = function->parameters;
     const size_t most = count_names(parameters);
-    if (parameters != NULL && parameters[0] == '*')
-        return call->count >= function->needed
-                   ? CSE_OK
-                   : cse_jinja_refuse(run, "%s takes at least %zu arguments, not %zu",
-                                      function->name, function->needed, call->count);
+    if (takes_any(parameters))
+        return check_any(run, function, call);
     if (call->count > most)
         return cse_jinja_refuse(run, "%s takes at most %zu arguments, not %zu", function->name,
                                 most, call->count);
@@ -72,8 +90,19 @@ static cse_status check_arguments(const cse_jinja_run *run, const cse_jinja_func
 cse_status cse_jinja_apply(cse_jinja_run *run, const cse_jinja_function *function,
                            const cse_jinja_call *call, cse_jinja_value *result)
 {
+    cse_jinja_value values[MOST_PARAMETERS] = { 0 };
+    cse_jinja_call bound = *call;
     CSE_TRY(check_arguments(run, function, call));
-    return function->apply(run, call, result);
+    if (takes_any(function->parameters))
+        return function->apply(run, call, result);
+    for (size_t i = 0; i < call->count; i++)
+        values[i] = call->values[i];
+    for (size_t i = 0; i < call->named_count; i++)
+        values[place_of_name(function->parameters, call->names[i])] = call->named[i];
+    bound.values = values;
+    bound.count = count_names(function->parameters);
+    bound.named_count = 0;
+    return function->apply(run, &bound, result);
 }
 
 cse_jinja_value cse_jinja_argument(const cse_jinja_call *call, size_t place, const char *name)

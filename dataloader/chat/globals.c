@@ -116,8 +116,8 @@ FUNCTION(namespace)
 }
 
 static const cse_jinja_function globals[] = {
-    { "dict", dict, "*", 0 },
-    { "namespace", namespace, "*", 0 },
+    { "dict", dict, "*,**", 0 },
+    { "namespace", namespace, "*,**", 0 },
     { "raise_exception", raise_exception, "message", 1 },
     { "range", range, "*", 1 },
     { "strftime_now", strftime_now, "format", 1 },

@@ -307,16 +307,18 @@ static cse_status render_call_block(cse_jinja_run *run, const cse_jinja_node *no
     return check_output(run);
 }
 
-/* Names of a call that the macro does not have: "caller" or a refusal. */
+/* Names of a call that stand for none of the parameters left over: "caller" or a refusal. */
 static cse_status take_other_names(cse_jinja_run *run, const cse_jinja_node *macro,
                                    const cse_jinja_call *call)
 {
     for (size_t i = 0; i < call->named_count; i++) {
-        bool is_known = false;
-        for (size_t j = 0; j < macro->name_count; j++)
-            is_known = is_known || strcmp(macro->names[j], call->names[i]) == 0;
-        if (!is_known && strcmp(call->names[i], "caller") != 0)
-            return cse_jinja_refuse(run, "the macro \"%s\" has no parameter \"%s\"", macro->name,
+        size_t place = 0;
+        while (place < macro->name_count && strcmp(macro->names[place], call->names[i]) != 0)
+            place++;
+        const bool is_known = place < macro->name_count;
+        if (is_known ? place < call->count : strcmp(call->names[i], "caller") != 0)
+            return cse_jinja_refuse(run, "the macro \"%s\" %s \"%s\"", macro->name,
+                                    is_known ? "is given twice" : "has no parameter",
                                     call->names[i]);
         if (!is_known)
             set_name(run, "caller", call->named[i]);

@@ -483,7 +483,7 @@ static const cse_jinja_function methods[] = {
     { "count", text_count, "sub", 1 },
     { "endswith", text_endswith, "suffix", 1 },
     { "find", text_find, "sub", 1 },
-    { "format", text_format, "*", 0 },
+    { "format", text_format, "*,**", 0 },
     { "index", text_index, "sub", 1 },
     { "isalnum", text_isalnum, NULL, 0 },
     { "isalpha", text_isalpha, NULL, 0 },

@@ -195,6 +195,20 @@ START_TEST(special_names_are_those_of_a_sandbox)
 }
 END_TEST
 
+START_TEST(arguments_by_name_reach_their_places)
+{
+    expect_text("{{ 1 is eq(other=1) }} {{ 6 is divisibleby(num=4) }} {{ 2 is in(seq=[1, 2]) }}",
+                "True False True");
+    expect_text("{{ {'a': 1}.get(key='a') }} {{ {}.get('b', default=2) }} {{ 'a'.find(sub='a') }}",
+                "1 2 0");
+    expect_text("{{ 'a,b,c'.split(',', maxsplit=1) }} {{ '3.5'|int(base=8, default=7) }}",
+                "['a', 'b,c'] 3");
+    expect_text("{% macro f(a, b=2) %}{{ a }}{{ b }}{{ caller() if caller }}{% endmacro %}"
+                "{{ f(1, b=3) }}{% call f(b=4) %}c{% endcall %}",
+                "134c");
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static void expect_refused(const char *text, const char *part)
@@ -248,6 +262,21 @@ START_TEST(refusals_of_a_rendering_have_a_place)
     expect_refused("{% set a, b = [1] %}", "1 values stand for 2 names");
     expect_refused("{{ strftime_now('%d') }}", "the template asks for the day");
     expect_refused("{{ 9223372036854775807 + 1 }}", "a whole number beyond 64 bits");
+}
+END_TEST
+
+START_TEST(no_argument_is_ignored)
+{
+    expect_refused("{{ range(0, 10, step=2)|list }}", "range takes no argument by name");
+    expect_refused("{% for x in [1] %}{{ loop.cycle(1, y=2) }}{% endfor %}", "no argument by name");
+    expect_refused("{{ [1].count(1, x=1) }}", "count takes no argument by name, such as \"x\"");
+    expect_refused("{{ [1]|select(x=1)|list }}", "select takes \"x\" behind the name of a test");
+    expect_refused("{{ 'a'|indent(2, width=3) }}", "indent is given twice \"width\"");
+    expect_refused("{{ 1 is eq }}", "eq takes at least 1 arguments (other), not 0");
+    expect_refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, a=2) }}",
+                   "the macro \"f\" is given twice \"a\"");
+    expect_refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=2) }}",
+                   "the macro \"f\" has no parameter \"b\"");
 }
 END_TEST
 
@@ -376,6 +405,8 @@ int main(void)
     tcase_add_test(tests, scopes_are_jinjas);
     tcase_add_test(tests, what_is_not_come_to_need_not_be_known);
     tcase_add_test(tests, special_names_are_those_of_a_sandbox);
+    tcase_add_test(tests, arguments_by_name_reach_their_places);
+    tcase_add_test(tests, no_argument_is_ignored);
     tcase_add_test(tests, mistakes_have_a_place);
     tcase_add_test(tests, refusals_of_a_rendering_have_a_place);
     tcase_add_test(tests, nothing_is_changed_and_nothing_is_reached);

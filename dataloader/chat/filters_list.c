@@ -147,12 +147,13 @@ CSE_JINJA_FILTER(dictsort)
     return sorted(run, pairs.list, keys, cse_jinja_flag_argument(call, 2, "reverse"), result);
 }
 
-static bool has_equal(const cse_jinja_list *list, const cse_jinja_value *value)
+static cse_status has_equal(cse_jinja_run *run, const cse_jinja_list *list,
+                            const cse_jinja_value *value, bool *has)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (cse_jinja_equal(&list->values[i], value))
-            return true;
-    return false;
+    *has = false;
+    for (size_t i = 0; i < list->count && !*has; i++)
+        CSE_TRY(cse_jinja_are_equal(run, &list->values[i], value, has));
+    return CSE_OK;
 }
 
 CSE_JINJA_FILTER(unique)
@@ -165,8 +166,10 @@ CSE_JINJA_FILTER(unique)
     *result = generator(run, "unique");
     cse_jinja_list *seen = cse_jinja_list_new(run->arena, CSE_JINJA_LIST, 0).list;
     for (size_t i = 0; i < list->count; i++) {
+        bool is_seen;
         CSE_TRY(cse_jinja_step(run, 1 + seen->count / 16));
-        if (has_equal(seen, &keys->values[i]))
+        CSE_TRY(has_equal(run, seen, &keys->values[i], &is_seen));
+        if (is_seen)
             continue;
         cse_jinja_list_add(run->arena, seen, keys->values[i]);
         cse_jinja_list_add(run->arena, result->list, list->values[i]);
@@ -185,10 +188,7 @@ static cse_status extreme(cse_jinja_run *run, const cse_jinja_call *call, int wa
     CSE_TRY(
         keys_of(run, list, &attribute, cse_jinja_flag_argument(call, 0, "case_sensitive"), &keys));
     for (size_t i = 1; i < list->count; i++) {
-        if (!cse_jinja_order(&keys->values[i], &keys->values[best], &order))
-            return cse_jinja_refuse(run, "a %s and a %s have no order",
-                                    cse_jinja_kind_name(&keys->values[i]),
-                                    cse_jinja_kind_name(&keys->values[best]));
+        CSE_TRY(cse_jinja_order_of(run, &keys->values[i], &keys->values[best], &order));
         best = order == wanted ? i : best;
     }
     *result = list->count > 0 ? list->values[best] : cse_jinja_undefined("a value of nothing");
@@ -399,7 +399,10 @@ CSE_JINJA_FILTER(groupby)
     CSE_TRY(keys_of(run, ordered.list, &attribute, true, &plain));
     *result = cse_jinja_list_new(run->arena, CSE_JINJA_LIST, 0);
     for (size_t i = 0; i < keys->count; i++) {
-        if (i == 0 || !cse_jinja_equal(&keys->values[i], &keys->values[i - 1])) {
+        bool goes_on = false;
+        if (i > 0)
+            CSE_TRY(cse_jinja_are_equal(run, &keys->values[i], &keys->values[i - 1], &goes_on));
+        if (!goes_on) {
             group = cse_jinja_list_new(run->arena, CSE_JINJA_LIST, 0);
             cse_jinja_list_add(run->arena, result->list,
                                cse_jinja_pair(run->arena, plain->values[i], group));

@@ -72,8 +72,11 @@ METHOD(list_count)
     int64_t count = 0;
     const cse_jinja_list *list = call->self.list;
     CSE_TRY(cse_jinja_step(run, list->count / 16));
-    for (size_t i = 0; i < list->count; i++)
-        count += cse_jinja_equal(&list->values[i], &call->values[0]);
+    for (size_t i = 0; i < list->count; i++) {
+        bool is_equal;
+        CSE_TRY(cse_jinja_are_equal(run, &list->values[i], &call->values[0], &is_equal));
+        count += is_equal;
+    }
     *result = cse_jinja_integer(count);
     return CSE_OK;
 }
@@ -82,11 +85,13 @@ METHOD(list_index)
 {
     const cse_jinja_list *list = call->self.list;
     CSE_TRY(cse_jinja_step(run, list->count / 16));
-    for (size_t i = 0; i < list->count; i++)
-        if (cse_jinja_equal(&list->values[i], &call->values[0])) {
-            *result = cse_jinja_integer((int64_t)i);
+    for (size_t i = 0; i < list->count; i++) {
+        bool is_equal;
+        CSE_TRY(cse_jinja_are_equal(run, &list->values[i], &call->values[0], &is_equal));
+        *result = cse_jinja_integer((int64_t)i);
+        if (is_equal)
             return CSE_OK;
-        }
+    }
     return cse_jinja_refuse(run, "index: the value is not in the list");
 }
 
@@ -116,7 +121,9 @@ METHOD(loop_changed)
     cse_jinja_value values = cse_jinja_list_new(run->arena, CSE_JINJA_TUPLE, call->count);
     for (size_t i = 0; i < call->count; i++)
         cse_jinja_list_add(run->arena, values.list, call->values[i]);
-    *result = cse_jinja_boolean(!cse_jinja_equal(&loop->changed, &values));
+    bool is_same;
+    CSE_TRY(cse_jinja_are_equal(run, &loop->changed, &values, &is_same));
+    *result = cse_jinja_boolean(!is_same);
     loop->changed = values;
     return CSE_OK;
 }

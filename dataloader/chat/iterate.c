@@ -10,6 +10,7 @@ static cse_status characters_of(cse_jinja_run *run, const cse_jinja_value *text,
     for (size_t at = 0, length; at < text->text.length; at += length) {
         cse_character_next(bytes + at, text->text.length - at, &length);
         cse_jinja_list_add(run->arena, list, cse_jinja_text(bytes + at, length));
+        CSE_TRY(cse_jinja_step(run, 0)); /* a value takes more memory than a character */
     }
     return CSE_OK;
 }

@@ -204,7 +204,7 @@ static cse_status contains(cse_jinja_run *run, const cse_jinja_value *item,
     CSE_TRY(cse_jinja_step(run, list->count / 16));
     *result = false;
     for (size_t i = 0; i < list->count && !*result; i++)
-        *result = cse_jinja_equal(&list->values[i], item);
+        CSE_TRY(cse_jinja_are_equal(run, &list->values[i], item, result));
     return CSE_OK;
 }
 
@@ -213,6 +213,7 @@ cse_status cse_jinja_compare(cse_jinja_run *run, const char *operator,
                              bool *result)
 {
     int order = 0;
+    int64_t compared = 0;
     if (strcmp(operator, "in") == 0)
         return contains(run, first, second, result);
     if (strcmp(operator, "not in") == 0) {
@@ -221,11 +222,13 @@ cse_status cse_jinja_compare(cse_jinja_run *run, const char *operator,
         return CSE_OK;
     }
     if (operator[1] == '=' &&(operator[0] == '=' || operator[0] == '!')) {
-        *result = cse_jinja_equal(first, second) == (operator[0] == '=');
+        CSE_TRY(cse_jinja_are_equal(run, first, second, result));
+        *result = *result == (operator[0] == '=');
         return CSE_OK;
     }
-    if (first->kind == CSE_JINJA_UNDEFINED || !cse_jinja_order(first, second, &order))
+    if (first->kind == CSE_JINJA_UNDEFINED || !cse_jinja_order(first, second, &order, &compared))
         return refuse_kinds(run, operator, first, second);
+    CSE_TRY(cse_jinja_step(run, (size_t)compared / 4));
     *result = operator[0] == '<' ? order < 0 : order> 0;
     *result = *result || (operator[1] == '=' && order == 0);
     return CSE_OK;

@@ -28,6 +28,32 @@ cse_status cse_jinja_step(cse_jinja_run *run, size_t steps)
     return CSE_OK;
 }
 
+static cse_status count_compared(cse_jinja_run *run, int64_t compared)
+{
+    return compared <= CSE_JINJA_MOST_COMPARED
+               ? cse_jinja_step(run, (size_t)compared / 4)
+               : cse_jinja_refuse(run, "two values have too many parts to be compared");
+}
+
+cse_status cse_jinja_are_equal(cse_jinja_run *run, const cse_jinja_value *a,
+                               const cse_jinja_value *b, bool *equal)
+{
+    int64_t compared = 0;
+    *equal = cse_jinja_equal(a, b, &compared);
+    return count_compared(run, compared);
+}
+
+cse_status cse_jinja_order_of(cse_jinja_run *run, const cse_jinja_value *a,
+                              const cse_jinja_value *b, int *order)
+{
+    int64_t compared = 0;
+    const bool is_known = cse_jinja_order(a, b, order, &compared);
+    CSE_TRY(count_compared(run, compared));
+    return is_known ? CSE_OK
+                    : cse_jinja_refuse(run, "a %s and a %s have no order", cse_jinja_kind_name(a),
+                                       cse_jinja_kind_name(b));
+}
+
 cse_status cse_jinja_collected(cse_jinja_run *run, cse_text *text, cse_jinja_value *value)
 {
     const bool fits = text->size < CSE_JINJA_MOST_BYTES;

@@ -60,8 +60,16 @@ struct cse_jinja_loop {
 
 /* CSE_DATA with the place of what is evaluated. */
 cse_status cse_jinja_refuse(const cse_jinja_run *run, const char *format, ...) CSE_PRINTF(2, 3);
-/* Counts a step, or several; refused beyond the limits. */
+/* Counts a step, or several; refused beyond the limits of steps and memory, also where `steps` is
+ * 0. */
 cse_status cse_jinja_step(cse_jinja_run *run, size_t steps);
+
+/* The same as in value.h, counted as steps; refused where it would take too long. */
+cse_status cse_jinja_are_equal(cse_jinja_run *run, const cse_jinja_value *a,
+                               const cse_jinja_value *b, bool *equal);
+/* Refused where values of these kinds have no order. */
+cse_status cse_jinja_order_of(cse_jinja_run *run, const cse_jinja_value *a,
+                              const cse_jinja_value *b, int *order);
 
 /* Renders into the run's output, after it has set what calls come back to. */
 cse_status cse_jinja_render(cse_jinja_run *run, const cse_jinja_nodes *body);

@@ -18,9 +18,7 @@ static cse_status merge(sorting *self, size_t begin, size_t middle, size_t end)
         const cse_jinja_value *a = &self->values[self->order[left]];
         const cse_jinja_value *b = &self->values[self->order[right]];
         CSE_TRY(cse_jinja_step(self->run, 1));
-        if (!cse_jinja_order(a, b, &order))
-            return cse_jinja_refuse(self->run, "a %s and a %s have no order",
-                                    cse_jinja_kind_name(a), cse_jinja_kind_name(b));
+        CSE_TRY(cse_jinja_order_of(self->run, a, b, &order));
         const bool keeps = self->reverse ? order >= 0 : order <= 0;
         self->spare[at++] = self->order[keeps ? left++ : right++];
     }

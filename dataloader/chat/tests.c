@@ -93,12 +93,14 @@ TEST(divisibleby)
 TEST(sameas)
 {
     const cse_jinja_value *a = &call->self, *b = &call->values[0];
-    const bool is_held = cse_jinja_is_list(a) || a->kind == CSE_JINJA_DICT;
-    (void)run;
-    *result = cse_jinja_boolean(
-        a->kind == b->kind &&
-        (is_held ? (cse_jinja_is_list(a) ? a->list == b->list : a->dict == b->dict)
-                 : cse_jinja_equal(a, b)));
+    bool is_same = false;
+    if (a->kind == b->kind && cse_jinja_is_list(a))
+        is_same = a->list == b->list;
+    else if (a->kind == b->kind && a->kind == CSE_JINJA_DICT)
+        is_same = a->dict == b->dict;
+    else if (a->kind == b->kind)
+        CSE_TRY(cse_jinja_are_equal(run, a, b, &is_same));
+    *result = cse_jinja_boolean(is_same);
     return CSE_OK;
 }
 

@@ -69,7 +69,8 @@ static cse_status strip(cse_jinja_run *run, const cse_jinja_call *call, bool beg
     if (characters.kind > CSE_JINJA_NONE && characters.kind != CSE_JINJA_TEXT)
         return cse_jinja_refuse(run, "%s takes a text, not a %s", call->name,
                                 cse_jinja_kind_name(&characters));
-    CSE_TRY(cse_jinja_step(run, text.text.length / 64));
+    const size_t compared = characters.kind == CSE_JINJA_TEXT ? characters.text.length : 0;
+    CSE_TRY(cse_jinja_step(run, text.text.length * (1 + compared) / 64));
     if (end)
         text.text.length = strip_end(&text, &characters);
     const size_t from = begin ? strip_begin(&text, &characters) : 0;
@@ -145,15 +146,6 @@ METHOD(removesuffix)
 
 /* ---- search ---- */
 
-static const char *last_match(const cse_jinja_value *text, const cse_jinja_value *part)
-{
-    const char *bytes = text->text.bytes;
-    for (size_t at = text->text.length - part->text.length + 1; at-- > 0;)
-        if (memcmp(bytes + at, part->text.bytes, part->text.length) == 0)
-            return bytes + at;
-    return NULL;
-}
-
 static cse_status find(cse_jinja_run *run, const cse_jinja_call *call, bool is_last,
                        cse_jinja_value *result)
 {
@@ -162,10 +154,10 @@ static cse_status find(cse_jinja_run *run, const cse_jinja_call *call, bool is_l
     const char *match = NULL;
     CSE_TRY(text_argument(run, call, 0, NULL, &part));
     CSE_TRY(cse_jinja_step(run, text->text.length / 16));
-    if (part.text.length <= text->text.length)
-        match = is_last ? last_match(text, &part)
-                        : memmem(text->text.bytes, text->text.length, part.text.bytes,
-                                 part.text.length);
+    if (is_last)
+        CSE_TRY(cse_jinja_text_last(run, text->text.bytes, text->text.length, &part, &match));
+    else
+        match = memmem(text->text.bytes, text->text.length, part.text.bytes, part.text.length);
     *result = cse_jinja_integer(
         match == NULL
             ? -1

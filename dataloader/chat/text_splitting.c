@@ -7,9 +7,12 @@
 #include "dataloader/chat/characters.h"
 #include "dataloader/chat/text_operations.h"
 
-static void add_part(cse_jinja_run *run, cse_jinja_list *list, const char *begin, const char *end)
+/* A part may be much longer in memory than in its text: the memory is looked at for each. */
+static cse_status add_part(cse_jinja_run *run, cse_jinja_list *list, const char *begin,
+                           const char *end)
 {
     cse_jinja_list_add(run->arena, list, cse_jinja_text(begin, (size_t)(end - begin)));
+    return cse_jinja_step(run, 0);
 }
 
 static void reverse(cse_jinja_list *list)
@@ -42,43 +45,54 @@ static size_t word_begin(const char *text, size_t size)
     return size;
 }
 
-static void split_words(cse_jinja_run *run, const cse_jinja_value *text, int64_t most,
-                        cse_jinja_list *list)
+static cse_status split_words(cse_jinja_run *run, const cse_jinja_value *text, int64_t most,
+                              cse_jinja_list *list)
 {
     const char *at = text->text.bytes, *end = at + text->text.length;
     at += cse_characters_strip_begin(at, (size_t)(end - at));
     for (; at < end && most != 0; most--) {
         const char *stop = at + word_end(at, (size_t)(end - at));
-        add_part(run, list, at, stop);
+        CSE_TRY(add_part(run, list, at, stop));
         at = stop + cse_characters_strip_begin(stop, (size_t)(end - stop));
     }
-    if (at < end)
-        add_part(run, list, at, end);
+    return at < end ? add_part(run, list, at, end) : CSE_OK;
 }
 
-static void split_words_from_end(cse_jinja_run *run, const cse_jinja_value *text, int64_t most,
-                                 cse_jinja_list *list)
+static cse_status split_words_from_end(cse_jinja_run *run, const cse_jinja_value *text,
+                                       int64_t most, cse_jinja_list *list)
 {
     const char *bytes = text->text.bytes;
     size_t size = cse_characters_strip_end(bytes, text->text.length);
     for (; size > 0 && most != 0; most--) {
         const size_t begin = word_begin(bytes, size);
-        add_part(run, list, bytes + begin, bytes + size);
+        CSE_TRY(add_part(run, list, bytes + begin, bytes + size));
         size = cse_characters_strip_end(bytes, begin);
     }
     if (size > 0)
-        add_part(run, list, bytes, bytes + size);
+        CSE_TRY(add_part(run, list, bytes, bytes + size));
     reverse(list);
+    return CSE_OK;
 }
 
 /* ---- at a separator ---- */
 
-static const char *last_of(const char *bytes, size_t size, const cse_jinja_value *part)
+/* Comparing the part at each place may take the product of both lengths: it is counted. */
+cse_status cse_jinja_text_last(cse_jinja_run *run, const char *bytes, size_t size,
+                               const cse_jinja_value *part, const char **place)
 {
-    for (size_t at = size + 1; at-- > part->text.length;)
-        if (memcmp(bytes + at - part->text.length, part->text.bytes, part->text.length) == 0)
-            return bytes + at - part->text.length;
-    return NULL;
+    const size_t length = part->text.length;
+    size_t compared = 0;
+    *place = NULL;
+    for (size_t end = size + 1; end-- > length && *place == NULL;) {
+        if (memcmp(bytes + end - length, part->text.bytes, length) == 0)
+            *place = bytes + end - length;
+        compared += length;
+        if (compared >= 1 << 16) {
+            CSE_TRY(cse_jinja_step(run, compared / 256));
+            compared = 0;
+        }
+    }
+    return CSE_OK;
 }
 
 static const char *first_of(const char *bytes, size_t size, const cse_jinja_value *part)
@@ -86,27 +100,32 @@ static const char *first_of(const char *bytes, size_t size, const cse_jinja_valu
     return memmem(bytes, size, part->text.bytes, part->text.length);
 }
 
-static void split_at(cse_jinja_run *run, const cse_jinja_value *text,
-                     const cse_jinja_value *separator, int64_t most, cse_jinja_list *list)
+static cse_status split_at(cse_jinja_run *run, const cse_jinja_value *text,
+                           const cse_jinja_value *separator, int64_t most, cse_jinja_list *list)
 {
     const char *at = text->text.bytes, *end = at + text->text.length, *mark;
     for (; most != 0 && (mark = first_of(at, (size_t)(end - at), separator)) != NULL; most--) {
-        add_part(run, list, at, mark);
+        CSE_TRY(add_part(run, list, at, mark));
         at = mark + separator->text.length;
     }
-    add_part(run, list, at, end);
+    return add_part(run, list, at, end);
 }
 
-static void split_at_from_end(cse_jinja_run *run, const cse_jinja_value *text,
-                              const cse_jinja_value *separator, int64_t most, cse_jinja_list *list)
+static cse_status split_at_from_end(cse_jinja_run *run, const cse_jinja_value *text,
+                                    const cse_jinja_value *separator, int64_t most,
+                                    cse_jinja_list *list)
 {
     const char *bytes = text->text.bytes, *end = bytes + text->text.length, *mark;
-    for (; most != 0 && (mark = last_of(bytes, (size_t)(end - bytes), separator)) != NULL; most--) {
-        add_part(run, list, mark + separator->text.length, end);
+    for (; most != 0; most--) {
+        CSE_TRY(cse_jinja_text_last(run, bytes, (size_t)(end - bytes), separator, &mark));
+        if (mark == NULL)
+            break;
+        CSE_TRY(add_part(run, list, mark + separator->text.length, end));
         end = mark;
     }
-    add_part(run, list, bytes, end);
+    CSE_TRY(add_part(run, list, bytes, end));
     reverse(list);
+    return CSE_OK;
 }
 
 static cse_status read_separator(cse_jinja_run *run, const cse_jinja_call *call,
@@ -131,10 +150,9 @@ cse_status cse_jinja_text_split(cse_jinja_run *run, const cse_jinja_call *call, 
     CSE_TRY(cse_jinja_step(run, call->self.text.length / 4));
     *result = cse_jinja_list_new(run->arena, CSE_JINJA_LIST, 0);
     if (separator.kind == CSE_JINJA_TEXT)
-        (from_end ? split_at_from_end : split_at)(run, &call->self, &separator, most, result->list);
-    else
-        (from_end ? split_words_from_end : split_words)(run, &call->self, most, result->list);
-    return CSE_OK;
+        return (from_end ? split_at_from_end : split_at)(run, &call->self, &separator, most,
+                                                         result->list);
+    return (from_end ? split_words_from_end : split_words)(run, &call->self, most, result->list);
 }
 
 cse_status cse_jinja_text_partition(cse_jinja_run *run, const cse_jinja_call *call, bool from_end,
@@ -142,18 +160,20 @@ cse_status cse_jinja_text_partition(cse_jinja_run *run, const cse_jinja_call *ca
 {
     cse_jinja_value separator;
     const char *bytes = call->self.text.bytes, *end = bytes + call->self.text.length;
+    const char *mark = NULL;
     CSE_TRY(read_separator(run, call, &separator));
     if (separator.kind != CSE_JINJA_TEXT)
         return cse_jinja_refuse(run, "%s takes a text", call->name);
-    const char *mark = (from_end ? last_of : first_of)(bytes, call->self.text.length, &separator);
+    if (from_end)
+        CSE_TRY(cse_jinja_text_last(run, bytes, call->self.text.length, &separator, &mark));
+    else
+        mark = first_of(bytes, call->self.text.length, &separator);
     const size_t length = mark != NULL ? separator.text.length : 0;
-    const char *first_end = mark != NULL ? mark : from_end ? bytes : end;
-    const char *middle = first_end;
+    const char *middle = mark != NULL ? mark : from_end ? bytes : end;
     *result = cse_jinja_list_new(run->arena, CSE_JINJA_TUPLE, 3);
-    add_part(run, result->list, bytes, first_end);
-    add_part(run, result->list, middle, middle + length);
-    add_part(run, result->list, middle + length, end);
-    return CSE_OK;
+    CSE_TRY(add_part(run, result->list, bytes, middle));
+    CSE_TRY(add_part(run, result->list, middle, middle + length));
+    return add_part(run, result->list, middle + length, end);
 }
 
 /* ---- lines ---- */
@@ -173,12 +193,12 @@ cse_status cse_jinja_text_lines(cse_jinja_run *run, const cse_jinja_value *text,
     for (size_t length; at < end; at += length) {
         if (!ends_line(cse_character_next(at, (size_t)(end - at), &length)))
             continue;
-        add_part(run, lines->list, begin, at);
+        CSE_TRY(add_part(run, lines->list, begin, at));
         length += at[0] == '\r' && at + 1 < end && at[1] == '\n';
         begin = at + length;
     }
     if (begin < end)
-        add_part(run, lines->list, begin, end);
+        CSE_TRY(add_part(run, lines->list, begin, end));
     return CSE_OK;
 }
 

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Values that hold one another many times over are compared up to so many parts. */
-enum { MOST_DEPTH = 200, MOST_COMPARED = 10000000 };
+enum { MOST_DEPTH = 200 };
 
 cse_jinja_value cse_jinja_word(const char *text)
 {
@@ -78,8 +77,9 @@ cse_jinja_value cse_jinja_dict_new(cse_arena *arena, cse_jinja_kind kind)
 
 cse_jinja_value *cse_jinja_dict_find(const cse_jinja_dict *dict, const cse_jinja_value *key)
 {
+    int64_t compared = 0;
     for (size_t i = 0; i < dict->count; i++)
-        if (cse_jinja_equal(&dict->keys[i], key))
+        if (cse_jinja_equal(&dict->keys[i], key, &compared))
             return &dict->values[i];
     return NULL;
 }
@@ -235,8 +235,20 @@ const char *cse_jinja_kind_name(const cse_jinja_value *value)
 
 typedef struct comparison {
     int depth;
-    int64_t compared;
+    int64_t *compared;
 } comparison;
+
+/* Whether two values more may be compared. */
+static bool count(comparison *c, const cse_jinja_value *a, const cse_jinja_value *b)
+{
+    *c->compared += 1;
+    if (a->kind == CSE_JINJA_TEXT && b->kind == CSE_JINJA_TEXT)
+        *c->compared +=
+            (int64_t)(a->text.length < b->text.length ? a->text.length : b->text.length) / 64;
+    if (c->depth > MOST_DEPTH)
+        *c->compared = CSE_JINJA_MOST_COMPARED + 1;
+    return *c->compared <= CSE_JINJA_MOST_COMPARED;
+}
 
 static bool equal_at(comparison *c, const cse_jinja_value *a, const cse_jinja_value *b);
 
@@ -296,7 +308,7 @@ static bool equal_at(comparison *c, const cse_jinja_value *a, const cse_jinja_va
 {
     double x, y;
     int64_t i, j;
-    if (c->depth > MOST_DEPTH || ++c->compared > MOST_COMPARED)
+    if (!count(c, a, b))
         return false;
     if (cse_jinja_is_whole(a, &i) && cse_jinja_is_whole(b, &j))
         return i == j;
@@ -310,9 +322,9 @@ static bool equal_at(comparison *c, const cse_jinja_value *a, const cse_jinja_va
     return equal;
 }
 
-bool cse_jinja_equal(const cse_jinja_value *a, const cse_jinja_value *b)
+bool cse_jinja_equal(const cse_jinja_value *a, const cse_jinja_value *b, int64_t *compared)
 {
-    comparison c = { 0 };
+    comparison c = { .compared = compared };
     return equal_at(&c, a, b);
 }
 
@@ -339,7 +351,7 @@ static bool order_of_numbers(const cse_jinja_value *a, const cse_jinja_value *b,
 
 static bool order_at(comparison *c, const cse_jinja_value *a, const cse_jinja_value *b, int *order)
 {
-    if (c->depth > MOST_DEPTH || ++c->compared > MOST_COMPARED)
+    if (!count(c, a, b))
         return false;
     if (order_of_numbers(a, b, order))
         return true;
@@ -361,8 +373,9 @@ static bool order_at(comparison *c, const cse_jinja_value *a, const cse_jinja_va
     return true;
 }
 
-bool cse_jinja_order(const cse_jinja_value *a, const cse_jinja_value *b, int *order)
+bool cse_jinja_order(const cse_jinja_value *a, const cse_jinja_value *b, int *order,
+                     int64_t *compared)
 {
-    comparison c = { 0 };
+    comparison c = { .compared = compared };
     return order_at(&c, a, b, order);
 }

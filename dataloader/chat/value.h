@@ -120,9 +120,13 @@ static inline bool cse_jinja_is_list(const cse_jinja_value *value)
 bool cse_jinja_is_whole(const cse_jinja_value *value, int64_t *integer);
 bool cse_jinja_is_number(const cse_jinja_value *value, double *number);
 bool cse_jinja_is_true(const cse_jinja_value *value);
-bool cse_jinja_equal(const cse_jinja_value *a, const cse_jinja_value *b);
+/* *compared grows by the values that were compared, and by one for each 64 bytes of text; beyond
+ * CSE_JINJA_MOST_COMPARED the answer is not known. Templates compare by run.h, which counts that. */
+enum { CSE_JINJA_MOST_COMPARED = 10000000 };
+bool cse_jinja_equal(const cse_jinja_value *a, const cse_jinja_value *b, int64_t *compared);
 /* -1, 0 or 1; false: values of these kinds have no order. */
-bool cse_jinja_order(const cse_jinja_value *a, const cse_jinja_value *b, int *order);
+bool cse_jinja_order(const cse_jinja_value *a, const cse_jinja_value *b, int *order,
+                     int64_t *compared);
 bool cse_jinja_is_text(const cse_jinja_value *value, const char *text);
 /* The name of the kind as Python has it: "str". */
 const char *cse_jinja_kind_name(const cse_jinja_value *value);

@@ -310,6 +310,17 @@ START_TEST(limits_hold)
     expect_refused("{% set n = namespace() %}{% set n.n = n %}{% set n.m = [n, n] %}{% for i in "
                    "range(100000) %}{{ n|string|length }}{% endfor %}",
                    "more than 64 MB");
+    expect_refused("{% set a = 'a' * 3000000 %}{{ a.rfind('a' * 1500000 ~ 'b') }}", "steps");
+    expect_refused("{% set a = 'a' * 3000000 %}{{ a.strip('b' * 1500000 ~ 'a') }}", "steps");
+    expect_refused("{% set n = namespace(x=[1], y=[1]) %}{% for i in range(20) %}"
+                   "{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}"
+                   "{% for i in range(1000) %}{{ n.x == n.y }}{% endfor %}",
+                   "steps");
+    expect_refused(
+        "{% set n = namespace(x=[1], y=[1]) %}{% for i in range(30) %}"
+        "{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}{{ n.x == n.y }}",
+        "two values have too many parts to be compared");
+    expect_refused("{{ ('a' * 30000000).split('a')|length }}", "more than 512 MB of memory");
     expect_refused("{{ range(1000000) }}", "more than 100000 numbers");
     expect_refused("{{ ''|center(100000000) }}", "at most 1000000");
     char deep[2000] = "{{ ";

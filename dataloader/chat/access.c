@@ -241,7 +241,6 @@ static cse_status slice_text(cse_jinja_run *run, const cse_jinja_value *value,
     cse_text out = { 0 };
     CSE_TRY(cse_jinja_iterate(run, value, &characters.list));
     CSE_TRY(slice_list(run, &characters, bounds, &chosen));
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < chosen.list->count; i++)
         cse_jinja_print(&out, &chosen.list->values[i]);
     return cse_jinja_collected(run, &out, result);

@@ -244,7 +244,6 @@ static cse_status evaluate_concat(cse_jinja_run *run, const cse_jinja_node *node
                                   cse_jinja_value *value)
 {
     cse_text out = { 0 };
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < node->items.count; i++) {
         cse_jinja_value item;
         const cse_status status = cse_jinja_evaluate(run, node->items.nodes[i], &item);

@@ -44,7 +44,6 @@ static cse_status key_of(cse_jinja_run *run, const cse_jinja_value *value,
     CSE_TRY(follow(run, attribute, key));
     if (case_sensitive || key->kind != CSE_JINJA_TEXT)
         return CSE_OK;
-    cse_text_add(&out, "%s", "");
     cse_characters_add_case(&out, key->text.bytes, key->text.length, CSE_LOWER_CASE);
     return cse_jinja_collected(run, &out, key);
 }
@@ -215,7 +214,6 @@ CSE_JINJA_FILTER(reverse)
     if (call->self.kind != CSE_JINJA_TEXT)
         return CSE_OK;
     cse_text out = { 0 };
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < result->list->count; i++)
         cse_jinja_print(&out, &result->list->values[i]);
     return cse_jinja_collected(run, &out, result);
@@ -271,8 +269,8 @@ CSE_JINJA_FILTER(items)
         return cse_jinja_refuse(run, "items is for a dict, not for a %s",
                                 cse_jinja_kind_name(&call->self));
     CSE_TRY(cse_jinja_step(run, call->self.dict->count));
-    result->list->values = pairs_of(run, call->self.dict, CSE_JINJA_LIST).list->values;
-    result->list->count = call->self.dict->count;
+    *result = pairs_of(run, call->self.dict, CSE_JINJA_GENERATOR);
+    result->list->name = "do_items";
     return CSE_OK;
 }
 
@@ -299,7 +297,6 @@ CSE_JINJA_FILTER(join)
     CSE_TRY(cse_jinja_iterate(run, &call->self, &list));
     if (attribute.kind > CSE_JINJA_NONE)
         CSE_TRY(keys_of(run, list, &attribute, true, &list));
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < list->count && out.size < CSE_JINJA_MOST_BYTES; i++) {
         if (i > 0)
             cse_jinja_print(&out, &between);

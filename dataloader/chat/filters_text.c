@@ -119,7 +119,6 @@ CSE_JINJA_FILTER(escape)
     cse_jinja_value text;
     cse_text out = { 0 };
     CSE_TRY(cse_jinja_str(run, &call->self, &text));
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < text.text.length && out.size < CSE_JINJA_MOST_BYTES; i++) {
         size_t known = 0;
         while (known < 5 && escapes[known].letter != text.text.bytes[i])
@@ -137,7 +136,6 @@ CSE_JINJA_FILTER(urlencode)
     cse_jinja_value text;
     cse_text out = { 0 };
     CSE_TRY(cse_jinja_str(run, &call->self, &text));
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < text.text.length && out.size < CSE_JINJA_MOST_BYTES; i++) {
         const unsigned char byte = (unsigned char)text.text.bytes[i];
         if ((byte < 128 && isalnum(byte)) || (byte != 0 && strchr("_.-~/", byte) != NULL))
@@ -155,7 +153,6 @@ CSE_JINJA_FILTER(title)
     cse_text out = { 0 };
     CSE_TRY(cse_jinja_str(run, &call->self, &text));
     bool begins = true;
-    cse_text_add(&out, "%s", "");
     for (size_t at = 0, length; at < text.text.length; at += length) {
         const char *bytes = text.text.bytes + at;
         const uint32_t point = cse_character_next(bytes, text.text.length - at, &length);
@@ -187,7 +184,6 @@ static void add_indented(cse_text *out, const cse_jinja_value *lines, const cse_
                          bool first, bool blank)
 {
     const cse_jinja_list *list = lines->list;
-    cse_text_add(out, "%s", "");
     for (size_t i = 0; i < list->count && out->size < CSE_JINJA_MOST_BYTES; i++) {
         if (i > 0)
             cse_text_add_bytes(out, "\n", 1);

@@ -95,7 +95,6 @@ static cse_status add_value(percent *self, char kind, const field_shape *shape,
 {
     cse_text text = { 0 };
     cse_status status = CSE_OK;
-    cse_text_add(&text, "%s", "");
     if (kind == 's')
         cse_jinja_print(&text, value);
     else if (kind == 'r')
@@ -139,7 +138,6 @@ static cse_status add_field(percent *self, const char **at, const char *end)
 static cse_status percent_fields(percent *self, const cse_jinja_value *format)
 {
     const char *at = format->text.bytes, *end = at + format->text.length;
-    cse_text_add(&self->out, "%s", "");
     while (at < end) {
         const char *mark = memchr(at, '%', (size_t)(end - at));
         cse_text_add_bytes(&self->out, at, (size_t)((mark != NULL ? mark : end) - at));
@@ -209,7 +207,6 @@ static cse_status brace_fields(cse_jinja_run *run, const cse_jinja_call *call, c
 {
     const char *at = call->self.text.bytes, *end = at + call->self.text.length;
     size_t next = 0;
-    cse_text_add(out, "%s", "");
     while (at < end && out->size < CSE_JINJA_MOST_BYTES) {
         const char letter = *at++;
         CSE_TRY(cse_jinja_step(run, 1));

@@ -18,35 +18,40 @@ METHOD(dict_get)
     return CSE_OK;
 }
 
-static cse_status view(cse_jinja_run *run, const cse_jinja_call *call, const char *name,
-                       cse_jinja_value *result)
+/* A view of the keys or values of a dict; `values` NULL: of its items. */
+static cse_status view(cse_jinja_run *run, const cse_jinja_call *call,
+                       const cse_jinja_value *values, cse_jinja_value *result)
 {
     const cse_jinja_dict *dict = call->self.dict;
     CSE_TRY(cse_jinja_step(run, dict->count));
     *result = cse_jinja_list_new(run->arena, CSE_JINJA_VIEW, dict->count);
-    result->list->name = name;
     for (size_t i = 0; i < dict->count; i++)
         cse_jinja_list_add(run->arena, result->list,
-                           name[5] == 'k' ? dict->keys[i]
-                           : name[5] == 'v'
-                               ? dict->values[i]
+                           values != NULL
+                               ? values[i]
                                : cse_jinja_pair(run->arena, dict->keys[i], dict->values[i]));
     return CSE_OK;
 }
 
 METHOD(dict_items)
 {
-    return view(run, call, "dict_items", result);
+    CSE_TRY(view(run, call, NULL, result));
+    result->list->name = "dict_items";
+    return CSE_OK;
 }
 
 METHOD(dict_keys)
 {
-    return view(run, call, "dict_keys", result);
+    CSE_TRY(view(run, call, call->self.dict->keys, result));
+    result->list->name = "dict_keys";
+    return CSE_OK;
 }
 
 METHOD(dict_values)
 {
-    return view(run, call, "dict_values", result);
+    CSE_TRY(view(run, call, call->self.dict->values, result));
+    result->list->name = "dict_values";
+    return CSE_OK;
 }
 
 /* Nothing changes a dict or a list: a copy is the same. */

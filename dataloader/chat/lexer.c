@@ -248,7 +248,7 @@ static int base_at(const lexer *self)
 
 static cse_status take_number(lexer *self)
 {
-    char digits[64];
+    char digits[128];
     size_t count = 0, begin = self->at, end;
     const int base = base_at(self);
     bool is_float = false;
@@ -273,9 +273,11 @@ static cse_status take_number(lexer *self)
     else
         token->integer = strtoll(digits, &rest, base);
     self->at = end;
-    return *rest == '\0' && count > 0 && (is_float || errno == 0)
+    return *rest == '\0' && count > 0 && end - begin < sizeof digits && (is_float || errno == 0)
                ? CSE_OK
-               : refuse(self, begin, "a number is not in the range of 64 bits");
+               : refuse(self, begin,
+                        "a number is not in the range of 64 bits, or has more than "
+                        "127 characters");
 }
 
 static cse_status take_operator(lexer *self)

@@ -239,6 +239,7 @@ cse_status cse_chat_template_of_file(const char *path, const char *model,
                                      cse_chat_template **template, json_t **variables)
 {
     place p = { .is_file = false };
+    *template = NULL;
     *variables = NULL;
     CSE_TRY(parse_file(path, template));
     const cse_status status = model == NULL ? CSE_OK : open_place(model, &p);

@@ -93,7 +93,6 @@ static cse_status parse_brackets(cse_jinja_parser *parser, cse_jinja_node **node
 static void parse_texts(cse_jinja_parser *parser, cse_jinja_node *node)
 {
     cse_text joined = { 0 };
-    cse_text_add(&joined, "%s", "");
     for (; parser->at->kind == CSE_JINJA_TOKEN_TEXT; parser->at++)
         cse_text_add_bytes(&joined, parser->at->bytes, parser->at->length);
     node->value = cse_jinja_text_copy(parser->arena, joined.data, joined.size);
@@ -207,7 +206,9 @@ static cse_status parse_argument(cse_jinja_parser *parser, cse_jinja_node *node)
     }
     if (node->named_rest != NULL || (node->named.count > 0 && !is_named) ||
         (node->rest != NULL && !is_named))
-        return cse_jinja_refuse_token(parser, "an argument by name, which stand behind the others");
+        return cse_jinja_refuse_here(parser,
+                                     "an argument is out of order: positional ones come first, "
+                                     "then *list, those by name, and **dict");
     if (cse_jinja_skip_operator(parser, "*"))
         return cse_jinja_parse_expression(parser, true, &node->rest);
     if (is_named) {
@@ -282,7 +283,7 @@ static cse_status parse_test(cse_jinja_parser *parser, cse_jinja_node **node)
         CSE_TRY(cse_jinja_parse_postfix(parser, false, &argument));
         cse_jinja_nodes_add(parser, &test->items, argument);
     } else if (cse_jinja_at_name(parser, "is"))
-        return cse_jinja_refuse_token(parser, "no second test behind a test: use \"and\"");
+        return cse_jinja_refuse_here(parser, "a test cannot follow a test: join them by \"and\"");
     *node = test;
     if (is_not) {
         *node = cse_jinja_node_new(parser, CSE_JINJA_NOT);

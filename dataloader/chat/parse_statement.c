@@ -4,11 +4,6 @@
 #include "dataloader/chat/functions.h"
 #include "dataloader/chat/parser.h"
 
-static cse_place place_of(const cse_jinja_parser *parser, const cse_jinja_token *token)
-{
-    return (cse_place){ parser->source, token->line, token->column };
-}
-
 /* ---- bodies ---- */
 
 static cse_status parse_body(cse_jinja_parser *parser, const char *const *ends,
@@ -128,7 +123,10 @@ static cse_status parse_parameters(cse_jinja_parser *parser, cse_jinja_node *mac
             CSE_TRY(cse_jinja_parse_expression(parser, true, &value));
             cse_jinja_nodes_add(parser, &macro->items, value);
         } else if (macro->items.count > 0)
-            return cse_jinja_refuse_token(parser, "\"=\": parameters without a default come first");
+            return cse_jinja_refuse_here(parser,
+                                         "the parameter \"%.60s\" without a default stands "
+                                         "behind one with a default",
+                                         name);
     }
     return CSE_OK;
 }
@@ -212,7 +210,8 @@ static cse_status parse_break(cse_jinja_parser *parser, cse_jinja_node *node)
     node->kind = strcmp(parser->at[-1].bytes, "break") == 0 ? CSE_JINJA_BREAK : CSE_JINJA_CONTINUE;
     parser->at--;
     if (parser->loops == 0)
-        return cse_jinja_refuse_token(parser, "a tag that may stand outside of {% for %}");
+        return cse_jinja_refuse_here(parser, "\"%s\" is accepted within {%% for %%} alone",
+                                     parser->at->bytes);
     parser->at++;
     return CSE_OK;
 }
@@ -233,7 +232,7 @@ static cse_status refuse_tag(const cse_jinja_parser *parser)
 {
     return cse_fail_at(
         &(cse_error){ .status = CSE_DATA,
-                      .place = place_of(parser, parser->at),
+                      .place = { parser->source, parser->at->line, parser->at->column },
                       .accepted =
                           "accepted: for, else, endfor, if, elif, endif, set, endset, macro, "
                           "endmacro, call, endcall, filter, endfilter, with, endwith, "
@@ -280,8 +279,7 @@ static bool is_one_of(const cse_jinja_parser *parser, const char *const *names)
 
 static cse_status refuse_end(const cse_jinja_parser *parser, const char *const *ends)
 {
-    return cse_fail_at(&(cse_error){ .status = CSE_DATA, .place = place_of(parser, parser->at) },
-                       "the template ends without {%% %s %%}", ends[0]);
+    return cse_jinja_refuse_here(parser, "the template ends without {%% %s %%}", ends[0]);
 }
 
 /* Up to a tag of `ends` (NULL: the end of the template). */

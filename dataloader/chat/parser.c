@@ -1,6 +1,7 @@
 /* What both files of the grammar share; see parser.h. */
 #include "dataloader/chat/parser.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,17 +80,24 @@ static void describe_token(const cse_jinja_token *token, char text[64])
         snprintf(text, 64, "%s", names[token->kind]);
 }
 
-static cse_place place_of(const cse_jinja_parser *parser, const cse_jinja_token *token)
+cse_status cse_jinja_refuse_here(const cse_jinja_parser *parser, const char *format, ...)
 {
-    return (cse_place){ parser->source, token->line, token->column };
+    char message[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return cse_fail_at(
+        &(cse_error){ .status = CSE_DATA,
+                      .place = { parser->source, parser->at->line, parser->at->column } },
+        "%s", message);
 }
 
 cse_status cse_jinja_refuse_token(const cse_jinja_parser *parser, const char *expected)
 {
     char found[64];
     describe_token(parser->at, found);
-    return cse_fail_at(&(cse_error){ .status = CSE_DATA, .place = place_of(parser, parser->at) },
-                       "%s stands where %s is expected", found, expected);
+    return cse_jinja_refuse_here(parser, "%s stands where %s is expected", found, expected);
 }
 
 cse_status cse_jinja_expect_operator(cse_jinja_parser *parser, const char *text)
@@ -111,8 +119,7 @@ cse_status cse_jinja_expect_name(cse_jinja_parser *parser, const char **name)
 cse_status cse_jinja_go_deeper(cse_jinja_parser *parser)
 {
     if (++parser->depth > MOST_DEPTH)
-        return cse_fail_at(
-            &(cse_error){ .status = CSE_DATA, .place = place_of(parser, parser->at) },
-            "more than %d expressions or tags stand in one another", MOST_DEPTH);
+        return cse_jinja_refuse_here(parser, "expressions or tags are nested more than %d deep",
+                                     MOST_DEPTH);
     return CSE_OK;
 }

@@ -13,7 +13,7 @@ typedef struct cse_jinja_parser {
     int loops;      /* {% for %} that are open, for break and continue */
     int conditions; /* {% if %} that are open */
     /* The first filter or test of the statement that is not known; refused, as in Jinja, where no
-     * condition decides whether it is come to. */
+     * condition decides whether it is reached. */
     const cse_jinja_node *unknown;
     bool marks_answers;
 } cse_jinja_parser;
@@ -35,6 +35,9 @@ bool cse_jinja_skip_name(cse_jinja_parser *parser, const char *text);
 cse_status cse_jinja_expect_operator(cse_jinja_parser *parser, const char *text);
 cse_status cse_jinja_expect_name(cse_jinja_parser *parser, const char **name);
 cse_status cse_jinja_refuse_token(const cse_jinja_parser *parser, const char *expected);
+/* Refuses with a message and the place of the next token. */
+cse_status cse_jinja_refuse_here(const cse_jinja_parser *parser, const char *format, ...)
+    CSE_PRINTF(2, 3);
 /* Every rule that calls itself goes in and out here; the depth is bounded. */
 cse_status cse_jinja_go_deeper(cse_jinja_parser *parser);
 

@@ -30,7 +30,6 @@ static cse_status capture(cse_jinja_run *run, const cse_jinja_nodes *body, cse_j
     cse_text out = { 0 }, *outer_out = run->out;
     cse_jinja_frame *outer = run->frame;
     flow go;
-    cse_text_add(&out, "%s", "");
     run->out = &out;
     push_frame(run, outer);
     const cse_status status = render_body(run, body, &go);
@@ -244,7 +243,6 @@ static cse_status call_loop(cse_jinja_run *run, cse_jinja_loop *loop, const cse_
     cse_jinja_frame *outer = run->frame;
     if (loop->node == NULL)
         return cse_jinja_refuse(run, "loop(...) is for {%% for ... recursive %%}");
-    cse_text_add(&out, "%s", "");
     run->out = &out;
     run->frame = loop->frame;
     const cse_status status = render_loop(run, loop->node, values, loop->depth + 1);

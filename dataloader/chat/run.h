@@ -107,7 +107,8 @@ cse_status cse_jinja_length(cse_jinja_run *run, const cse_jinja_value *value, in
 
 /* A text as str() writes it, in the arena. */
 cse_status cse_jinja_str(cse_jinja_run *run, const cse_jinja_value *value, cse_jinja_value *text);
-/* The text that was collected, in the arena; cleared. Refused where it is too long. */
+/* The text that was collected, in the arena, "" where nothing was; cleared. Refused where it is too
+ * long. */
 cse_status cse_jinja_collected(cse_jinja_run *run, cse_text *text, cse_jinja_value *value);
 
 /* Calls a value with arguments. */

@@ -22,6 +22,7 @@
 KIND_TEST(boolean, kind == CSE_JINJA_BOOLEAN)
 KIND_TEST(callable, kind == CSE_JINJA_CALLABLE || kind == CSE_JINJA_LOOP)
 KIND_TEST(defined, kind != CSE_JINJA_UNDEFINED)
+/* No value is marked as escaped here. */
 KIND_TEST(escaped, kind == CSE_JINJA_ABSENT)
 KIND_TEST(no, kind == CSE_JINJA_BOOLEAN && !call->self.boolean)
 KIND_TEST(float, kind == CSE_JINJA_FLOAT)

@@ -215,7 +215,6 @@ static cse_status to_case(cse_jinja_run *run, const cse_jinja_call *call, cse_ch
                           cse_jinja_value *result)
 {
     cse_text out = { 0 };
-    cse_text_add(&out, "%s", "");
     cse_characters_add_case(&out, call->self.text.bytes, call->self.text.length, to);
     return cse_jinja_collected(run, &out, result);
 }
@@ -235,7 +234,6 @@ METHOD(capitalize)
     const char *bytes = call->self.text.bytes;
     const size_t size = call->self.text.length, first = cse_characters_offset(bytes, size, 1);
     cse_text out = { 0 };
-    cse_text_add(&out, "%s", "");
     cse_characters_add_case(&out, bytes, first, CSE_TITLE_CASE);
     cse_characters_add_case(&out, bytes + first, size - first, CSE_LOWER_CASE);
     return cse_jinja_collected(run, &out, result);
@@ -252,7 +250,6 @@ METHOD(title)
 {
     cse_text out = { 0 };
     bool within = false;
-    cse_text_add(&out, "%s", "");
     for (size_t at = 0, length; at < call->self.text.length; at += length) {
         const char *bytes = call->self.text.bytes + at;
         const uint32_t point = cse_character_next(bytes, call->self.text.length - at, &length);
@@ -375,7 +372,6 @@ static cse_status pad(cse_jinja_run *run, const cse_jinja_call *call, bool left,
         (int64_t)cse_characters_count(call->self.text.bytes, call->self.text.length);
     const int64_t missing = width > count ? width - count : 0;
     int64_t before = left && right ? missing / 2 + (missing & width & 1) : left ? missing : 0;
-    cse_text_add(&out, "%s", "");
     for (int64_t i = 0; i < before; i++)
         cse_jinja_print(&out, &fill);
     cse_jinja_print(&out, &call->self);
@@ -429,7 +425,6 @@ METHOD(join)
         if (list->values[i].kind != CSE_JINJA_TEXT)
             return cse_jinja_refuse(run, "join takes texts, but value %zu is a %s", i,
                                     cse_jinja_kind_name(&list->values[i]));
-    cse_text_add(&out, "%s", "");
     for (size_t i = 0; i < list->count && out.size < CSE_JINJA_MOST_BYTES; i++) {
         if (i > 0)
             cse_jinja_print(&out, &call->self);

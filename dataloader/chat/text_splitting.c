@@ -225,7 +225,6 @@ cse_status cse_jinja_text_replace(cse_jinja_run *run, const cse_jinja_value text
     const char *at = texts[0].text.bytes, *end = at + texts[0].text.length, *mark;
     cse_text out = { 0 };
     CSE_TRY(cse_jinja_step(run, texts[0].text.length / 16));
-    cse_text_add(&out, "%s", "");
     if (texts[1].text.length == 0)
         replace_between(&out, texts, count);
     else {

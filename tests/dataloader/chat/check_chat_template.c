@@ -176,7 +176,7 @@ START_TEST(scopes_are_jinjas)
 }
 END_TEST
 
-START_TEST(what_is_not_come_to_need_not_be_known)
+START_TEST(a_filter_that_is_not_reached_need_not_be_known)
 {
     expect_text("{% if 'from_json' is filter %}{{ x|from_json }}{% else %}no{% endif %}", "no");
     expect_text("{{ 1|from_json if 'from_json' is filter else 'no' }}", "no");
@@ -240,12 +240,19 @@ START_TEST(mistakes_have_a_place)
     expect_refused("{{ 'abc }}", "t:1:4: a text has no closing quote");
     expect_refused("{{ (1, 2 }}", "t:1:10: a closing bracket has no opening one of its kind");
     expect_refused("{{ 1 + }}", "\"}}\" stands where an expression is expected");
-    expect_refused("{% break %}", "t:1:4: \"break\" stands where a tag that may stand outside");
+    expect_refused("{% break %}", "t:1:4: \"break\" is accepted within {% for %} alone");
     expect_refused("{{ 99999999999999999999 }}", "not in the range of 64 bits");
+    expect_refused("{{ 1000000000000000000000000000000000000000000000000000000000000000000000000000"
+                   "00000000000000000000000000000000000000000000000000000000000e5 }}",
+                   "has more than 127 characters");
     expect_refused("{{ '\\ud800' }}", "an escape of a text is no character");
     expect_refused("{{ 1 $ 2 }}", "t:1:6: a character that no expression has");
     expect_refused("{# \n", "\"{#\" has no \"#}\" behind it");
-    expect_refused("{{ f(a=1, 2) }}", "an argument by name");
+    expect_refused("{{ f(a=1, 2) }}",
+                   "t:1:11: an argument is out of order: positional ones come first");
+    expect_refused("{{ 1 is odd is even }}", "a test cannot follow a test");
+    expect_refused("{% macro f(a=1, b) %}{% endmacro %}",
+                   "the parameter \"b\" without a default stands behind one");
 }
 END_TEST
 
@@ -330,7 +337,7 @@ START_TEST(limits_hold)
     char nots[2000] = "{{ ";
     for (int i = 0; i < 300; i++)
         strncat(nots, i < 299 ? "not " : "1 }}", sizeof nots - strlen(nots) - 1);
-    expect_refused(nots, "more than 100 expressions");
+    expect_refused(nots, "nested more than 100 deep");
 }
 END_TEST
 
@@ -414,7 +421,7 @@ int main(void)
     tcase_add_test(tests, values_print_as_in_python);
     tcase_add_test(tests, white_space_is_jinjas);
     tcase_add_test(tests, scopes_are_jinjas);
-    tcase_add_test(tests, what_is_not_come_to_need_not_be_known);
+    tcase_add_test(tests, a_filter_that_is_not_reached_need_not_be_known);
     tcase_add_test(tests, special_names_are_those_of_a_sandbox);
     tcase_add_test(tests, arguments_by_name_reach_their_places);
     tcase_add_test(tests, no_argument_is_ignored);

@@ -17,8 +17,8 @@
 #include "engine/formats/checkpoint/checkpoint.h"
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/map.h"
-#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
+#include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/side_files.h"
 
 static bool ends_with(const char *text, const char *end)

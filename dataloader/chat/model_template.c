@@ -52,9 +52,7 @@ static cse_status read_config(const char *folder, const char *name, json_t **con
     char path[2 * PATH_MAX];
     *config = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    /* model_max_length is often a number far beyond 64 bits. */
-    const cse_status status =
-        cse_json_file_read(path, MOST_CONFIG_BYTES, JSON_DECODE_INT_AS_REAL, config);
+    const cse_status status = cse_json_file_read(path, MOST_CONFIG_BYTES, config);
     return status == CSE_NO_INPUT ? CSE_OK : status;
 }
 

@@ -17,7 +17,7 @@ enum { MOST_STATE = 1 << 20 };
 static cse_status read_if_there(const char *path, json_t **object)
 {
     *object = NULL;
-    return cse_byte_source_exists(path) ? cse_json_file_read(path, MOST_STATE, 0, object) : CSE_OK;
+    return cse_byte_source_exists(path) ? cse_json_file_read(path, MOST_STATE, object) : CSE_OK;
 }
 
 static cse_status add_named(cse_arrow_folder *folder, const char *path, const json_t *list)

@@ -7,9 +7,9 @@
 
 #include "csengine/status.h"
 
-/* Reads an object; the caller releases it with json_decref. `flags`: of json_loadb. CSE_DATA: the
- * file has more than `most` bytes, or is no object of JSON of a reasonable depth; CSE_NO_INPUT as
+/* Reads an object; the caller releases it with json_decref. CSE_DATA: the file has more than `most`
+ * bytes, or is no JSON object (engine/formats/weights/json_file.h); CSE_NO_INPUT as
  * cse_input_open_file. */
-cse_status cse_json_file_read(const char *path, int64_t most, size_t flags, json_t **object);
+cse_status cse_json_file_read(const char *path, int64_t most, json_t **object);
 
 #endif

@@ -23,7 +23,7 @@ static char *end_of_folder(const char *folder)
     json_t *json = NULL;
     if (snprintf(path, sizeof path, "%s/tokenizer_config.json", folder) >= (int)sizeof path ||
         !cse_byte_source_exists(path) ||
-        cse_json_file_read(path, MOST_CONFIGURATION, JSON_DECODE_INT_AS_REAL, &json) != CSE_OK)
+        cse_json_file_read(path, MOST_CONFIGURATION, &json) != CSE_OK)
         return NULL;
     const json_t *token = json_object_get(json, "eos_token");
     const char *text =

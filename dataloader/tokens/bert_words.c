@@ -76,7 +76,7 @@ static char *pad_token_of(const char *path)
     json_t *object = NULL;
     if (snprintf(facts, sizeof facts, "%.*stokenizer_config.json",
                  slash != NULL ? (int)(slash + 1 - path) : 0, path) >= (int)sizeof facts ||
-        cse_json_file_read(facts, MOST_BYTES, JSON_DECODE_INT_AS_REAL, &object) != CSE_OK)
+        cse_json_file_read(facts, MOST_BYTES, &object) != CSE_OK)
         return NULL;
     const json_t *pad = json_object_get(object, "pad_token");
     const char *content =
@@ -107,7 +107,7 @@ static cse_status read_tokenizer(cse_sentence_tokens *tokens, const char *path, 
 {
     json_t *object = NULL;
     cse_status status;
-    CSE_TRY(cse_json_file_read(path, MOST_BYTES, 0, &object));
+    CSE_TRY(cse_json_file_read(path, MOST_BYTES, &object));
     const bool is_whole = lowers < 0 && is_whole_tokenizer(object);
     if (is_whole)
         status = cse_tokenizer_load(path, &tokens->tokenizer);
@@ -138,8 +138,8 @@ static cse_status read_folder(cse_sentence_tokens *tokens, const char *folder, i
         return read_tokenizer(tokens, tokenizer, lowers);
     if (!is_there(list))
         return cse_fail(CSE_NO_INPUT, "%s: it has neither vocab.txt nor tokenizer.json", folder);
-    if (lowers < 0 && is_there(facts)) /* may have whole numbers that no int64 holds */
-        CSE_TRY(cse_json_file_read(facts, MOST_BYTES, JSON_DECODE_INT_AS_REAL, &object));
+    if (lowers < 0 && is_there(facts))
+        CSE_TRY(cse_json_file_read(facts, MOST_BYTES, &object));
     tokens->lowers =
         lowers >= 0 ? lowers == 1 : !json_is_false(json_object_get(object, "do_lower_case"));
     json_decref(object);

@@ -54,6 +54,12 @@ struct cse_state {
     bool of_norm;
 };
 
+/* Whether its values are made of those of another state: of a mask, a copy, or an average. */
+static inline bool cse_state_is_made(const cse_state *state)
+{
+    return state->selection != NULL || state->original != NULL || state->of_averages;
+}
+
 struct cse_model {
     const cse_model_descriptor *descriptor;
     const cse_settings *settings;

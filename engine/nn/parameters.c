@@ -114,9 +114,10 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                          cse_initializer initializer)
 {
     const cse_network *network = cse_network_open_view("cse_parameter");
+    const bool trained = !is_frozen(model, name);
     const cse_packed_type *type =
         network != NULL && model->building && model->role == NULL
-            ? cse_packed_parameters_take(network->packed, name, shape, !is_frozen(model, name))
+            ? cse_packed_parameters_take(network->packed, name, shape, trained)
             : NULL;
     if (type != NULL)
         return declare_packed(model, name, shape, type);
@@ -124,7 +125,7 @@ cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                    &(cse_state_options){ .shape = shape,
                                          .dtype = CSE_FLOAT32,
                                          .initializer = initializer,
-                                         .trainable = !is_frozen(model, name) });
+                                         .trainable = trained });
 }
 
 cse_state *cse_model_adapter_parameter(cse_model *model, const char *name, cse_shape shape,

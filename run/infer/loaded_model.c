@@ -27,12 +27,12 @@ static cse_status find_checkpoint(const cse_job_settings *settings, const cse_se
                : status;
 }
 
-/* Weights of another program have no step. */
-static cse_status load(cse_session *session, const cse_job_settings *settings,
+/* Weights of another program, and those that adapters are added to, have no step. */
+static cse_status load(cse_session *session, const cse_job_settings *settings, bool is_own,
                        cse_loaded_model *loaded)
 {
     cse_weights_loading loading = { .whole = true, .adapters = &settings->added };
-    if (!cse_weights_are_foreign(loaded->path) && settings->added.count == 0)
+    if (is_own)
         return cse_load(loaded->path);
     cse_status status = cse_session_load_weights(session, loaded->model, loaded->path, &loading);
     cse_weights_loading_clear(&loading);
@@ -50,19 +50,19 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     cse_session *session = cse_session_open_view("cse_loaded_model_open");
     CSE_TRY(cse_session_status());
     CSE_TRY(find_checkpoint(settings, session, loaded->path));
+    const bool is_own = settings->added.count == 0 && !cse_weights_are_foreign(loaded->path);
     const cse_keep_packed keep = { .path = loaded->path,
                                    .model = settings->model->name,
                                    .wanted = settings->weights_in_memory,
                                    .adapters = &settings->added,
                                    .all = true,
-                                   .goes_on = settings->added.count == 0 &&
-                                              !cse_weights_are_foreign(loaded->path) };
+                                   .goes_on = is_own };
     cse_session_keep_packed(session, &keep);
     loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_check_packed(session, &keep));
     session->plan.takes_averages = settings->evaluates_averages;
-    CSE_TRY(load(session, settings, loaded));
+    CSE_TRY(load(session, settings, is_own, loaded));
     loaded->step = cse_global_step();
     if (loaded->step > 0)
         snprintf(loaded->described, sizeof loaded->described, "weights of step %lld: %s",

@@ -186,7 +186,8 @@ static cse_status make_model(job *j)
 {
     char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
-    const bool found = weights_path(j, path);
+    /* Each of the checkpoints that are validated could be packed otherwise. */
+    const bool found = !s->validates_all && weights_path(j, path);
     const cse_keep_packed keep = { .path = found ? path : NULL,
                                    .model = s->model->name,
                                    .wanted = s->weights_in_memory,
@@ -197,8 +198,7 @@ static cse_status make_model(job *j)
                                        !cse_weights_are_foreign(path) &&
                                        (s->weights == NULL || strcmp(path, s->weights) != 0) };
     cse_text text = { 0 };
-    if (!s->validates_all) /* each of its checkpoints could be packed otherwise */
-        cse_session_keep_packed(j->session, &keep);
+    cse_session_keep_packed(j->session, &keep);
     j->model = cse_compile(cse_configured_model(s->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_check_packed(j->session, &keep));

@@ -11,10 +11,14 @@ void cse_session_keep_packed(cse_session *session, const cse_keep_packed *keep)
 {
     cse_weights *weights = NULL;
     const bool unpacks = strcmp(keep->wanted, "unpacked") == 0;
+    cse_weights_adapters adapters = { .count = 0 };
+    if (keep->adapters != NULL)
+        adapters = *keep->adapters;
+    adapters.any_base = true; /* loading compares the digest, for which it reads the weights */
     if (keep->path == NULL ||
-        cse_weights_open_ours(
-            keep->path, &(cse_weights_options){ .model = keep->model, .adapters = keep->adapters },
-            &weights) != CSE_OK)
+        cse_weights_open_ours(keep->path,
+                              &(cse_weights_options){ .model = keep->model, .adapters = &adapters },
+                              &weights) != CSE_OK)
         return;
     cse_packed_parameters *packed = cse_packed_parameters_new(session->arena);
     packed->all = keep->all;
@@ -47,8 +51,7 @@ cse_status cse_session_check_packed(const cse_session *session, const cse_keep_p
                           .hint = "--weights with this checkpoint begins with the values of its "
                                   "weights, at step 0" },
             "%s: holds packed weights, from which a run goes on as they are, but \"%s\" cannot "
-            "stay "
-            "packed: %s",
+            "stay packed: %s",
             keep->path, packed->unpacked, packed->why);
     if (strcmp(keep->wanted, "packed") != 0)
         return CSE_OK;

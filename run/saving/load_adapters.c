@@ -20,13 +20,10 @@ enum { PREFIX_BYTES = sizeof prefix - 1 };
 /* The layer whose factor a state is; NULL: it is none of this adapter's. */
 static const char *layer_of(const cse_adapter *adapter, const cse_state *state, const char *factor)
 {
-    const char *end = cse_adapter_factor_name(adapter->arena, adapter->given, "", factor);
-    const size_t length = strlen(state->name), part = strlen(end);
-    if (strncmp(state->name, prefix, PREFIX_BYTES) != 0 || length <= part + PREFIX_BYTES ||
-        strcmp(state->name + length - part, end) != 0)
-        return NULL;
-    return cse_arena_printf(adapter->arena, "%.*s", (int)(length - part - PREFIX_BYTES),
-                            state->name + PREFIX_BYTES);
+    return strncmp(state->name, prefix, PREFIX_BYTES) == 0
+               ? cse_adapter_factor_layer(adapter->arena, adapter->given,
+                                          state->name + PREFIX_BYTES, factor)
+               : NULL;
 }
 
 bool cse_session_begins_as_adapter(const cse_session *session, const cse_state *state)
@@ -129,13 +126,7 @@ static cse_status map_saved(loading *l)
 {
     cse_weights *view = cse_renamed_new(l->folder->weights, false);
     cse_status status = CSE_OK;
-    cse_map own = *l->map;
-    own.rope_factors = NULL;
-    own.rules = cse_arena_alloc(l->folder->arena, ((size_t)own.rule_count + 1) * sizeof *own.rules);
-    for (int r = 0; r < own.rule_count; r++) {
-        own.rules[r] = l->map->rules[r];
-        own.rules[r].optional = true;
-    }
+    const cse_map own = cse_map_of_some(l->folder->arena, l->map);
     for (int i = 0; i < l->folder->saved_count && status == CSE_OK; i++)
         status = cse_renamed_add(view, l->folder->saved[i].weight, l->folder->saved[i].name);
     if (status == CSE_OK && view->count > 0)

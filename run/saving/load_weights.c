@@ -11,8 +11,8 @@
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/formats/checkpoint/links.h"
 #include "engine/formats/weights/map.h"
-#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/open.h"
+#include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/own.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "run/saving/load_adapters.h"
@@ -248,33 +248,27 @@ static void complete(cse_text *notice, const char *path, int count, const char *
     *notice = whole;
 }
 
-/* Rows of blocks, each filled up to whole words with zeros. */
+/* Rows of blocks, each filled up to whole words with zeros: they are read one behind the other, and
+ * moved to their places from the last one on. */
 static cse_status take_packed(const matching *m, int found, cse_state *state)
 {
-    enum { ROWS_AT_ONCE = 256 };
     const size_t row = (size_t)cse_weight_row_bytes(&m->weights->list[found]);
-    const int64_t rows = state->shape.dims[0], words = state->shape.dims[1];
-    int32_t *to = cse_state_own_values(state);
-    char *blocks = cse_malloc(row * ROWS_AT_ONCE + 1);
-    cse_status status = CSE_OK;
-    for (int64_t r = 0; r < rows && status == CSE_OK; r += ROWS_AT_ONCE) {
-        const int64_t some = rows - r < ROWS_AT_ONCE ? rows - r : ROWS_AT_ONCE;
-        status = cse_weights_read_rows(m->weights, found, r, some, blocks);
-        for (int64_t i = 0; i < some && status == CSE_OK; i++) {
-            to[(r + i + 1) * words - 1] = 0;
-            memcpy(to + (r + i) * words, blocks + (size_t)i * row, row);
-        }
+    const size_t step = (size_t)state->shape.dims[1] * sizeof(int32_t);
+    const int64_t rows = state->shape.dims[0];
+    char *to = cse_state_own_values(state);
+    CSE_TRY(cse_weights_read_rows(m->weights, found, 0, rows, to));
+    for (int64_t r = rows - 1; r >= 0 && step > row; r--) {
+        memmove(to + (size_t)r * step, to + (size_t)r * row, row);
+        memset(to + (size_t)r * step + row, 0, step - row);
     }
-    free(blocks);
-    return status;
+    return CSE_OK;
 }
 
 static cse_status take_all(const matching *m)
 {
     for (int i = 0; i < m->session->network.state_count; i++) {
         cse_state *state = m->session->network.states[i];
-        if (!m->is_frozen &&
-            (state->selection != NULL || state->original != NULL || state->of_averages))
+        if (!m->is_frozen && cse_state_is_made(state))
             cse_state_release_values(state); /* it is made of the weights that are loaded */
         if (state->beside != NULL && m->found[i] < 0)
             cse_state_release_values(state); /* a magnitude likewise */

@@ -1,5 +1,4 @@
 /* Saving and loading the session's states under their names. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "engine/formats/weights/element.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/sparsity.h"
-#include "engine/nn/update/weight_average.h"
 #include "run/session/session.h"
 
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
@@ -179,17 +177,10 @@ static bool is_taken(const cse_session *session, const cse_state *state)
     return state->persistent && is_wanted(session->plan.load_only, state->name);
 }
 
-/* Whether its values are made of those of another state: of a mask, a copy, or an
- * average. */
-static bool is_made(const cse_state *state)
-{
-    return state->selection != NULL || state->original != NULL || state->of_averages;
-}
-
-/* What the checkpoint lacks of these is made of the weights that are loaded. */
+/* What the checkpoint lacks of such states is made of the weights that are loaded. */
 static bool is_made_anew(const cse_checkpoint *checkpoint, const cse_state *state)
 {
-    return is_made(state) && cse_checkpoint_find(checkpoint, state->name) == NULL;
+    return cse_state_is_made(state) && cse_checkpoint_find(checkpoint, state->name) == NULL;
 }
 
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
@@ -212,27 +203,14 @@ static cse_status check_all(const cse_session *session, const cse_checkpoint *ch
     return CSE_OK;
 }
 
-/* The average of a weight in place of it, where the checkpoint has one. */
-static const cse_checkpoint_tensor *average_in(const cse_checkpoint *checkpoint,
-                                               const cse_state *state)
-{
-    static const char prefix[] = "model.";
-    char name[640];
-    if (strncmp(state->name, prefix, sizeof prefix - 1) != 0)
-        return NULL;
-    snprintf(name, sizeof name, CSE_AVERAGE_PREFIX "%s", state->name + sizeof prefix - 1);
-    const cse_checkpoint_tensor *average = cse_checkpoint_find(checkpoint, name);
-    return average != NULL && average->dtype == state->dtype &&
-                   cse_shape_equal(average->shape, state->shape)
-               ? average
-               : NULL;
-}
-
+/* With `takes_average` the average of a weight, where the checkpoint has one. */
 static void take(const cse_checkpoint *checkpoint, cse_state *state, bool takes_average)
 {
-    const cse_checkpoint_tensor *average = takes_average ? average_in(checkpoint, state) : NULL;
-    const cse_checkpoint_tensor *tensor =
-        average != NULL ? average : cse_checkpoint_find(checkpoint, state->name);
+    const cse_checkpoint_tensor *average =
+        takes_average ? cse_checkpoint_average(checkpoint, state->name, state->shape) : NULL;
+    const cse_checkpoint_tensor *tensor = average != NULL && average->dtype == state->dtype
+                                              ? average
+                                              : cse_checkpoint_find(checkpoint, state->name);
     if (tensor->dtype == state->dtype)
         memcpy(cse_state_own_values(state), tensor->data, cse_state_bytes(state));
     else
@@ -247,7 +225,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     for (int i = 0; i < session->network.state_count; i++) {
         cse_state *state = session->network.states[i];
         const bool taken = is_taken(session, state);
-        if (is_made(state) && (!taken || is_made_anew(checkpoint, state)))
+        if (cse_state_is_made(state) && (!taken || is_made_anew(checkpoint, state)))
             cse_state_release_values(state);
         else if (taken)
             take(checkpoint, state, session->plan.takes_averages);

@@ -352,3 +352,13 @@ const char *cse_adapter_factor_name(cse_arena *arena, const cse_adapter_settings
                ? cse_arena_printf(arena, "%s.%s.weight", layer, factor)
                : cse_arena_printf(arena, "%s.%s.%s.weight", layer, factor, adapter->name);
 }
+
+const char *cse_adapter_factor_layer(cse_arena *arena, const cse_adapter_settings *adapter,
+                                     const char *name, const char *factor)
+{
+    const char *end = cse_adapter_factor_name(arena, adapter, "", factor);
+    const size_t length = strlen(name), part = strlen(end);
+    return length > part && strcmp(name + length - part, end) == 0
+               ? cse_arena_printf(arena, "%.*s", (int)(length - part), name)
+               : NULL;
+}

@@ -51,6 +51,9 @@ double cse_adapter_scale(const cse_adapter_settings *adapter, cse_adapted_layer 
  * comes before the layer; with several adapters the name of its own is a part of it. */
 const char *cse_adapter_factor_name(cse_arena *arena, const cse_adapter_settings *adapter,
                                     const char *layer, const char *factor);
+/* The layer that a state of such a name is beside; NULL: it is no such factor of this adapter. */
+const char *cse_adapter_factor_layer(cse_arena *arena, const cse_adapter_settings *adapter,
+                                     const char *name, const char *factor);
 #define CSE_FACTOR_A "lora_A"
 #define CSE_FACTOR_B "lora_B"
 #define CSE_FACTOR_MAGNITUDE "lora_magnitude_vector"

@@ -16,6 +16,7 @@
 #include "engine/base/confinement.h"
 #include "engine/base/file_status.h"
 #include "engine/base/log.h"
+#include "engine/base/types/shape.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 #include "engine/formats/checkpoint/format.h"
 
@@ -42,6 +43,21 @@ const cse_checkpoint_tensor *cse_checkpoint_find(const cse_checkpoint *checkpoin
     for (int i = 0; i < checkpoint->tensor_count; i++)
         if (strcmp(checkpoint->tensors[i].name, name) == 0)
             return &checkpoint->tensors[i];
+    return NULL;
+}
+
+const cse_checkpoint_tensor *cse_checkpoint_average(const cse_checkpoint *checkpoint,
+                                                    const char *parameter, cse_shape shape)
+{
+    static const char model[] = "model.", prefix[] = CSE_AVERAGE_PREFIX;
+    if (strncmp(parameter, model, sizeof model - 1) != 0)
+        return NULL;
+    for (int i = 0; i < checkpoint->tensor_count; i++) {
+        const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
+        if (strncmp(tensor->name, prefix, sizeof prefix - 1) == 0 &&
+            strcmp(tensor->name + sizeof prefix - 1, parameter + sizeof model - 1) == 0)
+            return cse_shape_equal(tensor->shape, shape) ? tensor : NULL;
+    }
     return NULL;
 }
 

@@ -44,6 +44,13 @@ cse_status cse_checkpoint_verify(const char *path);
 const cse_checkpoint_tensor *cse_checkpoint_find(const cse_checkpoint *checkpoint,
                                                  const char *name);
 
+/* Names of averages of parameters begin with it (engine/nn/update/weight_average.h). */
+#define CSE_AVERAGE_PREFIX "ema."
+/* The average of a parameter, by the name "model.NAME" of that: ema.NAME, of the same shape.
+ * Borrowed; NULL when there is none. */
+const cse_checkpoint_tensor *cse_checkpoint_average(const cse_checkpoint *checkpoint,
+                                                    const char *parameter, cse_shape shape);
+
 /* "DIR/checkpoint_{step}.mdl" for a step, and the newest whole checkpoint of a directory (by step).
  * latest: CSE_NO_INPUT when there is none. `path` holds at least PATH_MAX bytes. */
 void cse_checkpoint_path(const char *directory, int64_t step, char *path, size_t size);

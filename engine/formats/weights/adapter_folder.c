@@ -11,8 +11,8 @@
 #include "engine/formats/weights/folder.h"
 #include "engine/formats/weights/in_memory.h"
 #include "engine/formats/weights/map.h"
-#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/peft/base.h"
+#include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/own.h"
 #include "engine/formats/weights/peft/rows.h"
 #include "engine/formats/weights/renamed.h"
@@ -272,14 +272,7 @@ static cse_status write_saved(folder *f)
 {
     cse_weights *some = cse_renamed_new(f->from, false), *theirs = NULL;
     cse_status status = CSE_OK;
-    cse_map own = *f->map;
-    own.rope_factors = NULL;
-    own.rules = cse_arena_alloc(f->own->arena, ((size_t)own.rule_count + 1) * sizeof *own.rules);
-    for (int r = 0; r < own.rule_count; r++) {
-        own.rules[r] = f->map->rules[r];
-        own.rules[r].optional = true;
-        own.rules[r].counter = NULL;
-    }
+    const cse_map own = cse_map_of_some(f->own->arena, f->map);
     for (int i = 0; i < f->from->count && status == CSE_OK; i++) {
         const cse_map_rule *rule = NULL;
         const char *name = f->from->list[i].name;

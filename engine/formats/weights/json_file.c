@@ -1,4 +1,4 @@
-/* Checked for how deep it goes before it is parsed. */
+/* A text is checked for how deep it goes before it is parsed, since the parser recurses. */
 #include "engine/formats/weights/json_file.h"
 
 #include <errno.h>
@@ -41,13 +41,14 @@ static void widen_numbers(const char *text, size_t size, cse_text *wide)
     }
 }
 
-static cse_status parse(const char *path, const char *text, size_t size, json_t **value)
+cse_status cse_weights_parse_json(const char *source, const char *text, size_t size, json_t **value)
 {
     cse_nesting where;
     json_error_t error;
+    *value = NULL;
     if (!cse_nesting_json(text, size, MOST_NESTING, &where))
-        return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", path, where.line,
-                        where.column, MOST_NESTING);
+        return cse_fail(CSE_DATA, "%s:%d:%d: more than %d brackets in each other", source,
+                        where.line, where.column, MOST_NESTING);
     *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (*value == NULL && json_error_code(&error) == json_error_numeric_overflow) {
         cse_text wide = { 0 };
@@ -56,7 +57,7 @@ static cse_status parse(const char *path, const char *text, size_t size, json_t 
         cse_text_clear(&wide);
     }
     return *value != NULL ? CSE_OK
-                          : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", path, error.line,
+                          : cse_fail(CSE_DATA, "%s:%d:%d: no JSON: %s", source, error.line,
                                      error.column, error.text);
 }
 
@@ -104,7 +105,7 @@ cse_status cse_weights_read_json_value(const char *path, size_t most_bytes, json
     *value = NULL;
     cse_status status = cse_weights_read_text(path, most_bytes, &text, &size);
     if (status == CSE_OK)
-        status = parse(path, text, size, value);
+        status = cse_weights_parse_json(path, text, size, value);
     free(text);
     return status;
 }

@@ -7,6 +7,11 @@
 
 #include "csengine/status.h"
 
+/* A JSON value in a text: CSE_DATA, with its place, where it is none, goes too deep, or has a name
+ * twice in an object. Whole numbers that no integer holds become floats. `source` is for messages;
+ * json_decref(*value). */
+cse_status cse_weights_parse_json(const char *source, const char *text, size_t size,
+                                  json_t **value);
 /* Reads a JSON object of at most so many bytes: CSE_NO_INPUT, CSE_PERMISSION, CSE_DATA.
  * json_decref(*object). */
 cse_status cse_weights_read_json(const char *path, size_t most_bytes, json_t **object);

@@ -266,6 +266,9 @@ cse_status cse_map_to_ours(const cse_map *map, const json_t *facts, cse_weights 
                            cse_weights **to);
 cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weights **from,
                              cse_weights **to);
+/* The map for some of a model's weights: none is missing, and none is made without another one. The
+ * rules are in `arena`, which the weights that are mapped by it must not outlive. */
+cse_map cse_map_of_some(cse_arena *arena, const cse_map *map);
 
 /* ---- names ---- */
 

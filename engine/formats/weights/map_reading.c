@@ -157,6 +157,14 @@ static cse_status read_stack(const cse_weight_mapping *self, const cse_made_weig
     return CSE_OK;
 }
 
+static void begin_to_keep(cse_weight_mapping *self, uint64_t bytes, bool are_rows)
+{
+    free(self->elements);
+    self->elements = cse_malloc(bytes + 1);
+    self->kept = -1;
+    self->are_rows = are_rows;
+}
+
 static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, size_t bytes,
                               void *to)
 {
@@ -175,10 +183,8 @@ static cse_status read_mapped(cse_weights *weights, int index, uint64_t first, s
         return read_stack(self, m, weight, (range){ first, bytes, to });
     if (!rule->transpose && rule->parts == 1 && m->heads == 0 && !rule->roll && rule->plus == 0)
         return cse_weights_read(self->from, m->sources[0], first, bytes, to);
-    if (self->kept != index) {
-        free(self->elements);
-        self->elements = cse_malloc(cse_weight_bytes(weight) + 1);
-        self->kept = -1;
+    if (self->kept != index || self->are_rows) {
+        begin_to_keep(self, cse_weight_bytes(weight), false);
         CSE_TRY(rule->plus != 0   ? make_shifted(self, m, weight, self->elements)
                 : self->to_theirs ? make_theirs(self, m, weight, self->elements)
                                   : make_ours(self, m, weight, self->elements));
@@ -218,7 +224,7 @@ static cse_status read_part_rows(const cse_weight_mapping *self, const cse_made_
 static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t first, int64_t count,
                                    void *to)
 {
-    const cse_weight_mapping *self = weights->self;
+    cse_weight_mapping *self = weights->self;
     const cse_made_weight *m = &self->list[index];
     const cse_weight *weight = &weights->list[index];
     const int64_t rows = weight->shape.dims[0];
@@ -226,16 +232,17 @@ static cse_status read_mapped_rows(cse_weights *weights, int index, int64_t firs
     if (!m->rule->is_fused && !m->rule->roll && rotated_heads(m, m->part) == 0)
         return cse_weights_read_rows(self->from, m->sources[0],
                                      first + (self->to_theirs ? 0 : m->part * rows), count, to);
-    unsigned char *all = cse_malloc((size_t)rows * row_bytes + 1);
-    cse_status status = read_part_rows(self, m, rows, row_bytes, all);
-    if (status == CSE_OK) {
-        arrange_rows(m, m->part,
-                     (cse_map_rows){ .rows = all, .count = rows, .row_bytes = row_bytes },
-                     self->to_theirs);
-        memcpy(to, all + (size_t)first * row_bytes, (size_t)count * row_bytes);
+    if (self->kept != index || !self->are_rows) {
+        begin_to_keep(self, (uint64_t)rows * row_bytes, true);
+        CSE_TRY(read_part_rows(self, m, rows, row_bytes, self->elements));
+        arrange_rows(
+            m, m->part,
+            (cse_map_rows){ .rows = self->elements, .count = rows, .row_bytes = row_bytes },
+            self->to_theirs);
+        self->kept = index;
     }
-    free(all);
-    return status;
+    memcpy(to, self->elements + (size_t)first * row_bytes, (size_t)count * row_bytes);
+    return CSE_OK;
 }
 
 static void close_mapped(cse_weights *weights)

@@ -22,7 +22,8 @@ typedef struct cse_weight_mapping {
     bool to_theirs;
     cse_made_weight *list;
     int count, capacity;
-    int kept; /* -1: none */
+    int kept;      /* -1: none */
+    bool are_rows; /* what is kept are its packed rows, not its elements */
     unsigned char *elements;
 } cse_weight_mapping;
 

@@ -532,3 +532,16 @@ cse_status cse_map_to_theirs(const cse_map *map, const json_t *facts, cse_weight
 {
     return begin(map, facts, from, to, true);
 }
+
+cse_map cse_map_of_some(cse_arena *arena, const cse_map *map)
+{
+    cse_map some = *map;
+    some.rope_factors = NULL;
+    some.rules = cse_arena_alloc(arena, ((size_t)map->rule_count + 1) * sizeof *some.rules);
+    for (int r = 0; r < map->rule_count; r++) {
+        some.rules[r] = map->rules[r];
+        some.rules[r].optional = true;
+        some.rules[r].counter = NULL;
+    }
+    return some;
+}

@@ -99,13 +99,10 @@ static bool has_adapters(const cse_weights_options *options)
     return options != NULL && options->adapters != NULL && options->adapters->count > 0;
 }
 
-/* Under the names that the adapters have, before they become ours. */
-static cse_status add_adapters(cse_weights **weights, const cse_map *map, const json_t *facts,
-                               const cse_weights_options *options)
+/* Whether they have the names that adapters have. */
+static bool have_names_of_adapters(const cse_weights *weights)
 {
-    const bool has_names = strcmp(map->kind, "hugging_face") == 0;
-    return has_adapters(options) && has_names ? cse_peft_add(weights, map, facts, options->adapters)
-                                              : CSE_OK;
+    return weights->facts_kind != NULL && strcmp(weights->facts_kind, "hugging_face") == 0;
 }
 
 /* A key may be unknown because of the value of another one, as the factor of a kind of scaled
@@ -139,6 +136,7 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
 {
     const char *map_name = options != NULL ? options->map : NULL;
     const char *begun = options != NULL ? options->model : NULL;
+    const bool adds = has_adapters(options) && have_names_of_adapters(*weights);
     cse_weights *mapped = NULL;
     cse_map *map = NULL;
     cse_yaml_node *settings = NULL;
@@ -156,7 +154,8 @@ static cse_status to_ours(cse_weights **weights, const cse_weights_options *opti
     CSE_TRY(cse_map_settings(map, arena, facts, &settings));
     cse_map_even_stacks(map, weights);
     cse_map_name_tied(map, facts, *weights);
-    CSE_TRY(add_adapters(weights, map, facts, options));
+    if (adds)
+        CSE_TRY(cse_peft_add(weights, map, facts, options->adapters));
     CSE_TRY(cse_map_to_ours(map, facts, weights, &mapped));
     cse_yaml_print(cse_map_configuration(mapped->arena, map->model, settings), &config);
     mapped->config = cse_arena_string(mapped->arena, config.data);
@@ -172,9 +171,9 @@ cse_status cse_weights_open_ours(const char *path, const cse_weights_options *op
     CSE_TRY(cse_weights_open(path, options, weights));
     const bool is_ours =
         (*weights)->facts_kind == NULL || (map != NULL && strcmp(map, "none") == 0);
-    const bool has_names = !is_ours && strcmp((*weights)->facts_kind, "hugging_face") == 0;
+    const bool are_added = !is_ours && have_names_of_adapters(*weights); /* on the way */
     cse_status status = is_ours ? CSE_OK : with_path(path, to_ours(weights, options));
-    if (status == CSE_OK && has_adapters(options) && !has_names)
+    if (status == CSE_OK && has_adapters(options) && !are_added)
         status = cse_peft_add_to_ours(weights, options->adapters);
     if (status != CSE_OK)
         cse_weights_close(weights);

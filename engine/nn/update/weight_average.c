@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/gradients.h"

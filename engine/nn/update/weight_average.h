@@ -10,9 +10,6 @@
 
 #include "engine/nn/network.h"
 
-/* Names of the states begin with it. */
-#define CSE_AVERAGE_PREFIX "ema."
-
 /* Gives each parameter of the optimizer an average; before the first step. */
 cse_status cse_average_weights(cse_optimizer *optimizer, double decay);
 

@@ -124,31 +124,22 @@ CSE_PACKED_BLOCKS(unpack_q6_k, ELEMENTS, 210)
 const cse_packed_type cse_packed_q2_k = {
     .name = "Q2_K",
     .number = 10,
-    .elements = ELEMENTS,
-    .bytes = 84,
     .file_type = 10,
-    .unpack = unpack_q2_k,
-    .unpack_blocks = unpack_q2_k_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q2_k),
 };
 
 const cse_packed_type cse_packed_q3_k = {
     .name = "Q3_K",
     .number = 11,
-    .elements = ELEMENTS,
-    .bytes = 110,
     .file_type = 11,
-    .unpack = unpack_q3_k,
-    .unpack_blocks = unpack_q3_k_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q3_k),
 };
 
 const cse_packed_type cse_packed_q4_k = {
     .name = "Q4_K",
     .number = 12,
-    .elements = ELEMENTS,
-    .bytes = 144,
     .file_type = 14,
-    .unpack = unpack_q4_k,
-    .unpack_blocks = unpack_q4_k_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q4_k),
     .pack = cse_pack_q4_k,
     .instead = &cse_packed_q5_0,
 };
@@ -156,19 +147,13 @@ const cse_packed_type cse_packed_q4_k = {
 const cse_packed_type cse_packed_q5_k = {
     .name = "Q5_K",
     .number = 13,
-    .elements = ELEMENTS,
-    .bytes = 176,
     .file_type = 16,
-    .unpack = unpack_q5_k,
-    .unpack_blocks = unpack_q5_k_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q5_k),
 };
 
 const cse_packed_type cse_packed_q6_k = {
     .name = "Q6_K",
     .number = 14,
-    .elements = ELEMENTS,
-    .bytes = 210,
     .file_type = 18,
-    .unpack = unpack_q6_k,
-    .unpack_blocks = unpack_q6_k_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q6_k),
 };

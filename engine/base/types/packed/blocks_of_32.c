@@ -152,52 +152,37 @@ static void pack_q8_0(const float *values, unsigned char *block)
 const cse_packed_type cse_packed_q4_0 = {
     .name = "Q4_0",
     .number = 2,
-    .elements = ELEMENTS,
-    .bytes = 18,
     .file_type = 2,
-    .unpack = unpack_q4_0,
-    .unpack_blocks = unpack_q4_0_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q4_0),
     .pack = pack_q4_0,
 };
 
 const cse_packed_type cse_packed_q4_1 = {
     .name = "Q4_1",
     .number = 3,
-    .elements = ELEMENTS,
-    .bytes = 20,
     .file_type = 3,
-    .unpack = unpack_q4_1,
-    .unpack_blocks = unpack_q4_1_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q4_1),
 };
 
 const cse_packed_type cse_packed_q5_0 = {
     .name = "Q5_0",
     .number = 6,
-    .elements = ELEMENTS,
-    .bytes = 22,
     .file_type = 8,
-    .unpack = unpack_q5_0,
-    .unpack_blocks = unpack_q5_0_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q5_0),
     .pack = pack_q5_0,
 };
 
 const cse_packed_type cse_packed_q5_1 = {
     .name = "Q5_1",
     .number = 7,
-    .elements = ELEMENTS,
-    .bytes = 24,
     .file_type = 9,
-    .unpack = unpack_q5_1,
-    .unpack_blocks = unpack_q5_1_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q5_1),
 };
 
 const cse_packed_type cse_packed_q8_0 = {
     .name = "Q8_0",
     .number = 8,
-    .elements = ELEMENTS,
-    .bytes = 34,
     .file_type = 7,
-    .unpack = unpack_q8_0,
-    .unpack_blocks = unpack_q8_0_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_q8_0),
     .pack = pack_q8_0,
 };

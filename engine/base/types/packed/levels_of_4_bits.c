@@ -60,17 +60,11 @@ CSE_PACKED_BLOCKS(unpack_fp4, ELEMENTS, BYTES)
 const cse_packed_type cse_packed_nf4 = {
     .name = "NF4",
     .number = CSE_PACKED_OWN + 1,
-    .elements = ELEMENTS,
-    .bytes = BYTES,
-    .unpack = unpack_nf4,
-    .unpack_blocks = unpack_nf4_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_nf4),
 };
 
 const cse_packed_type cse_packed_fp4 = {
     .name = "FP4",
     .number = CSE_PACKED_OWN + 2,
-    .elements = ELEMENTS,
-    .bytes = BYTES,
-    .unpack = unpack_fp4,
-    .unpack_blocks = unpack_fp4_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_fp4),
 };

@@ -77,9 +77,11 @@ static inline float cse_packed_half(const unsigned char *at)
     return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* Defines NAME_blocks, which is `unpack` for each of several blocks, for several instruction sets
- * (vector_clones.h): elementwise loops, whose bits do not depend on them. */
+/* Defines NAME_blocks, which is the function NAME for each of several blocks of so many elements in
+ * so many bytes, for several instruction sets (vector_clones.h): elementwise loops, whose bits do
+ * not depend on them. */
 #define CSE_PACKED_BLOCKS(name, block_elements, block_bytes)                       \
+    enum { name##_elements = (block_elements), name##_bytes = (block_bytes) };     \
     CSE_VECTOR_CLONES(void, name##_blocks,                                         \
                       (const unsigned char *blocks, int64_t count, float *values), \
                       (blocks, count, values))                                     \
@@ -87,6 +89,11 @@ static inline float cse_packed_half(const unsigned char *at)
         for (int64_t i = 0; i < count; i++)                                        \
             name(blocks + i * (block_bytes), values + i * (block_elements));       \
     }
+/* What a type says of the blocks that were defined so. */
+#define CSE_PACKED_UNPACKED_BY(name)                                      \
+    .elements = name##_elements, .bytes = name##_bytes, .unpack = (name), \
+    .unpack_blocks = name##_blocks
+
 void cse_packed_store_half(unsigned char *at, float value);
 /* To the nearest whole number, halves away from 0. */
 float cse_packed_round(float value);

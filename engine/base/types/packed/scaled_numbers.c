@@ -70,44 +70,29 @@ CSE_PACKED_BLOCKS(unpack_uint8_32, 32, 40)
 const cse_packed_type cse_packed_int8_row = {
     .name = "INT8_ROW",
     .number = CSE_PACKED_OWN + 3,
-    .elements = 32,
-    .bytes = 36,
-    .unpack = unpack_int8_row,
-    .unpack_blocks = unpack_int8_row_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_int8_row),
 };
 
 const cse_packed_type cse_packed_uint2_32 = {
     .name = "UINT2_32",
     .number = CSE_PACKED_OWN + 4,
-    .elements = 32,
-    .bytes = 16,
-    .unpack = unpack_uint2_32,
-    .unpack_blocks = unpack_uint2_32_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_uint2_32),
 };
 
 const cse_packed_type cse_packed_uint4_32 = {
     .name = "UINT4_32",
     .number = CSE_PACKED_OWN + 5,
-    .elements = 32,
-    .bytes = 24,
-    .unpack = unpack_uint4_32,
-    .unpack_blocks = unpack_uint4_32_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_uint4_32),
 };
 
 const cse_packed_type cse_packed_uint4_128 = {
     .name = "UINT4_128",
     .number = CSE_PACKED_OWN + 6,
-    .elements = 128,
-    .bytes = 72,
-    .unpack = unpack_uint4_128,
-    .unpack_blocks = unpack_uint4_128_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_uint4_128),
 };
 
 const cse_packed_type cse_packed_uint8_32 = {
     .name = "UINT8_32",
     .number = CSE_PACKED_OWN + 7,
-    .elements = 32,
-    .bytes = 40,
-    .unpack = unpack_uint8_32,
-    .unpack_blocks = unpack_uint8_32_blocks,
+    CSE_PACKED_UNPACKED_BY(unpack_uint8_32),
 };

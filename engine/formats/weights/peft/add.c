@@ -1,8 +1,8 @@
 /* Weights stay where they are until they are read: all of this is views of each other. */
 #include "engine/formats/weights/peft/add.h"
 
-#include "engine/formats/weights/merged.h"
 #include "engine/formats/weights/peft/base.h"
+#include "engine/formats/weights/peft/merge_own.h"
 #include "engine/formats/weights/peft/merged.h"
 
 cse_status cse_peft_add(cse_weights **weights, const cse_map *map, const json_t *facts,

@@ -83,15 +83,9 @@ cse_status cse_peft_base_compare(const cse_peft_folder *folder, const char *hex,
 static cse_status adapted_weights(const cse_peft_folder *folder, cse_weights *theirs,
                                   const cse_map *map, const json_t *facts, cse_weights **ours)
 {
-    cse_map own = *map;
     cse_weights *some = cse_renamed_new(theirs, false);
+    const cse_map own = cse_map_of_some(some->arena, map);
     cse_status status = CSE_OK;
-    own.rope_factors = NULL;
-    own.rules = cse_arena_alloc(some->arena, ((size_t)own.rule_count + 1) * sizeof *own.rules);
-    for (int r = 0; r < own.rule_count; r++) {
-        own.rules[r] = map->rules[r];
-        own.rules[r].optional = true;
-    }
     for (int i = 0; i < theirs->count && status == CSE_OK; i++) {
         const char *name = theirs->list[i].name;
         const size_t length = strlen(name), end = strlen(".weight");

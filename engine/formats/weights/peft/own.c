@@ -14,17 +14,6 @@ bool cse_peft_is_factor(const char *name)
            strstr(name, "." CSE_FACTOR_MAGNITUDE ".") != NULL;
 }
 
-/* The layer's name where this is one of its factors; NULL: it is none of this adapter's. */
-static const char *layer_of(cse_arena *arena, const cse_adapter_settings *adapter,
-                            const char *weight, const char *factor)
-{
-    const char *end = cse_adapter_factor_name(arena, adapter, "", factor);
-    const size_t length = strlen(weight), part = strlen(end);
-    return length > part && strcmp(weight + length - part, end) == 0
-               ? cse_arena_printf(arena, "%.*s", (int)(length - part), weight)
-               : NULL;
-}
-
 static const char *their_layer(cse_arena *arena, const cse_map_names *names, const char *layer)
 {
     const cse_map_rule *rule = NULL;
@@ -46,7 +35,8 @@ static int shared_a(cse_peft_folder *f, const cse_adapter_settings *adapter,
                     const cse_map_names *names, const char *theirs)
 {
     for (int i = 0; i < f->weights->count && theirs != NULL; i++) {
-        const char *layer = layer_of(f->arena, adapter, f->weights->list[i].name, CSE_FACTOR_A);
+        const char *layer =
+            cse_adapter_factor_layer(f->arena, adapter, f->weights->list[i].name, CSE_FACTOR_A);
         const char *other = layer != NULL ? their_layer(f->arena, names, layer) : NULL;
         if (other != NULL && strcmp(other, theirs) == 0)
             return i;
@@ -107,7 +97,8 @@ cse_status cse_peft_own(cse_weights *from, const cse_adapter_settings *adapter,
         if (cse_peft_is_factor(from->list[i].name))
             CSE_TRY(cse_renamed_add(f->weights, i, from->list[i].name));
     for (int i = 0; i < f->weights->count; i++) {
-        const char *layer = layer_of(arena, adapter, f->weights->list[i].name, CSE_FACTOR_B);
+        const char *layer =
+            cse_adapter_factor_layer(arena, adapter, f->weights->list[i].name, CSE_FACTOR_B);
         if (layer == NULL)
             continue;
         const cse_adapted_layer both = { layer, their_layer(arena, names, layer) };

@@ -11,13 +11,10 @@ static bool is_of_rule(const cse_map *map, const cse_map_rule *rule, const char 
 
 static cse_status rules_for(const cse_map *map, const cse_weights *factors, bool ours, cse_map *own)
 {
-    *own = *map;
-    own->rope_factors = NULL;
+    *own = cse_map_of_some(factors->arena, map);
     own->rule_count = 0;
-    own->rules =
-        cse_arena_alloc(factors->arena, ((size_t)map->rule_count + 1) * sizeof *own->rules);
     for (int r = 0; r < map->rule_count; r++) {
-        cse_map_rule rule = map->rules[r];
+        cse_map_rule rule = own->rules[r];
         bool needed = false;
         for (int i = 0; i < factors->count && !needed; i++)
             needed = is_of_rule(map, &map->rules[r], factors->list[i].name, ours);
@@ -28,7 +25,6 @@ static cse_status rules_for(const cse_map *map, const cse_weights *factors, bool
                             "%s: the adapter has factors beside %s, which is no matrix of its own "
                             "in %s (%s)",
                             factors->path, rule.ours[0], rule.theirs, map->source);
-        rule.optional = true;
         rule.transpose = false;
         own->rules[own->rule_count++] = rule;
     }

@@ -22,9 +22,7 @@
 #include "engine/formats/checkpoint/sealed_file.h"
 #include "engine/formats/weights/format.h"
 
-/* Of parameters, and of their averages (engine/nn/update/weight_average.h). */
 static const char prefix[] = "model.";
-#define AVERAGE_PREFIX "ema."
 
 static bool begins(const cse_weights_file *file, const unsigned char *start, size_t bytes)
 {
@@ -37,81 +35,81 @@ static bool begins(const cse_weights_file *file, const unsigned char *start, siz
 typedef struct ours {
     cse_sealed_reader *reader;
     int *tensors; /* of the checkpoint, for each weight */
-    /* The weight of which a part was read last: the digest is that of the whole, which is kept for
-     * the next part. */
+    /* The weight of which a part was read last, as it is stored: the digest is that of the whole,
+     * which is kept for the next part. */
     int kept;
-    unsigned char *elements;
+    unsigned char *stored;
 } ours;
 
-/* Bytes of a tensor as it is stored, which are those of a packed weight's words. */
-static uint64_t stored_bytes(const ours *self, int index)
+static cse_status keep(ours *self, int index)
 {
-    const cse_checkpoint_tensor *tensor =
-        &cse_sealed_reader_view(self->reader)->tensors[self->tensors[index]];
-    return (uint64_t)cse_shape_elements(tensor->shape) * cse_dtype_size(tensor->dtype);
+    const int tensor = self->tensors[index];
+    const cse_checkpoint_tensor *t = &cse_sealed_reader_view(self->reader)->tensors[tensor];
+    const uint64_t bytes = (uint64_t)cse_shape_elements(t->shape) * cse_dtype_size(t->dtype);
+    if (self->stored != NULL && self->kept == index)
+        return CSE_OK;
+    free(self->stored);
+    self->stored = cse_malloc(bytes + 1);
+    self->kept = index;
+    cse_status status = cse_sealed_reader_read(self->reader, tensor, 0, bytes, self->stored);
+    if (status != CSE_OK) {
+        free(self->stored);
+        self->stored = NULL;
+    }
+    return status;
 }
 
-/* All words of a packed weight; free(*words). */
-static cse_status read_words(const cse_weights *weights, int index, int32_t **words)
+/* A row of a packed weight that is kept, which is filled up to whole words. */
+static const unsigned char *stored_row(const ours *self, const cse_weight *weight, int64_t row)
 {
-    const ours *self = weights->self;
-    const uint64_t bytes = stored_bytes(self, index);
-    *words = cse_malloc(bytes + 1);
-    return cse_sealed_reader_read(self->reader, self->tensors[index], 0, bytes, *words);
+    const int64_t words = cse_packed_row_words(weight->packed, weight->shape.dims[1]);
+    return self->stored + (size_t)(row * words) * sizeof(int32_t);
 }
 
 static cse_status read_rows_of_ours(cse_weights *weights, int index, int64_t first, int64_t count,
                                     void *to)
 {
+    ours *self = weights->self;
     const cse_weight *weight = &weights->list[index];
     const size_t row = (size_t)cse_weight_row_bytes(weight);
-    const int64_t step = cse_packed_row_words(weight->packed, weight->shape.dims[1]);
-    int32_t *words = NULL;
-    cse_status status = read_words(weights, index, &words);
-    for (int64_t r = 0; r < count && status == CSE_OK; r++)
-        memcpy((char *)to + (size_t)r * row, words + (first + r) * step, row);
-    free(words);
-    return status;
+    CSE_TRY(keep(self, index));
+    for (int64_t r = 0; r < count; r++)
+        memcpy((char *)to + (size_t)r * row, stored_row(self, weight, first + r), row);
+    return CSE_OK;
 }
 
-/* All elements, of a packed weight its values. */
-static cse_status read_all(const cse_weights *weights, int index, void *to)
+/* Bytes [first, first + bytes) of the values of a packed weight that is kept. */
+static void unpack(const ours *self, const cse_weight *weight, uint64_t first, size_t bytes,
+                   char *to)
 {
-    const ours *self = weights->self;
-    const cse_weight *weight = &weights->list[index];
-    int32_t *words = NULL;
-    if (weight->packed == NULL)
-        return cse_sealed_reader_read(self->reader, self->tensors[index], 0,
-                                      cse_weight_bytes(weight), to);
     const int64_t columns = weight->shape.dims[1];
-    const int64_t step = cse_packed_row_words(weight->packed, columns);
-    cse_status status = read_words(weights, index, &words);
-    for (int64_t r = 0; r < weight->shape.dims[0] && status == CSE_OK; r++)
-        cse_packed_unpack_blocks(&(cse_packed_blocks){ weight->packed, words + r * step, 0,
-                                                       columns / weight->packed->elements },
-                                 (float *)to + r * columns);
-    free(words);
-    return status;
+    const size_t row_bytes = (size_t)columns * sizeof(float);
+    float *row = cse_malloc(row_bytes + 1);
+    for (size_t done = 0; done < bytes;) {
+        const uint64_t at = first + done, within = at % row_bytes;
+        const size_t some = row_bytes - within < bytes - done ? row_bytes - within : bytes - done;
+        cse_packed_unpack_blocks(
+            &(cse_packed_blocks){ weight->packed,
+                                  stored_row(self, weight, (int64_t)(at / row_bytes)), 0,
+                                  columns / weight->packed->elements },
+            row);
+        memcpy(to + done, (const char *)row + within, some);
+        done += some;
+    }
+    free(row);
 }
 
 static cse_status read_ours(cse_weights *weights, int index, uint64_t first, size_t bytes, void *to)
 {
     ours *self = weights->self;
-    const uint64_t all = cse_weight_bytes(&weights->list[index]);
-    if (bytes == all)
-        return read_all(weights, index, to);
-    if (self->elements == NULL || self->kept != index) {
-        free(self->elements);
-        self->elements = cse_malloc(all + 1);
-        self->kept = index;
-        cse_status status = read_all(weights, index, self->elements);
-        if (status != CSE_OK) {
-            free(self->elements);
-            self->elements = NULL;
-            return status;
-        }
-    }
-    memcpy(to, self->elements + first, bytes);
+    const cse_weight *weight = &weights->list[index];
+    if (weight->packed == NULL && bytes == cse_weight_bytes(weight))
+        return cse_sealed_reader_read(self->reader, self->tensors[index], 0, bytes, to);
+    CSE_TRY(keep(self, index));
+    if (weight->packed != NULL)
+        unpack(self, weight, first, bytes, to);
+    else
+        memcpy(to, self->stored + first, bytes);
     return CSE_OK;
 }
 
@@ -120,7 +118,7 @@ static void close_ours(cse_weights *weights)
     ours *self = weights->self;
     cse_sealed_reader_close(&self->reader);
     free(self->tensors);
-    free(self->elements);
+    free(self->stored);
 }
 
 /* Takes the type off the end of a packed weight's name ("model.head.weight.Q4_1"), and makes its
@@ -140,30 +138,22 @@ static void tell_packed(cse_arena *arena, cse_weight *weight)
     weight->packed = type;
 }
 
-/* The tensor whose elements are the weight: its average, where the run evaluates averages. */
-static int tensor_of(const cse_checkpoint *checkpoint, int parameter)
-{
-    char name[640];
-    const cse_checkpoint_tensor *tensor = &checkpoint->tensors[parameter];
-    snprintf(name, sizeof name, AVERAGE_PREFIX "%s", tensor->name + sizeof prefix - 1);
-    for (int i = 0; i < checkpoint->tensor_count; i++)
-        if (strcmp(checkpoint->tensors[i].name, name) == 0 &&
-            cse_shape_equal(checkpoint->tensors[i].shape, tensor->shape))
-            return i;
-    return parameter;
-}
-
 static cse_status add_tensors(cse_weights *weights, const cse_checkpoint *checkpoint, bool all)
 {
     ours *self = weights->self;
     const bool averages = !all && cse_averages_are_evaluated(weights->arena, checkpoint->config);
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
-        const bool is_parameter = strncmp(tensor->name, prefix, sizeof prefix - 1) == 0;
-        if (!all && !is_parameter)
+        const char *name = tensor->name;
+        if (!all && strncmp(name, prefix, sizeof prefix - 1) != 0)
             continue;
-        self->tensors[weights->count] = averages ? tensor_of(checkpoint, i) : i;
-        cse_weight weight = { .name = tensor->name + (all ? 0 : sizeof prefix - 1),
+        /* A run that evaluates averages has those as its weights. */
+        const cse_checkpoint_tensor *average =
+            averages ? cse_checkpoint_average(checkpoint, name, tensor->shape) : NULL;
+        if (average != NULL)
+            tensor = average;
+        self->tensors[weights->count] = (int)(tensor - checkpoint->tensors);
+        cse_weight weight = { .name = name + (all ? 0 : sizeof prefix - 1),
                               .element = cse_element_of_dtype(tensor->dtype),
                               .shape = tensor->shape,
                               .file = -1 };

@@ -1,5 +1,5 @@
 /* The factors become adapters with our names, which are added as those of PEFT are. */
-#include "engine/formats/weights/merged.h"
+#include "engine/formats/weights/peft/merge_own.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,8 @@
-/* A model with an adapter as the model alone: each weight W with factors A and B beside it is
- *
- *   W + s B A
- *
- * in float32, by rows as they are read, and the factors are left out
- * (engine/nn/adapters/adapter.h). The configuration that the weights bring says the scale s. */
-#ifndef CSE_WEIGHTS_MERGED_H
-#define CSE_WEIGHTS_MERGED_H
+/* A model with adapters that were trained here as the model alone: the factors that are among the
+ * weights are added to those beside them as peft/merged.h does it, and left out. The configuration
+ * that the weights bring says the rank and the scale of each, and which adapters are active. */
+#ifndef CSE_WEIGHTS_PEFT_MERGE_OWN_H
+#define CSE_WEIGHTS_PEFT_MERGE_OWN_H
 
 #include "engine/formats/weights/weights.h"
 

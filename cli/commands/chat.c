@@ -344,8 +344,8 @@ static const cse_option options[] = {
       "where a conversation is longer: drop leaves its oldest messages out, stop ends; drop" },
     { "chat_template", "FILE", NULL, "a template of chats, in Jinja; without it the model's own" },
     { "no_reuse", NULL, NULL,
-      "computes the whole conversation for each answer; without it keys and values of its begin "
-      "are kept" },
+      "computes the whole conversation for each answer; without it keys and values of the "
+      "earlier messages are kept" },
     { "tokenizer", "PATH", NULL,
       "tokenizer.json, or a folder that holds it; without it that of the model" },
     { "stats", NULL, NULL, "prints tokens and seconds of each answer on the standard error" },

@@ -150,7 +150,7 @@ static const cse_option options[] = {
     { "first", "RATE", NULL, "learning rate of the first step; default 1e-7" },
     { "last", "RATE", NULL, "learning rate of the last step; default 10" },
     { "steps", "N", NULL, "training steps; default 100" },
-    { "smoothing", "X", NULL, "share of the average before in that of the next loss; default 0.9" },
+    { "smoothing", "X", NULL, "weight of the losses before in the smoothed loss; default 0.9" },
     { "divergence", "X", NULL,
       "ends when the smoothed loss is X times its least value; default 4" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },

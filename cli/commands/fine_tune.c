@@ -109,8 +109,7 @@ static const cse_option options[] = {
     { "loss_on", "TOKENS", NULL,
       "answers (default), last_answer or all: the tokens that are learned" },
     { "validation", "PATH", NULL,
-      "conversations that the loss is also computed of, and are not "
-      "learned" },
+      "conversations of which only the loss is computed: they are not learned" },
     { "output", "CONFIG.yaml", NULL,
       "writes the configuration there (-: to standard output), and trains nothing" },
     CSE_JOB_OPTIONS,

@@ -124,9 +124,9 @@ static const cse_option options[] = {
     { "server", "URL", NULL,
       "trains in the queue of this server (http://HOST:PORT, unix:PATH or a local server's "
       "--root); "
-      "default: one after another, here" },
+      "default: one after another, without a server" },
     { "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" },
-    { "csv", "FILE", NULL, "writes the table as separated values" },
+    { "csv", "FILE", NULL, "writes the table as comma-separated values" },
     { "json", NULL, NULL, "prints a line of JSON for each result, and for the best" },
     { "quiet", NULL, NULL, "prints only the table" },
     { 0 },

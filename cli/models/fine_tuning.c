@@ -1,6 +1,6 @@
 /* The section `model` is what `checkpoint convert --print_model` prints of the folder or file, and
- * the weights are its own. Steps are counted by the data loader of the configuration itself, so
- * that --set counts as well. */
+ * fit.weights names that. Steps are counted by the data loader of the configuration itself, so that
+ * they are right with --set as well. */
 #include "cli/models/fine_tuning.h"
 
 #include <math.h>
@@ -14,11 +14,11 @@
 #include "engine/formats/weights/map.h"
 #include "engine/formats/weights/open.h"
 
-/* A packed sample of 512 tokens holds about ten short conversations, so that two of them are what
- * others take for a step of an adapter: few conversations would else be few steps. */
+/* A packed sample of 512 tokens holds about ten short conversations, so that two samples are a
+ * usual batch for an adapter. With larger batches few conversations would be few steps. */
 enum { MOST_WARM_UP = 100, WARM_UP_PART = 20, USUAL_BATCH = 2, USUAL_RANK = 16 };
 
-/* Few conversations are seen more often, since a model learns nothing new in a handful of steps. */
+/* Few conversations are repeated in more epochs, since a handful of steps teaches nothing new. */
 enum { USUAL_EPOCHS = 3, MOST_EPOCHS = 6, ENOUGH_STEPS = 60 };
 
 /* An adapter learns best at about ten times the rate of all weights, and the narrower the model,
@@ -31,7 +31,7 @@ cse_status cse_fine_tuning_read(const cse_command_line *line, cse_fine_tuning *t
 {
     static const char *const methods[] = { "lora", "dora", "full", NULL };
     static const int64_t ranks[] = { 1, 4096 }, counts[] = { 1, 1 << 20 };
-    static const double rates[] = { 0, 10 };
+    static const double rates[] = { 1e-12, 10 }; /* 0 would train nothing */
     *t = (cse_fine_tuning){ .model = line->arguments[0],
                             .paths = line->arguments + 1,
                             .path_count = line->argument_count - 1,
@@ -54,8 +54,8 @@ cse_status cse_fine_tuning_read(const cse_command_line *line, cse_fine_tuning *t
 
 /* ---- the configuration ---- */
 
-/* Each replica computes on a core of its own, and takes a sample at least; how many there are
- * changes no bit of the result. */
+/* Each replica computes on a core of its own, and has at least one sample of a step; how many there
+ * are changes no bit of the result. */
 static long long replicas_of(const cse_fine_tuning *t)
 {
     const cse_machine machine = cse_machine_look();
@@ -202,7 +202,8 @@ static cse_status count_steps(const cse_command_line *line, const char *configur
     return status;
 }
 
-/* How often few conversations are seen, of which the usual number of epochs has so many steps. */
+/* The number of epochs for data of which the usual number has `usual_steps`: enough for
+ * ENOUGH_STEPS, and no more than MOST_EPOCHS. */
 static int64_t epochs_of(int64_t usual_steps)
 {
     const int64_t of_one = usual_steps > USUAL_EPOCHS ? usual_steps / USUAL_EPOCHS : 1;
@@ -210,7 +211,7 @@ static int64_t epochs_of(int64_t usual_steps)
     return needed > MOST_EPOCHS ? MOST_EPOCHS : needed < USUAL_EPOCHS ? USUAL_EPOCHS : needed;
 }
 
-/* A configuration of which the steps are not known yet, and what those are. */
+/* The number of steps of the configuration that is written without knowing it. */
 static cse_status find_steps(const cse_command_line *line, const cse_fine_tuning *t,
                              cse_weights *weights, int64_t *steps)
 {

@@ -92,7 +92,7 @@ static const char *weights_of(const char *path, char newest[PATH_MAX])
 }
 
 /* The folder that a checkpoint stands in, where the tokenizer and the template of its run are
- * beside it. */
+ * beside it. A path that is too long is none: weights cannot be opened by it either. */
 static bool find_run(const char *path, char folder[PATH_MAX])
 {
     char side_files[PATH_MAX];
@@ -100,7 +100,8 @@ static bool find_run(const char *path, char folder[PATH_MAX])
     const int length = slash == NULL ? 1 : (int)(slash - path);
     if (!ends_with(path, ".mdl") || length == 0)
         return false;
-    snprintf(folder, PATH_MAX, "%.*s", length, slash == NULL ? "." : path);
+    if (snprintf(folder, PATH_MAX, "%.*s", length, slash == NULL ? "." : path) >= PATH_MAX)
+        return false;
     return cse_tokenizer_is_in(folder) ||
            (snprintf(side_files, sizeof side_files, "%s/" CSE_SIDE_FILES_FOLDER, folder) <
                 PATH_MAX &&

@@ -1,6 +1,7 @@
 /* The texts go through a file of JSON lines, which the data loader of `csengine embed` reads. */
 #include "cli/models/served_embeddings.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -57,23 +58,59 @@ static cse_status on_predicted(void *self, const cse_predicted *predicted)
     return CSE_OK;
 }
 
-/* The texts of a request in a file; false: it has others. */
-static bool write_texts(const json_t *input, FILE *file, cse_completion_fault *fault)
+/* ---- the texts of a request ---- */
+
+static bool check_texts(const json_t *input, cse_completion_fault *fault)
 {
     const size_t count = json_is_array(input) ? json_array_size(input) : 1;
     bool good = count > 0 && count <= MOST_TEXTS;
     for (size_t i = 0; i < count && good; i++) {
-        json_t *text = json_is_array(input) ? json_array_get(input, i) : (json_t *)(uintptr_t)input;
+        const json_t *text = json_is_array(input) ? json_array_get(input, i) : input;
         good = json_is_string(text) && json_string_length(text) > 0;
-        json_t *row = json_pack("{s:O?}", "text", text);
-        good = good && json_dumpf(row, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
-        json_decref(row);
     }
     return good || cse_completion_refuse(fault, "input",
                                          "input: accepted is a text, or a list of up to %d texts; "
                                          "none of them empty",
                                          MOST_TEXTS);
 }
+
+static cse_status write_lines(json_t *input, FILE *file, const char *path)
+{
+    const size_t count = json_is_array(input) ? json_array_size(input) : 1;
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        json_t *row =
+            json_pack("{s:O}", "text", json_is_array(input) ? json_array_get(input, i) : input);
+        good = json_dumpf(row, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
+        json_decref(row);
+    }
+    good = fclose(file) == 0 && good;
+    return good ? CSE_OK : cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
+}
+
+/* A new file below TMPDIR; remove it with unlink. `path` is empty where there is none. */
+static cse_status write_texts(json_t *input, char path[PATH_MAX])
+{
+    static const char ending[] = ".jsonl";
+    const char *temporary = getenv("TMPDIR");
+    FILE *file = NULL;
+    errno = ENAMETOOLONG;
+    if (snprintf(path, PATH_MAX, "%s/csengine-texts-XXXXXX%s",
+                 temporary != NULL && *temporary != '\0' ? temporary : "/tmp", ending) < PATH_MAX) {
+        const int descriptor = mkstemps(path, sizeof ending - 1);
+        file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    }
+    if (file != NULL)
+        return write_lines(input, file, path);
+    cse_status status = cse_fail(CSE_CANNOT_CREATE,
+                                 "%s cannot be created: %s; TMPDIR sets the "
+                                 "directory",
+                                 path, strerror(errno));
+    path[0] = '\0';
+    return status;
+}
+
+/* ---- their vectors ---- */
 
 static cse_status predict(cse_served_embeddings *served, const char *path, embedding *e)
 {
@@ -101,26 +138,27 @@ static void send_answer(const cse_completion_call *call, const embedding *e,
 void cse_served_embeddings_run(cse_served_embeddings *served, const cse_completion_call *call,
                                const cse_completion_sink *sink)
 {
-    char path[] = "/tmp/csengine-texts-XXXXXX.jsonl";
+    char path[PATH_MAX] = "";
+    json_t *input = json_object_get(call->body, "input");
     cse_completion_fault fault = { .message = "" };
     cse_completion_settings *settings = cse_calloc(1, sizeof *settings);
     embedding e = { .data = json_array() };
-    const int descriptor = mkstemps(path, 6);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    bool good = cse_completion_settings_read(call->kind, call->body, settings, &fault) &&
-                file != NULL && write_texts(json_object_get(call->body, "input"), file, &fault);
-    if (file != NULL && fclose(file) != 0)
-        good = false;
-    e.base64 = settings->base64;
-    if (!good) {
-        cse_completion_fail(sink, fault.message[0] != '\0' ? 400 : 500, NULL, &fault);
-    } else if (predict(served, path, &e) != CSE_OK) {
-        cse_completion_refuse(&fault, "", "%s", cse_error_message());
-        cse_completion_fail(sink, 500, NULL, &fault);
+    if (!cse_completion_settings_read(call->kind, call->body, settings, &fault) ||
+        !check_texts(input, &fault)) {
+        cse_completion_fail(sink, 400, NULL, &fault);
     } else {
-        send_answer(call, &e, sink);
+        e.base64 = settings->base64;
+        cse_status status = write_texts(input, path);
+        if (status == CSE_OK)
+            status = predict(served, path, &e);
+        if (status == CSE_OK) {
+            send_answer(call, &e, sink);
+        } else {
+            cse_completion_refuse(&fault, "", "%s", cse_error_message());
+            cse_completion_fail(sink, 500, NULL, &fault);
+        }
     }
-    if (descriptor >= 0)
+    if (path[0] != '\0')
         unlink(path);
     json_decref(e.data);
     free(settings);

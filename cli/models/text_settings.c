@@ -1,4 +1,4 @@
-/* Ranges are those in which an option says something. */
+/* Each option has the range in which its value has a meaning. */
 #include "cli/models/text_settings.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static cse_status read_stop_words(const cse_command_line *line, cse_text_setting
     return CSE_OK;
 }
 
-/* Options of one way to choose tokens that the other one would not look at. */
+/* Refuses options of drawing beside beam search, and of beam search beside drawing. */
 static cse_status check_apart(const cse_command_line *line, bool searches)
 {
     static const char *const of_drawing[] = { "temperature", "greedy", "top_k", "top_p", "min_p",
@@ -71,13 +71,14 @@ static cse_status check_apart(const cse_command_line *line, bool searches)
     for (int i = 0; searches && of_drawing[i] != NULL; i++)
         if (cse_option_value(line, of_drawing[i]) != NULL)
             return cse_fail(CSE_USAGE,
-                            "--%s has no part in beam search: leave it out, or "
+                            "--%s has no effect in beam search: leave it out, or "
                             "--num_beams",
                             of_drawing[i]);
     for (int i = 0; !searches && of_beams[i] != NULL; i++)
         if (cse_option_value(line, of_beams[i]) != NULL)
             return cse_fail(CSE_USAGE,
-                            "--%s is of beam search: give --num_beams 2 or more beside it",
+                            "--%s has an effect in beam search alone: give --num_beams 2 or "
+                            "more beside it",
                             of_beams[i]);
     return CSE_OK;
 }

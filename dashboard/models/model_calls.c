@@ -364,6 +364,15 @@ static void name_model(const char *given, served *model)
     }
 }
 
+/* Names stand in JSON. */
+static bool is_utf8(const char *text)
+{
+    size_t length = 1;
+    for (; *text != '\0' && length > 0; text += length)
+        length = cse_utf8_length(text, strlen(text));
+    return length > 0;
+}
+
 static cse_status add_model(cse_models *models, const char *given)
 {
     if (models->count == CSE_MOST_MODELS)
@@ -375,6 +384,10 @@ static cse_status add_model(cse_models *models, const char *given)
     models->count++;
     if (access(model->path, R_OK) != 0)
         return cse_fail(CSE_NO_INPUT, "--model %s: %s", model->path, strerror(errno));
+    if (!is_utf8(model->name))
+        return cse_fail(CSE_USAGE,
+                        "--model %s: its name is not UTF-8: give it another, as in PATH=NAME",
+                        given);
     return same < 0 || models->count == 1
                ? CSE_OK
                : cse_fail(CSE_USAGE,

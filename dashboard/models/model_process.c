@@ -1,5 +1,5 @@
-/* The process leads a session of its own, so that a signal of the server's terminal is none of
- * its. */
+/* The process leads a session of its own, so that a signal from the server's terminal does not
+ * reach it. */
 #include "dashboard/models/model_process.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Keys and values of each begin are copied out of the decoder, and back before its next token. */
+/* The decoder holds one text: keys and values of each beam are copied out of it, and back before
+ * the beam's next token. */
 #include "run/infer/beam_search.h"
 
 #include <math.h>
@@ -7,15 +8,16 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "run/infer/sampler.h"
 
 typedef struct beam {
     int32_t *tokens; /* [max_new_tokens] */
     int64_t count;
     double score; /* the sum; of a text that ended, divided by its length */
-    float *kept;  /* of a begin: keys and values, all tokens but the last of `tokens` */
+    float *kept;  /* of a running beam: keys and values of the tokens that the decoder saw */
 } beam;
 
-/* A begin with one more token. */
+/* A running beam with one more token. */
 typedef struct candidate {
     int64_t parent;
     int32_t token;
@@ -31,24 +33,19 @@ typedef struct search {
     int64_t running_count, ended_count;
     candidate *candidates;
     int64_t candidate_count, most_candidates;
-    float *scores;  /* [vocabulary] of one begin */
+    float *scores;  /* [vocabulary] of one beam */
     int32_t *text;  /* [max_new_tokens] scratch */
     int32_t start;  /* of a model with an encoder; -1 */
-    int64_t length; /* tokens of each begin */
+    int64_t length; /* tokens of each running beam */
 } search;
 
 /* ---- one step ---- */
 
 static void take_log_probabilities(search *s, const float *logits)
 {
-    double sum = 0;
-    float largest = logits[0];
-    for (int64_t t = 1; t < s->vocabulary; t++)
-        largest = logits[t] > largest ? logits[t] : largest;
+    const cse_log_normalizer normalizer = cse_log_normalizer_of(logits, s->vocabulary);
     for (int64_t t = 0; t < s->vocabulary; t++)
-        sum += exp((double)logits[t] - (double)largest);
-    for (int64_t t = 0; t < s->vocabulary; t++)
-        s->scores[t] = (float)((double)logits[t] - (double)largest - log(sum));
+        s->scores[t] = (float)cse_normalized_logit(&normalizer, logits[t]);
 }
 
 static void add_candidate(search *s, candidate one)
@@ -64,7 +61,7 @@ static void add_candidate(search *s, candidate one)
     s->candidate_count += s->candidate_count < s->most_candidates;
 }
 
-/* The best ways to go on from begin `parent`. */
+/* Adds the best continuations of running beam `parent` to the candidates. */
 static void look_at(search *s, int64_t parent, const float *logits)
 {
     const cse_beam_request *r = s->request;
@@ -122,7 +119,7 @@ static void end_text(search *s, const candidate *one)
     s->ended_count += s->ended_count < s->beams;
 }
 
-/* The best candidates that have not ended become the next begins. */
+/* The best candidates that have not ended become the next running beams. */
 static void choose(search *s)
 {
     const bool full =
@@ -160,7 +157,7 @@ static bool goes_on(const search *s)
     return s->next[0].score / pow(length, o->length_penalty) > s->ended[s->beams - 1].score;
 }
 
-/* Each begin's last token is appended to what was kept of its parent. */
+/* Appends each beam's last token to the keys and values of its parent. */
 static cse_status advance(search *s, int64_t kept_tokens)
 {
     const int64_t count = s->running_count;

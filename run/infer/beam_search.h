@@ -1,6 +1,7 @@
-/* Beam search: several begins of a text are kept, those with the largest sum of log probabilities,
- * and each goes on by one token at a time. What is kept, what ends and what is returned is that of
- * transformers' generate with num_beams and do_sample=False. */
+/* Beam search: several beginnings of a text, the running beams, are kept, those with the largest
+ * sum of log probabilities, and each is continued by one token at a time. Which are kept, when the
+ * search ends and what is returned is as in transformers' generate with num_beams and
+ * do_sample=False. */
 #ifndef CSE_RUN_INFER_BEAM_SEARCH_H
 #define CSE_RUN_INFER_BEAM_SEARCH_H
 
@@ -9,9 +10,9 @@
 
 /* When a search ends besides at max_new_tokens. */
 typedef enum cse_early_stopping {
-    CSE_STOPPING_LIKELY, /* no begin is as good as the texts that ended, at its present length */
+    CSE_STOPPING_LIKELY, /* no running beam beats the texts that ended, at its present length */
     CSE_STOPPING_FIRST,  /* num_beams texts have ended */
-    CSE_STOPPING_NEVER,  /* no begin could become as good, at any length */
+    CSE_STOPPING_NEVER,  /* no running beam could beat them at any length */
 } cse_early_stopping;
 
 typedef struct cse_beam_options {

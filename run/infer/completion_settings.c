@@ -235,20 +235,21 @@ static bool read_encoding(reading *r, const json_t *value)
                                  "encoding_format: accepted: \"float\", \"base64\"");
 }
 
-/* As many texts as are asked for are made, and none more of which the best would be chosen. */
+/* No more texts are made than `n`, so that there are none to choose the best from. */
 static bool read_best_of(reading *r, const json_t *value)
 {
     return (json_is_integer(value) && json_integer_value(value) == 1) ||
            cse_completion_refuse(r->fault, r->key, "best_of: accepted is 1");
 }
 
-/* Whoever asks for nothing special by it. */
+/* A key that is not supported, with a value that asks for nothing. */
 static bool read_nothing(reading *r, const json_t *value)
 {
     return json_is_false(value) || (json_is_array(value) && json_array_size(value) == 0) ||
            (json_is_string(value) &&
             (json_string_length(value) == 0 || strcmp(json_string_value(value), "none") == 0)) ||
-           cse_completion_refuse(r->fault, r->key, "%s is not done here; leave it out", r->key);
+           cse_completion_refuse(r->fault, r->key, "%s is not supported here; leave it out",
+                                 r->key);
 }
 
 static bool pass_over(reading *r, const json_t *value)

@@ -56,19 +56,22 @@ static void send_json(const answering *a, int status, json_t *json, bool is_even
     free(text);
 }
 
+/* Message and parameter may end within a character, where they were too long. */
+static json_t *error_of(int status, const char *code, const cse_completion_fault *fault)
+{
+    const size_t size = strlen(fault->parameter);
+    return json_pack("{s:{s:o, s:s, s:o, s:s?}}", "error", "message",
+                     cse_text_of_bytes(fault->message, strlen(fault->message)), "type",
+                     status >= 500 ? "server_error" : "invalid_request_error", "param",
+                     size > 0 ? cse_text_of_bytes(fault->parameter, size) : json_null(), "code",
+                     code);
+}
+
 void cse_completion_fail(const cse_completion_sink *sink, int status, const char *code,
                          const cse_completion_fault *fault)
 {
     const answering a = { .sink = sink };
-    const char *type = status == 503   ? "service_unavailable"
-                       : status >= 500 ? "server_error"
-                                       : "invalid_request_error";
-    send_json(&a, status,
-              json_pack("{s:{s:o, s:s, s:s?, s:s?}}", "error", "message",
-                        cse_text_of_bytes(fault->message, strlen(fault->message)), "type", type,
-                        "param", fault->parameter[0] != '\0' ? fault->parameter : NULL, "code",
-                        code),
-              false);
+    send_json(&a, status, error_of(status, code, fault), false);
 }
 
 static json_t *envelope(const answering *a, const char *of_chat, json_t *choices)
@@ -231,7 +234,7 @@ static bool read_numbers(answering *a, const json_t *list, cse_completion_fault 
         return add_tokens(a, tokens, (int64_t)count, whole);
     free(tokens);
     json_decref(whole);
-    return cse_completion_refuse(fault, "prompt", "prompt: a number in it is none of a token");
+    return cse_completion_refuse(fault, "prompt", "prompt: a number in it is not that of a token");
 }
 
 static bool read_prompt(answering *a, json_t *given, cse_completion_fault *fault)
@@ -392,10 +395,7 @@ static void answer(answering *a)
     if (!a->began)
         cse_completion_fail(a->sink, 500, NULL, &fault);
     else
-        send_json(a, 500,
-                  json_pack("{s:{s:s, s:s, s:n, s:n}}", "error", "message", fault.message, "type",
-                            "server_error", "param", "code"),
-                  true);
+        send_json(a, 500, error_of(500, NULL, &fault), true);
 }
 
 void cse_completion_run(cse_text_model *model, const cse_completion_call *call,

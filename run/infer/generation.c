@@ -216,7 +216,7 @@ cse_status cse_generate(cse_generation *generation, const cse_generation_request
     return status;
 }
 
-/* ---- several begins at a time ---- */
+/* ---- beam search ---- */
 
 cse_status cse_generation_text(const cse_generation *generation,
                                const cse_generation_settings *settings, const int32_t *tokens,

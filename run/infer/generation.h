@@ -79,9 +79,9 @@ typedef struct cse_generation_result {
 cse_status cse_generate(cse_generation *generation, const cse_generation_request *request,
                         cse_generation_result *result);
 
-/* How many tokens at the begin of a prompt a text that goes on would not compute again: those whose
- * keys and values are there, where they are at least half of the prompt or leave few others; else
- * 0, and the prompt is read by one pass. */
+/* How many tokens at the beginning of a prompt a text that goes on would not compute again: those
+ * whose keys and values are there, where they are at least half of the prompt or leave few others;
+ * else 0, and the prompt is read by one pass. */
 int64_t cse_generation_reusable(const cse_generation *generation, const int32_t *prompt,
                                 int64_t count);
 

@@ -1,4 +1,4 @@
-/* The likeliest tokens are found by one look at all of them for each. */
+/* Each of the most likely tokens is found by a pass over all tokens: few are asked for. */
 #include "run/infer/log_probabilities.h"
 
 #include <math.h>
@@ -23,7 +23,9 @@ json_t *cse_text_of_bytes(const char *bytes, size_t size)
     return json;
 }
 
-static json_t *one(const cse_text_codec *codec, const cse_generated_token *of, int32_t token)
+/* The members of one token but for top_logprobs. */
+static json_t *one(const cse_text_codec *codec, const cse_log_normalizer *normalizer, int32_t token,
+                   float logit)
 {
     cse_text text = { 0 };
     json_t *bytes = json_array();
@@ -31,7 +33,7 @@ static json_t *one(const cse_text_codec *codec, const cse_generated_token *of, i
     (void)cse_text_codec_decode(codec, token, &text); /* one without a text has none */
     for (size_t i = 0; i < text.size; i++)
         json_array_append_new(bytes, json_integer((unsigned char)text.data[i]));
-    const double p = cse_log_probability(of->logits, of->vocabulary, token);
+    const double p = cse_normalized_logit(normalizer, logit);
     json_t *entry = json_pack("{s:o, s:f, s:o}", "token", cse_text_of_bytes(text.data, text.size),
                               "logprob", isfinite(p) ? p : -9999.0, "bytes", bytes);
     cse_text_clear(&text);
@@ -54,13 +56,15 @@ static int32_t next_best(const cse_generated_token *of, const int32_t *before, i
 json_t *cse_log_probability_json(const cse_text_codec *codec, const cse_generated_token *token,
                                  int top)
 {
-    json_t *entry = one(codec, token, token->token), *list = json_array();
+    const cse_log_normalizer normalizer = cse_log_normalizer_of(token->logits, token->vocabulary);
+    json_t *entry = one(codec, &normalizer, token->token, token->logits[token->token]);
+    json_t *list = json_array();
     int32_t *best = cse_calloc((size_t)top + 1, sizeof *best);
     for (int i = 0; i < top; i++) {
         best[i] = next_best(token, best, i);
         if (best[i] < 0)
             break;
-        json_array_append_new(list, one(codec, token, best[i]));
+        json_array_append_new(list, one(codec, &normalizer, best[i], token->logits[best[i]]));
     }
     free(best);
     json_object_set_new(entry, "top_logprobs", list);

@@ -6,7 +6,8 @@
 
 #include "run/infer/generation.h"
 
-/* {"token", "logprob", "bytes", "top_logprobs": the `top` likeliest}, by the model alone. */
+/* {"token", "logprob", "bytes", "top_logprobs": the `top` most likely
+ * ones}, of the model's own logits, before rules and sampling change them. */
 json_t *cse_log_probability_json(const cse_text_codec *codec, const cse_generated_token *token,
                                  int top);
 /* A list of these as the member logprobs of a completion of text, whose places count characters. */

@@ -1,4 +1,4 @@
-/* Each token that came is met once, however often it came: counts are kept by token. */
+/* Penalties are applied once to each token of the vocabulary, by how often it came. */
 #include "run/infer/logit_rules.h"
 
 #include <math.h>

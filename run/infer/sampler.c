@@ -52,13 +52,24 @@ static int64_t index_of_largest(const float *logits, int64_t count)
     return largest;
 }
 
-double cse_log_probability(const float *logits, int64_t vocabulary, int32_t token)
+cse_log_normalizer cse_log_normalizer_of(const float *logits, int64_t vocabulary)
 {
     const double largest = (double)logits[index_of_largest(logits, vocabulary)];
     double sum = 0;
     for (int64_t i = 0; i < vocabulary; i++)
         sum += exp((double)logits[i] - largest);
-    return (double)logits[token] - largest - log(sum);
+    return (cse_log_normalizer){ .largest = largest, .log_sum = log(sum) };
+}
+
+double cse_normalized_logit(const cse_log_normalizer *normalizer, float logit)
+{
+    return (double)logit - normalizer->largest - normalizer->log_sum;
+}
+
+double cse_log_probability(const float *logits, int64_t vocabulary, int32_t token)
+{
+    const cse_log_normalizer normalizer = cse_log_normalizer_of(logits, vocabulary);
+    return cse_normalized_logit(&normalizer, logits[token]);
 }
 
 /* Keeps the first `count` candidates, and those as likely as the last of them. */

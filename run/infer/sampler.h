@@ -23,7 +23,14 @@ void cse_sampler_destroy(cse_sampler **sampler);
 int32_t cse_sampler_draw(cse_sampler *sampler, const float *logits, uint32_t sequence,
                          int64_t position, double *probability);
 
-/* The natural log probability of a token by logits [vocabulary]. */
+/* What turns logits [vocabulary] into natural log probabilities; one pass over all of them. */
+typedef struct cse_log_normalizer {
+    double largest, log_sum; /* of the logits; of e^(logit - largest) */
+} cse_log_normalizer;
+cse_log_normalizer cse_log_normalizer_of(const float *logits, int64_t vocabulary);
+double cse_normalized_logit(const cse_log_normalizer *normalizer, float logit);
+
+/* The natural log probability of one token. */
 double cse_log_probability(const float *logits, int64_t vocabulary, int32_t token);
 
 #endif

@@ -1,4 +1,5 @@
-/* Of several words the one that is whole first counts; of two that are whole at once the longer. */
+/* Of several stop words the one that is complete first counts; of two that are complete at the same
+ * byte the longer one. */
 #include "run/infer/stop_words.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ void cse_stop_words_clear(cse_stop_words *stop)
     cse_text_clear(&stop->held);
 }
 
-/* Where the word that is whole first begins; -1: none is. */
+/* Where the stop word begins that is complete first; -1: none is complete. */
 static int64_t find(cse_stop_words *stop)
 {
     size_t end = SIZE_MAX, begin = 0;
@@ -34,7 +35,7 @@ static int64_t find(cse_stop_words *stop)
     return stop->found < 0 ? -1 : (int64_t)begin;
 }
 
-/* Bytes at the end that may be the begin of a word. */
+/* How many bytes at the end may be the beginning of a stop word. */
 static size_t begun(const cse_stop_words *stop)
 {
     size_t most = 0;
@@ -48,7 +49,7 @@ static size_t begun(const cse_stop_words *stop)
     return most;
 }
 
-/* Bytes at the end of `size` that are the begin of a character. */
+/* How many of the last bytes are the beginning of a character that is not complete. */
 static size_t broken(const char *data, size_t size)
 {
     for (size_t back = 1; back <= 4 && back <= size; back++) {

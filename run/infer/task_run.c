@@ -17,7 +17,7 @@ enum { MAX_LINE_BYTES = 64 << 20 };
 
 /* Rows that stand before a question, of one group. */
 typedef struct examples {
-    char group[128];
+    char group[CSE_TASK_GROUP_BYTES];
     int count;
     cse_text text;
 } examples;
@@ -58,6 +58,8 @@ static cse_status read_row(measuring *m, const char *line, size_t size, take_ite
         status = wrong(m, what);
         free(what);
     }
+    if (status == CSE_OK && item.group.size >= CSE_TASK_GROUP_BYTES)
+        status = wrong(m, "its subject is longer than 127 bytes");
     for (int i = 0; i < item.choice_count && status == CSE_OK; i++)
         if (item.choices[i].size == 0)
             status = wrong(m, "an answer is empty");
@@ -95,6 +97,8 @@ static cse_status read_file(measuring *m, const char *path, take_item *take)
         else if (strspn(line, " \t\r\n") < (size_t)size)
             status = read_row(m, line, (size_t)size, take);
     }
+    if (status == CSE_OK && ferror(file))
+        status = cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
     free(line);
     fclose(file);
     return status;

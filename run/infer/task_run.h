@@ -15,8 +15,10 @@ typedef struct cse_task_order {
     bool (*stop_requested)(void); /* asked before each row; NULL: never */
 } cse_task_order;
 
+enum { CSE_TASK_GROUPS = 1024, CSE_TASK_GROUP_BYTES = 128 };
+
 typedef struct cse_task_score {
-    char group[128]; /* "": all rows */
+    char group[CSE_TASK_GROUP_BYTES]; /* "": all rows */
     int64_t questions;
     int64_t right;         /* by the log likelihood; of one text: it is the most likely one */
     int64_t right_by_text; /* by that divided by the characters of the choice */
@@ -24,15 +26,13 @@ typedef struct cse_task_score {
     double log_likelihood; /* of the right answers */
 } cse_task_score;
 
-enum { CSE_TASK_GROUPS = 1024 };
-
 typedef struct cse_task_scores {
     cse_task_score whole;
     cse_task_score *groups; /* in the order of the file; free() */
     int group_count;
 } cse_task_scores;
 
-/* CSE_NO_INPUT; CSE_DATA with the line that is wrong; CSE_INTERRUPTED. */
+/* CSE_NO_INPUT; CSE_DATA with the line that is wrong; CSE_IO; CSE_INTERRUPTED. */
 cse_status cse_task_run(cse_model *model, cse_text_codec *codec, const cse_task_order *order,
                         cse_task_scores *scores);
 

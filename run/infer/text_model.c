@@ -1,6 +1,7 @@
 /* Decoders are compiled for lengths that are powers of two, so that few are made. */
 #include "run/infer/text_model.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +19,16 @@ enum { DEFAULT_CONTEXT = 4096, LEAST_PROMPT = 64, LEAST_TOKENS = 512 };
 
 /* ---- the template ---- */
 
-/* Where there is none, none is there: not every model talks. */
+/* A model without a template is no failure: it may write texts, and has no conversations. */
 static cse_status open_template(const cse_job_settings *settings, const char *given,
                                 cse_text_model *model)
 {
     char side[PATH_MAX];
     const char *weights = model->loaded.path, *model_dir = settings->session.model_dir;
-    snprintf(side, sizeof side, "%s/" CSE_SIDE_FILES_FOLDER, model_dir != NULL ? model_dir : ".");
+    const bool has_side = snprintf(side, sizeof side, "%s/" CSE_SIDE_FILES_FOLDER,
+                                   model_dir != NULL ? model_dir : ".") < PATH_MAX;
     const bool is_own = cse_weights_is_folder(weights) || cse_tokenizer_is_in_weights(weights);
-    const char *places[] = { is_own ? weights : NULL, side, model_dir };
+    const char *places[] = { is_own ? weights : NULL, has_side ? side : NULL, model_dir };
     if (given != NULL)
         return cse_chat_template_of_file(given, places[0], &model->template, &model->variables);
     for (size_t i = 0; i < sizeof places / sizeof places[0] && model->template == NULL; i++) {

@@ -163,6 +163,7 @@ tells out 'val_dataloader:'
 refused 73 'written.yaml: File exists' fine-tune model talks.jsonl --output written.yaml
 refused 64 'nonsense' fine-tune model talks.jsonl --nonsense 1
 refused 64 'method.*lora.*dora.*full' fine-tune model talks.jsonl --method lorra
+refused 64 'learning_rate 0: accepted' fine-tune model talks.jsonl --learning_rate 0
 refused 64 'rank is of an adapter' fine-tune model talks.jsonl --method full --rank 4
 refused 64 'CONVERSATIONS' fine-tune model
 refused 66 'nowhere' fine-tune nowhere talks.jsonl

@@ -206,12 +206,18 @@ refused 65 'line 1: its member goal is no text; a row of piqa has' eval "$work/t
     --tasks piqa="$work/rows.jsonl"
 refused 66 'nothing.jsonl: cannot be opened' eval "$work/text.yaml" \
     --tasks piqa="$work/nothing.jsonl"
+refused 74 'cannot be read: Is a directory' eval "$work/text.yaml" --tasks piqa="$work"
+printf '{"question": "q", "choices": ["a", "b", "c", "d"], "answer": 0, "subject": "%128s"}\n' \
+    long >"$work/long.jsonl"
+refused 65 'line 1: its subject is longer than 127 bytes' eval "$work/text.yaml" \
+    --tasks mmlu="$work/long.jsonl"
 "$csengine" eval "$work/text.yaml" --tasks lambada_openai="$work/rows.jsonl" --json >"$work/out" \
     2>"$work/err" || fail "lambada: $(cat "$work/err")"
 grep -q '"acc":1.0,' "$work/out" || fail "the last word: $(cat "$work/out")"
-refused 64 'greedy has no part in beam search' generate "$work/text.yaml" -p x --num_beams 2 \
+refused 64 'greedy has no effect in beam search' generate "$work/text.yaml" -p x --num_beams 2 \
     --greedy
-refused 64 'length_penalty is of beam search' generate "$work/text.yaml" -p x --length_penalty 2
+refused 64 'length_penalty has an effect in beam search alone' generate "$work/text.yaml" -p x \
+    --length_penalty 2
 refused 64 '2 beams give no more than 2' generate "$work/text.yaml" -p x --num_beams 2 \
     --num_return_sequences 3
 refused 64 'stop is empty' generate "$work/text.yaml" -p x --stop ''

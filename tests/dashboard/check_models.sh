@@ -53,6 +53,8 @@ refused() { # part of the message, arguments...
 refused 'No such file' --root "$work/other" --model "$work/nothing"
 refused 'two models have the name text' --root "$work/other" --model "$work/text.yaml" \
     --model "$work/text"
+refused 'its name is not UTF-8' --root "$work/other" \
+    --model "$work/text.yaml=$(printf 'a\377')"
 refused 'are of --model' --root "$work/other" --model_queue 3
 refused '1 to 16' --root "$work/other" --model "$work/text.yaml" --model_queue 99
 exit 0

@@ -93,7 +93,9 @@ def mistakes_are_named():
         assert answer[1]["error"]["param"] == parameter, answer[1]
 
     expect(400, "colour is not known here; accepted: model, messages", "colour", chat("x", colour=1))
-    expect(400, "tools is not done here", "tools", chat("x", tools=[{"type": "function"}]))
+    cut = "é" * 31 + "\ufffd"  # after 63 bytes, within a character
+    expect(400, "is not known here; accepted: model", cut, chat("x", **{"é" * 40: 1}))
+    expect(400, "tools is not supported here", "tools", chat("x", tools=[{"type": "function"}]))
     expect(400, "from 0 to 100", "temperature", chat("x", temperature="hot"))
     expect(400, "maximum context length is 2048", "messages", chat("x", max_tokens=4000))
     expect(400, "give logprobs", "top_logprobs", chat("x", top_logprobs=3))
@@ -102,7 +104,7 @@ def mistakes_are_named():
     expect(400, "stop: accepted", "stop", chat("x", stop=[""]))
     expect(400, "best_of", "best_of", ask("/v1/completions", prompt="x", best_of=3))
     expect(400, "prompt: accepted", "prompt", ask("/v1/completions", prompt=[]))
-    expect(400, "none of a token", "prompt", ask("/v1/completions", prompt=[300]))
+    expect(400, "not that of a token", "prompt", ask("/v1/completions", prompt=[300]))
     expect(400, "makes no vectors", "model", ask("/v1/embeddings", input="x"))
     expect(404, "there is no model other here; accepted: quick", "model", chat("x", model="other"))
     assert chat("the quick b", top_p=None, user="me", metadata={"a": "b"}, tools=[], response_format={"type": "text"})[0] == 200

@@ -14,7 +14,7 @@ typedef struct trial {
     int found;
 } trial;
 
-/* Hands the text on in pieces of `size` bytes; what is shown is always a begin of `wanted`. */
+/* Hands the text on in pieces of `size` bytes; what is shown always begins `wanted`. */
 static void feed(const trial *t, size_t size)
 {
     cse_stop_words stop = { .count = 0 };

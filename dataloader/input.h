@@ -67,8 +67,7 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
 /* The same where samples need no answer, as for predictions: `may_lack_answers` of the input. */
 cse_status cse_dataloader_open_unanswered(const cse_settings *settings, uint64_t default_seed,
                                           cse_dataloader **loader);
-/* The same of the samples as they are, in their order: without `sampling` and `mixing`, as
- * predictions have them. */
+/* The same without `sampling` and `mixing`: the samples as the data have them, in their order. */
 cse_status cse_dataloader_open_plain(const cse_settings *settings, uint64_t default_seed,
                                      cse_dataloader **loader);
 /* A data loader that knows what samples look like, and has none: for a validation where the data
@@ -82,7 +81,7 @@ cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t defaul
 void cse_dataloader_close(cse_dataloader **loader);
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);
-/* The same, to be read by itself. */
+/* The same, for callers that read samples from it directly rather than batches. */
 cse_input *cse_dataloader_open_input(cse_dataloader *loader);
 const cse_batching *cse_dataloader_batching_view(const cse_dataloader *loader);
 /* Batches in one epoch, the last one included unless it is left out. */

@@ -1,4 +1,4 @@
-/* Samples are read in blocks, so that a source that reads some at once is asked for some. */
+/* Samples are read in blocks, as some input functions read several at once faster. */
 #include "dataloader/label_list.h"
 
 #include <inttypes.h>
@@ -54,13 +54,13 @@ cse_status cse_label_list_read(cse_input *input, const char *setting, const char
     *labels = NULL;
     if (input->is_stream)
         return cse_fail(CSE_CONFIG,
-                        "data loader: %s (%s) goes by the samples of an epoch, and %s decides "
-                        "itself which sample stands where",
+                        "data loader: %s (%s) needs the class of each sample, and %s determines "
+                        "the order of its samples itself",
                         setting, origin, input->descriptor->name);
     if (label_stream(input) < 0)
         return cse_fail(CSE_CONFIG,
-                        "data loader: %s (%s) goes by the class of each sample, and the data of "
-                        "%s have no `labels` of one class a sample",
+                        "data loader: %s (%s) needs the class of each sample, and the data of %s "
+                        "have no stream `labels` with one class for each sample",
                         setting, origin, input->descriptor->name);
     int32_t *list = cse_calloc((size_t)input->sample_count, sizeof *list);
     cse_status status = read_all(input, list);
@@ -80,8 +80,8 @@ cse_status cse_label_counts(const cse_input *input, const int32_t *labels, int64
         if (labels[i] < 0 || labels[i] >= MOST_CLASSES)
             return cse_fail(CSE_DATA,
                             "%s: sample %" PRId64 " has label %" PRId32 ": accepted are "
-                            "classes from 0 on",
-                            input->source, i, labels[i]);
+                            "classes from 0 to %d",
+                            input->source, i, labels[i], MOST_CLASSES - 1);
         most = labels[i] >= most ? labels[i] + 1 : most;
     }
     *classes = most;

@@ -146,7 +146,7 @@ int64_t cse_dataloader_kind_end(const cse_dataloader *loader, int64_t step)
 
 /* ---- opening ---- */
 
-/* What is drawn goes by the labels as they are, before they are mixed. */
+/* Sampling comes first: it counts the labels, which mixing turns into probabilities. */
 static cse_status choose_and_mix(const cse_settings *settings, cse_dataloader *loader)
 {
     const uint64_t seed = loader->batching.shuffle_seed;

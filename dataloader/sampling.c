@@ -27,11 +27,24 @@ static cse_status wrong(cse_place place, const char *what)
     return cse_fail_at(&error, "sampling: %s", what);
 }
 
+static cse_status unknown(cse_place place, const char *kind, const char *text)
+{
+    char what[128];
+    snprintf(what, sizeof what, "unknown %s \"%.60s\"", kind, text);
+    return wrong(place, what);
+}
+
 static bool weight_of(const char *text, double *weight)
 {
-    char *end;
-    *weight = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*weight) && *weight >= 0;
+    return cse_setting_number_read(text, weight) && isfinite(*weight) && *weight >= 0;
+}
+
+/* Of weights that are drawn by; one of infinity would leave each of them a share of 0. */
+static cse_status check_sum(cse_place place, double sum)
+{
+    if (!isfinite(sum))
+        return wrong(place, "the sum of the weights is not finite");
+    return sum > 0 ? CSE_OK : wrong(place, "all weights are 0");
 }
 
 static cse_status check_class_weights(const cse_yaml_node *list)
@@ -47,7 +60,7 @@ static cse_status check_class_weights(const cse_yaml_node *list)
         list->children[c]->read = true;
         sum += weight;
     }
-    return sum > 0 ? CSE_OK : wrong(list->place, "all weights are 0");
+    return check_sum(list->place, sum);
 }
 
 cse_status cse_sampling_check(const cse_settings *settings)
@@ -58,22 +71,19 @@ cse_status cse_sampling_check(const cse_settings *settings)
         return CSE_OK;
     if (node->kind == CSE_YAML_SCALAR)
         return strcmp(node->text, "balanced") == 0 ? CSE_OK
-                                                   : wrong(node->place, "this is no such way");
+                                                   : unknown(node->place, "value", node->text);
     if (node->kind != CSE_YAML_MAPPING || node->count != 1)
-        return wrong(node->place, "one of its ways is chosen");
+        return wrong(node->place, "this is neither a word nor a mapping with one key");
     const char *key = node->keys[0].text;
     cse_yaml_node *value = node->children[0];
     value->read = true;
     if (strcmp(key, by_class) == 0)
         return check_class_weights(value);
-    if (strcmp(key, by_sample) != 0) {
-        char what[128];
-        snprintf(what, sizeof what, "unknown key \"%.60s\"", key);
-        return wrong(node->keys[0].place, what);
-    }
+    if (strcmp(key, by_sample) != 0)
+        return unknown(node->keys[0].place, "key", key);
     return value->kind == CSE_YAML_SCALAR && !cse_yaml_is_null(value)
                ? CSE_OK
-               : wrong(value->place, "sample_weights is a file with a number a line");
+               : wrong(value->place, "sample_weights is the path of a file with one number a line");
 }
 
 /* ---- weights of samples ---- */
@@ -98,8 +108,8 @@ static cse_status class_weights(const cse_yaml_node *node, const int64_t *counts
         (void)weight_of(list->children[c]->text, &weights[c]);
         sum += weights[c] * (double)counts[c];
     }
-    return sum > 0 ? CSE_OK
-                   : wrong(list->place, "no sample of the data has a class of a weight above 0");
+    return sum == 0 ? wrong(list->place, "no sample of the data has a class of a weight above 0")
+                    : check_sum(list->place, sum);
 }
 
 static cse_status of_classes(const cse_settings *settings, const cse_yaml_node *node,
@@ -122,21 +132,27 @@ static cse_status of_classes(const cse_settings *settings, const cse_yaml_node *
     return status;
 }
 
+/* Empty lines are passed over. */
 static cse_status parse_lines(const char *path, char *text, int64_t count, double *weights)
 {
-    char *rest = text;
+    char *rest = text, *line;
     int64_t i = 0;
     double sum = 0;
-    for (char *line = strtok_r(text, "\r\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\r\n", &rest), i++) {
+    for (int64_t number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
+        const size_t length = strlen(line);
+        if (length > 0 && line[length - 1] == '\r')
+            line[length - 1] = '\0';
+        if (*line == '\0')
+            continue;
         double weight;
-        if (i < count && !weight_of(line, &weight))
+        if (i < count && !weight_of(line + strspn(line, " \t"), &weight))
             return cse_fail(CSE_DATA,
                             "%s:%" PRId64 ": \"%.40s\" is no weight: accepted are "
                             "numbers from 0 on, one a line",
-                            path, i + 1, line);
+                            path, number, line);
         if (i < count)
             sum += weights[i] = weight;
+        i++;
     }
     if (i != count)
         return cse_fail(CSE_DATA,
@@ -164,7 +180,8 @@ static cse_status of_file(const char *given, int64_t count, double *weights)
     if (size > 0)
         memcpy(text, bytes, size);
     if (status == CSE_OK && memchr(text, '\0', size) != NULL)
-        status = cse_fail(CSE_DATA, "%s: it is no text of numbers", given);
+        status = cse_fail(
+            CSE_DATA, "%s: it has bytes of 0; accepted is a text with one number a line", given);
     if (status == CSE_OK)
         status = parse_lines(given, text, count, weights);
     free(text);
@@ -180,7 +197,10 @@ cse_status cse_sampling_read(const cse_settings *settings, cse_input *input, cse
     if (cse_yaml_is_null(node))
         return CSE_OK;
     if (input->is_stream)
-        return wrong(node->place, "the input function decides itself which sample stands where");
+        return cse_fail_at(CSE_ERROR_AT("data loader: ", node->place),
+                           "sampling: %s determines the order of its samples itself: give "
+                           "sampling: null",
+                           input->descriptor->name);
     double *weights = cse_calloc((size_t)input->sample_count, sizeof *weights);
     const bool has_file =
         node->kind == CSE_YAML_MAPPING && strcmp(node->keys[0].text, by_sample) == 0;

@@ -1,5 +1,5 @@
 /* The setting `sampling` of a data loader: samples are drawn with replacement, by weights of the
- * classes, of the samples, or so that all classes come as often as each other. */
+ * classes, by weights of the samples, or so that all classes are equally frequent. */
 #ifndef CSE_DATALOADER_SAMPLING_H
 #define CSE_DATALOADER_SAMPLING_H
 

@@ -70,6 +70,8 @@ static int run_child(const char *const *words, const char *errors, cse_status *s
     if (*status != CSE_OK)
         return 0;
     running_child = child;
+    if (interrupted) /* before there was a child to pass it on to */
+        kill(child, SIGTERM);
     cse_piped_program_read(output, 0, &nothing);
     close(output);
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)

@@ -1,6 +1,7 @@
 /* A trial up to a rung is a job whose id is made of the sweep's name, the trial and the rung, so
- * that a sweep that was killed finds its jobs again. A job of a later rung starts from the last
- * checkpoint of that before it. */
+ * that a sweep that was killed finds its jobs again: a PUT of the same job creates it once, and one
+ * that asks for something else is refused. A job of a later rung starts from the last checkpoint of
+ * that before it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +14,18 @@
 #include "cli/sweep/sweep_trial.h"
 #include "cli/terminal/json_values.h"
 
-enum { POLL_US = 500000, MOST_CONFIG_BYTES = 1 << 20 };
+enum { POLL_US = 500000, MOST_CONFIG_BYTES = 1 << 20, HTTP_CONFLICT = 409 };
 
-static const char *job_id(const cse_sweep_run *run, int trial, int rung)
+/* By value: jobs are asked for as long as they run, and an arena would grow by each time. */
+typedef struct job_id {
+    char text[80];
+} job_id;
+
+static job_id job_id_of(const cse_sweep_run *run, int trial, int rung)
 {
-    const cse_sweep_state *state = run->state;
-    return cse_arena_printf(state->arena, "%.40s-%04d-%d", state->plan->name, trial + 1, rung);
+    job_id id;
+    snprintf(id.text, sizeof id.text, "%.40s-%04d-%d", run->state->plan->name, trial + 1, rung);
+    return id;
 }
 
 static cse_status read_file(const char *path, cse_text *text)
@@ -55,7 +62,7 @@ static json_t *spec_of(const cse_sweep_run *run, const char *config, int trial, 
                              "labels", "sweep", plan->name, "trial", number);
     if (rung > 0)
         json_object_set_new(spec, "resume_from",
-                            json_pack("{s:s}", "job", job_id(run, trial, rung - 1)));
+                            json_pack("{s:s}", "job", job_id_of(run, trial, rung - 1).text));
     return spec;
 }
 
@@ -63,21 +70,21 @@ static cse_status submit(const cse_sweep_run *run, const char *config, int trial
 {
     cse_text path = { 0 };
     cse_client_answer answer = { 0 };
-    cse_status status = cse_client_job_path(&path, job_id(run, trial, rung), "");
-    if (status == CSE_OK) /* one that is there is that of this sweep before it was killed */
-        status = cse_client_call(run->api, &(cse_client_request){ .path = path.data }, &answer);
-    if (answer.status == 404) {
-        cse_client_answer_clear(&answer);
-        answer = (cse_client_answer){ 0 };
-        json_t *spec = spec_of(run, config, trial, rung);
-        status = spec != NULL
-                     ? cse_client_call(run->api,
-                                       &(cse_client_request){
-                                           .method = "PUT", .path = path.data, .body = spec },
-                                       &answer)
+    const job_id id = job_id_of(run, trial, rung);
+    json_t *spec = spec_of(run, config, trial, rung);
+    cse_status status =
+        spec != NULL ? cse_client_job_path(&path, id.text, "")
                      : cse_fail(CSE_DATA, "%s is no text in UTF-8", run->state->plan->config);
-        json_decref(spec);
-    }
+    if (status == CSE_OK)
+        status = cse_client_call(
+            run->api, &(cse_client_request){ .method = "PUT", .path = path.data, .body = spec },
+            &answer);
+    if (answer.status == HTTP_CONFLICT)
+        status = cse_fail(CSE_FAILED,
+                          "sweep: the server has a job %s already, of another sweep or of another "
+                          "configuration; give this sweep another name",
+                          id.text);
+    json_decref(spec);
     cse_client_answer_clear(&answer);
     cse_text_clear(&path);
     return status;
@@ -91,7 +98,8 @@ static cse_status ask_value(const cse_sweep_run *run, int trial, int rung, doubl
     *value = NAN;
     cse_text_add(&rest, "/metrics?max_points=1000&names=");
     cse_url_encode(&rest, run->state->plan->metric);
-    cse_status status = cse_client_get_job(run->api, job_id(run, trial, rung), rest.data, &answer);
+    cse_status status =
+        cse_client_get_job(run->api, job_id_of(run, trial, rung).text, rest.data, &answer);
     const json_t *series = json_object_get(answer.json, "series");
     for (size_t i = 0; i < json_array_size(series); i++) {
         const json_t *values = json_object_get(json_array_get(series, i), "value");
@@ -109,7 +117,7 @@ static cse_status look_at(const cse_sweep_run *run, int trial, int rung, bool *e
                           cse_sweep_result *result)
 {
     cse_client_answer answer = { 0 };
-    cse_status status = cse_client_get_job(run->api, job_id(run, trial, rung), "", &answer);
+    cse_status status = cse_client_get_job(run->api, job_id_of(run, trial, rung).text, "", &answer);
     const char *state = cse_json_text(answer.json, "state", "");
     const bool succeeded = strcmp(state, "SUCCEEDED") == 0;
     *ended = status == CSE_OK && cse_state_is_final(state);
@@ -117,8 +125,9 @@ static cse_status look_at(const cse_sweep_run *run, int trial, int rung, bool *e
         .rung = rung,
         .failed = !succeeded,
         .value = NAN,
-        .message = cse_arena_printf(run->state->arena, "%s: %s", state,
-                                    cse_json_text(answer.json, "message", "")),
+        .message = *ended ? cse_arena_printf(run->state->arena, "%s: %s", state,
+                                             cse_json_text(answer.json, "message", ""))
+                          : "",
     };
     cse_client_answer_clear(&answer);
     if (status == CSE_OK && succeeded)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/terminal/printing.h"
+#include "engine/base/escape.h"
 
 enum { MOST_COLUMN = 28 };
 
@@ -147,33 +148,21 @@ json_t *cse_sweep_trial_json(const cse_sweep_state *state, int trial)
                      result->failed, "message", result->message, "parameters", parameters);
 }
 
-static void print_field(FILE *file, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, file);
-        return;
-    }
-    fputc('"', file);
-    for (; *text != '\0'; text++)
-        fprintf(file, *text == '"' ? "\"\"" : "%c", *text);
-    fputc('"', file);
-}
-
-static void print_csv_row(FILE *file, const cse_sweep_state *state, int trial)
+static void add_csv_row(cse_text *table, const cse_sweep_state *state, int trial)
 {
     const cse_sweep_plan *plan = state->plan;
     const cse_sweep_result *result = &state->results[trial];
-    fprintf(file, "%d,%lld,%d,", trial + 1, (long long)plan->rung_steps[result->rung],
-            result->failed);
+    cse_text_add(table, "%d,%lld,%d,", trial + 1, (long long)plan->rung_steps[result->rung],
+                 result->failed);
     if (isfinite(result->value))
-        fprintf(file, "%.17g", result->value);
-    fputc(',', file);
-    print_field(file, result->message);
+        cse_text_add(table, "%.17g", result->value);
+    cse_text_add(table, ",");
+    cse_escape_csv(table, result->message);
     for (int p = 0; p < plan->parameter_count; p++) {
-        fputc(',', file);
-        print_field(file, cse_sweep_value(plan, trial, p, state->arena));
+        cse_text_add(table, ",");
+        cse_escape_csv(table, cse_sweep_value(plan, trial, p, state->arena));
     }
-    fputc('\n', file);
+    cse_text_add(table, "\n");
 }
 
 cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
@@ -183,18 +172,20 @@ cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *p
     if (file == NULL)
         return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
     int *list = ordered(state, &count);
-    fputs("trial,steps,failed,", file);
-    print_field(file, state->plan->metric);
-    fputs(",message", file);
+    cse_text table = { 0 };
+    cse_text_add(&table, "trial,steps,failed,");
+    cse_escape_csv(&table, state->plan->metric);
+    cse_text_add(&table, ",message");
     for (int p = 0; p < state->plan->parameter_count; p++) {
-        fputc(',', file);
-        print_field(file, state->plan->parameters[p].path);
+        cse_text_add(&table, ",");
+        cse_escape_csv(&table, state->plan->parameters[p].path);
     }
-    fputc('\n', file);
+    cse_text_add(&table, "\n");
     for (int i = 0; list != NULL && i < count; i++)
-        print_csv_row(file, state, list[i]);
+        add_csv_row(&table, state, list[i]);
+    const bool failed = fwrite(table.data, table.size, 1, file) != 1;
+    cse_text_clear(&table);
     free(list);
-    const bool failed = ferror(file) != 0;
     return fclose(file) != 0 || failed
                ? cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno))
                : CSE_OK;

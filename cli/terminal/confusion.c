@@ -7,6 +7,7 @@
 
 #include "cli/terminal/printing.h"
 #include "engine/base/arena.h"
+#include "engine/base/escape.h"
 #include "engine/base/text.h"
 
 enum { SHOWN_CLASSES = 20, SHOWN_PAIRS = 10, MOST_NAME = 14, CELL = 7 };
@@ -69,10 +70,8 @@ static void show_all(FILE *out, const cse_job_confusion *c)
 /* The cells beside the diagonal with the greatest counts. */
 static void show_most_frequent(FILE *out, const cse_job_confusion *c)
 {
-    double below = -1;
-    int shown = 0;
     bool *taken = cse_calloc((size_t)c->classes * (size_t)c->classes, sizeof *taken);
-    for (; shown < SHOWN_PAIRS && below != 0; shown++) {
+    for (int shown = 0; shown < SHOWN_PAIRS; shown++) {
         int best = -1;
         for (int i = 0; i < c->classes * c->classes; i++)
             if (i / c->classes != i % c->classes && !taken[i] && c->counts[i] > 0 &&
@@ -82,10 +81,9 @@ static void show_most_frequent(FILE *out, const cse_job_confusion *c)
             break;
         char label[64], prediction[64];
         taken[best] = true;
-        below = c->counts[best];
         name_of(c, best / c->classes, 40, label, sizeof label);
         name_of(c, best % c->classes, 40, prediction, sizeof prediction);
-        cse_print_to(out, "%*.6g  %s taken for %s\n", CELL, below, label, prediction);
+        cse_print_to(out, "%*.6g  %s taken for %s\n", CELL, c->counts[best], label, prediction);
     }
     free(taken);
 }
@@ -101,28 +99,25 @@ void cse_confusion_show(FILE *out, const cse_job_confusion *c)
     show_all(out, c);
 }
 
-/* A field of separated values: quoted where it has to be. */
-static void print_field(FILE *file, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, file);
-        return;
-    }
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
-}
-
-static void print_class(FILE *file, const cse_job_confusion *c, int number)
+static void add_class(cse_text *line, const cse_job_confusion *c, int number)
 {
     if (c->names != NULL)
-        print_field(file, c->names[number]);
+        cse_escape_csv(line, c->names[number]);
     else
-        fprintf(file, "%d", number);
+        cse_text_add(line, "%d", number);
+}
+
+static void print_cell(FILE *file, const cse_job_confusion *c, int row, int column)
+{
+    cse_text line = { 0 };
+    cse_escape_csv(&line, c->name);
+    cse_text_add(&line, ",");
+    add_class(&line, c, row);
+    cse_text_add(&line, ",");
+    add_class(&line, c, column);
+    cse_text_add(&line, ",%.15g\n", at(c, row, column));
+    fwrite(line.data, 1, line.size, file);
+    cse_text_clear(&line);
 }
 
 cse_status cse_confusion_write_csv(const char *path, const cse_job_result *result)
@@ -130,20 +125,14 @@ cse_status cse_confusion_write_csv(const char *path, const cse_job_result *resul
     if (result->confusion_count == 0)
         return cse_fail(CSE_USAGE, "--confusion_csv: the configuration asks for no confusion "
                                    "matrix: add metrics: [{confusion_matrix: {num_classes: N}}]");
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(path, "we");
     if (file == NULL)
         return cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
     fputs("matrix,label,prediction,count\n", file);
     for (int i = 0; i < result->confusion_count; i++) {
         const cse_job_confusion *c = &result->confusions[i];
-        for (int cell = 0; cell < c->classes * c->classes; cell++) {
-            print_field(file, c->name);
-            fputc(',', file);
-            print_class(file, c, cell / c->classes);
-            fputc(',', file);
-            print_class(file, c, cell % c->classes);
-            fprintf(file, ",%.15g\n", c->counts[cell]);
-        }
+        for (int cell = 0; cell < c->classes * c->classes; cell++)
+            print_cell(file, c, cell / c->classes, cell % c->classes);
     }
     const bool failed = ferror(file) != 0;
     return fclose(file) != 0 || failed

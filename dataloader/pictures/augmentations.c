@@ -276,7 +276,7 @@ static void jitter_one(const cse_augmentations *a, int part, double u, cse_pixel
         cse_pixels_saturation(p, factor);
 }
 
-/* The four parts in an order of chance: each place takes one of those that are left. */
+/* The four parts in a random order: each place takes one of those that are left. */
 static void jitter(const cse_augmentations *a, place at, cse_pixels *p)
 {
     int left[4] = { 0, 1, 2, 3 };

@@ -23,7 +23,7 @@
           .type = CSE_SETTING_ANY,                                                                \
           .default_value = "null",                                                                \
           .doc = "{brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}, each from 1 - x "  \
-                 "to 1 + x, the hue from -x to x, in an order of chance" },                       \
+                 "to 1 + x, the hue from -x to x, in a random order" },                           \
     {                                                                                             \
         .name = "random_erasing", .type = CSE_SETTING_ANY, .default_value = "null",               \
         .doc = "{p: 0.5, scale: [0.02, 0.33], ratio: [0.3, 3.3], value: 0}: a rectangle becomes " \

@@ -70,9 +70,10 @@ cse_status cse_image_transform_read(const cse_settings *settings, cse_image_tran
     if (!(t->crop_scale[0] > 0 && t->crop_scale[0] <= t->crop_scale[1] && t->crop_scale[1] <= 1))
         return wrong(settings, "crop_scale", "are shares above 0 and up to 1, the smaller first");
     CSE_TRY(cse_augmentations_read(settings, t->seed, &t->augmentations));
-    if (cse_augmentations_change_pixels(&t->augmentations))
+    CSE_TRY(read_scale(settings, t));
+    if (cse_augmentations_change_pixels(&t->augmentations)) /* last: a failure releases nothing */
         t->augmented = cse_malloc((size_t)t->width * (size_t)t->height * 6);
-    return read_scale(settings, t);
+    return CSE_OK;
 }
 
 void cse_image_transform_clear(cse_image_transform *transform)

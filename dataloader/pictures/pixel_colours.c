@@ -1,4 +1,5 @@
-/* Values and colours: by tables of 256 bytes, or by moving away from another picture. */
+/* Operations on values and colours. What depends on one byte alone is looked up in a table of 256
+ * bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -14,17 +15,41 @@ static unsigned char grey_of(const unsigned char *pixel)
     return (unsigned char)((19595 * pixel[0] + 38470 * pixel[1] + 7471 * pixel[2] + 32768) >> 16);
 }
 
-/* From `degenerate` through the value and beyond, in float as Pillow. */
+/* `degenerate` at factor 0, the value at 1, and beyond it above: Pillow's Image.blend, in float. */
 static unsigned char blend(unsigned char degenerate, unsigned char value, float factor)
 {
     const float mixed = (float)degenerate + factor * (float)(value - degenerate);
     return mixed <= 0 ? 0 : mixed >= 255 ? 255 : (unsigned char)mixed;
 }
 
+/* Of one channel. */
+static void look_up(cse_pixels *p, int channel, const unsigned char table[256])
+{
+    unsigned char *bytes = p->bytes;
+    const size_t end = 3 * count_of(p);
+    for (size_t i = (size_t)channel; i < end; i += 3)
+        bytes[i] = table[bytes[i]];
+}
+
+static void look_up_all(cse_pixels *p, const unsigned char table[256])
+{
+    unsigned char *bytes = p->bytes;
+    const size_t end = 3 * count_of(p);
+    for (size_t i = 0; i < end; i++)
+        bytes[i] = table[bytes[i]];
+}
+
+static void blend_all(cse_pixels *p, unsigned char degenerate, double factor)
+{
+    unsigned char table[256];
+    for (int v = 0; v < 256; v++)
+        table[v] = blend(degenerate, (unsigned char)v, (float)factor);
+    look_up_all(p, table);
+}
+
 void cse_pixels_brightness(cse_pixels *p, double factor)
 {
-    for (size_t i = 0; i < 3 * count_of(p); i++)
-        p->bytes[i] = blend(0, p->bytes[i], (float)factor);
+    blend_all(p, 0, factor);
 }
 
 void cse_pixels_contrast(cse_pixels *p, double factor)
@@ -32,9 +57,7 @@ void cse_pixels_contrast(cse_pixels *p, double factor)
     double sum = 0;
     for (size_t i = 0; i < count_of(p); i++)
         sum += grey_of(p->bytes + 3 * i);
-    const unsigned char mean = (unsigned char)(sum / (double)count_of(p) + 0.5);
-    for (size_t i = 0; i < 3 * count_of(p); i++)
-        p->bytes[i] = blend(mean, p->bytes[i], (float)factor);
+    blend_all(p, (unsigned char)(sum / (double)count_of(p) + 0.5), factor);
 }
 
 void cse_pixels_saturation(cse_pixels *p, double factor)
@@ -71,13 +94,14 @@ static unsigned char clipped(double x)
     return x <= 0 ? 0 : x >= 255 ? 255 : (unsigned char)x;
 }
 
-/* Hue and saturation as bytes; the value is the greatest of the three. */
-static void hue_and_saturation(const unsigned char *pixel, unsigned char hs[2])
+/* Hue, saturation and value as bytes. */
+static void hsv_of(const unsigned char *pixel, unsigned char hsv[3])
 {
     const int r = pixel[0], g = pixel[1], b = pixel[2];
     const int most = r > g ? (r > b ? r : b) : (g > b ? g : b);
     const int least = r < g ? (r < b ? r : b) : (g < b ? g : b);
-    hs[0] = hs[1] = 0;
+    hsv[0] = hsv[1] = 0;
+    hsv[2] = (unsigned char)most;
     if (most == least)
         return;
     const float range = (float)(most - least);
@@ -87,8 +111,8 @@ static void hue_and_saturation(const unsigned char *pixel, unsigned char hs[2])
                          : g == most ? (float)(2.0 + (double)rc - (double)bc)
                                      : (float)(4.0 + (double)gc - (double)rc);
     const float hue = (float)fmod((double)sixths / 6.0 + 1.0, 1.0);
-    hs[0] = clipped((double)hue * 255.0);
-    hs[1] = clipped((double)(range / (float)most) * 255.0);
+    hsv[0] = clipped((double)hue * 255.0);
+    hsv[1] = clipped((double)(range / (float)most) * 255.0);
 }
 
 static void colour_of(unsigned char hue, unsigned char saturation, unsigned char value,
@@ -109,35 +133,28 @@ void cse_pixels_hue(cse_pixels *p, double turn)
 {
     const unsigned char shift = (unsigned char)(int)(turn * 255);
     for (size_t i = 0; i < count_of(p); i++) {
-        unsigned char *pixel = p->bytes + 3 * i, hs[2];
-        hue_and_saturation(pixel, hs);
-        const unsigned char value = pixel[0] > pixel[1]
-                                        ? (pixel[0] > pixel[2] ? pixel[0] : pixel[2])
-                                        : (pixel[1] > pixel[2] ? pixel[1] : pixel[2]);
-        colour_of((unsigned char)(hs[0] + shift), hs[1], value, pixel);
+        unsigned char *pixel = p->bytes + 3 * i, hsv[3];
+        hsv_of(pixel, hsv);
+        colour_of((unsigned char)(hsv[0] + shift), hsv[1], hsv[2], pixel);
     }
 }
 
 /* ---- tables ---- */
 
-static void look_up(cse_pixels *p, int channel, const unsigned char table[256])
-{
-    for (size_t i = (size_t)channel; i < 3 * count_of(p); i += 3)
-        p->bytes[i] = table[p->bytes[i]];
-}
-
 void cse_pixels_posterize(cse_pixels *p, int bits)
 {
-    const unsigned char mask = (unsigned char)~((1 << (8 - bits)) - 1);
-    for (size_t i = 0; i < 3 * count_of(p); i++)
-        p->bytes[i] &= mask;
+    unsigned char table[256];
+    for (int v = 0; v < 256; v++)
+        table[v] = (unsigned char)(v & ~((1 << (8 - bits)) - 1));
+    look_up_all(p, table);
 }
 
 void cse_pixels_solarize(cse_pixels *p, double threshold)
 {
-    for (size_t i = 0; i < 3 * count_of(p); i++)
-        if ((double)p->bytes[i] >= threshold)
-            p->bytes[i] = (unsigned char)(255 - p->bytes[i]);
+    unsigned char table[256];
+    for (int v = 0; v < 256; v++)
+        table[v] = (unsigned char)(v >= threshold ? 255 - v : v);
+    look_up_all(p, table);
 }
 
 void cse_pixels_autocontrast(cse_pixels *p)

@@ -1,5 +1,5 @@
-/* Places are computed as Pillow does, in whole numbers of 1/65536, so that the pixel that is
- * taken is the same. */
+/* Operations that move pixels. Coordinates are computed as Pillow does, in fixed point with 16
+ * fractional bits, so that the same pixels are taken. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -156,6 +156,14 @@ for one in lines[:4]:
     assert one["value"] == here[one["trial"], 0], (one, here)
 assert lines[-1]["best"]["steps"] == 8, lines[-1]
 END
+# The same sweep in another folder finds its jobs; another sweep of that name does not take them.
+jobs=$("$csengine" get jobs --server queue --json | grep -o '"trial":' | wc -l)
+sweep queued --server queue --folder again --json || fail "its jobs: $(cat queued.err)"
+[ "$("$csengine" get jobs --server queue --json | grep -o '"trial":' | wc -l)" = "$jobs" ] ||
+    fail "jobs were made again"
+sed 's/momentum: {uniform: \[0, 0.1\]}/momentum: [0.5]/' queued.yaml >other.yaml
+sweep other --server queue --folder other && fail "jobs of another sweep are taken"
+grep -q 'has a job queued-0001-0 already, of another sweep' other.err || fail "$(cat other.err)"
 "$csengine" get jobs --server queue --json >jobs.json
 grep -q '"sweep": *"queued"' jobs.json || fail "no labels: $(head -c 2000 jobs.json)"
 exit $failed

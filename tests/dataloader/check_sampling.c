@@ -258,7 +258,13 @@ START_TEST(wrong_settings_are_refused_by_name)
     refuses("sampling: {class_weight: [1]}", "unknown key \"class_weight\"");
     refuses("sampling: {class_weights: [1, -1, 2]}", "number from 0 on");
     refuses("sampling: {class_weights: [1, 2]}", "3 classes");
+    refuses("sampling: {class_weights: [1e308, 1e308, 0]}", "sum of the weights is not finite");
+    refuses("sampling: {class_weights: [1e308, 0, 0]}", "sum of the weights is not finite");
     refuses("sampling: {sample_weights: /nowhere/weights}", "/nowhere/weights");
+    char more[600];
+    fixture_write("weights", "1\r\n\r\n 2\n3 4\n", 12);
+    snprintf(more, sizeof more, "sampling: {sample_weights: %s}", fixture_path("weights"));
+    refuses(more, "weights:4: \"3 4\" is no weight");
     refuses("mixing: {mixup_alpha: 1, num_class: 3}", "num_class");
     refuses("mixing: {probability: 1}", "mixup_alpha");
     refuses("mixing: {cutmix_alpha: 1, num_classes: 3}", "cutmix_alpha");

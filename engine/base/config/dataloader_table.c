@@ -20,8 +20,7 @@ const cse_setting cse_dataloader_settings[] = {
       NULL },
     { "mixing", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "{mixup_alpha: 0.2, cutmix_alpha: 1.0, ...}: training samples and their labels are mixed "
-      "with "
-      "others",
+      "with others",
       NULL },
     { "drop_last", CSE_SETTING_BOOL, "null", 0, 0, NULL,
       "leave out the samples of an epoch that do not fill a batch; false: they are a smaller "

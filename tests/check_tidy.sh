@@ -157,6 +157,23 @@ if [ -f tests/sanitizers.txt ]; then
     done
 fi
 
+# Every line about tests that are left out or may be skipped is about a test, and a test that is
+# skipped without other people's Python packages has its line: its skip fails .ci/run otherwise.
+for list in tests/long.txt tests/allowed_skips.txt; do
+    [ -f $list ] || continue
+    grep '^tests/' $list | while read -r test reason; do
+        ls "$test" "$test.sh" "$test.c" 2>/dev/null | grep -q . && [ -n "$reason" ] ||
+            echo "$list:1: no test $test, or no reason for it" >>"$found"
+    done
+done
+if [ -f tests/allowed_skips.txt ]; then
+    for test in $(grep -rl --include='check_*.sh' '=\$(python_with ' tests); do
+        grep -q "^${test%.sh} " tests/allowed_skips.txt ||
+            echo "$test:1: it may be skipped, and tests/allowed_skips.txt does not name it" \
+                >>"$found"
+    done
+fi
+
 count=$(wc -l <"$found")
 sort -t: -k1,1 -k2,2n "$found"
 echo "$(echo $c_files $script_files | wc -w) files, $((count)) violations"

@@ -63,6 +63,9 @@ cse_status cse_chat_template_render(const cse_chat_template *template,
  * default one. CSE_NO_INPUT: there is none, and where one was looked for; CSE_DATA. */
 cse_status cse_chat_template_of_model(const char *model, const char *name,
                                       cse_chat_template **template, json_t **variables);
+/* The special tokens that the files beside a tokenizer, or a GGUF file, name: an object with the
+ * members bos_token, eos_token, ... that are known; json_decref. `model` as above. */
+cse_status cse_special_tokens_of_model(const char *model, json_t **tokens);
 /* The template that a file holds, with the variables of `model` (NULL: none). */
 cse_status cse_chat_template_of_file(const char *path, const char *model,
                                      cse_chat_template **template, json_t **variables);

@@ -233,18 +233,29 @@ cse_status cse_chat_template_of_model(const char *model, const char *name,
     return status;
 }
 
+cse_status cse_special_tokens_of_model(const char *model, json_t **tokens)
+{
+    place p;
+    *tokens = NULL;
+    const cse_status status = open_place(model, &p);
+    if (status == CSE_OK)
+        *tokens = variables_of(&p);
+    close_place(&p);
+    return status;
+}
+
 cse_status cse_chat_template_of_file(const char *path, const char *model,
                                      cse_chat_template **template, json_t **variables)
 {
-    place p = { .is_file = false };
     *template = NULL;
     *variables = NULL;
     CSE_TRY(parse_file(path, template));
-    const cse_status status = model == NULL ? CSE_OK : open_place(model, &p);
-    if (status == CSE_OK)
-        *variables = variables_of(&p);
-    else
+    if (model == NULL) {
+        *variables = json_object();
+        return CSE_OK;
+    }
+    const cse_status status = cse_special_tokens_of_model(model, variables);
+    if (status != CSE_OK)
         cse_chat_template_destroy(template);
-    close_place(&p);
     return status;
 }

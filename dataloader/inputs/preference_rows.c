@@ -2,36 +2,25 @@
 #include "dataloader/inputs/preference_rows.h"
 
 #include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/formats/json_file.h"
+#include "dataloader/chat/chat_template.h"
 #include "dataloader/inputs/token_streams.h"
 #include "engine/base/arena.h"
 #include "engine/base/config/settings.h"
 
-enum { MOST_CONFIGURATION = 1 << 24 };
-
 /* ---- what ends a completion ---- */
 
-/* eos_token of a tokenizer_config.json in the tokenizer's folder; NULL: it says none. free(). */
-static char *end_of_folder(const char *folder)
+/* eos_token of the files beside the tokenizer; NULL: they name none. free(). */
+static cse_status end_of_model(const char *model, char **end)
 {
-    char path[PATH_MAX], *end = NULL;
-    json_t *json = NULL;
-    if (snprintf(path, sizeof path, "%s/tokenizer_config.json", folder) >= (int)sizeof path ||
-        !cse_byte_source_exists(path) ||
-        cse_json_file_read(path, MOST_CONFIGURATION, &json) != CSE_OK)
-        return NULL;
-    const json_t *token = json_object_get(json, "eos_token");
-    const char *text =
-        json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
-    if (text != NULL)
-        end = cse_strdup(text);
-    json_decref(json);
-    return end;
+    json_t *tokens;
+    CSE_TRY(cse_special_tokens_of_model(model, &tokens));
+    const char *text = json_string_value(json_object_get(tokens, "eos_token"));
+    *end = text != NULL ? cse_strdup(text) : NULL;
+    json_decref(tokens);
+    return CSE_OK;
 }
 
 /* What Llama, GPT-2 and their kin end a text with. */
@@ -53,14 +42,17 @@ static cse_status find_end(cse_preference_rows *rows, const cse_settings *settin
     rows->end_token = -1;
     if (given != NULL && strcmp(given, "none") == 0)
         return CSE_OK;
-    rows->end =
-        given != NULL ? cse_strdup(given) : end_of_folder(cse_settings_text(settings, "tokenizer"));
+    if (given != NULL)
+        rows->end = cse_strdup(given);
+    else
+        CSE_TRY(end_of_model(cse_settings_text(settings, "tokenizer"), &rows->end));
     if (rows->end == NULL)
         rows->end = known_end(rows->tokenizer);
     if (rows->end == NULL)
         return cse_fail(CSE_CONFIG,
-                        "data loader: neither a tokenizer_config.json nor a token that is known "
-                        "says what ends a completion: give end_of_text, a token or none");
+                        "data loader: it is not known what ends a completion: the files beside the "
+                        "tokenizer name no eos_token, and it has none of <|endoftext|>, "
+                        "<|end_of_text|>, </s> and <eos>; give end_of_text, a token or none");
     rows->end_token = cse_tokenizer_find(rows->tokenizer, rows->end);
     return rows->end_token >= 0
                ? CSE_OK

@@ -45,11 +45,15 @@ static int completions_of(const cse_preference_texts *texts)
     return texts->paired ? 2 : 1;
 }
 
+static cse_status refuse_equal(cse_preference_texts *texts)
+{
+    return refuse(texts, CSE_PREFERENCE_EQUAL, "%s are the same text", "chosen and rejected");
+}
+
 static cse_status check_pair(cse_preference_texts *texts)
 {
-    return texts->paired && strcmp(texts->whole[0], texts->whole[1]) == 0
-               ? refuse(texts, CSE_PREFERENCE_EQUAL, "%s are the same text", "chosen and rejected")
-               : CSE_OK;
+    return texts->paired && strcmp(texts->whole[0], texts->whole[1]) == 0 ? refuse_equal(texts)
+                                                                          : CSE_OK;
 }
 
 /* ---- labels ---- */
@@ -118,6 +122,8 @@ static cse_status take_text_values(cse_preference_texts *texts, const json_t *co
                                    texts->paired ? json_string_value(values[SECOND]) : "" };
     if (values[PROMPT] != NULL)
         return take_texts(texts, json_string_value(values[PROMPT]), completions);
+    if (strcmp(completions[0], completions[1]) == 0)
+        return refuse_equal(texts);
     const size_t shared = shared_bytes(completions[0], completions[1]);
     char *prompt = strndup(completions[0], shared);
     completions[0] += shared;
@@ -190,6 +196,8 @@ static cse_status take_message_values(cse_preference_texts *texts, const json_t 
     if (values[PROMPT] != NULL)
         return take_messages(texts, values[PROMPT], &values[FIRST]);
     const json_t *one = values[FIRST], *other = values[SECOND];
+    if (json_equal(one, other))
+        return refuse_equal(texts);
     size_t shared = 0;
     while (shared < json_array_size(one) &&
            json_equal(json_array_get(one, shared), json_array_get(other, shared)))

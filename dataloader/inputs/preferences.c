@@ -76,8 +76,9 @@ static const cse_setting settings_table[] = {
     { .name = "end_of_text",
       .type = CSE_SETTING_TEXT,
       .default_value = "null",
-      .doc = "token behind each completion of text that does not end in it; null: eos_token of the "
-             "tokenizer_config.json, or of the known ones that of the tokenizer; none: nothing" },
+      .doc = "token that is added to each completion of text that does not end in it; null: "
+             "eos_token of the files beside the tokenizer, else the first of <|endoftext|>, "
+             "<|end_of_text|>, </s> and <eos> that the tokenizer has; none: nothing is added" },
     { .name = "kl_rotation",
       .type = CSE_SETTING_INTEGER,
       .default_value = "null",
@@ -177,9 +178,10 @@ static cse_status read_unpaired(preferences *self, int64_t index)
     const bool desirable = self->texts.desirable;
     CSE_TRY(put(self, &self->completions[0], &self->completions[0], 0));
     ((int32_t *)self->outputs[DESIRABLE_STREAM])[self->place] = desirable;
-    self->desirable += desirable;
     CSE_TRY(take_other(self, index));
-    return put(self, &self->completions[0], &self->completions[1], 1);
+    CSE_TRY(put(self, &self->completions[0], &self->completions[1], 1));
+    self->desirable += desirable;
+    return CSE_OK;
 }
 
 static cse_status read_paired(preferences *self, int64_t index)
@@ -231,17 +233,24 @@ static const char *const fault_names[CSE_PREFERENCE_FAULTS] = {
     [CSE_PREFERENCE_LONG] = "whose prompt leaves no room for a completion",
 };
 
+static int64_t sum_of(const int64_t faults[])
+{
+    int64_t all = 0;
+    for (int f = 0; f < CSE_PREFERENCE_FAULTS; f++)
+        all += faults[f];
+    return all;
+}
+
 /* `first`: the message of the first one. */
 static cse_status tell_faults(const preferences *self, int64_t samples, const int64_t faults[],
                               const char *first)
 {
     cse_text text = { 0 };
-    int64_t all = 0;
-    for (int f = 0; f < CSE_PREFERENCE_FAULTS; f++) {
+    const int64_t all = sum_of(faults);
+    for (int f = 0; f < CSE_PREFERENCE_FAULTS; f++)
         if (faults[f] > 0)
-            cse_text_add(&text, "%s%" PRId64 " %s", all > 0 ? ", " : "", faults[f], fault_names[f]);
-        all += faults[f];
-    }
+            cse_text_add(&text, "%s%" PRId64 " %s", text.size > 0 ? ", " : "", faults[f],
+                         fault_names[f]);
     cse_status status = CSE_OK;
     if (all > 0 && self->bad.skips && all < samples)
         cse_data_tell("%" PRId64 " of %" PRId64 " samples are of no use and are left out, others "
@@ -272,11 +281,12 @@ static cse_status count_faults(preferences *self, int64_t samples, int64_t fault
     return status;
 }
 
-/* What is learned from labels of one kind is to make everything more probable, or less. */
-static void tell_labels(const preferences *self, int64_t samples)
+/* `good`: samples of use. What is learned from labels of one kind is to make everything more
+ * probable, or less. */
+static void tell_labels(const preferences *self, int64_t good)
 {
-    if (!self->paired && samples > 1 && (self->desirable == 0 || self->desirable == samples))
-        cse_data_tell("all %" PRId64 " completions are %s: kto learns from both kinds", samples,
+    if (!self->paired && good > 1 && (self->desirable == 0 || self->desirable == good))
+        cse_data_tell("all %" PRId64 " completions are %s: kto learns from both kinds", good,
                       self->desirable == 0 ? "undesirable" : "desirable");
 }
 
@@ -295,7 +305,7 @@ static cse_status look_at(preferences *self, int64_t samples)
     if (status == CSE_OK)
         status = tell_faults(self, samples, faults, first);
     if (status == CSE_OK)
-        tell_labels(self, samples);
+        tell_labels(self, samples - sum_of(faults));
     self->outputs = NULL;
     for (int s = 0; s < CSE_TOKEN_STREAMS; s++)
         free(values[s]);

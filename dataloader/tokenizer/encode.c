@@ -337,13 +337,21 @@ const cse_template *cse_tokenizer_template_view(const cse_tokenizer *tokenizer, 
     return is_pair ? &p->pair : &p->one;
 }
 
+cse_status cse_tokenizer_template(const cse_tokenizer *tokenizer, bool is_pair,
+                                  const cse_template **template)
+{
+    *template = cse_tokenizer_template_view(tokenizer, is_pair);
+    return cse_template_is_whole(*template, is_pair)
+               ? CSE_OK
+               : cse_fail(CSE_DATA, "post_processor: the template of the tokenizer for pairs of "
+                                    "texts does not have each of both texts exactly once, so that "
+                                    "it is of use for single texts alone");
+}
+
 cse_status cse_encode_whole(cse_encoder *encoder, const cse_given_text texts[2], cse_token_ids *ids)
 {
-    const bool is_pair = texts[1].bytes != NULL;
-    const cse_template *template = cse_tokenizer_template_view(encoder->tokenizer, is_pair);
-    if (!cse_template_is_whole(template, is_pair))
-        return cse_fail(CSE_DATA, "the template of the tokenizer for pairs has not each of its two "
-                                  "texts once");
+    const cse_template *template;
+    CSE_TRY(cse_tokenizer_template(encoder->tokenizer, texts[1].bytes != NULL, &template));
     for (int i = 0; i < template->count; i++) {
         const cse_template_part *part = &template->parts[i];
         if (part->id >= 0)

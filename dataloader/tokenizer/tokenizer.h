@@ -81,8 +81,11 @@ typedef struct cse_given_text {
  * those in the text that a token is of. */
 cse_status cse_encode_whole(cse_encoder *encoder, const cse_given_text texts[2],
                             cse_token_ids *ids);
-/* Where special tokens stand; it has each text once, or cse_encode_whole refuses it. */
+/* Where special tokens stand around one text or two. That of two texts may lack one of them. */
 const cse_template *cse_tokenizer_template_view(const cse_tokenizer *tokenizer, bool is_pair);
+/* The same, borrowed, with each text exactly once; else CSE_DATA. */
+cse_status cse_tokenizer_template(const cse_tokenizer *tokenizer, bool is_pair,
+                                  const cse_template **template);
 /* Calls `word` with each piece that the pre-tokenizer makes. */
 typedef struct cse_word_sink {
     cse_status (*word)(void *self, const char *bytes, size_t size);

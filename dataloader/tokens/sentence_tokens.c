@@ -19,19 +19,31 @@ void cse_sentence_streams(cse_input *input, int64_t time)
         };
 }
 
-static cse_status begin_tokenizer(cse_sentence_tokens *self, const char *path)
+/* Its special tokens have room in a sample, and are tokens of the tokenizer. */
+static cse_status check_template(const cse_sentence_tokens *self, const char *path, bool is_pair)
 {
-    const cse_template *pair = cse_tokenizer_template_view(self->tokenizer, true);
-    const int specials = cse_template_specials(pair);
+    const cse_template *template = cse_tokenizer_template_view(self->tokenizer, is_pair);
+    const int specials = cse_template_specials(template);
+    const int64_t tokens = cse_tokenizer_vocab_size(self->tokenizer);
     if (specials > self->time)
         return cse_fail(CSE_DATA,
-                        "%s: it puts %d special tokens around a pair, and max_sequence_length is "
-                        "%lld",
-                        path, specials, (long long)self->time);
-    for (int i = 0; i < pair->count; i++)
-        if (pair->parts[i].id >= cse_tokenizer_vocab_size(self->tokenizer))
-            return cse_fail(CSE_DATA, "%s: post_processor names the token %d, which is none of it",
-                            path, (int)pair->parts[i].id);
+                        "%s: it puts %d special tokens around %s, and max_sequence_length is %lld; "
+                        "accepted: %d or more",
+                        path, specials, is_pair ? "a pair" : "a text", (long long)self->time,
+                        specials);
+    for (int i = 0; i < template->count; i++)
+        if (template->parts[i].id >= tokens)
+            return cse_fail(CSE_DATA,
+                            "%s: post_processor names the token %d; the tokenizer has the tokens 0 "
+                            "to %lld",
+                            path, (int)template->parts[i].id, (long long)tokens - 1);
+    return CSE_OK;
+}
+
+static cse_status begin_tokenizer(cse_sentence_tokens *self, const char *path)
+{
+    CSE_TRY(check_template(self, path, false));
+    CSE_TRY(check_template(self, path, true));
     self->encoder = cse_encoder_new(self->tokenizer);
     self->ids = cse_calloc(2, sizeof *self->ids);
     return CSE_OK;
@@ -106,10 +118,8 @@ static cse_status put_by_template(const cse_sentence_tokens *self, char *const t
 {
     int64_t counts[2] = { 0, 0 };
     const bool pair = texts[1] != NULL;
-    const cse_template *template = cse_tokenizer_template_view(self->tokenizer, pair);
-    if (!cse_template_is_whole(template, pair))
-        return cse_fail(CSE_DATA, "the template of the tokenizer for pairs has not each of its two "
-                                  "texts once");
+    const cse_template *template;
+    CSE_TRY(cse_tokenizer_template(self->tokenizer, pair, &template));
     for (int s = 0; s < (pair ? 2 : 1); s++) {
         self->ids[s].count = 0;
         CSE_TRY(cse_encode(self->encoder, texts[s], strlen(texts[s]), &self->ids[s]));

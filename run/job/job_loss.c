@@ -17,29 +17,31 @@ static cse_status weights_of(const cse_input *input, const int64_t *counts, int6
     for (int64_t c = 0; c < classes; c++) {
         if (counts[c] == 0)
             return cse_fail(CSE_DATA,
-                            "%s: no sample of %s has class %lld, whose weight is therefore not "
-                            "known: leave it out, or give the weights as a list",
-                            setting, input->source, (long long)c);
+                            "no sample of %s has class %lld, whose weight is therefore not known: "
+                            "leave it out, or give the weights as a list",
+                            input->source[0] != '\0' ? input->source : "the training data",
+                            (long long)c);
         weights[c] = (float)((double)input->sample_count / ((double)classes * (double)counts[c]));
     }
     return CSE_OK;
 }
 
-static cse_status balance(cse_arena *arena, cse_input *input, cse_class_loss *loss)
+static cse_status balance(cse_arena *arena, const cse_input *input, const int32_t *labels,
+                          cse_class_loss *loss)
 {
-    int32_t *labels = NULL;
     int64_t *counts = NULL, classes = 0;
-    CSE_TRY(cse_label_list_read(input, setting, loss->weights_origin, &labels));
-    cse_status status = cse_label_counts(input, labels, &counts, &classes);
-    if (status == CSE_OK) {
-        float *weights = cse_arena_alloc(arena, (size_t)classes * sizeof *weights);
-        loss->weights = weights;
-        loss->weight_count = (int)classes;
-        status = weights_of(input, counts, classes, weights);
-    }
+    CSE_TRY(cse_label_counts(input, labels, &counts, &classes));
+    float *weights = cse_arena_alloc(arena, (size_t)classes * sizeof *weights);
+    loss->weights = weights;
+    loss->weight_count = (int)classes;
+    cse_status status = weights_of(input, counts, classes, weights);
     free(counts);
-    free(labels);
     return status;
+}
+
+static cse_status within_setting(cse_status status)
+{
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", setting);
 }
 
 /* Without its mixing, the labels are what the data say. */
@@ -47,17 +49,21 @@ static cse_status balance_by_data(const cse_job *j, cse_class_loss *loss)
 {
     const cse_config_plugin *data = j->settings->train_dataloader;
     cse_dataloader *loader = NULL;
+    int32_t *labels = NULL;
     if (data == NULL)
         return cse_fail(CSE_CONFIG,
                         "%s (%s) goes by the training data, and there is no train_dataloader: give "
                         "the weights as a list",
                         setting, loss->weights_origin);
-    cse_status status =
-        cse_dataloader_open_plain(data->settings, j->session->configuration.seed, &loader);
+    CSE_TRY(within_setting(
+        cse_dataloader_open_plain(data->settings, j->session->configuration.seed, &loader)));
+    cse_input *input = cse_dataloader_open_input(loader);
+    cse_status status = cse_label_list_read(input, setting, loss->weights_origin, &labels);
     if (status == CSE_OK)
-        status = balance(j->session->arena, cse_dataloader_open_input(loader), loss);
+        status = within_setting(balance(j->session->arena, input, labels, loss));
+    free(labels);
     cse_dataloader_close(&loader);
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", setting);
+    return status;
 }
 
 cse_status cse_job_make_loss(cse_job *j)

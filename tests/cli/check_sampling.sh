@@ -59,6 +59,10 @@ refuses() {
 refuses 'did you mean "label_smoothing"' --set loss.label_smooth=1
 refuses 'has 2 numbers, and the model' --set 'loss.class_weights=[1,2]'
 refuses 'loss.class_weights: all weights are 0' --set 'loss.class_weights=[0,0,0]'
+refuses 'error: loss.class_weights: balanced: no sample of the training data has class' \
+    --set trainer.fit.train_dataloader.mixing=null --set trainer.fit.train_dataloader.classes=900
+refuses 'error: data loader: loss.class_weights: balanced (' --set trainer.fit.train_dataloader='{
+ data_processor: synthetic, features: [16], regression: true, samples: 90, batch_size: 12}'
 refuses 'a validation has whole samples' --set 'trainer.fit.val_dataloader={data_processor:
  synthetic, features: [16], classes: 3, batch_size: 12, mixing: {mixup_alpha: 1, num_classes: 3}}'
 refuses 'is no cross entropy of classes' --set loss.class_weights=null \

@@ -94,6 +94,24 @@ refused 65 'which is no class; accepted are those of class_names' start table.ya
     --model_dir other --set 'fit.train_dataloader.class_names=[yes, maybe]'
 refused 65 'its columns are: text, label' start table.yaml --no_dashboard --model_dir other \
     --set fit.train_dataloader.text=sentence
+# A template of a tokenizer whose special tokens leave no room, or are tokens that it does not have.
+template() { # NUMBERS OF TOKENS BEFORE A SINGLE TEXT
+    cat >tokenizer.json <<END
+{"model": {"type": "WordLevel", "unk_token": "the", "vocab": {"the": 0}},
+ "pre_tokenizer": {"type": "WhitespaceSplit"},
+ "post_processor": {"type": "TemplateProcessing",
+  "single": [{"SpecialToken": {"id": "S", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+  "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+  "special_tokens": {"S": {"id": "S", "ids": [$1], "tokens": ["the"]}}}}
+END
+}
+for case in '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0:puts 17 special tokens around a text' \
+    '7:names the token 7; the tokenizer has the tokens 0 to 0'; do
+    template "${case%%:*}"
+    refused 65 "${case#*:}" start table.yaml --no_dashboard --model_dir other \
+        --set fit.train_dataloader.vocabulary=tokenizer.json
+done
+
 # Numbers, and several classes at once: the loss is that of PyTorch's formulas, of the values that
 # predict shows; labels of another kind than the model's problem are refused.
 numbers() { # NAME PROBLEM OUTPUTS LABEL_TYPE

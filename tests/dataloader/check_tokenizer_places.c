@@ -119,7 +119,6 @@ START_TEST(trimmed_places_of_bytes)
 }
 END_TEST
 
-/* The sums of scores: "ab" -3, "a" "b" -2; "abc" -2.5, "a" "bc" -2.2. */
 /* ---- pairs ---- */
 
 #define WORDS                                                                                  \
@@ -216,6 +215,26 @@ START_TEST(a_template_without_a_text_is_refused)
 }
 END_TEST
 
+START_TEST(pairs_are_refused_by_a_template_that_leaves_one_text_out)
+{
+    static const char json[] = WORDS "{\"type\": \"TemplateProcessing\", \"single\": [" SEQUENCE(
+        "A", "0") "], \"pair\": [" SEQUENCE("A", "0") "], " SPECIALS "}}";
+    cse_token_ids ids = { .with_places = true };
+    cse_tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+    fixture_expect(cse_tokenizer_json_read(json, strlen(json), tokenizer), CSE_OK, NULL);
+    cse_encoder *encoder = cse_encoder_new(tokenizer);
+    expect_around(encoder, (const cse_given_text[]){ { "a b", 3 }, { NULL, 0 } },
+                  (const int[][2]){ { 3, 0 }, { 4, 0 }, { -1 } });
+    fixture_expect(
+        cse_encode_whole(encoder, (const cse_given_text[]){ { "a b", 3 }, { "c", 1 } }, &ids),
+        CSE_DATA, "does not have each of both texts exactly once");
+    ck_assert_uint_eq(ids.count, 0);
+    cse_encoder_close(&encoder);
+    cse_tokenizer_close(&tokenizer);
+}
+END_TEST
+
+/* The sums of scores: "ab" -3, "a" "b" -2; "abc" -2.5, "a" "bc" -2.2. */
 START_TEST(the_best_pieces_of_a_word)
 {
     static const char json[] =
@@ -412,6 +431,7 @@ int main(void)
     tcase_add_test(tests, trimmed_places_of_bytes);
     tcase_add_loop_test(tests, special_tokens_around_texts_and_pairs, 0, (int)COUNT(arounds));
     tcase_add_test(tests, a_template_without_a_text_is_refused);
+    tcase_add_test(tests, pairs_are_refused_by_a_template_that_leaves_one_text_out);
     tcase_add_test(tests, the_best_pieces_of_a_word);
     tcase_add_test(tests, a_token_over_two_words);
     tcase_add_loop_test(tests, pieces_of_a_sentence, 0, 2);

@@ -3,5 +3,5 @@
 set -eu
 . "${top_srcdir:-.}/tests/python/package.sh"
 python=$(python_with 'torch, transformers, peft, trl, datasets') ||
-    skip 'no Python has PyTorch, transformers, peft and trl; CSE_TORCH_PYTHON names one'
+    skip 'no Python has PyTorch, transformers, peft, trl and datasets; CSE_TORCH_PYTHON names one'
 "$python" -B -W ignore "$tree/tests/python/preferences.py" "$CSENGINE_EXECUTABLE" "$work"

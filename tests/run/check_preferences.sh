@@ -196,7 +196,8 @@ last=$(awk '/accuracy/ { print $NF }' "$work/validated")
 awk -v a="${last:-0}" 'BEGIN { exit !(a > 0.5 && a <= 1) }' ||
     fail "the accuracy of rewards is $last: $(cat "$work/validated")"
 sed 's/false/true/' "$work/labelled.jsonl" >"$work/good.jsonl"
-train good "$kto" "path: $work/good.jsonl, kind: unpaired" 8 1 1 >"$work/cut"
+echo '{"prompt": "w1", "completion": "", "label": true}' >>"$work/good.jsonl"
+train good "$kto" "path: $work/good.jsonl, kind: unpaired, on_bad_record: skip" 8 1 1 >"$work/cut"
 grep -q 'all 48 completions are desirable' "$work/errors" || fail "good: $(cat "$work/errors")"
 
 # A teacher is read at each start, and is in no checkpoint.

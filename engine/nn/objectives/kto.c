@@ -13,6 +13,7 @@
 #include "csengine/generated/ops.h"
 #include "csengine/modules.h"
 #include "engine/base/config/settings.h"
+#include "engine/base/types/shape.h"
 #include "engine/graph/trace/trace.h"
 #include "engine/nn/objectives/scored_rows.h"
 
@@ -101,6 +102,21 @@ static void report(cse_step *step, cse_tensor *rewards, cse_tensor *log_probabil
     cse_step_fetch(step, "logps/rejected", mean_of(log_probabilities, other));
 }
 
+/* Whether there is one label of each sample: others would be broadcast against the samples. */
+static bool is_of_samples(cse_tensor *label, int64_t batch)
+{
+    char text[128];
+    const cse_shape shape = cse_tensor_shape(label);
+    if (shape.rank == 1 && shape.dims[0] == batch && cse_tensor_dtype(label) == CSE_INT32)
+        return true;
+    cse_trace_fail(CSE_SHAPE,
+                   "objective kto: the input 'desirable' is %s %s; accepted: an int32 for each "
+                   "sample, [%lld] here",
+                   cse_shape_text(shape, text, sizeof text),
+                   cse_dtype_name(cse_tensor_dtype(label)), (long long)batch);
+    return false;
+}
+
 static cse_tensor *loss(const cse_objective *objective, cse_step *step, cse_tensor **predictions)
 {
     const cse_settings *s = objective->settings;
@@ -112,7 +128,8 @@ static cse_tensor *loss(const cse_objective *objective, cse_step *step, cse_tens
                               "objective kto takes completions that are desirable or not, and the "
                               "data have no input 'desirable': kind: unpaired of the input "
                               "function preferences gives it");
-    if (!cse_text_rows_of(step, &rows))
+    if (!cse_text_rows_of(step, &rows) ||
+        !is_of_samples(label, cse_tensor_shape(rows.tokens).dims[0]))
         return *predictions;
     cse_tensor *ratios = ratios_of(objective, &rows, 0, &log_probabilities);
     cse_tensor *far = ratios != NULL ? divergence(objective, &rows) : NULL;

@@ -414,6 +414,19 @@ START_TEST(data_without_pairs_are_refused)
 }
 END_TEST
 
+/* It would be compared with every sample of the batch. */
+START_TEST(a_label_that_is_not_one_of_a_sample_is_refused)
+{
+    trained t = open_model("kto", "{}");
+    const char *message = traced_failure(
+        "{data_processor: command, command: [none], sample_count: 8, streams: [input_ids int32 2 "
+        "6, labels int32 2 6, attention_mask int32 2 6, desirable int32 1], batch_size: 4}",
+        step_of, &t);
+    ck_assert_msg(strstr(message, "'desirable' is [4, 1] int32") != NULL, "%s", message);
+    close_model(&t);
+}
+END_TEST
+
 START_TEST(a_reference_begins_as_the_model_and_stays)
 {
     float own[TABLE], copied[TABLE] = { 0 };
@@ -449,6 +462,7 @@ int main(void)
     tcase_add_loop_test(tests, data_of_the_other_kind_are_refused, 0,
                         (int)(sizeof unfit / sizeof unfit[0]));
     tcase_add_test(tests, data_without_pairs_are_refused);
+    tcase_add_test(tests, a_label_that_is_not_one_of_a_sample_is_refused);
     tcase_add_test(tests, a_reference_begins_as_the_model_and_stays);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

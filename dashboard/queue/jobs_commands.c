@@ -151,8 +151,15 @@ void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
 
 /* ---- commands ---- */
 
-static cse_status refuse(const cse_job_record *record, const char *command)
+static cse_status refuse(const cse_jobs *jobs, const cse_job_entry *entry, const char *command)
 {
+    const cse_job_record *record = &entry->record;
+    /* The run store says that a run has ended before its process has. */
+    if (strcmp(command, "resume") == 0 && cse_run_state_is_terminal(record->state) &&
+        !entry->settled && jobs->root != NULL)
+        return cse_fail(CSE_TEMPORARY,
+                        "job \"%s\" is %s, and its process is about to end; try again in a moment",
+                        record->id, cse_run_state_name(record->state));
     return cse_fail(CSE_USAGE, "job \"%s\" is %s: %s makes no sense then", record->id,
                     cse_run_state_name(record->state), command);
 }
@@ -188,7 +195,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         return true;
     }
     if (!is_allowed(command->command, record->state)) {
-        *status = refuse(record, command->command);
+        *status = refuse(jobs, entry, command->command);
         return true;
     }
     if (cse_run_state_is_terminal(record->state)) {
@@ -198,7 +205,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
     if (entry->alive)
         return false;
     if (!ends) {
-        *status = refuse(record, command->command);
+        *status = refuse(jobs, entry, command->command);
         return true;
     }
     if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)

@@ -380,8 +380,11 @@ def verbs_take_effect():
         act(server, "v", "cancel")  # has ended: still no failure
         act(server, "v", "pause", status=409)
         act(server, "nobody", "pause", status=404)
-        # An ended job goes on from its last checkpoint.
-        time.sleep(0.5)
+        # An ended job goes on from its last checkpoint, once its process has ended.
+        until = time.monotonic() + 60
+        while "resume" not in server.job("v")["capabilities"]:
+            check(time.monotonic() < until, "the job's process does not end")
+            time.sleep(0.05)
         act(server, "v", "resume")
         server.wait_for("v", "RUNNING")
         job = server.job("v")

@@ -545,20 +545,18 @@ async function figures(checks, mock, context) {
     most: 200,
     tries: 1,
   });
+  /* Both figures of one measurement: a stop of the whole machine is in the 99 % alone. */
   let latency;
-  await checks.timed(
-    "step to pixel at 50 steps/s, 20 tabs: median",
-    async () => {
-      latency = await measureLatency(context, `${mock.url}${JOB}/pulse`, {
-        samples: 200,
-        others: 19,
-      });
-      return latency.median;
-    },
-    { most: 100 },
-  );
-  await checks.timed("step to pixel at 50 steps/s, 20 tabs: 99 %", async () => latency.p99, {
-    most: 250,
+  const measure = async () => {
+    latency = await measureLatency(context, `${mock.url}${JOB}/pulse`, {
+      samples: 200,
+      others: 19,
+    });
+    return latency.p99;
+  };
+  await checks.timed("step to pixel at 50 steps/s, 20 tabs: 99 %", measure, { most: 250 });
+  await checks.timed("step to pixel at 50 steps/s, 20 tabs: median", async () => latency.median, {
+    most: 100,
     tries: 1,
   });
 }

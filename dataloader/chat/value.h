@@ -121,7 +121,8 @@ bool cse_jinja_is_whole(const cse_jinja_value *value, int64_t *integer);
 bool cse_jinja_is_number(const cse_jinja_value *value, double *number);
 bool cse_jinja_is_true(const cse_jinja_value *value);
 /* *compared grows by the values that were compared, and by one for each 64 bytes of text; beyond
- * CSE_JINJA_MOST_COMPARED the answer is not known. Templates compare by run.h, which counts that. */
+ * CSE_JINJA_MOST_COMPARED the answer is not known. Templates compare by run.h, which counts
+ * that. */
 enum { CSE_JINJA_MOST_COMPARED = 10000000 };
 bool cse_jinja_equal(const cse_jinja_value *a, const cse_jinja_value *b, int64_t *compared);
 /* -1, 0 or 1; false: values of these kinds have no order. */

@@ -11,8 +11,8 @@ typedef struct cse_pixels {
     unsigned char *other; /* scratch space of as many bytes */
 } cse_pixels;
 
-/* Factor 1 leaves the picture as it is. With factor 0 it becomes black (brightness), the mean of its
- * grey values (contrast), grey (saturation), blurred (sharpness). */
+/* Factor 1 leaves the picture as it is. With factor 0 it becomes black (brightness), the mean of
+ * its grey values (contrast), grey (saturation), blurred (sharpness). */
 void cse_pixels_brightness(cse_pixels *pixels, double factor);
 void cse_pixels_contrast(cse_pixels *pixels, double factor);
 void cse_pixels_saturation(cse_pixels *pixels, double factor);
@@ -27,8 +27,8 @@ void cse_pixels_solarize(cse_pixels *pixels, double threshold);
 void cse_pixels_autocontrast(cse_pixels *pixels);
 void cse_pixels_equalize(cse_pixels *pixels);
 
-/* Pixel (x, y) becomes the one nearest to (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]), and black
- * where that is outside of the picture. */
+/* Pixel (x, y) becomes the one nearest to (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]), and
+ * black where that is outside of the picture. */
 void cse_pixels_affine(cse_pixels *pixels, const double m[6]);
 void cse_pixels_shear(cse_pixels *pixels, double x, double y);
 void cse_pixels_translate(cse_pixels *pixels, int x, int y);

@@ -3,15 +3,18 @@
 #include "tests/samples/samples.h"
 
 /* Letters, and one token of two of them. */
-#define TOKENIZER                                                                            \
+#define TOKENIZER_AS(file)                                                                   \
     {                                                                                        \
-        .name = "tokenizer.json",                                                            \
+        .name = file,                                                                        \
         .text = "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, " \
                 "\"ab\": 3}, \"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 4, "        \
                 "\"content\": \"<|endoftext|>\"}], \"pre_tokenizer\": {\"type\": "           \
                 "\"ByteLevel\", \"add_prefix_space\": false}}"                               \
     }
+#define TOKENIZER TOKENIZER_AS("tokenizer.json")
 #define SETTINGS "tokenizer: $folder/tokenizer.json, max_sequence_length: 5, path: $folder/a.jsonl"
+/* The tokenizer stands for the file of samples, too, which is not looked into. */
+#define NO_SAMPLES "tokenizer: $folder/a.jsonl, max_sequence_length: 5, path: $folder/a.jsonl"
 #define PAIR(prompt, chosen, rejected)                                                         \
     "{\"prompt\": \"" prompt "\", \"chosen\": \"" chosen "\", \"rejected\": \"" rejected "\"}" \
     "\n"
@@ -96,15 +99,13 @@ static const cse_input_sample samples[] = {
                  TOKENIZER } },
     /* What ends a completion is named beside the tokenizer; what cannot be read is not passed
      * over. */
-    { .settings = SETTINGS,
+    { .settings = NO_SAMPLES,
       .refusal = "the tokenizer has no token \"<e>\"",
-      .files = { { .name = "a.jsonl", .text = PAIR("a", "b", "c") },
-                 TOKENIZER,
+      .files = { TOKENIZER_AS("a.jsonl"),
                  { .name = "tokenizer_config.json", .text = "{\"eos_token\": \"<e>\"}" } } },
-    { .settings = SETTINGS,
-      .refusal = "tokenizer_config.json:1:15: no JSON",
-      .files = { { .name = "a.jsonl", .text = PAIR("a", "b", "c") },
-                 TOKENIZER,
+    { .settings = NO_SAMPLES,
+      .refusal = "tokenizer_config.json:1:14: no JSON",
+      .files = { TOKENIZER_AS("a.jsonl"),
                  { .name = "tokenizer_config.json", .text = "{\"eos_token\": " } } },
     { .settings = SETTINGS,
       .refusal = "1 whose prompt leaves no room for a completion",

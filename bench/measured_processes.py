@@ -113,11 +113,11 @@ class MemoryWatch:
         return self.most
 
 
-def run(command, cores, seconds=600, **options):
+def run(command, cores, seconds=600, environment=ENVIRONMENT, **options):
     """Runs a command to its end; its standard output."""
     process = subprocess.Popen(
         pinned(command, cores),
-        env=ENVIRONMENT,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -183,14 +183,14 @@ def whole_run(command, cores, seconds=600, watch=False):
 class Peer:
     """One configuration of PyTorch: a process (under DDP several) that stays and obeys lines."""
 
-    def __init__(self, name, commands, cores):
+    def __init__(self, name, commands, cores, environment=ENVIRONMENT):
         self.name, self.times, self.memory = name, [], None
         self.processes = []
         for command, own in zip(commands, cores):
             self.processes.append(
                 subprocess.Popen(
                     pinned(command, own),
-                    env=ENVIRONMENT,
+                    env=environment,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,

@@ -13,6 +13,9 @@ a row counts, the losses of both sides must agree: same architecture, text or im
 and schedule, initial weights of the same distribution but other random numbers. So the first loss
 may differ by 5 %, and the mean of the last third of the checked steps by 10 %.
 
+On processors that are not Intel's, PyTorch runs twice: as it is installed, and with the fast path of
+its MKL (mkl_fast_path.c). The ratio is to the best of the latter; the former stands beside it.
+
 PyTorch is looked for in --python, $CSE_BENCH_PYTHON, this Python, python3; without it our side is
 measured alone. A row that fails is told, and the others go on; sections that the time limit does
 not leave room for are left out, and named.
@@ -35,7 +38,7 @@ import time
 
 sys.dont_write_bytecode = True  # the tree may be read-only
 from measured_processes import ENVIRONMENT, Failed, Peer, run, whole_run
-from performance_schema import FORMAT, faults
+from performance_schema import AS_INSTALLED, FORMAT, faults
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BF16 = ["--set", "precision.fp16_type=bfloat16", "--set", "precision.graphamp.preset=mp2"]
@@ -98,6 +101,7 @@ class Bench:
         self.configs = os.path.join(os.path.dirname(HERE), "configs")
         self.compiled = ["--compile_dir", os.path.join(work, "compiled")]
         self.python, self.torch = find_torch(options.python)
+        self.fast = fast_environment(work) if self.python else None
 
     @property
     def rounds(self):
@@ -183,6 +187,24 @@ def find_torch(given):
         if found.returncode == 0:
             return choice, found.stdout.strip()
     return None, None
+
+
+def fast_environment(work):
+    """That in which PyTorch's MKL takes its fast path; None where it does so by itself, or where
+    no compiler builds what makes it."""
+    with open("/proc/cpuinfo") as file:
+        if "GenuineIntel" in file.read():
+            return None
+    library = os.path.join(work, "mkl_fast_path.so")
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", library]
+    command = [*command[0].split(), *command[1:], os.path.join(HERE, "mkl_fast_path.c")]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as failure:
+        print(f"PyTorch runs as it is installed alone: {failure}", file=sys.stderr)
+        return None
+    before = os.environ.get("LD_PRELOAD")
+    return dict(ENVIRONMENT, LD_PRELOAD=f"{library} {before}" if before else library)
 
 
 # ---- entries of a row: something that gives the milliseconds of a step ----
@@ -341,11 +363,23 @@ def open_peers(bench, commands, two):
             cores = [bench.cores[:1], bench.cores[1:2]]
         else:
             cores = [bench.cores[:2] if two else bench.cores[:1]]
-        try:
-            peers.append(Peer(name, ranks, cores))
-        except Failed as failure:
-            print(f"  {failure}", file=sys.stderr)
+        kinds = {name: ENVIRONMENT}
+        if bench.fast:
+            kinds = {name: bench.fast, name + AS_INSTALLED: ENVIRONMENT}
+        for kind, environment in kinds.items():
+            try:
+                peers.append(Peer(kind, ranks, cores, environment))
+            except Failed as failure:
+                print(f"  {failure}", file=sys.stderr)
     return peers
+
+
+def ratio_to(entries, ours, names):
+    """The median of the rounds' ratios of the best of these to ours; None without any."""
+    turns = list(zip(*(entries[name].times for name in names)))
+    if not turns:
+        return None
+    return statistics.median(min(theirs) / own for theirs, own in zip(turns, ours.times))
 
 
 def measure_row(bench, ours, check, peers):
@@ -373,12 +407,11 @@ def measure_row(bench, ours, check, peers):
     ]
     if getattr(ours, "plan", None):
         result["plan"] = ours.plan
-    result["ratio"] = None
-    if peers:
-        turns = zip(*(entry.times for name, entry in entries.items() if name != "csengine"))
-        result["ratio"] = statistics.median(
-            min(theirs) / own for theirs, own in zip(turns, ours.times)
-        )
+    names = [peer.name for peer in peers]
+    installed = [name for name in names if name.endswith(AS_INSTALLED)]
+    result["ratio"] = ratio_to(entries, ours, [name for name in names if name not in installed])
+    if installed:
+        result["ratio_as_installed"] = ratio_to(entries, ours, installed)
     return result
 
 
@@ -490,14 +523,21 @@ def products_table(bench):
     if bench.options.quick:
         command += ["--works", "W1"]
     answer = run(command, bench.cores[:1])
+    columns = {}
     if bench.python:
+        columns = {"torch": ENVIRONMENT}
+        if bench.fast:
+            columns = {"torch": bench.fast, "torch_as_installed": ENVIRONMENT}
+    for column, environment in columns.items():
         path = os.path.join(bench.work, "products.json")
         with open(path, "w") as file:
             file.write(answer)
+        script = os.path.join(HERE, "products_torch.py")
         with open(path) as file:
             answer = run(
-                [bench.python, os.path.join(HERE, "products_torch.py"), str(bench.rounds)],
+                [bench.python, script, str(bench.rounds), column],
                 bench.cores[:1],
+                environment=environment,
                 stdin=file,
             )
     return json.loads(answer)

@@ -7,6 +7,7 @@
 """
 
 FORMAT = 1
+AS_INSTALLED = ", as installed"  # ends the name of an entry of PyTorch without its fast path
 NUMBER = (int, float)
 MEMORY = (
     {
@@ -39,6 +40,7 @@ ROW = {
     "entries": [dict(ENTRY, memory=MEMORY)],
     "ratio": (int, float, None),
 }
+BOTH_ROW = dict(ROW, ratio_as_installed=(int, float, None))
 RATES = {
     "ours": NUMBER,
     "ours_share": NUMBER,
@@ -58,6 +60,16 @@ PRODUCT = {
     "transpose_b": int,
     "times": int,
 }
+TORCH_RATES = dict(RATES, torch=NUMBER)
+BOTH_RATES = dict(TORCH_RATES, torch_as_installed=NUMBER)
+PEAKS = {"float32": NUMBER, "bfloat16": NUMBER}
+
+
+def products_with(rates, **more):
+    products = [dict(PRODUCT, float32=rates, bfloat16=rates)]
+    return dict(more, rounds=int, peaks=PEAKS, products=products)
+
+
 KERNEL = {
     "kernel": int,
     "alike": int,
@@ -120,7 +132,7 @@ DOCUMENT = {
         "python": str,
         "compiler": (str, None),
     },
-    "steps": [(ROW, dict(ROW, plan=PLAN))],
+    "steps": [(ROW, dict(ROW, plan=PLAN), BOTH_ROW, dict(BOTH_ROW, plan=PLAN))],
     "scaling": [
         {
             "row": str,
@@ -133,19 +145,9 @@ DOCUMENT = {
     ],
     "compile": ([{"layers": int, "cold_s": NUMBER, "cached_s": NUMBER, "c_bytes": int}], None),
     "products": (
-        {
-            "rounds": int,
-            "peaks": {"float32": NUMBER, "bfloat16": NUMBER},
-            "products": [dict(PRODUCT, float32=RATES, bfloat16=RATES)],
-        },
-        {
-            "rounds": int,
-            "peaks": {"float32": NUMBER, "bfloat16": NUMBER},
-            "torch": str,
-            "products": [
-                dict(PRODUCT, float32=dict(RATES, torch=NUMBER), bfloat16=dict(RATES, torch=NUMBER))
-            ],
-        },
+        products_with(RATES),
+        products_with(TORCH_RATES, torch=str),
+        products_with(BOTH_RATES, torch=str),
         None,
     ),
     "roofline": ({str: ROOFLINE}, None),

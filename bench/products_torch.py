@@ -1,8 +1,8 @@
 """The products that bench_products lists, in PyTorch on one thread.
 
-Reads the JSON of `bench_products --json` on standard input and prints it again with a column
-"torch" (GFLOP/s, medians of rounds, the second of two runs) in each product's float32 and
-bfloat16. Results go to tensors that exist already. `products_torch.py ROUNDS`.
+Reads the JSON of `bench_products --json` on standard input and prints it again with one more
+column (GFLOP/s, medians of rounds, the second of two runs) in each product's float32 and
+bfloat16. Results go to tensors that exist already. `products_torch.py ROUNDS COLUMN`.
 """
 
 import json
@@ -36,7 +36,7 @@ def seconds(multiply, a, b, out):
 
 
 def main():
-    rounds = int(sys.argv[1])
+    rounds, column = int(sys.argv[1]), sys.argv[2]
     torch.set_num_threads(1)
     table = json.load(sys.stdin)
     for name, dtype in TYPES.items():
@@ -45,7 +45,7 @@ def main():
             multiply = torch.mm if a.dim() == 2 else torch.bmm
             operations = 2.0 * product["batches"] * product["m"] * product["n"] * product["k"]
             taken = statistics.median(seconds(multiply, a, b, out) for _ in range(rounds))
-            product[name]["torch"] = round(operations / taken / 1e9, 2)
+            product[name][column] = round(operations / taken / 1e9, 2)
     table["torch"] = torch.__version__
     json.dump(table, sys.stdout)
 

@@ -90,6 +90,23 @@ document = changed(alone)
 assert faults(document) == []
 assert "PyTorch was not there" in writer.page(document)
 
+# Where PyTorch ran with the fast path of its library and without, both stand on the page, and the
+# first one counts.
+def twice(d):
+    row = d["steps"][0]
+    row["entries"] = [dict(row["entries"][0], name=name, ms=ms) for name, ms in
+                      (("csengine", 2.0), ("PyTorch", 3.0), ("PyTorch, as installed", 5.0))]
+    row.update(ratio=1.5, ratio_as_installed=2.5)
+    for product in d["products"]["products"]:
+        for dtype in ("float32", "bfloat16"):
+            product[dtype]["torch_as_installed"] = product[dtype]["torch"] / 2
+
+document = changed(twice)
+assert faults(document) == []
+text = writer.page(document)
+assert "| 3.00 (PyTorch) | 1.50 times faster | 5.00 (PyTorch) | 2.50 times faster |" in text
+assert "float32: ours | oneDNN | PyTorch | PyTorch as installed |" in text
+
 # Words for ratios.
 assert writer.times(1.3) == "1.30 times faster" and writer.times(1.01) == "equal (1.01)"
 assert writer.times(0.8) == "**behind: 1.25 times slower**"

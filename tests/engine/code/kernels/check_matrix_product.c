@@ -1,6 +1,6 @@
 /* The product that uses the matrix units, with their instructions computed in C: its packing, its
  * division into chunks, ranges and pieces, and its reads in place, against the implementation for
- * vector units of the same order of sums, bit for bit. Operands end where readable memory ends. */
+ * vector units of the same order of sums, bit for bit, and against double precision. Operands end where readable memory ends. */
 #include <check.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -77,6 +77,31 @@ typedef struct product {
     cse_dtype result;
 } product;
 
+/* Each of k + 3 roundings errs by at most 2^-24 of the sum of magnitudes; that to the result's
+ * type comes last. Values that overflow or are lost are left to the comparison of bits. */
+static void check_in_double(const product *p, const cse_matmul_side sides[2],
+                            const cse_matmul_end *end, int64_t row, int64_t column)
+{
+    double sum = end->bias != NULL ? (double)end->bias[column] : 0, magnitude = fabs(sum);
+    for (int64_t i = 0; i < p->k; i++) {
+        const int64_t a = row * sides[0].outer_stride + i * sides[0].depth_stride,
+                      b = column * sides[1].outer_stride + i * sides[1].depth_stride;
+        const double term = cse_read_element(CSE_BFLOAT16, sides[0].values, a) *
+                            cse_read_element(CSE_BFLOAT16, sides[1].values, b);
+        sum += term;
+        magnitude += fabs(term);
+    }
+    if (p->relu && sum < 0)
+        sum = 0;
+    const double got = cse_read_element(p->result, end->to, row * p->n + column);
+    const double last = p->result == CSE_BFLOAT16 ? 0x1p-8 : 0;
+    const double bound = (double)(p->k + 3) * 0x1p-24 * magnitude * (1 + last) + last * fabs(sum);
+    cse_expect(!(magnitude < 1e30) || fabs(got - sum) <= bound + 1e-30,
+               "[%lld, %lld, %lld]: element %lld, %lld is %a, in double precision %a",
+               (long long)p->m, (long long)p->n, (long long)p->k, (long long)row, (long long)column,
+               got, sum);
+}
+
 static void check_product(const product *p)
 {
     cse_narrow_kernel kernel = {
@@ -102,6 +127,8 @@ static void check_product(const product *p)
         const cse_matmul_end end = { p->result, results[i].values, p->n,
                                      p->bias ? bias.values : NULL, p->relu };
         multiply_by(i == 0 ? &emulated_amx : &cse_narrow_avx512, &kernel, sides, &end);
+        for (int64_t e = 0; i == 0 && e < p->m * p->n; e += 1 + p->m * p->n / 16)
+            check_in_double(p, sides, &end, e / p->n, e % p->n);
     }
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const char *x = (char *)results[0].values + (size_t)i * size,
@@ -133,6 +160,25 @@ START_TEST(sizes_around_every_border)
     for (int flags = 0; flags < 8; flags += SANITIZED ? 3 : 1)
         check_product(&(product){ s[0], s[1], s[2], flags & 1, flags & 2, flags & 4, flags & 1,
                                   flags & 4 ? CSE_BFLOAT16 : CSE_FLOAT32 });
+}
+END_TEST
+
+/* 1, a border of a tile of so many, one beside it, or anything up to eight tiles. */
+static int64_t random_size(uint32_t number, uint32_t unit)
+{
+    uint32_t counter[4] = { number, 0, 1, 0 }, words[4];
+    cse_philox(7, counter, words);
+    const int64_t border = unit * (1 + words[1] % 8);
+    const int64_t sizes[] = { 1, border, border - 1, border + 1, 1 + words[2] % (8 * unit) };
+    return sizes[words[0] % 5];
+}
+
+START_TEST(random_sizes)
+{
+    for (uint32_t i = 0; i < 60; i += SANITIZED ? 6 : 1)
+        check_product(&(product){ random_size(3 * i, TILE), random_size(3 * i + 1, TILE),
+                                  random_size(3 * i + 2, TILE_DEPTH), i & 1, i & 2, i & 4, i & 8,
+                                  i % 3 == 0 ? CSE_BFLOAT16 : CSE_FLOAT32 });
 }
 END_TEST
 
@@ -178,6 +224,7 @@ int main(void)
     TCase *cases = tcase_create("matrix product");
     tcase_set_timeout(cases, 300);
     tcase_add_loop_test(cases, sizes_around_every_border, 0, 14);
+    tcase_add_test(cases, random_sizes);
     tcase_add_test(cases, several_ranges_and_chunks);
     tcase_add_test(cases, what_is_packed_fits_the_cache);
     suite_add_tcase(suite, cases);

@@ -176,12 +176,9 @@ static void print_csv_row(FILE *file, const cse_sweep_state *state, int trial)
     fputc('\n', file);
 }
 
-cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
+static void print_csv(FILE *file, const cse_sweep_state *state)
 {
     int count;
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
     int *list = ordered(state, &count);
     fputs("trial,steps,failed,", file);
     print_field(file, state->plan->metric);
@@ -194,8 +191,31 @@ cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *p
     for (int i = 0; list != NULL && i < count; i++)
         print_csv_row(file, state, list[i]);
     free(list);
-    const bool failed = ferror(file) != 0;
-    return fclose(file) != 0 || failed
-               ? cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno))
+}
+
+cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
+{
+    FILE *file = path != NULL ? fopen(path, "we") : stdout;
+    if (file == NULL)
+        return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
+    print_csv(file, state);
+    const bool failed = fflush(file) != 0 || ferror(file) != 0;
+    return (path != NULL && fclose(file) != 0) || failed
+               ? cse_fail(CSE_IO, "%s cannot be written: %s", path != NULL ? path : "the table",
+                          strerror(errno))
                : CSE_OK;
+}
+
+json_t *cse_sweep_table_json(const cse_sweep_state *state)
+{
+    int count;
+    const int best = cse_sweep_best(state);
+    int *list = ordered(state, &count);
+    json_t *trials = json_array();
+    for (int i = 0; list != NULL && i < count; i++)
+        json_array_append_new(trials, cse_sweep_trial_json(state, list[i]));
+    free(list);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "sweep", state->plan->name, "metric",
+                     state->plan->metric, "goal", state->plan->maximizes ? "max" : "min", "best",
+                     best >= 0 ? json_integer(best + 1) : json_null(), "trials", trials);
 }

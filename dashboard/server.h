@@ -27,7 +27,7 @@ typedef struct cse_server_options {
     int connection_limit;
     double requests_per_second, client_seconds;
     int64_t heartbeat_ms;
-    const char *const *models; /* that are served, as cse_models_options has them; NULL: none */
+    const cse_served_model *models; /* as cse_models_options has them; NULL: none */
     int64_t model_context;
     int model_queue;
 } cse_server_options;

@@ -10,6 +10,7 @@
 
 #include "cli/arguments/command_line.h"
 #include "cli/arguments/option_values.h"
+#include "cli/models/served_models.h"
 #include "cli/runs/followed.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/report.h"
@@ -87,7 +88,7 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
     o->heartbeat_ms = (int64_t)(heartbeat * 1000);
     o->model_context = (int64_t)context;
     o->model_queue = (int)queue;
-    return o->models[0] != NULL || (context == 0 && queue == 0)
+    return o->models[0].given != NULL || (context == 0 && queue == 0)
                ? CSE_OK
                : cse_fail(CSE_USAGE,
                           "serve: --model_context and --model_queue are of --model PATH");
@@ -95,8 +96,8 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
 
 /* Options that may be given more than once; each list is one allocation. */
 typedef struct option_lists {
-    const char **host_names, **data_roots, **output_roots, **libraries, **programs, **variables,
-        **models;
+    const char **host_names, **data_roots, **output_roots, **libraries, **programs, **variables;
+    cse_served_model *models;
 } option_lists;
 
 static option_lists read_lists(const cse_command_line *line)
@@ -106,8 +107,7 @@ static option_lists read_lists(const cse_command_line *line)
                            .output_roots = cse_option_all_values(line, "output_root"),
                            .libraries = cse_option_all_values(line, "allow_library"),
                            .programs = cse_option_all_values(line, "allow_program"),
-                           .variables = cse_option_all_values(line, "job_environment"),
-                           .models = cse_option_all_values(line, "model") };
+                           .variables = cse_option_all_values(line, "job_environment") };
 }
 
 static void clear_lists(const option_lists *lists)
@@ -141,7 +141,7 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
     CSE_TRY(read_numbers(line, o));
     CSE_TRY(cse_option_word(line, "allow_launcher", launchers, &launcher));
     o->slurm = launcher != NULL;
-    if (o->root == NULL && o->run_dir == NULL && o->models[0] != NULL)
+    if (o->root == NULL && o->run_dir == NULL && o->models[0].given != NULL)
         o->root = "queue";
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, --run MODEL_DIR "
@@ -169,7 +169,7 @@ static void print_address(const cse_command_line *line, const cse_server *server
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
-    const option_lists lists = read_lists(line);
+    option_lists lists = read_lists(line);
     cse_server *server = NULL;
     sigset_t ending;
     sigemptyset(&ending);
@@ -179,6 +179,8 @@ static int run(const cse_command_line *line)
     pthread_sigmask(SIG_BLOCK, &ending, NULL); /* before there are threads, which inherit it */
     cse_followed followed;
     cse_status status = cse_followed_open(cse_option_value(line, "follow"), &followed);
+    if (status == CSE_OK)
+        status = cse_served_models_read(line, &lists.models);
     if (status == CSE_OK)
         status = read_options(line, &lists, &options);
     if (status == CSE_OK && !cse_followed_is_gone(&followed))
@@ -200,12 +202,7 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     { "root", "DIR", NULL, "runs a queue of jobs that is stored in DIR; one server per DIR" },
     { "run", "MODEL_DIR", NULL, "shows one run, in progress or ended" },
-    { "model", "PATH[=NAME]", NULL,
-      "answers OpenAI's requests (/v1/chat/completions, /v1/completions, /v1/embeddings) with this "
-      "model: a folder of Hugging Face, a GGUF file, a checkpoint or a configuration; repeatable; "
-      "without --root and --run the queue is kept in ./queue" },
-    { "model_context", "N", NULL,
-      "tokens of a prompt and its text; default: what a model takes, at most 4096" },
+    CSE_SERVED_MODEL_OPTIONS,
     { "model_queue", "N", NULL,
       "requests that may wait for models; one more is answered by 429; 1 to 16; default 8" },
     { "listen", "ADDRESS", NULL,
@@ -252,6 +249,8 @@ static const cse_command_note examples[] = {
     { "serve --run model_dir/fc_mnist", "shows a run that has ended" },
     { "serve --model ./SmolLM2-135M-Instruct=small",
       "answers requests for the model small as OpenAI's interface does" },
+    { "serve --model ./SmolLM2-135M-Instruct=small --adapter ./law --adapter ./code",
+      "answers also for the models law and code, which are small with an adapter each" },
     { 0 },
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/arguments/option_values.h"
 #include "cli/client/client_command.h"
 #include "cli/sweep/sweep_run.h"
 #include "cli/sweep/sweep_table.h"
@@ -12,6 +13,7 @@
 typedef struct shown_sweep {
     const cse_sweep_state *state;
     bool json, quiet;
+    const char *format; /* of the table: table, csv or json */
 } shown_sweep;
 
 static void show_begin(void *self, int trial, int rung)
@@ -47,6 +49,22 @@ static void show_result(void *self, int trial)
     }
 }
 
+static void show_best(const cse_sweep_state *state, int best)
+{
+    cse_print("Best: trial %d, %s %.6g:", best + 1, state->plan->metric,
+              state->results[best].value);
+    for (int p = 0; p < state->plan->parameter_count; p++)
+        cse_print(" --set %s=%s", state->plan->parameters[p].path,
+                  cse_sweep_value(state->plan, best, p, state->arena));
+    printf("\n");
+}
+
+static void show_json(json_t *value)
+{
+    cse_json_print(value);
+    json_decref(value);
+}
+
 static cse_status show_end(const cse_command_line *line, const shown_sweep *shown)
 {
     const cse_sweep_state *state = shown->state;
@@ -55,23 +73,32 @@ static cse_status show_end(const cse_command_line *line, const shown_sweep *show
     if (csv != NULL)
         CSE_TRY(cse_sweep_table_write_csv(state, csv));
     if (shown->json) {
-        json_t *end = json_pack("{s:s, s:s, s:i, s:o}", "event", "end", "metric",
-                                state->plan->metric, "trials", state->plan->trials, "best",
-                                best >= 0 ? cse_sweep_trial_json(state, best) : json_null());
-        cse_json_print(end);
-        json_decref(end);
-        return CSE_OK;
+        show_json(json_pack("{s:s, s:s, s:i, s:o}", "event", "end", "metric", state->plan->metric,
+                            "trials", state->plan->trials, "best",
+                            best >= 0 ? cse_sweep_trial_json(state, best) : json_null()));
+    } else if (strcmp(shown->format, "json") == 0) {
+        show_json(cse_sweep_table_json(state));
+    } else if (strcmp(shown->format, "csv") == 0) {
+        CSE_TRY(cse_sweep_table_write_csv(state, NULL));
+    } else {
+        cse_sweep_table_show(stdout, state);
+        if (best >= 0)
+            show_best(state, best);
     }
-    cse_sweep_table_show(stdout, state);
-    if (best < 0)
-        return cse_fail(CSE_FAILED, "sweep: no trial has a value of %s", state->plan->metric);
-    cse_print("Best: trial %d, %s %.6g:", best + 1, state->plan->metric,
-              state->results[best].value);
-    for (int p = 0; p < state->plan->parameter_count; p++)
-        cse_print(" --set %s=%s", state->plan->parameters[p].path,
-                  cse_sweep_value(state->plan, best, p, state->arena));
-    printf("\n");
-    return CSE_OK;
+    return best >= 0
+               ? CSE_OK
+               : cse_fail(CSE_FAILED, "sweep: no trial has a value of %s", state->plan->metric);
+}
+
+static cse_status read_format(const cse_command_line *line, const char **format)
+{
+    static const char *const formats[] = { "table", "csv", "json", NULL };
+    *format = formats[0];
+    CSE_TRY(cse_option_word(line, "format", formats, format));
+    return cse_option_value(line, "format") == NULL || !cse_option_is_on(line, "json")
+               ? CSE_OK
+               : cse_fail(CSE_USAGE, "sweep: --json prints lines of events in the place of the "
+                                     "table: give --format or --json");
 }
 
 /* A server is asked where it is named: one that happens to run is none of the sweep's. */
@@ -86,6 +113,8 @@ static cse_status sweep(const cse_command_line *line, cse_arena *arena)
     cse_sweep_plan plan;
     cse_sweep_state state;
     cse_client *api = NULL;
+    const char *format;
+    CSE_TRY(read_format(line, &format));
     CSE_TRY(cse_sweep_plan_read(arena, line->arguments[0], &plan));
     const char *folder = cse_option_value(line, "folder");
     if (folder == NULL)
@@ -93,7 +122,8 @@ static cse_status sweep(const cse_command_line *line, cse_arena *arena)
     cse_status status = cse_sweep_state_open(&plan, folder, arena, &state);
     shown_sweep shown = { .state = &state,
                           .json = cse_option_is_on(line, "json"),
-                          .quiet = cse_option_is_on(line, "quiet") };
+                          .quiet = cse_option_is_on(line, "quiet"),
+                          .format = format };
     if (status == CSE_OK)
         status = open_server(line, &api);
     if (status == CSE_OK) {
@@ -126,6 +156,7 @@ static const cse_option options[] = {
       "--root); "
       "default: one after another, without a server" },
     { "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" },
+    { "format", "FORMAT", NULL, "of the table: table (default), csv, json (one document)" },
     { "csv", "FILE", NULL, "writes the table as comma-separated values" },
     { "json", NULL, NULL, "prints a line of JSON for each result, and for the best" },
     { "quiet", NULL, NULL, "prints only the table" },
@@ -157,6 +188,7 @@ const cse_command cse_command_sweep = {
     .letters = "q=quiet",
     .min_arguments = 1,
     .max_arguments = 1,
+    .values = "format=table|csv|json",
     .examples = examples,
     .files = files,
     .run = run,

@@ -27,7 +27,21 @@ bool cse_is_embedding_folder(const char *path)
 typedef struct embedding {
     json_t *data;
     bool base64;
+    json_int_t tokens; /* that the model saw of the texts */
 } embedding;
+
+static json_int_t count_tokens(const cse_predicted *predicted)
+{
+    json_int_t tokens = 0;
+    for (int s = 0; s < predicted->input->stream_count; s++) {
+        const cse_stream *stream = &predicted->input->streams[s];
+        const int32_t *mask = predicted->streams[s];
+        const int64_t elements = predicted->count * cse_shape_elements(stream->shape);
+        for (int64_t i = 0; i < elements && strcmp(stream->name, "attention_mask") == 0; i++)
+            tokens += mask[i];
+    }
+    return tokens;
+}
 
 /* Little endian float32, as the machine has them. */
 static json_t *as_base64(const float *vector, size_t count)
@@ -46,6 +60,7 @@ static cse_status on_predicted(void *self, const cse_predicted *predicted)
 {
     embedding *e = self;
     const int64_t count = cse_shape_elements(predicted->shape);
+    e->tokens += count_tokens(predicted);
     for (int64_t i = 0; i < predicted->count; i++) {
         const float *vector = (const float *)predicted->values + i * count;
         json_t *values = e->base64 ? as_base64(vector, (size_t)count) : json_array();
@@ -127,8 +142,8 @@ static void send_answer(const cse_completion_call *call, const embedding *e,
                         const cse_completion_sink *sink)
 {
     json_t *answer =
-        json_pack("{s:s, s:O, s:s, s:{s:i, s:i}}", "object", "list", "data", e->data, "model",
-                  call->model_name, "usage", "prompt_tokens", 0, "total_tokens", 0);
+        json_pack("{s:s, s:O, s:s, s:{s:I, s:I}}", "object", "list", "data", e->data, "model",
+                  call->model_name, "usage", "prompt_tokens", e->tokens, "total_tokens", e->tokens);
     char *text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(9));
     sink->answer(sink->self, 200, text);
     free(text);

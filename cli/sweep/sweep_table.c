@@ -165,12 +165,9 @@ static void add_csv_row(cse_text *table, const cse_sweep_state *state, int trial
     cse_text_add(table, "\n");
 }
 
-cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
+static void print_csv(FILE *file, const cse_sweep_state *state)
 {
     int count;
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
     int *list = ordered(state, &count);
     cse_text table = { 0 };
     cse_text_add(&table, "trial,steps,failed,");
@@ -183,10 +180,34 @@ cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *p
     cse_text_add(&table, "\n");
     for (int i = 0; list != NULL && i < count; i++)
         add_csv_row(&table, state, list[i]);
-    const bool failed = fwrite(table.data, table.size, 1, file) != 1;
+    fwrite(table.data, table.size, 1, file);
     cse_text_clear(&table);
     free(list);
-    return fclose(file) != 0 || failed
-               ? cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno))
+}
+
+cse_status cse_sweep_table_write_csv(const cse_sweep_state *state, const char *path)
+{
+    FILE *file = path != NULL ? fopen(path, "we") : stdout;
+    if (file == NULL)
+        return cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
+    print_csv(file, state);
+    const bool failed = fflush(file) != 0 || ferror(file) != 0;
+    return (path != NULL && fclose(file) != 0) || failed
+               ? cse_fail(CSE_IO, "%s cannot be written: %s", path != NULL ? path : "the table",
+                          strerror(errno))
                : CSE_OK;
+}
+
+json_t *cse_sweep_table_json(const cse_sweep_state *state)
+{
+    int count;
+    const int best = cse_sweep_best(state);
+    int *list = ordered(state, &count);
+    json_t *trials = json_array();
+    for (int i = 0; list != NULL && i < count; i++)
+        json_array_append_new(trials, cse_sweep_trial_json(state, list[i]));
+    free(list);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "sweep", state->plan->name, "metric",
+                     state->plan->metric, "goal", state->plan->maximizes ? "max" : "min", "best",
+                     best >= 0 ? json_integer(best + 1) : json_null(), "trials", trials);
 }

@@ -17,7 +17,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-enum { LOOK_MS = 100, MOST_WORDS = 8, MOST_UNSENT_BYTES = 1 << 20 };
+enum { LOOK_MS = 100, MOST_WORDS = 16, MOST_UNSENT_BYTES = 1 << 20 };
 
 typedef enum call_state { CALL_WAITS, CALL_STREAMS, CALL_ANSWERED, CALL_LOST } call_state;
 
@@ -38,6 +38,8 @@ struct cse_model_call {
 typedef struct served {
     cse_models *models;
     char *path, *name;
+    char *adapter, *chat_template; /* NULL: none */
+    bool any_base;
     pthread_t thread;
     cse_model_call *first; /* that wait, by `next` */
     cse_model_process process;
@@ -228,6 +230,15 @@ static bool is_over(cse_model_call *call, bool *tell_process)
     return ending;
 }
 
+/* `value` NULL: the option is not given. */
+static void add_option(char *words[MOST_WORDS], int *count, const char *name, char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    words[(*count)++] = (char *)(uintptr_t)name;
+    words[(*count)++] = value;
+}
+
 static bool start_process(served *model)
 {
     char *words[MOST_WORDS];
@@ -238,10 +249,11 @@ static bool start_process(served *model)
     words[count++] = model->models->executable;
     words[count++] = (char *)(uintptr_t) "serve-model";
     words[count++] = model->path;
-    if (model->models->context[0] != '\0') {
-        words[count++] = (char *)(uintptr_t) "--context";
-        words[count++] = model->models->context;
-    }
+    add_option(words, &count, "--context", model->models->context);
+    add_option(words, &count, "--adapter", model->adapter);
+    add_option(words, &count, "--chat_template", model->chat_template);
+    if (model->any_base)
+        words[count++] = (char *)(uintptr_t) "--any_base";
     words[count] = NULL;
     if (cse_model_process_start(words, &model->process) != CSE_OK)
         return false;
@@ -338,30 +350,11 @@ static void *serve(void *self)
 
 /* ---- the models ---- */
 
-/* PATH, or PATH=NAME; without one the last part of the path, without its end. */
-static void name_model(const char *given, served *model)
+static cse_status check_path(const char *option, const char *path)
 {
-    const char *equals = strrchr(given, '=');
-    model->path = cse_strdup(given);
-    if (equals != NULL && equals[1] != '\0' && access(given, F_OK) != 0) {
-        model->path[equals - given] = '\0';
-        model->name = cse_strdup(equals + 1);
-        return;
-    }
-    size_t size = strlen(given);
-    while (size > 1 && given[size - 1] == '/')
-        size--;
-    size_t first = size;
-    while (first > 0 && given[first - 1] != '/')
-        first--;
-    model->name = cse_strdup(given + first);
-    model->name[size - first] = '\0';
-    static const char *const ends[] = { ".gguf", ".mdl", ".yaml", ".yml" };
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        const size_t length = strlen(model->name), end = strlen(ends[i]);
-        if (length > end && strcmp(model->name + length - end, ends[i]) == 0)
-            model->name[length - end] = '\0';
-    }
+    return access(path, R_OK) == 0
+               ? CSE_OK
+               : cse_fail(CSE_NO_INPUT, "--%s %s: %s", option, path, strerror(errno));
 }
 
 /* Names stand in JSON. */
@@ -373,27 +366,38 @@ static bool is_utf8(const char *text)
     return length > 0;
 }
 
-static cse_status add_model(cse_models *models, const char *given)
+static cse_status add_model(cse_models *models, const cse_served_model *given)
 {
     if (models->count == CSE_MOST_MODELS)
-        return cse_fail(CSE_USAGE, "--model: at most %d are served", CSE_MOST_MODELS);
+        return cse_fail(CSE_USAGE, "--model, --adapter: at most %d are served together",
+                        CSE_MOST_MODELS);
     served *model = &models->list[models->count];
-    *model = (served){ .models = models };
-    name_model(given, model);
+    *model = (served){ .models = models, .any_base = given->any_base };
+    cse_served_name_split(given->given, &model->path, &model->name);
+    if (given->adapter != NULL) {
+        free(model->name);
+        cse_served_name_split(given->adapter, &model->adapter, &model->name);
+    }
+    if (given->chat_template != NULL)
+        model->chat_template = cse_strdup(given->chat_template);
     const int same = cse_models_find(models, model->name);
-    models->count++;
-    if (access(model->path, R_OK) != 0)
-        return cse_fail(CSE_NO_INPUT, "--model %s: %s", model->path, strerror(errno));
+    const bool is_first = models->count++ == 0;
+    CSE_TRY(check_path("model", model->path));
+    if (model->adapter != NULL)
+        CSE_TRY(check_path("adapter", model->adapter));
     if (!is_utf8(model->name))
         return cse_fail(CSE_USAGE,
-                        "--model %s: its name is not UTF-8: give it another, as in PATH=NAME",
-                        given);
-    return same < 0 || models->count == 1
+                        "--%s: the name of %s is not UTF-8: give it another, as in %s=NAME",
+                        given->adapter != NULL ? "adapter" : "model",
+                        given->adapter != NULL ? model->adapter : model->path,
+                        given->adapter != NULL ? "FOLDER" : "PATH");
+    return same < 0 || is_first
                ? CSE_OK
                : cse_fail(CSE_USAGE,
-                          "--model: two models have the name %s: give one of them another, as in "
-                          "PATH=NAME",
-                          model->name);
+                          "--%s: two models have the name %s: give one of them another, as in "
+                          "%s=NAME",
+                          given->adapter != NULL ? "adapter" : "model", model->name,
+                          given->adapter != NULL ? "FOLDER" : "PATH");
 }
 
 cse_status cse_models_open(const cse_models_options *options, cse_models **result)
@@ -407,8 +411,9 @@ cse_status cse_models_open(const cse_models_options *options, cse_models **resul
     models->most = 1 + (options->queue > 0 ? options->queue : CSE_MODEL_QUEUE);
     if (options->context > 0)
         snprintf(models->context, sizeof models->context, "%lld", (long long)options->context);
-    for (int i = 0; options->models != NULL && options->models[i] != NULL && status == CSE_OK; i++)
-        status = add_model(models, options->models[i]);
+    for (int i = 0; options->models != NULL && options->models[i].given != NULL && status == CSE_OK;
+         i++)
+        status = add_model(models, &options->models[i]);
     for (int i = 0; i < models->count && status == CSE_OK; i++, models->threads++)
         pthread_create(&models->list[i].thread, NULL, serve, &models->list[i]);
     if (status != CSE_OK)
@@ -436,6 +441,8 @@ void cse_models_close(cse_models **models)
     for (int i = 0; i < old->count; i++) {
         free(old->list[i].path);
         free(old->list[i].name);
+        free(old->list[i].adapter);
+        free(old->list[i].chat_template);
     }
     free(old->executable);
     pthread_mutex_destroy(&old->lock);

@@ -7,6 +7,7 @@
 #define CSE_DASHBOARD_MODELS_MODEL_CALLS_H
 
 #include "dashboard/api/route.h"
+#include "dashboard/models/served_model.h"
 
 enum { CSE_MOST_MODELS = 16, CSE_MODEL_QUEUE = 8 };
 
@@ -14,9 +15,9 @@ typedef struct cse_models cse_models;
 
 typedef struct cse_models_options {
     const char *executable;
-    const char *const *models; /* PATH or PATH=NAME; ended by NULL */
-    int64_t context;           /* 0: as long as a model takes */
-    int queue;                 /* calls that wait; 0: CSE_MODEL_QUEUE */
+    const cse_served_model *models; /* ended by one of zeros; NULL: none */
+    int64_t context;                /* 0: as long as a model takes */
+    int queue;                      /* calls that wait; 0: CSE_MODEL_QUEUE */
 } cse_models_options;
 
 /* CSE_USAGE: two have one name, or there are too many; CSE_NO_INPUT: a path is not there. */

@@ -133,9 +133,12 @@ static cse_status run_batch(predicting *p, int64_t first, int64_t count,
                             cse_prediction_listener *listener, void *self)
 {
     void *outputs[CSE_MAX_STREAMS];
-    cse_predicted predicted = { .first = first, .count = count, .input = p->input };
+    const void *streams[CSE_MAX_STREAMS];
+    cse_predicted predicted = {
+        .first = first, .count = count, .input = p->input, .streams = streams
+    };
     for (int s = 0; s < p->input->stream_count; s++)
-        outputs[s] = cse_inference_input_memory(p->inference, p->streams[s]);
+        streams[s] = outputs[s] = cse_inference_input_memory(p->inference, p->streams[s]);
     CSE_TRY(read_samples(p, first, count, outputs));
     CSE_TRY(compute(p, &predicted));
     if (p->labels >= 0)

@@ -29,6 +29,7 @@ typedef struct cse_predicted {
     const int32_t *labels;  /* [count]; NULL: the data have none, one a sample */
     const float *targets;   /* [count] of a regression, NaN where there is none; NULL: as labels */
     const cse_input *input; /* where the samples come from; NULL: files */
+    const void *const *streams; /* [input->stream_count] [count, shape]; NULL: files */
 } cse_predicted;
 
 /* Returns other than CSE_OK to end. */

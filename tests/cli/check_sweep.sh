@@ -59,6 +59,21 @@ assert values == sorted(values), rows
 assert rows[0]["optimizer"].startswith("{SGD") and rows[0]["model.hidden_sizes"] == "[8]", rows
 END
 grep -q '^Best: trial' grid.out || fail "no best: $(cat grid.out)"
+sweep grid --quiet --format csv || fail "--format csv: $(cat grid.err)"
+cmp grid.out grid.csv || fail "--format csv prints another table than --csv writes"
+sweep grid --quiet --format json || fail "--format json: $(cat grid.err)"
+python3 - <<'END' || fail "--format json: $(cat grid.out)"
+import csv, json
+table = json.load(open("grid.out"))
+rows = list(csv.DictReader(open("grid.csv")))
+assert (table["sweep"], table["metric"], table["goal"]) == ("grid", "loss", "min"), table
+assert [one["trial"] for one in table["trials"]] == [int(row["trial"]) for row in rows], table
+assert table["best"] == table["trials"][0]["trial"], table
+assert [one["value"] for one in table["trials"][:2]] == [float(row["loss"]) for row in rows[:2]]
+END
+sweep grid --format xml && fail "--format xml is taken"
+grep -q 'table, csv, json' grid.err || fail "--format xml: $(cat grid.err)"
+sweep grid --format csv --json && fail "--format with --json is taken"
 # Once more: everything is known.
 sweep grid || fail "the same again"
 grep -q '^trial . of' grid.err && fail "trials are trained again: $(cat grid.err)"
@@ -135,6 +150,16 @@ END
 refuses 'holds the trials of another sweep' <<END
 {name: grid, config: $config, trials: 3, parameters: {seed: [1]}}
 END
+
+# Where no trial has a value, that is the end, in each format.
+write none <<END
+{name: none, config: $config, trials: 1, metric: nothing, settings: [loop.num_steps=1],
+ parameters: {seed: [1]}}
+END
+for format in --json --format=csv --format=json --format=table; do
+    sweep none $format && fail "no trial has a value, and $format is a success"
+    grep -q 'no trial has a value of nothing' none.err || fail "$format: $(cat none.err)"
+done
 
 # The same as jobs of a server.
 "$csengine" serve --root queue --cores 2 >served 2>&1 &

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `csengine serve --model`: answers in OpenAI's words from a model in a process of its own; a client
-# that goes, a process that is killed and a queue that is full hold up nobody else.
+# that goes, a process that is killed and a queue that is full hold up nobody else. Adapters are
+# models of their own, a template is that of a file, and vectors count the tokens of their texts.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -26,8 +27,21 @@ END
 mkdir -p "$work/text/side_files"
 printf '%s' '{% for m in messages %}{{ m.content }}{% endfor %}' \
     >"$work/text/side_files/chat_template.jinja"
-"$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" --model_queue 2 \
-    >"$work/served" 2>"$work/err" &
+yes 'the quick blue whale swims; ' | head -n 300 >"$work/whale.txt"
+sed -e "s|model_dir: .*|model_dir: $work/whale|" -e 's|text.txt|whale.txt|' \
+    -e 's|num_steps: 200|num_steps: 60|' -e 's|lr: 0.005|lr: 0.02|' \
+    -e 's|^    loop|    adapters: {whale: {r: 8, lora_alpha: 32}}\n    loop|' "$work/text.yaml" \
+    >"$work/whale.yaml"
+{ "$csengine" start "$work/whale.yaml" --weights "$work/text/checkpoint_200.mdl" --quiet \
+    --no_dashboard &&
+    "$csengine" checkpoint convert "$work/whale/checkpoint_60.mdl" "$work/whale_adapter" --to peft
+} >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+printf '%s' '{% for m in messages %}{{ m.content[1:] }}{% endfor %}' >"$work/rest.jinja"
+python3 "${top_srcdir:?}/tests/dashboard/vectors_folder.py" "$work/vectors" || exit 1
+"$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" \
+    --adapter "$work/whale_adapter=whale" --model "$work/text/checkpoint_200.mdl=rest" \
+    --adapter "$work/whale_adapter/" --chat_template "$work/rest.jinja" \
+    --model "$work/vectors" --model_queue 2 >"$work/served" 2>"$work/err" &
 server=$!
 for _ in $(seq 100); do
     [ -s "$work/served" ] && break
@@ -56,5 +70,19 @@ refused 'two models have the name text' --root "$work/other" --model "$work/text
 refused 'its name is not UTF-8' --root "$work/other" \
     --model "$work/text.yaml=$(printf 'a\377')"
 refused 'are of --model' --root "$work/other" --model_queue 3
+refused 'two models have the name law' --root "$work/other" --model "$work/text=law" \
+    --adapter "$work/whale_adapter=law"
+refused 'there is no --model before it' --root "$work/other" --adapter "$work/whale_adapter" \
+    --model "$work/text"
+refused 'there is no --model before it' --root "$work/other" --chat_template "$work/rest.jinja"
+refused 'adapter_config.json' --root "$work/other" --model "$work/text" --adapter "$work/text"
+refused 'has .*rest.jinja already' --root "$work/other" --model "$work/text" \
+    --chat_template "$work/rest.jinja" --chat_template "$work/rest.jinja"
+refused 'makes vectors of texts' --root "$work/other" --model "$work/vectors" \
+    --chat_template "$work/rest.jinja"
+refused '--any_base is of --adapter' --root "$work/other" --model "$work/text" --any_base
+printf '{%% for m in messages %%}' >"$work/broken.jinja"
+refused 'broken.jinja:1:24: the template ends without' --root "$work/other" --model "$work/text" \
+    --chat_template "$work/broken.jinja"
 refused '1 to 16' --root "$work/other" --model "$work/text.yaml" --model_queue 99
 exit 0

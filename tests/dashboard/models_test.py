@@ -36,7 +36,7 @@ def chat(text, **more):
 
 
 def events(path, **body):
-    connection, answer = send(path, {"stream": True, "temperature": 0, **body})
+    connection, answer = send(path, {"model": "quick", "stream": True, "temperature": 0, **body})
     assert answer.status == 200 and answer.getheader("Content-Type") == "text/event-stream", answer.status
     text = answer.read().decode()
     connection.close()
@@ -49,7 +49,7 @@ def events(path, **body):
 def answers_have_their_form():
     connection, answer = send("/v1/models", None, method="GET")
     listed = json.loads(answer.read())
-    assert [one["id"] for one in listed["data"]] == ["quick"] and listed["object"] == "list", listed
+    assert [one["id"] for one in listed["data"]] == ["quick", "whale", "rest", "whale_adapter", "vectors"] and listed["object"] == "list", listed
     status, value, _ = chat("the quick b")
     assert status == 200, value
     assert value["choices"][0]["message"] == {"role": "assistant", "content": "rown fox j", "refusal": None}, value
@@ -58,10 +58,10 @@ def answers_have_their_form():
     status, value, _ = chat([{"type": "text", "text": "the qui"}, {"type": "text", "text": "ck b"}], stop=["fox", "zebra"], n=2)
     assert [one["message"]["content"] for one in value["choices"]] == ["rown ", "rown "], value
     assert value["choices"][1]["finish_reason"] == "stop" and value["choices"][1]["index"] == 1
-    status, value, _ = ask("/v1/completions", prompt=["the quick b", "over the la"], max_tokens=4, temperature=0, echo=True)
+    status, value, _ = ask("/v1/completions", model="quick", prompt=["the quick b", "over the la"], max_tokens=4, temperature=0, echo=True)
     assert [one["text"] for one in value["choices"]] == ["the quick brown", "over the lazy d"], value
     numbers = list(b"the quick b")
-    status, value, _ = ask("/v1/completions", prompt=numbers, max_tokens=3, temperature=0, logprobs=2)
+    status, value, _ = ask("/v1/completions", model="quick", prompt=numbers, max_tokens=3, temperature=0, logprobs=2)
     found = value["choices"][0]["logprobs"]
     assert found["tokens"] == ["r", "o", "w"] and found["text_offset"] == [0, 1, 2], found
     for token, value, top in zip(found["tokens"], found["token_logprobs"], found["top_logprobs"]):
@@ -99,14 +99,14 @@ def mistakes_are_named():
     expect(400, "from 0 to 100", "temperature", chat("x", temperature="hot"))
     expect(400, "maximum context length is 2048", "messages", chat("x", max_tokens=4000))
     expect(400, "give logprobs", "top_logprobs", chat("x", top_logprobs=3))
-    expect(400, "role and content", "messages", ask("/v1/chat/completions", messages=[{"role": "user"}]))
+    expect(400, "role and content", "messages", ask("/v1/chat/completions", model="quick", messages=[{"role": "user"}]))
     expect(400, "image_url", "messages", chat([{"type": "image_url"}]))
     expect(400, "stop: accepted", "stop", chat("x", stop=[""]))
-    expect(400, "best_of", "best_of", ask("/v1/completions", prompt="x", best_of=3))
-    expect(400, "prompt: accepted", "prompt", ask("/v1/completions", prompt=[]))
-    expect(400, "not that of a token", "prompt", ask("/v1/completions", prompt=[300]))
-    expect(400, "makes no vectors", "model", ask("/v1/embeddings", input="x"))
-    expect(404, "there is no model other here; accepted: quick", "model", chat("x", model="other"))
+    expect(400, "best_of", "best_of", ask("/v1/completions", model="quick", prompt="x", best_of=3))
+    expect(400, "prompt: accepted", "prompt", ask("/v1/completions", model="quick", prompt=[]))
+    expect(400, "not that of a token", "prompt", ask("/v1/completions", model="quick", prompt=[300]))
+    expect(400, "makes no vectors", "model", ask("/v1/embeddings", model="quick", input="x"))
+    expect(404, "there is no model other here; accepted: quick, whale, rest, whale_adapter, vectors", "model", chat("x", model="other"))
     assert chat("the quick b", top_p=None, user="me", metadata={"a": "b"}, tools=[], response_format={"type": "text"})[0] == 200
     connection, answer = send("/v1/completions", {"prompt": "x"}, {"Content-Type": "application/json"})
     assert answer.status == 401, answer.status
@@ -115,10 +115,38 @@ def mistakes_are_named():
 
 
 def long_stream():
-    connection, answer = send("/v1/completions", {"prompt": "the ", "max_tokens": 2000, "stream": True, "temperature": 0})
+    connection, answer = send("/v1/completions", {"model": "quick", "prompt": "the ", "max_tokens": 2000, "stream": True, "temperature": 0})
     assert answer.status == 200
     answer.read1(10)
     return connection, answer
+
+
+def content(model, text):
+    status, value, _ = chat(text, model=model)
+    assert status == 200 and value["model"] == model, value
+    return value["choices"][0]["message"]["content"]
+
+
+def an_adapter_is_a_model():
+    assert content("whale", "the quick b") == "lue whale "
+    assert content("quick", "the quick b") == "rown fox j"
+
+
+def a_template_is_that_of_the_file():
+    assert content("rest", "?the quick b") == "rown fox j"
+    assert content("whale_adapter", "?the quick b") == "lue whale "
+    assert chat("the quick b", model="rest")[1]["usage"]["prompt_tokens"] == 10
+    assert chat("the quick b", model="whale")[1]["usage"]["prompt_tokens"] == 11
+
+
+def vectors_count_tokens():
+    def usage(texts):
+        status, value, _ = ask("/v1/embeddings", model="vectors", input=texts)
+        assert status == 200 and len(value["data"]) == (1 if isinstance(texts, str) else len(texts)), value
+        return value["usage"]
+
+    assert usage("a cat sat") == {"prompt_tokens": 5, "total_tokens": 5}  # with [CLS] and [SEP]
+    assert usage(["a cat", "the sun " * 9]) == {"prompt_tokens": 12, "total_tokens": 12}  # cut to 8
 
 
 def a_client_that_goes_holds_up_nobody():
@@ -169,6 +197,7 @@ def a_killed_process_is_started_again():
 
 
 for case in (answers_have_their_form, a_seed_repeats_an_answer, streams_come_in_pieces, mistakes_are_named,
+             an_adapter_is_a_model, a_template_is_that_of_the_file, vectors_count_tokens,
              a_client_that_goes_holds_up_nobody, a_full_queue_says_so, a_killed_process_is_started_again):
     case()
     print("ok", case.__name__)

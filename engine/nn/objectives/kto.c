@@ -7,9 +7,11 @@
  *
  * z, which no gradient goes through, estimates the divergence from the reference: the mean of r
  * over completions of other samples behind the prompts (the second rows of the data), or 0 where
- * that is below. It enters each loss before the backward pass, and a microbatch waits for no other
- * one: so it is the mean over kl_samples samples that follow each other in the batch, which are
- * those of one microbatch. With kl_samples given, the size of microbatches changes nothing. */
+ * that is below. It enters each loss before the backward pass, and is no factor of the gradient;
+ * sums over the batch are known when all backward passes are done (graph.h), so that a microbatch
+ * waits for no other one. So z is the mean over kl_samples samples that follow each other in the
+ * batch, which are those of one microbatch: given, the size of microbatches changes nothing, and a
+ * batch of several microbatches must say it, as the size would decide otherwise. */
 #include "csengine/generated/ops.h"
 #include "csengine/modules.h"
 #include "engine/base/config/settings.h"
@@ -37,7 +39,7 @@ static const cse_setting settings_table[] = {
       .min = 1,
       .max = 1 << 24,
       .doc = "samples whose mean estimates the divergence, a divisor of micro_batch_size; null: "
-             "micro_batch_size" },
+             "the whole batch, which is one microbatch then" },
     CSE_REFERENCE_FREE_SETTING,
     { .name = NULL },
 };
@@ -58,6 +60,33 @@ static cse_tensor *ratios_of(const cse_objective *objective, const cse_text_rows
     return cse_sub(*log_probabilities, cse_row_of(reference, 0));
 }
 
+/* Of how many samples the divergence is the mean; 0 after a failure. */
+static int64_t samples_of_mean(const cse_settings *s, int64_t micro_batch_size)
+{
+    const int microbatches = cse_trace_graph()->microbatch_count;
+    const int64_t samples =
+        cse_settings_has(s, "kl_samples") ? cse_settings_integer(s, "kl_samples") : 0;
+    if (samples == 0 && microbatches == 1)
+        return micro_batch_size;
+    if (samples > 0 && micro_batch_size % samples == 0)
+        return samples;
+    if (samples == 0)
+        cse_trace_fail(CSE_CONFIG,
+                       "objective kto: the divergence from the reference is a mean over samples "
+                       "of one microbatch, and the batch has %d of %lld samples each: say by "
+                       "kl_samples over how many, so that another micro_batch_size changes "
+                       "nothing; accepted: a divisor of micro_batch_size (%lld is what TRL's "
+                       "per_device_train_batch_size of as many does)",
+                       microbatches, (long long)micro_batch_size, (long long)micro_batch_size);
+    else
+        cse_trace_fail(CSE_CONFIG,
+                       "objective kto: kl_samples (%s) is %lld, which does not divide the %lld "
+                       "samples of a microbatch; accepted: a divisor of micro_batch_size",
+                       cse_settings_origin(s, "kl_samples"), (long long)samples,
+                       (long long)micro_batch_size);
+    return 0;
+}
+
 static cse_tensor *divergence(const cse_objective *objective, const cse_text_rows *rows)
 {
     cse_tensor *unused = NULL, *ratios = NULL;
@@ -67,17 +96,10 @@ static cse_tensor *divergence(const cse_objective *objective, const cse_text_row
     }
     if (ratios == NULL || cse_trace_is_poison(ratios))
         return NULL;
-    const cse_settings *s = objective->settings;
     const int64_t batch = cse_tensor_shape(ratios).dims[0];
-    const int64_t group =
-        cse_settings_has(s, "kl_samples") ? cse_settings_integer(s, "kl_samples") : batch;
-    if (batch % group != 0) {
-        cse_trace_fail(CSE_CONFIG,
-                       "objective kto: kl_samples (%s) is %lld, which does not divide the %lld "
-                       "samples of a microbatch; accepted: a divisor of micro_batch_size",
-                       cse_settings_origin(s, "kl_samples"), (long long)group, (long long)batch);
+    const int64_t group = samples_of_mean(objective->settings, batch);
+    if (group == 0)
         return NULL;
-    }
     const cse_shape groups = cse_shape_of(batch / group, group);
     cse_tensor *mean = cse_mean(cse_reshape(cse_stop_gradient(ratios), groups), cse_axes(1), true);
     mean = cse_broadcast_to(cse_maximum(mean, cse_constant(0)), groups);

@@ -366,17 +366,23 @@ END_TEST
 
 /* ---- what is refused ---- */
 
+static const struct {
+    const char *settings, *message;
+} divergences[] = {
+    { "{kl_samples: 3}", "does not divide the 2 samples of a microbatch" },
+    { "{}", "the batch has 2 of 2 samples each: say by kl_samples over how many" },
+};
+
 START_TEST(samples_of_a_divergence_are_of_one_microbatch)
 {
     char yaml[512];
-    trained t = open_model("kto", "{kl_samples: 3}");
+    trained t = open_model("kto", divergences[_i].settings);
     snprintf(yaml, sizeof yaml,
              "{data_processor: preferences, path: %s/labelled.jsonl, kind: unpaired, tokenizer: "
              "%s/tokenizer.json, max_sequence_length: 10, batch_size: 4, micro_batch_size: 2}",
              folder, folder);
     const char *message = traced_failure(yaml, step_of, &t);
-    ck_assert_msg(strstr(message, "does not divide the 2 samples of a microbatch") != NULL, "%s",
-                  message);
+    ck_assert_msg(strstr(message, divergences[_i].message) != NULL, "%s", message);
     close_model(&t);
 }
 END_TEST
@@ -458,7 +464,7 @@ int main(void)
     write_data();
     tcase_add_loop_test(tests, losses_and_gradients_are_those_of_the_formula, 0,
                         3 * (int)(sizeof cases / sizeof cases[0]));
-    tcase_add_test(tests, samples_of_a_divergence_are_of_one_microbatch);
+    tcase_add_loop_test(tests, samples_of_a_divergence_are_of_one_microbatch, 0, 2);
     tcase_add_loop_test(tests, data_of_the_other_kind_are_refused, 0,
                         (int)(sizeof unfit / sizeof unfit[0]));
     tcase_add_test(tests, data_without_pairs_are_refused);

@@ -7,7 +7,7 @@
 
 typedef struct listing {
     const cse_request *request;
-    const json_t *states, *labels;
+    const json_t *states, *labels, *health;
     const char *name;
     int64_t before, limit, total, last;
     json_t *jobs;
@@ -43,19 +43,41 @@ static bool has_labels(const listing *list, const cse_job *job)
     return all;
 }
 
+/* Whether it has a finding of the kinds that are asked for. */
+static bool has_health(const listing *list, const json_t *job)
+{
+    size_t i, j;
+    json_t *wanted, *one;
+    json_array_foreach(json_object_get(job, "health"), i, one) json_array_foreach(
+        list->health, j, wanted) if (json_equal(json_object_get(one, "kind"), wanted)) return true;
+    return false;
+}
+
 static bool take_job(void *self, const cse_job *job)
 {
     listing *list = self;
+    json_t *shown = NULL;
     bool named = list->name == NULL || strcasestr(job->record.name, list->name) != NULL ||
                  strcasestr(job->record.id, list->name) != NULL;
     if (!named || !has_state(list, job) || !has_labels(list, job))
         return true;
+    if (list->health != NULL) {
+        shown = cse_job_json(list->request->server->jobs, job);
+        if (!has_health(list, shown)) {
+            json_decref(shown);
+            return true;
+        }
+    }
     list->total++;
     if ((list->before > 0 && job->record.seq >= list->before) ||
-        (int64_t)json_array_size(list->jobs) == list->limit)
+        (int64_t)json_array_size(list->jobs) == list->limit) {
+        json_decref(shown);
         return true;
+    }
     list->last = job->record.seq;
-    json_array_append_new(list->jobs, cse_job_json(list->request->server->jobs, job));
+    if (shown == NULL)
+        shown = cse_job_json(list->request->server->jobs, job);
+    json_array_append_new(list->jobs, shown);
     return true;
 }
 
@@ -64,6 +86,7 @@ static void list_jobs(const cse_request *request, cse_answer *answer)
     listing list = { .request = request,
                      .states = json_object_get(request->values, "state"),
                      .labels = json_object_get(request->values, "label"),
+                     .health = json_object_get(request->values, "health"),
                      .name = cse_request_text(request, "name", NULL),
                      .limit = cse_request_integer(request, "limit", 100) };
     if (!cse_page_token_read(request, answer, &list.before))
@@ -89,6 +112,9 @@ static const char parameters[] = "limit\n"
                                  "label? [,LabelFilter] ..16  # comma-separated: key or key=value; "
                                  "all must match\n"
                                  "  = [\"team=vision\"]\n"
+                                 "health? [,HealthKind] ..5  # comma-separated: with a finding "
+                                 "of any of these\n"
+                                 "  = [\"diverged\"]\n"
                                  "name? string ..200  # part of the name or id\n";
 
 static const char schemas[] =

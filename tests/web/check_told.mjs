@@ -91,7 +91,203 @@ async function cloned(checks, api, page) {
   );
 }
 
-const CASES = { cloned };
+/* ---- health ---- */
+
+const badges = (scope) =>
+  scope
+    .locator("[data-says=health]")
+    .evaluateAll((all) => all.map((one) => one.dataset.value).sort());
+
+const rowOf = (page, id) =>
+  page.locator("tr", { has: page.locator(`a[href*="/jobs/${id}/pulse"]`) });
+
+const kindsOf = (job) => job.health.map((one) => one.kind).sort();
+
+async function saysHealth(checks, api, page, id, wanted) {
+  const job = await api.job(id);
+  checks.that(
+    wanted.every((kind) => kindsOf(job).includes(kind)),
+    `${id}: the API says ${wanted}`,
+    JSON.stringify(job.health),
+  );
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  await page.locator("dl.tiles").waitFor({ timeout: 60_000 });
+  await page.locator(".topbar [data-says=health]").first().waitFor({ timeout: 60_000 });
+  const said = await badges(page.locator(".topbar"));
+  checks.that(isDeepStrictEqual(said, kindsOf(job)), `${id}: the bar says the same`, said.join());
+  await page.goto(`${api.url}/jobs`);
+  await rowOf(page, id).locator("[data-says=health]").first().waitFor({ timeout: 60_000 });
+  const listed = await badges(rowOf(page, id));
+  checks.that(isDeepStrictEqual(listed, kindsOf(job)), `${id}: and the list`, listed.join());
+  for (const kind of wanted) {
+    const found = await api.get(`/jobs?health=${kind}`);
+    checks.that(
+      found.jobs.some((one) => one.id === id) && found.total === found.jobs.length,
+      `${id}: found by its health, ${kind}`,
+    );
+  }
+}
+
+async function diverged(checks, api, page) {
+  const id = "diverged";
+  await api.submit(id, config({ lr: "100", loop: "num_steps: 8, diverged_factor: 0" }));
+  await succeeded(api, id);
+  const { progress } = await api.job(id);
+  checks.that(progress.loss > 1e6, "the loss has risen, and is finite", progress.loss);
+  await saysHealth(checks, api, page, id, ["diverged"]);
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  await page.locator(".findings a >> text=/^diverged: the loss is/").waitFor({ timeout: 30_000 });
+  checks.that(true, "a diverged run stands out");
+  const healthy = await api.get("/jobs?health=diverged");
+  checks.that(
+    healthy.jobs.every((one) => one.id === id),
+    "a run that trains well has not diverged",
+    healthy.jobs.map((one) => one.id).join(),
+  );
+}
+
+/* ---- numbers ---- */
+
+const LOSS_SCALE =
+  "    precision: {fp16_type: float16, loss_scaling_factor: dynamic, " +
+  "initial_loss_scale: 100000000, max_loss_scale: 1000000000}\n";
+
+/* The first bad numbers lie further back than the newest statistics. */
+async function overflowed(checks, api, page) {
+  const id = "overflowed";
+  const init = `${LOSS_SCALE}    numerics: {every: 1}\n`;
+  await api.submit(id, config({ loop: "num_steps: 300", init }));
+  await succeeded(api, id);
+  await saysHealth(checks, api, page, id, ["overflowed"]);
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  const first = page.locator(".findings a >> text=/the first in the order of execution/");
+  await first.waitFor({ timeout: 30_000 });
+  const { records } = await api.get(`/jobs/${id}/numerics?bad=true&limit=1`);
+  checks.that(
+    records[0].step < 100 && (await first.innerText()).includes(`at step ${records[0].step}`),
+    "what stands out names the first step that overflowed",
+    await first.innerText(),
+  );
+  checks.that(
+    !/no number overflows/.test(await page.locator(".findings").innerText()),
+    "and does not say that none did",
+  );
+  await page.screenshot({ path: join(shots, "told-overflowed.png") });
+}
+
+/* Each NaN counts, however many follow each other. */
+async function skipped(checks, api, page) {
+  const id = "skipped";
+  await api.submit(id, config({ init: LOSS_SCALE }));
+  await succeeded(api, id);
+  const { series } = await api.get(`/jobs/${id}/metrics?names=skipped_steps`);
+  const count = series.at(-1)?.value.at(-1) ?? 0;
+  checks.that(count > 3, "the store counts skipped steps", count);
+  const norms = (await api.get(`/jobs/${id}/metrics?names=grad_norm`)).series[0].value;
+  const bad = norms.filter((one) => one === null).length;
+  checks.that(bad === count, "each of them is in the store, though they are all NaN", norms.join());
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  const said = page.locator("[data-says=skipped-steps]");
+  await said.waitFor({ timeout: 60_000 });
+  checks.that(
+    Number(await said.getAttribute("data-value")) === count,
+    "the page says how many steps were skipped",
+    await said.innerText(),
+  );
+}
+
+/* ---- time ---- */
+
+const valueOf = async (page, what) =>
+  Number(
+    await page.locator(`.page [data-says=${what}]`).first().getAttribute("data-value", {
+      timeout: 60_000,
+    }),
+  );
+
+async function wentOn(checks, api, page) {
+  const id = "went-on";
+  await api.submit(id, config({ loop: "num_steps: 1000000", init: "" }));
+  await until("steps", async () => ((await api.job(id)).progress.step ?? 0) > 3000);
+  await api.order(id, "cancel");
+  await until("the first end", async () => !(await api.job(id)).alive);
+  const gap_ms = 4000;
+  await new Promise((done) => setTimeout(done, gap_ms));
+  await api.order(id, "resume");
+  await until("another step", async () => {
+    const job = await api.job(id);
+    return job.attempt === 2 && job.state === "RUNNING" && job.progress.loss !== null;
+  });
+  await api.order(id, "cancel");
+  await until("the second end", async () => !(await api.job(id)).alive);
+  const job = await api.job(id);
+  const { attempts } = await api.get(`/jobs/${id}/goodput`);
+  const ran = attempts.reduce((sum, one) => sum + one.elapsed_ms, 0);
+  checks.that(
+    attempts.length === 2 && job.ran_ms === ran && job.ended_ms - job.started_ms > 0,
+    "the time that it ran is that of its attempts",
+    JSON.stringify([job.ran_ms, attempts.map((one) => one.elapsed_ms)]),
+  );
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  checks.that((await valueOf(page, "ran")) === ran, "and the page says that");
+  const bins = ["compute", "input", "update", "communication", "save", "idle"];
+  const taken = attempts
+    .flatMap((one) => one.bins)
+    .filter((bin) => bins.includes(bin.name))
+    .reduce((sum, bin) => sum + bin.milliseconds, 0);
+  const mean = (job.progress.step * 64 * 1000) / taken;
+  const said = await valueOf(page, "mean-samples-per-second");
+  checks.that(
+    Math.abs(said - mean) <= 1e-6 * mean,
+    "the rate of an ended run is its mean",
+    `${said}, ${mean}`,
+  );
+  await page.screenshot({ path: join(shots, "told-went-on.png") });
+}
+
+/* ---- a server that is gone ---- */
+
+async function silent(checks, api, page) {
+  const place = join(directory, "gone");
+  const other = await startServer({ csengine, dist, directory: place });
+  const its = new Api(other.url, other.token);
+  await its.submit("ended", config({}).replaceAll(directory, place));
+  await succeeded(its, "ended");
+  const signsIn = await page.context().newPage();
+  await signsIn.goto(`${other.url}/jobs?token=${other.token}`);
+  const pages = ["jobs", "cluster", "submit", "jobs/ended/pulse", "jobs/ended/config"];
+  const tabs = [];
+  await signsIn.close();
+  for (const path of pages) {
+    const tab = await page.context().newPage();
+    await tab.goto(`${other.url}/${path}`);
+    await tab.locator("header h1, .tiles").first().waitFor({ timeout: 60_000 });
+    tabs.push(tab);
+  }
+  const shown = await tabs[0].locator("[data-says=known-since]").count();
+  checks.that(shown === 0, "a server that answers is not said to be silent");
+  const killed_ms = Date.now();
+  other.server.removeAllListeners("exit");
+  other.server.kill("SIGKILL");
+  for (const [i, tab] of tabs.entries()) {
+    await tab.bringToFront();
+    const said = tab.locator("[data-says=known-since]");
+    const there = await said.waitFor({ timeout: 30_000 }).then(
+      () => true,
+      () => false,
+    );
+    const since_ms = there ? Number(await said.getAttribute("data-value")) : NaN;
+    checks.that(
+      since_ms <= killed_ms + 1000 && since_ms > killed_ms - 15_000,
+      `${pages[i]}: says since when it knows`,
+      `${since_ms}, killed at ${killed_ms}`,
+    );
+  }
+  await tabs[0].screenshot({ path: join(shots, "told-silent.png") });
+  for (const tab of tabs) await tab.close();
+}
+
+const CASES = { cloned, diverged, overflowed, skipped, wentOn, silent };
 
 const checks = new Checks();
 const { server, url, token } = await startServer({ csengine, dist, directory });

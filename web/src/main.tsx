@@ -17,6 +17,8 @@ import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";
 import { current, openJob } from "@/job/model";
 import { Empty } from "@/components/parts";
+import { watchServer } from "@/api/freshness";
+import { Freshness } from "@/frame/Freshness";
 import { Help, Keyboard } from "@/frame/Keyboard";
 import { Notes } from "@/frame/Notes";
 import { Rail } from "@/frame/Rail";
@@ -75,6 +77,7 @@ function Frame() {
       <div class="frame">
         <TopBar onHelp={() => (helpIsOpen.value = true)} />
         <Rail job={job} page={page?.name ?? ""} />
+        <Freshness />
         <main id="page" tabIndex={0} class={page?.fill ? "page fill" : "page"}>
           <Page />
         </main>
@@ -95,6 +98,7 @@ function firstAddress(): void {
 }
 
 firstAddress();
+if (!IS_REPORT) watchServer();
 const host = document.getElementById("app") as HTMLElement;
 host.textContent = "";
 render(<Frame />, host);

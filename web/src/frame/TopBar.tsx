@@ -6,6 +6,7 @@ import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { theme, type Theme } from "@/base/theme";
 import { Icon, type IconName } from "@/components/Icon";
+import { HealthBadges } from "@/components/Health";
 import { Dialog, Meter, Say, StateBadge } from "@/components/parts";
 import { act, type Command } from "@/job/actions";
 import { current } from "@/job/model";
@@ -208,6 +209,7 @@ function JobCrumb({ job, says }: { job: Job; says: Said }) {
         {job.name}
       </strong>
       <StateBadge state={says.state} reason={job.reason} />
+      <HealthBadges job={job} />
       {says.doing && (
         <span class="small soft ellipsis" title={`since ${time(job.phase_since_ms)}`}>
           <Say what="phase" value={says.phase}>

@@ -6,6 +6,7 @@ import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
+import { HealthBadges } from "@/components/Health";
 import { Choice, Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
@@ -115,6 +116,7 @@ function RunPicker({
               <span class="spacer" />
               <span class="number soft">loss {number(job.progress.loss)}</span>
               <StateBadge state={job.state} reason={job.reason} />
+              <HealthBadges job={job} />
             </label>
           </li>
         ))}

@@ -18,6 +18,7 @@ import {
   stateTone,
 } from "@/components/parts";
 import { Confirm, DeleteDialog, EditDialog } from "@/components/JobDialogs";
+import { HealthBadges } from "@/components/Health";
 import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
 import { isRemovable } from "@/job/manage";
@@ -59,6 +60,7 @@ function Spark({ job }: { job: Job }) {
 }
 
 function seconds(job: Job): number | null {
+  if (job.ran_ms !== null) return job.ran_ms / 1000;
   if (job.started_ms === null) return null;
   return ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
 }
@@ -161,7 +163,12 @@ const FIELDS: Field[] = [
     name: "state",
     title: "State",
     key: (j) => j.state,
-    cell: (j) => <StateBadge state={j.state} reason={j.reason} />,
+    cell: (j) => (
+      <span class="states">
+        <StateBadge state={j.state} reason={j.reason} />
+        <HealthBadges job={j} />
+      </span>
+    ),
   },
   {
     name: "progress",

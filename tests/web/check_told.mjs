@@ -283,6 +283,15 @@ async function silent(checks, api, page) {
       `${since_ms}, killed at ${killed_ms}`,
     );
   }
+  const [line, table] = [
+    await tabs[0].locator(".stale").boundingBox(),
+    await tabs[0].locator("table.jobs").boundingBox(),
+  ];
+  checks.that(
+    line.height < 100 && table.width > 500 && table.y < 250,
+    "the line leaves the page its room",
+    JSON.stringify([line, table]),
+  );
   await tabs[0].screenshot({ path: join(shots, "told-silent.png") });
   for (const tab of tabs) await tab.close();
 }

@@ -77,8 +77,8 @@ function Frame() {
       <div class="frame">
         <TopBar onHelp={() => (helpIsOpen.value = true)} />
         <Rail job={job} page={page?.name ?? ""} />
-        <Freshness />
         <main id="page" tabIndex={0} class={page?.fill ? "page fill" : "page"}>
+          <Freshness />
           <Page />
         </main>
       </div>

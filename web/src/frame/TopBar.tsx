@@ -7,7 +7,7 @@ import { href } from "@/base/route";
 import { theme, type Theme } from "@/base/theme";
 import { Icon, type IconName } from "@/components/Icon";
 import { HealthBadges } from "@/components/Health";
-import { Dialog, Meter, Say, StateBadge } from "@/components/parts";
+import { Dialog, Meter, Say, StateBadge, stateTone } from "@/components/parts";
 import { act, type Command } from "@/job/actions";
 import { current } from "@/job/model";
 import type { Said } from "@/job/state";
@@ -219,7 +219,7 @@ function JobCrumb({ job, says }: { job: Job; says: Said }) {
       )}
       {last !== null && last > 0 && (
         <span class="row progress">
-          <Meter share={(step ?? 0) / last} label="Progress" tone="good" />
+          <Meter share={(step ?? 0) / last} label="Progress" tone={stateTone(says.state)} />
           <span class="small number soft nowrap">
             <Say what="step" value={step}>
               {integer(step)}

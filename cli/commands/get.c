@@ -118,7 +118,7 @@ static void jobs_path(const cse_command_line *line, const char *page_token, cse_
         if (strcmp(name, "state") == 0)
             add_states(path, value);
         else if (strcmp(name, "label") == 0 || strcmp(name, "name") == 0 ||
-                 strcmp(name, "health") == 0) {
+                 strcmp(name, "health") == 0 || strcmp(name, "where") == 0) {
             cse_text_add(path, "&%s=", name);
             cse_url_encode(path, value);
         }
@@ -337,12 +337,17 @@ static const cse_option options[] = {
     { "health", "KIND,...", NULL,
       "jobs: only those with a finding of one of these kinds: diverged, plateau, overflowed, "
       "skipping, starving" },
+    { "where", "EXPR", NULL,
+      "jobs: only those for which it holds: 'state=FAILED', 'val_accuracy>0.8 lr<=0.01', "
+      "'team=vision or not health=diverged'" },
     { "name", "TEXT", NULL, "jobs: only those with TEXT in their name or id" },
     { 0 },
 };
 
 static const cse_command_note examples[] = {
     { "get jobs --state RUNNING", "the jobs that run" },
+    { "get jobs --where 'min(val_loss)<2 optimizer.SGD.lr>0.01'",
+      "the jobs with such a series and such a setting" },
     { "get jobs --health diverged,skipping", "the jobs whose training is in trouble" },
     { 0 },
 };

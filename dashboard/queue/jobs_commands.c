@@ -179,8 +179,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
-        free(entry->facts); /* the next attempt will have others */
-        entry->facts = NULL;
+        cse_job_entry_forget(entry); /* the next attempt will have others */
         cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
                              command->message != NULL ? command->message : "resumed");
         cse_job_entry_save(jobs, entry);
@@ -472,7 +471,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         memmove(jobs->entries + at, jobs->entries + at + 1,
                 (size_t)(--jobs->entry_count - at) * sizeof jobs->entries[0]);
         cse_job_record_clear(&entry->record);
-        free(entry->facts);
+        cse_job_entry_forget(entry);
         free(entry);
         cse_reserve_take(&jobs->reserve);
     }

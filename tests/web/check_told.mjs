@@ -214,7 +214,14 @@ async function wentOn(checks, api, page) {
   await until("the first end", async () => !(await api.job(id)).alive);
   const gap_ms = 4000;
   await new Promise((done) => setTimeout(done, gap_ms));
-  await api.order(id, "resume");
+  await page.goto(`${api.url}/jobs/${id}/pulse`);
+  await page.locator("button[data-command=resume]").click();
+  const from = page.locator("[data-says=resume-from]");
+  const { checkpoints } = await api.get(`/jobs/${id}/checkpoints`);
+  const newest = Math.max(...checkpoints.map((one) => one.step));
+  await page.locator(`[data-says=resume-from][data-value="${newest}"]`).waitFor();
+  checks.that(/goes on from its checkpoint/.test(await from.innerText()), "resume says from where");
+  await page.locator("dialog button.primary").click();
   await until("another step", async () => {
     const job = await api.job(id);
     return job.attempt === 2 && job.state === "RUNNING" && job.progress.loss !== null;

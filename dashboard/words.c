@@ -4,6 +4,7 @@
 
 #include "dashboard/api/schema.h"
 #include "dashboard/data/feed_types.h"
+#include "dashboard/queue/job_health.h"
 #include "dashboard/queue/jobs_commands.h"
 #include "engine/base/log.h"
 
@@ -32,6 +33,11 @@ static const char *job_command(int index)
     return cse_job_commands[index];
 }
 
+static const char *health(int index)
+{
+    return cse_health_kinds[index];
+}
+
 /* Those that a client can select: gap events go to every stream. */
 static const char *event(int index)
 {
@@ -44,9 +50,11 @@ cse_word_list *cse_word_list_find(const char *name, size_t length)
     static const struct {
         const char *name;
         cse_word_list *list;
-    } lists[] = { { "run_state", run_state },     { "run_phase", run_phase },
-                  { "run_reason", run_reason },   { "log_level", log_level },
-                  { "job_command", job_command }, { "event", event } };
+    } lists[] = {
+        { "run_state", run_state }, { "run_phase", run_phase },     { "run_reason", run_reason },
+        { "log_level", log_level }, { "job_command", job_command }, { "event", event },
+        { "health", health }
+    };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strlen(lists[i].name) == length && strncmp(lists[i].name, name, length) == 0)
             return lists[i].list;

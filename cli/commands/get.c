@@ -54,6 +54,15 @@ static void add_progress(cse_text *text, const json_t *job)
         cse_text_add(text, "/%lld %d%%", (long long)last, (int)(100 * step / last));
 }
 
+/* "diverged, skipping". */
+static void add_health(cse_text *text, const json_t *job)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(job, "health"), i, one)
+        cse_text_add(text, "%s%s", text->size > 0 ? ", " : "", cse_json_text(one, "kind", ""));
+}
+
 static const char *shown(const cse_text *text)
 {
     return text->data != NULL ? text->data : "";
@@ -62,14 +71,15 @@ static const char *shown(const cse_text *text)
 static void add_row(cse_table *table, const json_t *job)
 {
     char age[CSE_AGE_BYTES], duration[CSE_AGE_BYTES];
-    cse_text labels = { 0 }, progress = { 0 };
+    cse_text labels = { 0 }, progress = { 0 }, health = { 0 };
     const char *reason = cse_json_text(job, "reason", "");
     add_labels(&labels, job);
+    add_health(&health, job);
     add_progress(&progress, job);
     cse_table_add(table, "%s", cse_json_text(job, "id", ""));
     cse_table_add(table, "%s", cse_json_text(job, "name", ""));
-    cse_table_add(table, "%s%s%s", cse_json_text(job, "state", ""), *reason != '\0' ? ":" : "",
-                  reason);
+    cse_table_add(table, "%s%s%s%s%s", cse_json_text(job, "state", ""), *reason != '\0' ? ":" : "",
+                  reason, health.size > 0 ? " " : "", shown(&health));
     cse_table_add(table, "%s", cse_json_text(job, "priority", ""));
     double created = cse_json_real(job, "created_ms", NAN);
     cse_table_add(table, "%s", cse_age_text((now_ms() - created) / 1e3, age));
@@ -79,6 +89,7 @@ static void add_row(cse_table *table, const json_t *job)
     cse_table_add(table, "%s", cse_json_text(job, "waiting_for", ""));
     cse_text_clear(&labels);
     cse_text_clear(&progress);
+    cse_text_clear(&health);
 }
 
 /* ---- jobs ---- */
@@ -106,7 +117,8 @@ static void jobs_path(const cse_command_line *line, const char *page_token, cse_
         const char *name = line->options[i].option->name, *value = line->options[i].value;
         if (strcmp(name, "state") == 0)
             add_states(path, value);
-        else if (strcmp(name, "label") == 0 || strcmp(name, "name") == 0) {
+        else if (strcmp(name, "label") == 0 || strcmp(name, "name") == 0 ||
+                 strcmp(name, "health") == 0 || strcmp(name, "where") == 0) {
             cse_text_add(path, "&%s=", name);
             cse_url_encode(path, value);
         }
@@ -235,6 +247,14 @@ static void show_recovery(const json_t *job)
                   cse_json_text(last, "reason", "was lost"));
 }
 
+static void show_health(const json_t *job)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(job, "health"), i, one)
+        cse_print("%-17s %s\n", cse_json_text(one, "kind", ""), cse_json_text(one, "message", ""));
+}
+
 static void show_job(const json_t *job)
 {
     static const char *const texts[][2] = { { "id", "id" },
@@ -256,6 +276,7 @@ static void show_job(const json_t *job)
         if (strcmp(texts[i][0], "state") == 0)
             show_phase(job);
     }
+    show_health(job);
     show_recovery(job);
     add_labels(&labels, job);
     show_text("labels", shown(&labels));
@@ -313,12 +334,21 @@ static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
     { "label", "K[=V]", NULL, "jobs: only those with this label; repeatable" },
     { "state", "STATE,...", NULL, "jobs: only those in one of these states" },
+    { "health", "KIND,...", NULL,
+      "jobs: only those with a finding of one of these kinds: diverged, plateau, overflowed, "
+      "skipping, starving" },
+    { "where", "EXPR", NULL,
+      "jobs: only those for which it holds: 'state=FAILED', 'val_accuracy>0.8 lr<=0.01', "
+      "'team=vision or not health=diverged'" },
     { "name", "TEXT", NULL, "jobs: only those with TEXT in their name or id" },
     { 0 },
 };
 
 static const cse_command_note examples[] = {
     { "get jobs --state RUNNING", "the jobs that run" },
+    { "get jobs --where 'min(val_loss)<2 optimizer.SGD.lr>0.01'",
+      "the jobs with such a series and such a setting" },
+    { "get jobs --health diverged,skipping", "the jobs whose training is in trouble" },
     { 0 },
 };
 
@@ -333,7 +363,7 @@ const cse_command cse_command_get = {
     .min_arguments = 1,
     .max_arguments = 2,
     .words = "jobs|job",
-    .values = "state=@states",
+    .values = "state=@states health=diverged|plateau|overflowed|skipping|starving",
     .examples = examples,
     .run = run,
 };

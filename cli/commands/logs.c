@@ -7,6 +7,7 @@
 #include "cli/client/client_command.h"
 #include "cli/client/follow.h"
 #include "cli/client/run_source.h"
+#include "cli/terminal/json_values.h"
 #include "cli/terminal/report.h"
 
 enum { PAGE = 1000, FOLLOW_INTERVAL_US = 300000 };
@@ -122,15 +123,34 @@ static cse_status follow_run(const cse_run_source *from, const cse_command_line 
     }
 }
 
+/* Whether the job has written nothing, since its first process is still to come; says why. */
+static cse_status find_waiting(const cse_run_source *from, bool json, bool *waits)
+{
+    json_t *job = NULL;
+    CSE_TRY(cse_run_source_ask_json(from, &(cse_run_question){ "", "getJob", NULL }, &job));
+    *waits = strcmp(cse_json_text(job, "state", ""), "QUEUED") == 0 &&
+             !json_is_string(json_object_get(job, "model"));
+    const char *why = cse_json_text(job, "waiting_for", NULL);
+    if (*waits && !json)
+        fprintf(stderr, "job %s is QUEUED%s%s\n", from->id, why != NULL ? ", waits for " : "",
+                why != NULL ? why : "");
+    json_decref(job);
+    return CSE_OK;
+}
+
 static int run(const cse_command_line *line)
 {
     int64_t last = 0;
+    bool waits = false;
+    const bool follows = cse_option_is_on(line, "follow");
     cse_run_source from;
     cse_status status = cse_run_source_open(line, line->arguments[0], &from);
     from.shows_problems = cse_option_is_on(line, "json");
-    if (status == CSE_OK)
+    if (status == CSE_OK && follows && from.run == NULL)
+        status = find_waiting(&from, cse_option_is_on(line, "json"), &waits);
+    if (status == CSE_OK && !waits)
         status = show_lines(&from, line, cse_option_value(line, "tail"), &last);
-    if (status == CSE_OK && cse_option_is_on(line, "follow"))
+    if (status == CSE_OK && follows)
         status = (from.run != NULL ? follow_run : follow_job)(&from, line, last);
     cse_run_source_close(&from);
     return cse_report(status);

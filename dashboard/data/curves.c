@@ -137,9 +137,10 @@ cse_status cse_curves_add(cse_store_reader *reader, const cse_metrics_query *que
     cse_status status = cse_store_reader_metrics(reader, query, take_row, &w);
     end_curve(&w);
     cse_text_add(&w.head,
-                 "],\"names\":%s,\"attempts\":%lld,\"last_event_id\":%lld,\"dropped_series\":%lld}",
-                 head->names, (long long)head->attempts, (long long)head->last_event_id,
-                 (long long)head->dropped_series);
+                 "],\"names\":%s,\"attempts\":%lld,\"attempt_times\":%s,\"last_event_id\":%lld,"
+                 "\"dropped_series\":%lld}",
+                 head->names, (long long)head->attempts, head->times,
+                 (long long)head->last_event_id, (long long)head->dropped_series);
     if (binary)
         join_binary(&w.head, &w.numbers, out);
     else

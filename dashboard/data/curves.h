@@ -9,6 +9,7 @@
 
 typedef struct cse_curves_head {
     const char *names; /* JSON array: every series of the run */
+    const char *times; /* JSON array of the attempts' AttemptTime */
     int64_t attempts, last_event_id, dropped_series;
 } cse_curves_head;
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,7 @@ void cse_job_copy(const cse_job_entry *entry, cse_job *job)
 {
     bool facts = entry->settled && entry->facts != NULL;
     job->facts = facts ? cse_strdup(entry->facts) : NULL;
+    job->values = entry->settled && entry->values != NULL ? cse_strdup(entry->values) : NULL;
     job->warnings = NULL;
     job->record = entry->record;
     job->record.labels = cse_strdup(entry->record.labels);
@@ -173,19 +175,39 @@ void cse_job_release(cse_job *job)
 {
     cse_job_record_clear(&job->record);
     free(job->facts);
-    job->facts = NULL;
+    free(job->values);
+    job->facts = job->values = NULL;
 }
 
-void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
+void cse_job_entry_forget(cse_job_entry *entry)
+{
+    free(entry->facts);
+    free(entry->values);
+    entry->facts = entry->values = NULL;
+}
+
+/* Keeps `content` at `place` of the entry, if the job is still as it was when it was read. */
+static void keep(cse_jobs *jobs, const cse_job *job, size_t place, const json_t *content)
 {
     pthread_mutex_lock(&jobs->lock);
     cse_job_entry *entry = cse_job_entry_find(jobs, job->record.id);
     if (entry != NULL && entry->settled && entry->record.attempt == job->record.attempt &&
         jobs->root != NULL) {
-        free(entry->facts);
-        entry->facts = json_dumps(facts, JSON_COMPACT);
+        char **kept = (char **)(void *)((char *)entry + place);
+        free(*kept);
+        *kept = json_dumps(content, JSON_COMPACT);
     }
     pthread_mutex_unlock(&jobs->lock);
+}
+
+void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
+{
+    keep(jobs, job, offsetof(cse_job_entry, facts), facts);
+}
+
+void cse_job_keep_values(cse_jobs *jobs, const cse_job *job, const json_t *values)
+{
+    keep(jobs, job, offsetof(cse_job_entry, values), values);
 }
 
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job)

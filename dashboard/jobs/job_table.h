@@ -44,6 +44,7 @@ typedef struct cse_job {
     bool settled; /* ended, and it will not be restarted automatically */
     char waiting_for[512];
     char *facts;      /* what job_json.c keeps of a settled job; NULL */
+    char *values;     /* what job_values.c keeps of a settled job; NULL */
     json_t *warnings; /* in the answer to its creation: Diagnostic objects; borrowed, or NULL */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
@@ -66,6 +67,7 @@ const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 void cse_jobs_wake(cse_jobs *jobs);
 /* Keeps what was read from the store of a settled job, so that it is read once. */
 void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts);
+void cse_job_keep_values(cse_jobs *jobs, const cse_job *job, const json_t *values);
 
 /* ---- for the files that change jobs ---- */
 
@@ -81,7 +83,8 @@ typedef struct cse_job_entry {
     int futile;          /* processes in a row that were killed before they did a step */
     bool held;           /* waits for a limit of its own, and delays no other */
     char waiting_for[512];
-    char *facts; /* JSON of what its run store says, once the job is settled; NULL */
+    /* JSON of what its run store says, once the job is settled; NULL */
+    char *facts, *values;
 } cse_job_entry;
 
 struct cse_jobs {
@@ -101,6 +104,8 @@ struct cse_jobs {
 };
 
 /* All with the lock held. */
+/* Forgets what was read of its run store. */
+void cse_job_entry_forget(cse_job_entry *entry);
 /* A copy of the record, at the end of the table. */
 cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record);
 /* NULL when there is none. */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dashboard/queue/job_health.h"
 #include "dashboard/queue/jobs_commands.h"
+#include "dashboard/queue/run_account.h"
 #include "engine/base/arena.h"
 
 /* ---- what the run knows ---- */
@@ -142,7 +144,8 @@ static bool takes_steps(const json_t *facts)
 /* ---- how far it is ---- */
 
 /* `takes_steps`: whether the run goes on at its rate. */
-static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bool takes_steps)
+static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bool takes_steps,
+                             const cse_run_account *account)
 {
     json_t *progress = json_object();
     json_t *step = reader != NULL ? read_integer(reader, "last_step") : json_null();
@@ -158,11 +161,14 @@ static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bo
                             ? rate / (double)json_integer_value(batch)
                             : (double)NAN;
     double rest = (double)(json_integer_value(last) - json_integer_value(step));
+    const double mean = cse_run_account_mean_rate(account, reader, json_integer_value(step),
+                                                  json_integer_value(batch));
     bool known = takes_steps && json_is_integer(last) && json_is_integer(step) && rest >= 0;
     json_object_set_new(progress, "step", step);
     json_object_set_new(progress, "last_step", last);
     json_object_set_new(progress, "samples_per_second", number_or_null(rate));
     json_object_set_new(progress, "steps_per_second", number_or_null(steps_rate));
+    json_object_set_new(progress, "mean_samples_per_second", number_or_null(mean));
     json_object_set_new(progress, "loss", number_or_null(newest_value(reader, failure, "loss", 1)));
     json_object_set_new(progress, "minimum_loss",
                         number_or_null(newest_value(reader, failure, "loss", 2)));
@@ -336,8 +342,13 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
                         : job->alive && reader != NULL    ? read_integer(reader, "pid")
                                                           : json_null());
     add_phase(facts, &job->record, reader);
-    json_object_set_new(facts, "progress", progress_json(reader, failure, takes_steps(facts)));
+    const cse_run_account account = cse_run_account_read(reader);
+    json_object_set_new(facts, "ran_ms",
+                        account.ran_ms >= 0 ? json_integer(account.ran_ms) : json_null());
+    json_object_set_new(facts, "progress",
+                        progress_json(reader, failure, takes_steps(facts), &account));
     json_object_set_new(facts, "store_failure", store_failure_json(failure));
+    json_object_set_new(facts, "health", cse_job_health(reader));
     json_decref(failure);
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     return facts;

@@ -188,7 +188,7 @@ void cse_jobs_close(cse_jobs **result)
         if (jobs->entries[i]->descriptor >= 0)
             close(jobs->entries[i]->descriptor);
         cse_job_record_clear(&jobs->entries[i]->record);
-        free(jobs->entries[i]->facts);
+        cse_job_entry_forget(jobs->entries[i]);
         free(jobs->entries[i]);
     }
     free(jobs->entries);

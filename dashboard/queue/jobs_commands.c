@@ -20,6 +20,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "engine/formats/checkpoint/checkpoint.h"
 #include "workers/batch/batch_control.h"
 #include "workers/control/control_client.h"
 
@@ -58,7 +59,7 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
 {
     cse_run_state state = job->record.state;
     if (strcmp(command, "resume") == 0 && job->settled)
-        return jobs->root != NULL;
+        return jobs->root != NULL && state != CSE_RUN_SUCCEEDED; /* that has done all steps */
     /* A command that would have no effect is not offered, though it is accepted. */
     bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
     if (cse_run_state_is_terminal(state) || (strcmp(command, "resume") == 0 && !stands) ||
@@ -174,6 +175,53 @@ static cse_status may_resume(cse_jobs *jobs, const cse_job_record *record)
     return cse_job_account_count(jobs, cse_jobs_grant(jobs, record->owner));
 }
 
+/* The newest checkpoint of a run; -1: it has none. */
+static int64_t newest_checkpoint(const char *model_dir)
+{
+    int64_t *steps = NULL, newest = -1;
+    int count = 0;
+    if (cse_checkpoint_steps(model_dir, &steps, &count) == CSE_OK)
+        for (int i = 0; i < count; i++)
+            newest = steps[i] > newest ? steps[i] : newest;
+    free(steps);
+    return newest;
+}
+
+/* What a new attempt will do: from where it goes on, and why it may end as the one before. */
+static void describe_start(const cse_job_record *record, char detail[256])
+{
+    const int64_t step = newest_checkpoint(record->model_dir);
+    int length = step >= 0 ? snprintf(detail, 256,
+                                      "queued again; it goes on from its checkpoint of "
+                                      "step %lld",
+                                      (long long)step)
+                           : snprintf(detail, 256,
+                                      "queued again; it has no checkpoint and begins "
+                                      "anew");
+    if (record->state == CSE_RUN_FAILED &&
+        !cse_run_reason_retryable(cse_run_reason_of(record->reason)))
+        snprintf(detail + length, 256 - (size_t)length,
+                 "; it failed (%s: %.60s) and will fail again unless the cause is gone",
+                 record->reason, record->message);
+}
+
+static cse_status refuse_complete(cse_jobs *jobs, const cse_job_record *record)
+{
+    cse_store_reader *reader = NULL;
+    cse_text steps = { 0 };
+    if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) == CSE_OK)
+        cse_store_reader_key(reader, "last_step", &steps);
+    cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
+    cse_status status =
+        cse_fail(CSE_USAGE,
+                 "job \"%s\" is complete: %s%s%s done; to train on, submit it with more steps and "
+                 "resume_from it",
+                 record->id, steps.size > 0 ? "all " : "all of it is",
+                 steps.size > 0 ? steps.data : "", steps.size > 0 ? " steps are" : "");
+    cse_text_clear(&steps);
+    return status;
+}
+
 /* With the lock held: commands that need no process. True when it is done, or cannot be. */
 static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_job_command *command,
                                char detail[256], cse_status *status)
@@ -181,17 +229,20 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
     bool ends = strcmp(command->command, "cancel") == 0 || strcmp(command->command, "kill") == 0;
     cse_job_record *record = &entry->record;
     if (strcmp(command->command, "resume") == 0 && entry->settled && jobs->root != NULL) {
-        if ((*status = may_resume(jobs, record)) != CSE_OK)
+        if (record->state == CSE_RUN_SUCCEEDED)
+            *status = refuse_complete(jobs, record);
+        else
+            *status = may_resume(jobs, record);
+        if (*status != CSE_OK)
             return true;
+        describe_start(record, detail);
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
-        free(entry->facts); /* the next attempt will have others */
-        entry->facts = NULL;
+        cse_job_entry_forget(entry); /* the next attempt will have others */
         cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
                              command->message != NULL ? command->message : "resumed");
         cse_job_entry_save(jobs, entry);
-        snprintf(detail, 256, "queued again; it goes on from its last checkpoint");
         return true;
     }
     if (!is_allowed(command->command, record->state)) {
@@ -479,7 +530,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         memmove(jobs->entries + at, jobs->entries + at + 1,
                 (size_t)(--jobs->entry_count - at) * sizeof jobs->entries[0]);
         cse_job_record_clear(&entry->record);
-        free(entry->facts);
+        cse_job_entry_forget(entry);
         free(entry);
         cse_reserve_take(&jobs->reserve);
     }

@@ -1,6 +1,7 @@
 /* The configuration: as it was sent, as it was resolved, and where each value came from. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dashboard/routes/route_support.h"
 #include "engine/base/arena.h"
@@ -34,6 +35,28 @@ static json_t *read_artefact(cse_store_reader *reader, const char *name, bool pa
     return value != NULL ? value : json_null();
 }
 
+/* What was asked for, with name, labels and priority as they are now: the text of a configuration
+ * is "submitted". Null where the run was not submitted to a queue. */
+static json_t *spec_json(const cse_job_record *record)
+{
+    const char priority[3] = { 'p', (char)('0' + record->priority), '\0' };
+    json_t *spec = record->digest[0] != '\0' && record->spec != NULL
+                       ? json_loads(record->spec, 0, NULL)
+                       : NULL;
+    if (!json_is_object(spec)) {
+        json_decref(spec);
+        return json_null();
+    }
+    if (strcmp(record->name, record->id) != 0) /* a job without a name of its own has its id */
+        json_object_set_new(spec, "name", json_string(record->name));
+    json_t *labels = json_loads(record->labels, 0, NULL);
+    if (json_object_size(labels) > 0)
+        json_object_set(spec, "labels", labels);
+    json_decref(labels);
+    json_object_set_new(spec, "priority", json_string(priority));
+    return spec;
+}
+
 static void get_config(const cse_request *request, cse_answer *answer)
 {
     cse_job job;
@@ -47,6 +70,7 @@ static void get_config(const cse_request *request, cse_answer *answer)
     json_object_set_new(object, "yaml", read_artefact(reader, "config.yaml", false));
     json_object_set_new(object, "origins", read_artefact(reader, "config.origins.json", true));
     json_object_set_new(object, "submitted", read_file(directory, "submitted.yaml"));
+    json_object_set_new(object, "spec", spec_json(&job.record));
     cse_readers_give_back(request->server->readers, directory, &reader);
     cse_answer_json(answer, 200, object);
     cse_job_release(&job);
@@ -57,7 +81,10 @@ static const char schemas[] =
     "  yaml string|null  # the resolved configuration\n"
     "  origins any  # place of each setting: file:line:column, default, or the option that set "
     "it\n"
-    "  submitted string|null  # as it was sent\n";
+    "  submitted string|null  # as it was sent\n"
+    "  spec JobSpec|null  # the rest of what was asked for: the same again, with submitted as "
+    "config, "
+    "makes the same run; null: it was started without a queue\n";
 
 const cse_route cse_route_job_config = {
     .path = "/api/v1/jobs/{id}/config",

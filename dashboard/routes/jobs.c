@@ -2,14 +2,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dashboard/query/expression.h"
+#include "dashboard/queue/job_values.h"
 #include "dashboard/routes/create.h"
 #include "dashboard/routes/route_support.h"
 
 typedef struct listing {
     const cse_request *request;
-    const json_t *states, *labels;
+    const json_t *states, *labels, *health;
     const char *name;
+    cse_expression *where; /* NULL: all */
     int64_t before, limit, total, last;
+    int64_t asked; /* jobs that `where` was asked about */
     json_t *jobs;
 } listing;
 
@@ -43,20 +47,79 @@ static bool has_labels(const listing *list, const cse_job *job)
     return all;
 }
 
+/* Whether it has a finding of the kinds that are asked for. */
+static bool has_health(const listing *list, const json_t *job)
+{
+    size_t i, j;
+    json_t *wanted, *one;
+    json_array_foreach(json_object_get(job, "health"), i, one) json_array_foreach(
+        list->health, j, wanted) if (json_equal(json_object_get(one, "kind"), wanted)) return true;
+    return false;
+}
+
+/* What needs more of the job than its record. */
+static bool is_wanted(listing *list, const cse_job *job, const json_t *shown)
+{
+    bool holds = true;
+    if (list->where != NULL) {
+        json_t *values = cse_job_values(list->request->server->jobs, job);
+        holds = cse_expression_holds(list->where, shown, values);
+        json_decref(values);
+        list->asked++;
+    }
+    return holds && (list->health == NULL || has_health(list, shown));
+}
+
 static bool take_job(void *self, const cse_job *job)
 {
     listing *list = self;
+    json_t *shown = NULL;
     bool named = list->name == NULL || strcasestr(job->record.name, list->name) != NULL ||
                  strcasestr(job->record.id, list->name) != NULL;
     if (!named || !has_state(list, job) || !has_labels(list, job))
         return true;
+    if (list->health != NULL || list->where != NULL) {
+        shown = cse_job_json(list->request->server->jobs, job);
+        if (!is_wanted(list, job, shown)) {
+            json_decref(shown);
+            return true;
+        }
+    }
     list->total++;
     if ((list->before > 0 && job->record.seq >= list->before) ||
-        (int64_t)json_array_size(list->jobs) == list->limit)
+        (int64_t)json_array_size(list->jobs) == list->limit) {
+        json_decref(shown);
         return true;
+    }
     list->last = job->record.seq;
-    json_array_append_new(list->jobs, cse_job_json(list->request->server->jobs, job));
+    if (shown == NULL)
+        shown = cse_job_json(list->request->server->jobs, job);
+    json_array_append_new(list->jobs, shown);
     return true;
+}
+
+static void answer_where(cse_answer *answer, const char *message)
+{
+    cse_answer_diagnostics(answer, CSE_PROBLEM_BAD_REQUEST,
+                           json_pack("[{s:s, s:s}]", "parameter", "where", "message", message),
+                           "%s", message);
+}
+
+/* A name that no job has is a slip of the pen: an empty list would hide it. */
+static bool knows_names(const listing *list, cse_answer *answer)
+{
+    char message[400];
+    const char *unknown =
+        list->where != NULL && list->asked > 0 ? cse_expression_unknown(list->where) : NULL;
+    if (unknown == NULL)
+        return true;
+    snprintf(message, sizeof message,
+             "where: no job has \"%.100s\"; a name is a field of jobs (state, health, model, step, "
+             "loss, ...), a label, a series (val_loss, min(val_loss)), or a setting by its path or "
+             "the end of it (optimizer.SGD.lr, lr)",
+             unknown);
+    answer_where(answer, message);
+    return false;
 }
 
 static void list_jobs(const cse_request *request, cse_answer *answer)
@@ -64,12 +127,24 @@ static void list_jobs(const cse_request *request, cse_answer *answer)
     listing list = { .request = request,
                      .states = json_object_get(request->values, "state"),
                      .labels = json_object_get(request->values, "label"),
+                     .health = json_object_get(request->values, "health"),
                      .name = cse_request_text(request, "name", NULL),
                      .limit = cse_request_integer(request, "limit", 100) };
     if (!cse_page_token_read(request, answer, &list.before))
         return;
+    if (cse_request_has(request, "where") &&
+        cse_expression_parse(cse_request_text(request, "where", ""), &list.where) != CSE_OK) {
+        answer_where(answer, cse_error_message());
+        return;
+    }
     list.jobs = json_array();
     cse_jobs_each(request->server->jobs, take_job, &list);
+    const bool known = knows_names(&list, answer);
+    cse_expression_destroy(&list.where);
+    if (!known) {
+        json_decref(list.jobs);
+        return;
+    }
     bool more = (int64_t)json_array_size(list.jobs) == list.limit && list.last > 1;
     cse_answer_json(answer, 200,
                     json_pack("{s:o, s:o, s:I}", "jobs", list.jobs, "next_page_token",
@@ -89,6 +164,13 @@ static const char parameters[] = "limit\n"
                                  "label? [,LabelFilter] ..16  # comma-separated: key or key=value; "
                                  "all must match\n"
                                  "  = [\"team=vision\"]\n"
+                                 "where? string 1..1000  # a condition: words, NAME=VALUE (or "
+                                 "!=, <, <=, >, >=, ~), and, or, not, parentheses; a name is a "
+                                 "field of jobs, a label, a series or a setting\n"
+                                 "  = \"state=SUCCEEDED loss<0.5\"\n"
+                                 "health? [,HealthKind] ..5  # comma-separated: with a finding "
+                                 "of any of these\n"
+                                 "  = [\"diverged\"]\n"
                                  "name? string ..200  # part of the name or id\n";
 
 static const char schemas[] =

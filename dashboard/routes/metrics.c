@@ -14,6 +14,14 @@ static void take_name(void *self, const cse_row *row)
     cse_json_add_string(names, row->fields[1].text);
 }
 
+static void take_times(void *self, const cse_row *row)
+{
+    cse_text *times = self;
+    cse_text_add(times, "%s{\"attempt\":%lld,\"start_ms\":%lld,\"end_ms\":%lld}",
+                 times->size > 1 ? "," : "", (long long)row->fields[0].integer,
+                 (long long)row->fields[1].integer, (long long)row->fields[2].integer);
+}
+
 static cse_status add_curves(const cse_request *request, cse_store_reader *reader,
                              cse_curves_head *head, bool binary, cse_text *out)
 {
@@ -42,7 +50,7 @@ static cse_status add_curves(const cse_request *request, cse_store_reader *reade
 static void get_metrics(const cse_request *request, cse_answer *answer)
 {
     cse_server_run run;
-    cse_text names = { 0 }, out = { 0 };
+    cse_text names = { 0 }, times = { 0 }, out = { 0 };
     cse_curves_head head = { .attempts = 0 };
     bool binary = cse_request_accepts(request, "application/vnd.csengine.columns");
     if (!cse_server_open_run(request, answer, &run))
@@ -51,7 +59,13 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
     cse_status status = cse_store_reader_rows(
         run.reader, CSE_ROW_SERIES, &(cse_store_query){ .limit = 10000 }, take_name, &names);
     cse_text_add(&names, "]");
+    cse_text_add(&times, "[");
+    if (status == CSE_OK)
+        status = cse_store_reader_rows(run.reader, CSE_ROW_GOODPUT,
+                                       &(cse_store_query){ .limit = 10000 }, take_times, &times);
+    cse_text_add(&times, "]");
     head.names = names.data;
+    head.times = times.data;
     if (status == CSE_OK)
         status = add_curves(request, run.reader, &head, binary, &out);
     if (status == CSE_OK)
@@ -61,6 +75,7 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
         cse_answer_failure(answer, status);
     cse_server_close_run(request, &run);
     cse_text_clear(&names);
+    cse_text_clear(&times);
     cse_text_clear(&out);
 }
 
@@ -92,10 +107,14 @@ static const char schemas[] =
     "0\n"
     "  = {\"name\": \"loss\", \"attempt\": 1, \"level\": 0, \"count\": 2, \"step\": [1, 2], "
     "\"time_ms\": [1700000000000, 1700000000020], \"value\": [2.3, 2.2]}\n"
+    "AttemptTime  # When an attempt began, and when its time was last told.\n"
+    "  attempt integer 1..\n"
+    "  start_ms,end_ms time\n"
     "Metrics\n"
     "  series [MetricSeries]\n"
     "  names [string]  # every series of the run\n"
     "  attempts integer 0..\n"
+    "  attempt_times [AttemptTime]  # oldest first\n"
     "  last_event_id integer 0..  # events up to this id are contained; subscribe from here\n"
     "  dropped_series integer 0..  # named values that each step has beyond those that are "
     "recorded (256)\n";

@@ -66,14 +66,10 @@ void cse_goodput_enter(cse_goodput *a, cse_goodput_bin doing, int64_t now_ns)
         spend_standing(a, doing, now_ns);
     spend_rest(a, now_ns);
     a->doing = doing;
-    if (!takes_steps(a))
+    if (doing == CSE_GOODPUT_COMPUTE)
+        a->input_wait_ns = a->exposed_ns = 0;
+    if (doing != CSE_GOODPUT_IDLE)
         a->owed_input_ns = a->owed_exposed_ns = 0;
-}
-
-void cse_goodput_new_counters(cse_goodput *a)
-{
-    a->input_wait_ns = a->exposed_ns = 0;
-    a->owed_input_ns = a->owed_exposed_ns = 0;
 }
 
 void cse_goodput_save(cse_goodput *a, bool saving, int64_t now_ns)

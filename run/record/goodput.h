@@ -42,7 +42,9 @@ const char *cse_goodput_bin_name(cse_goodput_bin bin);
 typedef struct cse_goodput_step_times {
     int64_t committed_ns, computed_ns;
     int64_t held_from_ns, held_until_ns; /* 0: it was not */
-    int64_t input_wait_ns, exposed_ns;   /* counters; input_wait_ns of all replicas together */
+    /* Counters since the run began to take steps, as cse_goodput_enter was told; input_wait_ns of
+     * all replicas together. */
+    int64_t input_wait_ns, exposed_ns;
     int replicas;
     bool again; /* an earlier attempt had done it */
 } cse_goodput_step_times;
@@ -59,11 +61,9 @@ typedef struct cse_goodput {
 
 /* The account begins; `doing` as in cse_goodput_enter. */
 void cse_goodput_begin(cse_goodput *account, cse_goodput_bin doing, int64_t now_ns);
-/* From now on the run does something else: STARTING, COMPUTE (takes steps), VALIDATION, RECOVERY,
- * PAUSED or IDLE (it ends; steps still count as steps). */
+/* From now on the run does something else: STARTING, COMPUTE (takes steps: the counters of the steps
+ * begin at 0), VALIDATION, RECOVERY, PAUSED or IDLE (it ends; steps still count as steps). */
 void cse_goodput_enter(cse_goodput *account, cse_goodput_bin doing, int64_t now_ns);
-/* Other processes with other counters begin: those of the steps count from 0. */
-void cse_goodput_new_counters(cse_goodput *account);
 /* A checkpoint is being written, and the coordinator waits for it, or no longer does. */
 void cse_goodput_save(cse_goodput *account, bool saving, int64_t now_ns);
 /* Steps come in order; one whose time is in a bin already moves nothing. */

@@ -329,7 +329,6 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     recorder->step = step;
     recorder->end_step = report->last_step;
     recorder->steps_ended = false;
-    cse_goodput_new_counters(&recorder->goodput);
     memset(recorder->closure_ns, 0, sizeof recorder->closure_ns); /* other closures */
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);

@@ -163,7 +163,8 @@ static void end_level(cse_series *series, const curve *c, int64_t time_ms)
 /* Advances the curve to the step; true when its new point must be stored. */
 static bool advance(cse_series *series, curve *c, double value, int64_t step, int64_t time_ms)
 {
-    bool level = memcmp(&value, &c->last, sizeof value) == 0;
+    /* Each value that is not finite is stored: how many there were is what one asks. */
+    bool level = isfinite(value) && memcmp(&value, &c->last, sizeof value) == 0;
     bool due = step % LEVEL_STEPS == 0 || step == series->last_step || c->stored_step < 0;
     if (!level)
         end_level(series, c, time_ms);

@@ -124,4 +124,25 @@ grep -qE 'ends with a checkpoint|CANCELLED' "$work/output" || fail "cancel: $(ca
 expect 1 'job long: CANCELLED' logs long --follow
 expect 0 'late' get jobs --label owner
 until_job late '"state":"SUCCEEDED"'
+# A complete run is not started again; one that failed says why it would fail again.
+expect 1 'job "good" is complete: all 60 steps are done' resume good
+expect 0 'and will fail again unless the cause is gone' resume bad
+grep -q 'it failed (NUMERICS: step' "$work/output" || fail "why it failed: $(cat "$work/output")"
+
+# The lines of a job that waits are followed from its first one on.
+expect 0 'block QUEUED' submit "$config" --id block --cores 2 --set loop.num_steps=2000000000 \
+    --set logging.log_steps=100000 --set fit.val_dataloader=null
+until_job block '"state":"RUNNING"'
+expect 0 'next QUEUED' submit "$config" --id next --num_csx 1 --cores 1
+until_job next 'are taken, by block'
+"$csengine" logs next --follow >"$work/waited" 2>&1 &
+waiting=$!
+for i in $(seq 100); do
+    grep -q 'job next is QUEUED, waits for' "$work/waited" && break
+    sleep 0.1
+done
+expect 0 'block ' kill block
+wait $waiting || fail "followed from the queue on: $(cat "$work/waited")"
+grep -q 'waits for' "$work/waited" && grep -q 'step 60 of 60' "$work/waited" ||
+    fail "lines from the queue on: $(cat "$work/waited")"
 [ "$failures" = 0 ]

@@ -398,8 +398,8 @@ def verbs_take_effect():
         server.stop()
 
 
-def a_finished_job_keeps_what_it_has_when_resumed():
-    """There is no step left to do: every point, the kernels' times, progress, begin and end stay."""
+def a_finished_job_is_not_started_again():
+    """There is no step left to do: it is told, and every point, the kernels' times, progress, begin and end stay."""
     server = root_server()
     try:
         put(server, "done", steps=3000)
@@ -411,10 +411,10 @@ def a_finished_job_keeps_what_it_has_when_resumed():
                 "/graph", "/precision"]
         had = {name: server.get(path + name).json() for name in read}
         check(had["/kernels"]["step"] is not None, "kernels were timed")
-        act(server, "done", "resume")
-        support.until(lambda: server.job("done")["attempt"] == 2)
-        server.wait_for("done", "SUCCEEDED")
-        support.until(lambda: not server.job("done")["alive"])
+        check("resume" not in before["capabilities"], before["capabilities"])
+        answer = server.request("POST", f"{path}/resume")
+        equal(answer.status, 409)
+        check("all 3000 steps are done" in answer.json()["detail"], answer.json())
         after = server.job("done")
         for name in ("started_ms", "ended_ms", "progress", "exit_code"):
             equal(after[name], before[name], name)
@@ -730,7 +730,7 @@ if __name__ == "__main__":
         templates_pass_the_check, a_configuration_has_a_priority_and_a_limit,
         what_is_asked_for_reaches_the_run, verbs_take_effect,
         a_checkpoint_in_use_is_kept,
-        a_finished_job_keeps_what_it_has_when_resumed,
+        a_finished_job_is_not_started_again,
         a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_job_whose_process_is_killed_goes_on,
         a_wrong_configuration_is_never_taken,
         a_job_cannot_have_others_killed, jobs_outlive_a_killed_server,

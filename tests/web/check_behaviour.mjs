@@ -45,6 +45,19 @@ async function orders(checks, mock, context) {
   await page.close();
 }
 
+/* Letters that come faster than the page is drawn: all of them are there, and the page answers. */
+async function typing(checks, page) {
+  const letters = "abcdefghijklmnopqrstuvwxyz";
+  await page.locator(".editor .cm-content").click({ timeout: 30_000 });
+  await page.keyboard.press("Control+End");
+  await page.keyboard.press("Enter");
+  const typed = Promise.all([...letters].map((letter) => page.keyboard.press(letter)));
+  await Promise.race([typed, page.waitForTimeout(10_000)]);
+  const last = page.locator(".editor .cm-line").last();
+  const text = await last.innerText({ timeout: 10_000 }).catch((error) => String(error));
+  checks.that(text.trim() === letters, "letters typed without a gap are all in the editor", text);
+}
+
 /* The settings of a place, with what they accept; of a model only its own. */
 async function completion(checks, page) {
   const list = page.locator(".cm-tooltip-autocomplete li");
@@ -344,6 +357,7 @@ async function managing(checks, mock, context) {
 async function submit(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}/submit`);
+  await typing(checks, page);
   await completion(checks, page);
   await write(page, "trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
   await page.locator(".cm-faulty").waitFor({ timeout: 30_000 });

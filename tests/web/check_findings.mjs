@@ -10,7 +10,14 @@ const { averagesOf, bottlenecksOf, fateOf, findingsOf, firstOf, reductionTree, r
   await importSources(process.argv[2], ["job/findings.ts", "job/order.ts", "job/topology.ts"]);
 const checks = new Checks();
 
-const JOB = { state: "RUNNING", phase: "train", alive: true, restarts: 0, store_failure: null };
+const JOB = {
+  state: "RUNNING",
+  phase: "train",
+  alive: true,
+  restarts: 0,
+  store_failure: null,
+  health: [],
+};
 const process_ = (role, rank, more) => ({
   name: `${role.replace("_", " ")} ${rank}`,
   role,

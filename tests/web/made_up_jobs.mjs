@@ -243,11 +243,14 @@ export class MadeUpJob {
         last_step: this.total,
         samples_per_second: loss ? this.rate * this.batch : null,
         steps_per_second: loss ? this.rate : null,
+        mean_samples_per_second: null,
         loss: loss ? loss.value(loss.last) : null,
         minimum_loss: loss ? loss.value(loss.last) * 0.97 : null,
         eta_seconds: this.phase === "train" && loss ? (this.total - loss.last) / this.rate : null,
       },
       store_failure: this.storeFailure ?? null,
+      health: this.health ?? [],
+      ran_ms: null,
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
       host: "localhost",
@@ -264,6 +267,7 @@ export class MadeUpJob {
     return {
       names: all,
       attempts: this.attempts.length,
+      attempt_times: [],
       last_event_id: this.nextEvent - 1,
       dropped_series: 0,
       series: this.series

@@ -69,6 +69,22 @@ const COMMANDS = {
   },
 };
 
+/* Words and labels; a name that is none of theirs is refused. */
+function testOf(where) {
+  const words = (where ?? "").split(/\s+/).filter(Boolean);
+  const unknown = words.find((word) => /^nothing=/.test(word));
+  if (unknown) throw new Refusal(400, `where: no job has "${unknown.split("=")[0]}"`);
+  return (job) =>
+    words.every((word) => {
+      const [key, value] = word.split("=");
+      if (value !== undefined)
+        return key === "state" ? job.state === value : job.labels[key] === value;
+      return [job.name, job.id, job.model, job.state, ...Object.entries(job.labels).flat()].some(
+        (text) => (text ?? "").toLowerCase().includes(word.toLowerCase()),
+      );
+    });
+}
+
 const numbers = (query, ...names) =>
   Object.fromEntries(
     names.filter((name) => query.has(name)).map((name) => [name, Number(query.get(name))]),
@@ -279,8 +295,9 @@ export class MockApi {
     };
   }
 
-  list() {
-    const all = [...this.jobs.values()].map((job) => job.job());
+  list(query) {
+    const where = query.get("where");
+    const all = [...this.jobs.values()].map((job) => job.job()).filter(testOf(where));
     all.sort((a, b) => b.created_ms - a.created_ms);
     return { jobs: all, next_page_token: null, total: all.length };
   }
@@ -354,7 +371,7 @@ export class MockApi {
       return [200, { valid: diagnostics.length === 0, diagnostics, milliseconds: 3.2 }];
     }
     if (path === "/api/v1/jobs")
-      return method === "POST" ? [201, this.create(body)] : [200, this.list()];
+      return method === "POST" ? [201, this.create(body)] : [200, this.list(url.searchParams)];
     const [, id, rest = ""] = /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
     const job = id && this.find(decodeURIComponent(id));
     if (job && method === "POST" && COMMANDS[rest]) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/base/clock.h"
 #include "tests/support/fake_step.h"
@@ -289,6 +290,55 @@ START_TEST(test_failure_of_input_is_reported)
 }
 END_TEST
 
+/* A replica waits for input before steps are taken, and while they are: only the second is counted
+ * as a wait of the steps. */
+START_TEST(test_waits_are_those_of_the_steps)
+{
+    enum { BEFORE_NS = 50 * 1000 * 1000 };
+    fake_step *step = fake_step_new(2, 64, 64);
+    unsigned char *states = fake_step_states(step);
+    const cse_cluster_layout layout = { .graph = fake_step_graph(step),
+                                        .states = states,
+                                        .replica_count = 1,
+                                        .input_worker_count = 1,
+                                        .weight_grad_reduce = fake_payloads[0],
+                                        .num_steps = 1 };
+    cse_cluster *cluster;
+    cse_work *replica, *input;
+    cse_record record;
+    ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_OK);
+    const cse_work_options computes = { .cluster = cluster,
+                                        .executable = fake_step_executable(step) };
+    const cse_work_options reads = { .cluster = cluster,
+                                     .slot = 1,
+                                     .source = fake_step_source(step) };
+    ck_assert_int_eq(cse_work_new(&computes, &replica), CSE_OK);
+    ck_assert_int_eq(cse_work_new(&reads, &input), CSE_OK);
+    cse_cluster_release(cluster, 1);
+    while (cse_work_once(replica) == CSE_WORK_DONE)
+        ;
+    const struct timespec before = { .tv_nsec = BEFORE_NS };
+    nanosleep(&before, NULL);
+    const int64_t start_ns = cse_clock_ns();
+    cse_cluster_count_waits(cluster);
+    while (!cse_cluster_next_record(cluster, &record)) {
+        cse_work_once(input);
+        ck_assert_int_ne(cse_work_once(replica), CSE_WORK_FAILED);
+    }
+    const int64_t steps_ns = cse_clock_ns() - start_ns;
+    ck_assert_int_gt(record.times.input_wait_ns, 0);
+    ck_assert_int_le(record.times.input_wait_ns, steps_ns);
+    cse_cluster_count_waits(cluster);
+    ck_assert(cse_cluster_next_record(cluster, &record));
+    ck_assert_int_eq(record.times.input_wait_ns, 0);
+    cse_work_destroy(&replica);
+    cse_work_destroy(&input);
+    cse_cluster_destroy(&cluster);
+    free(states);
+    fake_step_destroy(&step);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("work");
@@ -302,6 +352,7 @@ int main(void)
     tcase_add_test(tests, test_continued_run);
     tcase_add_test(tests, test_release_holds_the_states);
     tcase_add_test(tests, test_failure_of_input_is_reported);
+    tcase_add_test(tests, test_waits_are_those_of_the_steps);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

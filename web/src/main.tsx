@@ -17,6 +17,8 @@ import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";
 import { current, openJob } from "@/job/model";
 import { Empty } from "@/components/parts";
+import { watchServer } from "@/api/freshness";
+import { Freshness } from "@/frame/Freshness";
 import { Help, Keyboard } from "@/frame/Keyboard";
 import { Notes } from "@/frame/Notes";
 import { Rail } from "@/frame/Rail";
@@ -76,6 +78,7 @@ function Frame() {
         <TopBar onHelp={() => (helpIsOpen.value = true)} />
         <Rail job={job} page={page?.name ?? ""} />
         <main id="page" tabIndex={0} class={page?.fill ? "page fill" : "page"}>
+          <Freshness />
           <Page />
         </main>
       </div>
@@ -95,6 +98,7 @@ function firstAddress(): void {
 }
 
 firstAddress();
+if (!IS_REPORT) watchServer();
 const host = document.getElementById("app") as HTMLElement;
 host.textContent = "";
 render(<Frame />, host);

@@ -89,9 +89,10 @@ static cse_step_times times_of(const cse_cluster *cluster, const cse_record_slot
     return (cse_step_times){ .computed_ns = atomic_load(&slot->computed_ns),
                              .held_from_ns = atomic_load(&slot->held_from_ns),
                              .held_until_ns = atomic_load(&slot->held_until_ns),
-                             .input_wait_ns = cse_cluster_input_wait_ns(cluster),
+                             .input_wait_ns =
+                                 cse_cluster_input_wait_ns(cluster) - cluster->waited_before_ns,
                              .exposed_ns =
-                                 cluster->hosts != NULL ? cse_cluster_exposed_ns(cluster) : 0,
+                                 cse_cluster_exposed_ns(cluster) - cluster->exposed_before_ns,
                              .replicas = cse_step_replicas(cse_word_load(cluster->step)) };
 }
 
@@ -176,6 +177,13 @@ cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
     text[sizeof other->failure - 1] = 0;
     /* Another value is no status: the worker overwrote its own slot. */
     return status > 0 && status <= CSE_INTERRUPTED ? (cse_status)status : CSE_INTERNAL;
+}
+
+void cse_cluster_count_waits(cse_cluster *cluster)
+{
+    atomic_store(&cluster->control->running_ns, cse_clock_ns());
+    cluster->waited_before_ns = cse_cluster_input_wait_ns(cluster);
+    cluster->exposed_before_ns = cse_cluster_exposed_ns(cluster);
 }
 
 int64_t cse_cluster_input_wait_ns(const cse_cluster *cluster)

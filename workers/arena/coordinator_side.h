@@ -81,6 +81,9 @@ cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
 
 /* Nanoseconds all replicas together waited for input so far. */
 int64_t cse_cluster_input_wait_ns(const cse_cluster *cluster);
+/* Steps are taken from now on: what processes have waited for until now (they start, the run stands
+ * still) is no wait of a step, and the counters of cse_step_times begin at 0. */
+void cse_cluster_count_waits(cse_cluster *cluster);
 
 /* Step, stage and every unfinished unit of work with its owner, for a hang report. */
 void cse_cluster_dump(const cse_cluster *cluster, cse_text *out);

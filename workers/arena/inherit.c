@@ -132,6 +132,7 @@ cse_status cse_cluster_extend(cse_cluster *cluster, const cse_cluster_layout *la
     }
     if (cluster->hosts != NULL)
         atomic_store(&cluster->hosts->exposed_ns, 0);
+    cluster->waited_before_ns = cluster->exposed_before_ns = 0;
     head->end_step = done + layout->num_steps;
     return CSE_OK;
 }

@@ -52,7 +52,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 13,
+    CSE_ARENA_VERSION = 14,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -110,6 +110,7 @@ typedef struct cse_control {
      * the step whose NORM has to wait for the coordinator, and since when. */
     _Alignas(64) _Atomic int64_t computed_ns;
     _Atomic int64_t held_sequence, held_from_ns;
+    _Atomic int64_t running_ns; /* steps are taken since then: waits before it are not counted */
 } cse_control;
 
 typedef struct cse_record_slot {
@@ -199,6 +200,8 @@ struct cse_cluster {
     cse_segments segments;
     const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */
     int64_t read;           /* by the coordinator: steps whose records it was handed */
+    /* The counters when the coordinator last said that steps are taken: see cse_step_times. */
+    int64_t waited_before_ns, exposed_before_ns;
 };
 
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a

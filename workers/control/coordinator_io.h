@@ -43,6 +43,7 @@ typedef struct cse_coordinator_arena {
     cse_status (*plan)(cse_cluster *cluster, int replica_count);
     cse_status (*failure)(const cse_cluster *cluster, int slot, char text[CSE_FAILURE_TEXT_BYTES]);
     cse_process (*process)(const cse_cluster *cluster, int slot);
+    void (*count_waits)(cse_cluster *cluster);
 } cse_coordinator_arena;
 
 /* All pointers are borrowed. */

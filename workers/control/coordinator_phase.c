@@ -25,6 +25,8 @@ void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *
         return;
     c->phase = phase;
     c->phase_told = true;
+    if (phase == CSE_PHASE_RUNNING)
+        c->arena->count_waits(c->cluster);
     CSE_RUN_EVENT(c->options.events, on_phase, phase, message != NULL ? message : "");
 }
 

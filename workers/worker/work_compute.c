@@ -35,8 +35,13 @@ static bool input_ready(cse_work *work, int64_t q)
     if (!ready && work->wait_since_ns == 0)
         work->wait_since_ns = cse_clock_ns();
     if (ready && work->wait_since_ns != 0) {
-        atomic_fetch_add_explicit(&work->cluster->slots[work->slot].input_wait_ns,
-                                  cse_clock_ns() - work->wait_since_ns, memory_order_relaxed);
+        /* The part of it in which steps were taken. */
+        const int64_t running_ns = atomic_load(&work->cluster->control->running_ns);
+        const int64_t from_ns = work->wait_since_ns > running_ns ? work->wait_since_ns : running_ns;
+        const int64_t now_ns = cse_clock_ns();
+        if (now_ns > from_ns)
+            atomic_fetch_add_explicit(&work->cluster->slots[work->slot].input_wait_ns,
+                                      now_ns - from_ns, memory_order_relaxed);
         work->wait_since_ns = 0;
     }
     return ready;

@@ -266,6 +266,8 @@ void cse_grad_scaler_update(cse_grad_scaler *scaler)
     if (step->network->fetches_metrics &&
         (log == CSE_LOG_ALWAYS || (log == CSE_LOG_WHERE_DYNAMIC && scaler->settings.dynamic)))
         cse_step_fetch(step, "loss_scale", scale_of(scaler));
+    if (step->network->fetches_metrics)
+        cse_step_fetch(step, "skipped_steps", cse_cast(next.num_skipped_steps, CSE_FLOAT32));
     cse_assign(scaler->loss_scale, next.loss_scale);
     cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);
     cse_assign(scaler->overflows_since_rescale, next.overflows_since_rescale);

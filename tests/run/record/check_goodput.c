@@ -143,6 +143,21 @@ START_TEST(a_pause_begins_with_the_step_that_was_waited_for)
 }
 END_TEST
 
+/* The counters are those of the steps since the run went on: they begin at 0. */
+START_TEST(waits_before_the_steps_are_none_of_theirs)
+{
+    begin();
+    STEP(.end = 150, .computed = 140, .waited = 30, .exposed = 4, .replicas = 1);
+    EXPECT(INPUT, 150, 30);
+    enter(CSE_GOODPUT_VALIDATION, 150);
+    enter(CSE_GOODPUT_COMPUTE, 500);
+    STEP(.end = 550, .computed = 550, .waited = 5, .exposed = 1, .replicas = 1);
+    EXPECT(INPUT, 550, 30 + 5);
+    EXPECT(COMMUNICATION, 550, 4 + 1);
+    EXPECT(COMPUTE, 550, 6 + 44);
+}
+END_TEST
+
 START_TEST(a_recovery_takes_what_is_done_in_it_and_what_is_done_again)
 {
     begin();
@@ -188,10 +203,6 @@ START_TEST(any_sequence_adds_up)
         case 1:
             cse_goodput_save(&a, random() % 2, now_ns);
             break;
-        case 2:
-            if (random() % 4 == 0)
-                cse_goodput_new_counters(&a);
-            break;
         default:
             cse_goodput_step(&a, &step);
         }
@@ -218,6 +229,7 @@ int main(void)
     tcase_add_test(cases, steps_that_are_held_wait_for_the_save_or_the_coordinator);
     tcase_add_test(cases, what_lies_within_a_save_is_saving);
     tcase_add_test(cases, a_pause_begins_with_the_step_that_was_waited_for);
+    tcase_add_test(cases, waits_before_the_steps_are_none_of_theirs);
     tcase_add_test(cases, a_recovery_takes_what_is_done_in_it_and_what_is_done_again);
     tcase_add_loop_test(cases, any_sequence_adds_up, 0, 200);
     suite_add_tcase(suite, cases);

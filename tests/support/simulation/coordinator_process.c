@@ -187,6 +187,7 @@ static const cse_coordinator_arena arena_functions = {
     .plan = plan,
     .failure = cse_cluster_failure,
     .process = cse_cluster_slot_process,
+    .count_waits = cse_cluster_count_waits,
 };
 
 /* ---- callbacks and events ---- */

@@ -1,6 +1,7 @@
 /* Transport of the typed client's requests: HTTP, or the data embedded in a report. */
 import { signal } from "@preact/signals";
 import type { Problem } from "@generated/client";
+import { noteAnswer, noteSilence } from "@/api/freshness";
 import { answerFromReport } from "@/api/report";
 
 declare const IS_REPORT: boolean;
@@ -78,9 +79,12 @@ async function fetchAnswer(request: Request): Promise<Response> {
   }
   const url = fillPath(request.path, parameters) + queryText(request.query, parameters);
   try {
-    return await fetch(url, init);
+    const response = await fetch(url, init);
+    noteAnswer();
+    return response;
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
+    noteSilence();
     throw new ApiError(0, { detail: "the server does not answer" });
   }
 }

@@ -9,8 +9,16 @@ declare const EDITOR_URL: string;
 
 type EditorModule = typeof import("@/editor/main");
 
+/** A text from elsewhere than the editor. Each object is taken once: what was typed is never set
+ * back, however late the page is drawn. */
+export interface Given {
+  readonly text: string;
+}
+
 export interface EditorProps {
+  /** The text as it is now. */
   value: string;
+  given: Given;
   diagnostics: Diagnostic[];
   onInput: (value: string) => void;
   label: string;
@@ -31,6 +39,7 @@ export function Editor(props: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorHandle | null>(null);
   const latest = useRef(props);
+  const taken = useRef(props.given);
   const [ready, setReady] = useState(false);
   latest.current = props;
   useEffect(() => {
@@ -46,6 +55,7 @@ export function Editor(props: EditorProps) {
           onLeave: leave,
         });
         editor.current = made;
+        taken.current = latest.current.given;
         showPlace = made.show;
         setReady(true);
         api.getConfigSchema({}).then(made.setSchema, () => undefined);
@@ -59,7 +69,11 @@ export function Editor(props: EditorProps) {
       showPlace = () => undefined;
     };
   }, []);
-  useEffect(() => editor.current?.set(props.value), [props.value, ready]);
+  useEffect(() => {
+    if (taken.current === props.given) return;
+    taken.current = props.given;
+    editor.current?.set(props.given.text);
+  }, [props.given]);
   useEffect(() => editor.current?.setFaults(props.diagnostics), [props.diagnostics, ready]);
   return (
     <div class="editor">

@@ -251,10 +251,12 @@ export function Filter({
   name = "filter",
   label,
   placeholder,
+  help,
 }: {
   name?: string;
   label: string;
   placeholder: string;
+  help?: string;
 }) {
   return (
     <input
@@ -262,6 +264,7 @@ export function Filter({
       class="filter"
       placeholder={placeholder}
       aria-label={label}
+      title={help}
       value={query.value.get(name) ?? ""}
       onInput={(e) => setQuery({ [name]: e.currentTarget.value })}
     />

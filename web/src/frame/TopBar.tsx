@@ -6,9 +6,10 @@ import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { theme, type Theme } from "@/base/theme";
 import { Icon, type IconName } from "@/components/Icon";
-import { Dialog, Meter, Say, StateBadge } from "@/components/parts";
+import { HealthBadges } from "@/components/Health";
+import { Dialog, Meter, Say, StateBadge, stateTone } from "@/components/parts";
 import { act, type Command } from "@/job/actions";
-import { current } from "@/job/model";
+import { current, isFinal } from "@/job/model";
 import type { Said } from "@/job/state";
 import { JobMenu } from "@/frame/JobMenu";
 import { SignOut } from "@/frame/SignOut";
@@ -97,6 +98,49 @@ function CancelDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   );
 }
 
+/* What another attempt will do, before it is asked for. */
+function ResumeDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  const { data } = useResource(() => api.listCheckpoints({ id: job.id }), [job.id]);
+  const step = data?.checkpoints.reduce<number | null>(
+    (newest, one) => Math.max(newest ?? 0, one.step),
+    null,
+  );
+  const last = job.progress.last_step;
+  const from =
+    step === undefined
+      ? ""
+      : step === null
+        ? "It has no checkpoint: it begins anew, with step 1."
+        : `It goes on from its checkpoint of step ${integer(step)}` +
+          (last !== null ? `; ${integer(Math.max(0, last - step))} steps remain.` : ".");
+  return (
+    <Dialog title={`Start ${job.name} again?`} onClose={onClose}>
+      <p data-says="resume-from" data-value={step ?? ""}>
+        It is queued as attempt {job.attempt + 1}. {from}
+      </p>
+      {job.state === "FAILED" && (
+        <p class={job.retryable ? "soft" : "banner warn"}>
+          {job.retryable
+            ? `It failed (${job.reason}: ${job.message}), which may go away by itself.`
+            : `It failed (${job.reason}: ${job.message}) and will fail again unless the cause is gone.`}
+        </p>
+      )}
+      <div class="row end">
+        <button onClick={onClose}>Leave it</button>
+        <button
+          class="primary"
+          onClick={() => {
+            void act(job, "resume");
+            onClose();
+          }}
+        >
+          Start it again
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 function KillDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   return (
     <Dialog title={`Kill ${job.name}?`} onClose={onClose}>
@@ -173,7 +217,10 @@ function Controls({ job }: { job: Job }) {
   if (job.state === "RUNNING") commands.delete("resume");
   if (job.state === "PAUSED" || job.state === "PAUSING") commands.delete("pause");
   const run = (command: Command) =>
-    command === "cancel" || command === "kill" || command === "scale"
+    command === "cancel" ||
+    command === "kill" ||
+    command === "scale" ||
+    (command === "resume" && isFinal(job.state))
       ? setAsking(command)
       : act(job, command);
   const close = () => setAsking(null);
@@ -194,6 +241,7 @@ function Controls({ job }: { job: Job }) {
       ))}
       <JobMenu job={job} />
       {asking === "cancel" && <CancelDialog job={job} onClose={close} />}
+      {asking === "resume" && <ResumeDialog job={job} onClose={close} />}
       {asking === "kill" && <KillDialog job={job} onClose={close} />}
       {asking === "scale" && <ScaleDialog job={job} onClose={close} />}
     </div>
@@ -208,6 +256,7 @@ function JobCrumb({ job, says }: { job: Job; says: Said }) {
         {job.name}
       </strong>
       <StateBadge state={says.state} reason={job.reason} />
+      <HealthBadges job={job} />
       {says.doing && (
         <span class="small soft ellipsis" title={`since ${time(job.phase_since_ms)}`}>
           <Say what="phase" value={says.phase}>
@@ -217,7 +266,7 @@ function JobCrumb({ job, says }: { job: Job; says: Said }) {
       )}
       {last !== null && last > 0 && (
         <span class="row progress">
-          <Meter share={(step ?? 0) / last} label="Progress" tone="good" />
+          <Meter share={(step ?? 0) / last} label="Progress" tone={stateTone(says.state)} />
           <span class="small number soft nowrap">
             <Say what="step" value={step}>
               {integer(step)}

@@ -98,6 +98,8 @@ function timeFindings(samples: TopologySample[]): Finding[] {
   return found;
 }
 
+const FIRST_BAD = 90; /* its weight: less than that of what follows from it */
+
 /* Of the tensors that are not finite only the first is a cause. */
 function firstBadFinding(numerics: Statistics): Finding[] {
   const first = firstOf(numerics.tensors, numerics.records, (r) => r.nan + r.inf > 0);
@@ -107,7 +109,7 @@ function firstBadFinding(numerics: Statistics): Finding[] {
     record.first_microbatch === null ? "" : `, microbatch ${record.first_microbatch}`;
   return [
     {
-      weight: 90,
+      weight: FIRST_BAD,
       tone: "bad",
       page: "numerics",
       text:
@@ -175,6 +177,22 @@ function storeFinding(failure: Job["store_failure"]): Finding[] {
   ];
 }
 
+/* What the server finds in the store, of the whole run. Tensors that overflowed are told by the
+ * statistics themselves, where they were read. */
+const HEALTH: Record<Job["health"][number]["kind"], Omit<Finding, "text">> = {
+  diverged: { weight: 92, tone: "bad", page: "curves" },
+  overflowed: { weight: 89, tone: "bad", page: "numerics" },
+  skipping: { weight: 60, tone: "warn", page: "curves" },
+  starving: { weight: 45, tone: "warn", page: "topology" },
+  plateau: { weight: 15, tone: "info", page: "curves" },
+};
+
+function healthFindings(health: Job["health"], toldByNumbers: boolean): Finding[] {
+  return health
+    .filter(({ kind }) => kind !== "overflowed" || !toldByNumbers)
+    .map(({ kind, message }) => ({ ...HEALTH[kind], text: `${kind}: ${message}` }));
+}
+
 export interface Known {
   job: Job;
   /** Oldest first. */
@@ -187,10 +205,15 @@ export interface Known {
 const TRAINING = new Set<Job["phase"]>(["train", "recover"]);
 
 export function findingsOf({ job, samples, numerics, gaps }: Known): Finding[] {
+  const numbers = numberFindings(numerics);
   const found = [
     ...storeFinding(job.store_failure),
     ...(TRAINING.has(job.phase) ? timeFindings(samples) : []),
-    ...numberFindings(numerics),
+    ...numbers,
+    ...healthFindings(
+      job.health,
+      numbers.some((one) => one.weight === FIRST_BAD),
+    ),
   ];
   if (job.state === "FAILED")
     found.push({

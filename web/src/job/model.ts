@@ -42,7 +42,7 @@ const STALE_MS = 150;
 const STALE_TRIES = 20; /* then with the other answers, every REFRESH_MS */
 const SAID_MS = 200;
 /* What is said of a job beside its state: the newest points are read once, then events bring them. */
-const SAID_NAMES = ["loss", "loss_scale", "samples_per_second"];
+const SAID_NAMES = ["loss", "loss_scale", "skipped_steps", "samples_per_second"];
 
 /* A row published before the database assigned its id sorts after all rows that have one. */
 const NO_ID_YET = 1e12;

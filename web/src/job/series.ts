@@ -96,16 +96,35 @@ function smooth(columns: Columns, weight: number): void {
   columns.value = exponentialMean(columns.value, weight);
 }
 
-function xOf(columns: Columns, options: CurveOptions, start_ms: number | null): number[] {
+/* What is taken off the time of a point of an attempt, so that the time that the run ran remains:
+ * since its start, without the time between its attempts. */
+function zeroOf(attempt: number, metrics: Metrics | undefined, first_ms: number | null): number {
+  const times = metrics?.attempt_times ?? [];
+  const own = times.find((one) => one.attempt === attempt);
+  if (!own) return first_ms ?? 0;
+  return times
+    .filter((one) => one.attempt < attempt)
+    .reduce((zero, one) => zero - (one.end_ms - one.start_ms), own.start_ms);
+}
+
+function xOf(columns: Columns, options: CurveOptions, zero_ms: number): number[] {
   if (options.axis === "step") return columns.step;
   if (options.axis === "samples") return columns.step.map((s) => s * (options.batchSize || 1));
   const times = columns.time_ms.map((time) => time ?? 0);
-  if (options.axis === "time") return times;
-  const start = start_ms ?? times[0] ?? 0;
-  return times.map((t) => (t - start) / 1000);
+  return options.axis === "time" ? times : times.map((t) => (t - zero_ms) / 1000);
 }
 
-function curveOf(columns: Columns, options: CurveOptions, from: number, to: number): Curve {
+interface Branch {
+  columns: Columns;
+  zero_ms: number;
+}
+
+function curveOf(
+  { columns, zero_ms }: Branch,
+  options: CurveOptions,
+  from: number,
+  to: number,
+): Curve {
   const cut = <T>(column: T[]): T[] => column.slice(from, to);
   const part: Columns = {
     step: cut(columns.step),
@@ -115,7 +134,7 @@ function curveOf(columns: Columns, options: CurveOptions, from: number, to: numb
     maximum: columns.maximum && cut(columns.maximum),
     notFinite: cut(columns.notFinite),
   };
-  const x = xOf(part, options, columns.time_ms[0] ?? null);
+  const x = xOf(part, options, zero_ms);
   const curve: Curve = { label: options.label, colour: options.colour, x, y: part.value };
   const bad = part.notFinite.flatMap((count, i) => (count > 0 ? [i] : []));
   if (bad.length > 0)
@@ -157,21 +176,22 @@ export function curvesOf(
         lively.find((one) => one.attempt === attempt),
       );
       smooth(columns, options.smoothing);
-      return { attempt, columns };
+      return { columns, zero_ms: zeroOf(attempt, metrics, columns.time_ms[0] ?? null) };
     })
     .filter(({ columns }) => columns.step.length > 0);
   const curves: Curve[] = [];
   let fork = Infinity;
-  for (const { columns } of branches.reverse()) {
+  for (const branch of branches.reverse()) {
+    const { columns } = branch;
     const cut = columns.step.findIndex((step) => step >= fork);
     const end = cut < 0 ? columns.step.length : cut;
     if (end < columns.step.length)
       curves.unshift({
-        ...curveOf(columns, options, Math.max(0, end - 1), columns.step.length),
+        ...curveOf(branch, options, Math.max(0, end - 1), columns.step.length),
         dimmed: true,
         dash: [3, 3],
       });
-    if (end > 0) curves.push(curveOf(columns, options, 0, end));
+    if (end > 0) curves.push(curveOf(branch, options, 0, end));
     fork = Math.min(fork, columns.step[0] ?? fork);
   }
   return curves;

@@ -215,6 +215,8 @@ export interface Said {
   lastStep: number | null;
   loss: number | null;
   lossScale: LossScale;
+  /** Steps whose gradients were not finite; null: none is known. */
+  skipped: number | null;
   /** Whether the rates are those of now; else they are the last that were measured. */
   ratesAreNow: boolean;
   samplesPerSecond: number | null;
@@ -265,6 +267,7 @@ export function said(known: Known): Said {
     lastStep: progress.last_step,
     loss: latest["loss"] ? latest["loss"].value : progress.loss,
     lossScale: lossScale(known),
+    skipped: latest["skipped_steps"]?.value ?? null,
     ratesAreNow,
     samplesPerSecond: samples,
     stepsPerSecond: steps,

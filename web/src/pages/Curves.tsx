@@ -6,11 +6,13 @@ import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
+import { FilterFault } from "@/components/FilterFault";
+import { HealthBadges } from "@/components/Health";
 import { Choice, Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { XAxis } from "@/job/series";
-import { filterJobs } from "@/job/filter";
+import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import { number } from "@/base/format";
 import type { PageEntry } from "@/frame/page";
 
@@ -79,12 +81,13 @@ function RunPicker({
   own: string;
   onClose: () => void;
 }) {
-  const { data } = useResource(() => api.listJobs({ limit: 1000 }), []);
   const [filter, setFilter] = useState("");
-  const shown = filterJobs(
-    (data?.jobs ?? []).filter((job) => job.id !== own),
-    filter,
-  ).slice(0, 60);
+  const where = filter.trim();
+  const { data, error } = useResource(
+    () => api.listJobs({ limit: 1000, ...(where ? { where } : {}) }),
+    [where],
+  );
+  const shown = (data?.jobs ?? []).filter((job) => job.id !== own).slice(0, 60);
   const toggle = (id: string) => {
     const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id];
     setQuery({ runs: next.join(",") });
@@ -94,11 +97,13 @@ function RunPicker({
       <input
         type="search"
         value={filter}
-        placeholder="Filter: words, team=vision, loss<0.5"
+        placeholder={FILTER_EXAMPLE}
+        title={FILTER_HELP}
         aria-label="Filter runs"
         class="filter"
         onInput={(e) => setFilter(e.currentTarget.value)}
       />
+      {error?.status === 400 && <FilterFault text={error.message} />}
       <ul class="picker">
         {shown.map((job) => (
           <li key={job.id}>
@@ -115,6 +120,7 @@ function RunPicker({
               <span class="spacer" />
               <span class="number soft">loss {number(job.progress.loss)}</span>
               <StateBadge state={job.state} reason={job.reason} />
+              <HealthBadges job={job} />
             </label>
           </li>
         ))}

@@ -1,7 +1,7 @@
 /* All jobs as a table: state, progress, rate, metrics, and why a job waits. */
 import { useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { api, type Job } from "@generated/client";
+import { api, type Job, type JobList } from "@generated/client";
 import { ago, compact, date, duration, number } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
@@ -18,10 +18,12 @@ import {
   stateTone,
 } from "@/components/parts";
 import { Confirm, DeleteDialog, EditDialog } from "@/components/JobDialogs";
+import { FilterFault } from "@/components/FilterFault";
+import { HealthBadges } from "@/components/Health";
 import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
 import { isRemovable } from "@/job/manage";
-import { filterJobs } from "@/job/filter";
+import { FILTER_EXAMPLE, FILTER_HELP } from "@/job/filter";
 import { isFinal } from "@/job/model";
 import { isRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
@@ -39,15 +41,27 @@ interface Field {
   cell: (job: Job) => ComponentChildren;
 }
 
-async function allJobs(): Promise<Job[]> {
+interface Found {
+  jobs: Job[];
+  /** All jobs of the server, whatever the filter. */
+  total: number;
+}
+
+/* The jobs for which the filter holds. */
+async function readJobs(filter: string): Promise<Found> {
   const jobs: Job[] = [];
+  const where = filter ? { where: filter } : {};
   let token: string | null = null;
   do {
-    const page = await api.listJobs(token ? { limit: 1000, page_token: token } : { limit: 1000 });
+    const page: JobList = await api.listJobs({
+      limit: 1000,
+      ...where,
+      ...(token ? { page_token: token } : {}),
+    });
     jobs.push(...page.jobs);
     token = page.next_page_token;
   } while (token && jobs.length < 20_000);
-  return jobs;
+  return { jobs, total: filter ? (await api.listJobs({ limit: 1 })).total : jobs.length };
 }
 
 function Spark({ job }: { job: Job }) {
@@ -59,6 +73,7 @@ function Spark({ job }: { job: Job }) {
 }
 
 function seconds(job: Job): number | null {
+  if (job.ran_ms !== null) return job.ran_ms / 1000;
   if (job.started_ms === null) return null;
   return ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
 }
@@ -161,7 +176,12 @@ const FIELDS: Field[] = [
     name: "state",
     title: "State",
     key: (j) => j.state,
-    cell: (j) => <StateBadge state={j.state} reason={j.reason} />,
+    cell: (j) => (
+      <span class="states">
+        <StateBadge state={j.state} reason={j.reason} />
+        <HealthBadges job={j} />
+      </span>
+    ),
   },
   {
     name: "progress",
@@ -471,21 +491,24 @@ function NoJobs({ none }: { none: boolean }) {
 }
 
 export function Jobs() {
-  const { data, error, loading, reload } = useResource(allJobs, [], IS_REPORT ? 0 : 2000);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const filter = query.value.get("filter") ?? "";
-  const { by, down } = orderOf();
-  const shown = useMemo(
-    () => sorted(filterJobs(data ?? [], filter), by, down),
-    [data, filter, by, down],
+  const filter = (query.value.get("filter") ?? "").trim();
+  const { data, error, loading, reload } = useResource(
+    () => readJobs(filter),
+    [filter],
+    IS_REPORT ? 0 : 2000,
   );
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const { by, down } = orderOf();
+  const shown = useMemo(() => sorted(data?.jobs ?? [], by, down), [data, by, down]);
   const chosen = shown.filter((job) => selected.has(job.id));
   return (
     <>
-      <PageHeader title="Jobs" note={data && countText(shown.length, data.length)}>
+      <PageHeader title="Jobs" note={data && countText(shown.length, data.total)}>
         {chosen.length > 0 && <Bulk jobs={chosen} onDone={reload} />}
         <SortPick order={{ by, down }} />
-        <Filter label="Filter jobs" placeholder="Filter: words, team=vision, loss<0.5" />
+        {!IS_REPORT && (
+          <Filter label="Filter jobs" placeholder={FILTER_EXAMPLE} help={FILTER_HELP} />
+        )}
         {!IS_REPORT && (
           <a class="button" href={href("/submit")}>
             <Icon name="submit" />
@@ -493,9 +516,10 @@ export function Jobs() {
           </a>
         )}
       </PageHeader>
-      {error && !data && <Failure error={error} retry={reload} />}
+      {error?.status === 400 && <FilterFault text={error.message} />}
+      {error && error.status !== 400 && !data && <Failure error={error} retry={reload} />}
       {loading && !data && <Loading />}
-      {data && shown.length === 0 && <NoJobs none={data.length === 0} />}
+      {data && shown.length === 0 && <NoJobs none={data.total === 0} />}
       {shown.length > 0 && <JobTable jobs={shown} selected={selected} onSelect={setSelected} />}
     </>
   );

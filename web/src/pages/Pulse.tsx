@@ -17,10 +17,10 @@ import {
   stateTone,
 } from "@/components/parts";
 import { findingsOf } from "@/job/findings";
-import { readStatistics } from "@/job/numerics";
+import { readStatistics, type Statistics } from "@/job/numerics";
 import { lastOf } from "@/job/series";
 import { joinSamples } from "@/job/topology";
-import { current, type JobModel } from "@/job/model";
+import { current, isFinal, type JobModel } from "@/job/model";
 import type { Said } from "@/job/state";
 import { useRecorded } from "@/job/recorded";
 import { payloadText, placeText } from "@/job/payload";
@@ -88,9 +88,15 @@ function StateRail({ transitions, says }: { transitions: readonly Transition[]; 
   );
 }
 
-/* A rate that is not of now is shown beside it, as what it was. */
-function rateTile(says: Said, rate: number | null, format: (rate: number | null) => string) {
+type Format = (rate: number | null) => string;
+
+/* Of a run that is over, the mean; else, a rate that is not of now is shown as what it was. */
+function rateTile(says: Said, rate: number | null, mean: number | null, format: Format) {
   if (says.ratesAreNow) return { value: format(rate), unit: "/s", note: null };
+  if (isFinal(says.state))
+    return mean === null
+      ? { value: "–", note: "too short to measure" }
+      : { value: format(mean), unit: "/s", note: "on average" };
   return { value: "–", note: rate === null ? "not measured yet" : `${format(rate)}/s before` };
 }
 
@@ -103,6 +109,23 @@ function scaleTile({ lossScale }: Said) {
   if (lossScale.kind !== "scale") return SCALE_WORDS[lossScale.kind];
   const { value } = lossScale;
   return { value: number(value), note: `2^${number(Math.log2(value), 3)}` };
+}
+
+function SkippedTile({ skipped }: Said) {
+  if (!skipped) return null;
+  return (
+    <Tile
+      label="Skipped"
+      tone="warn"
+      value={
+        <Say what="skipped-steps" value={skipped}>
+          {integer(skipped)}
+        </Say>
+      }
+      unit={skipped === 1 ? "step" : "steps"}
+      note="gradients not finite"
+    />
+  );
 }
 
 function Recoveries({ job }: { job: Job }) {
@@ -140,7 +163,17 @@ const LEFT_WORDS: Partial<Record<NonNullable<Said["phase"]>, string>> = {
 function TimeTile({ job, says }: { job: Job; says: Said }) {
   const started = job.started_ms ? `started ${shortDate(job.started_ms)}` : "not started";
   if (says.phase === null && job.started_ms !== null)
-    return <Tile label="Ran" value={duration(ran(job))} note={started} />;
+    return (
+      <Tile
+        label="Ran"
+        value={
+          <Say what="ran" value={job.ran_ms}>
+            {duration(ran(job))}
+          </Say>
+        }
+        note={job.attempt > 1 ? `${job.attempt} attempts, ${started}` : started}
+      />
+    );
   return (
     <Tile
       label="Left"
@@ -157,8 +190,10 @@ function TimeTile({ job, says }: { job: Job; says: Said }) {
 function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run; says: Said }) {
   const tokens =
     model.live.last("tokens_per_second")?.value ?? lastOf("tokens_per_second", run.metrics);
-  const steps = rateTile(says, says.stepsPerSecond, (rate) => number(rate, 3));
-  const samples = rateTile(says, says.samplesPerSecond, compact);
+  const mean = job.progress.mean_samples_per_second;
+  const meanSteps = mean !== null && job.batch_size ? mean / job.batch_size : null;
+  const steps = rateTile(says, says.stepsPerSecond, meanSteps, (rate) => number(rate, 3));
+  const samples = rateTile(says, says.samplesPerSecond, mean, compact);
   const scale = scaleTile(says);
   const { lossScale } = says;
   return (
@@ -197,7 +232,15 @@ function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run;
           </Say>
         }
         unit={samples.unit}
-        note={samples.note ?? `batch ${integer(job.batch_size)}`}
+        note={
+          isFinal(says.state) ? (
+            <Say what="mean-samples-per-second" value={mean}>
+              {samples.note}
+            </Say>
+          ) : (
+            (samples.note ?? `batch ${integer(job.batch_size)}`)
+          )
+        }
       />
       {tokens !== null && says.ratesAreNow && (
         <Tile label="Tokens" value={compact(tokens)} unit="/s" />
@@ -214,6 +257,7 @@ function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run;
         }
         note={scale.note}
       />
+      <SkippedTile {...says} />
       <TimeTile job={job} says={says} />
       <Tile
         label="Replicas"
@@ -229,8 +273,11 @@ function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run;
   );
 }
 
-const ran = (job: Job): number | null =>
-  job.started_ms === null ? null : ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
+/* Of all attempts together, without the time between them. */
+function ran(job: Job): number | null {
+  if (job.ran_ms !== null) return job.ran_ms / 1000;
+  return job.started_ms === null ? null : ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
+}
 
 const FINDING_ICONS = { bad: "warn", warn: "warn", info: "info", good: "check" } as const;
 const SAMPLE_MS = 500;
@@ -247,12 +294,18 @@ function nothingStandsOut({ numerics_every: every }: Job, works: boolean): strin
   return `Nothing does: ${found.join(", ")}.${every ? "" : " Numbers are not observed."}`;
 }
 
-function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said }) {
-  const to = job.progress.step ?? undefined;
-  const ask = to !== undefined ? { from: Math.max(0, to - 200) } : {};
-  const numerics = useRecorded(model, () => readStatistics(job.id, ask), [
-    model.numericsVersion.value,
+/* The newest statistics, and the first of the whole run that were bad. */
+async function readNumbers(job: Job): Promise<Statistics> {
+  const from = Math.max(0, (job.progress.step ?? 0) - 200);
+  const [newest, bad] = await Promise.all([
+    readStatistics(job.id, { from }),
+    readStatistics(job.id, { bad: true }),
   ]);
+  return { ...newest, records: [...bad.records, ...newest.records] };
+}
+
+function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said }) {
+  const numerics = useRecorded(model, () => readNumbers(job), [model.numericsVersion.value]);
   const stored = useRecorded(model, () => api.getTopology({ id: job.id, samples: 60 }), []);
   const works = WORKING.has(says.phase);
   /* Processes that stand still wait for nothing. */
@@ -262,6 +315,7 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
         (one) => one.time_ms - SAMPLE_MS >= since_ms,
       )
     : [];
+  const looks = numerics.loading && (job.numerics_every ?? 0) > 0;
   const found = findingsOf({ job, samples, numerics: numerics.data, gaps: model.gaps.value });
   return (
     <section class="panel">
@@ -273,7 +327,8 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
             <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>{one.text}</a>
           </li>
         ))}
-        {found.length === 0 && (
+        {found.length === 0 && looks && <li class="calm">Reading the tensor statistics</li>}
+        {found.length === 0 && !looks && (
           <li class="good">
             <Icon name="check" />
             <Say what="numbers-observed" value={job.numerics_every}>

@@ -1,20 +1,23 @@
 /* A new job, from a shipped configuration, a file or another job's: it is checked while it is typed,
  * and diagnostics appear at their lines. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import {
-  api,
-  type Diagnostic,
-  type JobSpec,
-  type Priority,
-  type Template,
-} from "@generated/client";
+import { api, type Diagnostic, type Priority, type Template } from "@generated/client";
 import { ApiError } from "@/api/transport";
 import { debounce, useResource } from "@/base/resource";
 import { navigate, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
-import { Editor, showPlace } from "@/components/Editor";
-import { Empty, PageHeader, Pick } from "@/components/parts";
+import { Editor, showPlace, type Given } from "@/components/Editor";
+import { Empty, Failure, PageHeader, Pick } from "@/components/parts";
 import { tell } from "@/job/actions";
+import {
+  EMPTY_FORM,
+  carriedOf,
+  carriedRows,
+  formOf,
+  specOf,
+  type Carried,
+  type Form,
+} from "@/job/spec";
 import type { PageEntry } from "@/frame/page";
 
 const CHECK_MS = 350;
@@ -22,16 +25,6 @@ const RETRY_MS = 2000;
 
 /* What the page opens with: it runs anywhere, in a second or two. */
 const FIRST_TEMPLATE = "synthetic";
-
-interface Form {
-  name: string;
-  priority: Priority;
-  labels: string;
-  cores: string;
-  restarts: string;
-  resumeJob: string;
-  resumeStep: string;
-}
 
 interface Check {
   state: "unknown" | "checking" | "valid" | "faulty";
@@ -42,14 +35,14 @@ interface Check {
 const problemFaults = (error: ApiError): Diagnostic[] =>
   error.problem.errors?.length ? error.problem.errors : [{ message: error.message }];
 
-function useCheck(text: string): [Check, (check: Check) => void] {
+function useCheck(text: string, carried: Carried): [Check, (check: Check) => void] {
   const [check, setCheck] = useState<Check>({ state: "unknown", diagnostics: [], milliseconds: 0 });
   const turn = useRef(0);
   const ask = useMemo(() => {
-    const send = (config: string) => {
+    const send = (config: string, { overrides }: Carried) => {
       const mine = ++turn.current;
       setCheck((old) => ({ ...old, state: "checking" }));
-      api.validateConfig({}, { config }).then(
+      api.validateConfig({}, { config, ...(overrides ? { overrides } : {}) }).then(
         (answer) =>
           mine === turn.current &&
           setCheck({
@@ -61,7 +54,7 @@ function useCheck(text: string): [Check, (check: Check) => void] {
           if (mine !== turn.current) return;
           // As many checks as may run at once are under way: this one comes again.
           if (error.problem.status === 503)
-            setTimeout(() => mine === turn.current && send(config), RETRY_MS);
+            setTimeout(() => mine === turn.current && send(config, { overrides }), RETRY_MS);
           else setCheck({ state: "faulty", diagnostics: problemFaults(error), milliseconds: 0 });
         },
       );
@@ -69,36 +62,9 @@ function useCheck(text: string): [Check, (check: Check) => void] {
     return debounce(send, CHECK_MS);
   }, []);
   useEffect(() => {
-    if (text.trim()) ask(text);
-  }, [text]);
+    if (text.trim() && carried.program === undefined) ask(text, carried);
+  }, [text, carried]);
   return [check, setCheck];
-}
-
-function labelsOf(text: string): Record<string, string> {
-  return Object.fromEntries(
-    text
-      .split(/[\s,]+/)
-      .filter(Boolean)
-      .map((word) => {
-        const [key, ...value] = word.split("=");
-        return [key as string, value.join("=")];
-      }),
-  );
-}
-
-function specOf(config: string, form: Form): JobSpec {
-  const spec: JobSpec = { config, priority: form.priority };
-  if (form.name.trim()) spec.name = form.name.trim();
-  const labels = labelsOf(form.labels);
-  if (Object.keys(labels).length > 0) spec.labels = labels;
-  if (form.cores) spec.resources = { cores: Number(form.cores) };
-  if (form.restarts) spec.restart_policy = { max_num_restarts: Number(form.restarts) };
-  if (form.resumeJob)
-    spec.resume_from = {
-      job: form.resumeJob,
-      ...(form.resumeStep !== "" ? { step: Number(form.resumeStep) } : {}),
-    };
-  return spec;
 }
 
 function Faults({ check }: { check: Check }) {
@@ -177,17 +143,23 @@ function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void 
 
 const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/* Idempotency key, derived from the text: submitting the same text twice creates one job. */
-function useSubmission(config: string, form: Form, refuse: (check: Check) => void) {
+/* The same idempotency key for the same request: pressing twice creates one job. */
+function useSubmission(
+  config: string,
+  form: Form,
+  carried: Carried,
+  refuse: (check: Check) => void,
+) {
   const [sending, setSending] = useState(false);
   const key = useRef(newKey());
   useEffect(() => {
     key.current = newKey();
-  }, [config]);
+  }, [config, form, carried]);
   const send = async () => {
     setSending(true);
     try {
-      const job = await api.createJob({ "Idempotency-Key": key.current }, specOf(config, form));
+      const spec = specOf(config, form, carried);
+      const job = await api.createJob({ "Idempotency-Key": key.current }, spec);
       tell("good", `${job.name} is ${job.state.toLowerCase()}`);
       navigate(`/jobs/${encodeURIComponent(job.id)}/pulse`);
     } catch (error) {
@@ -207,11 +179,13 @@ function checkText({ state, diagnostics }: Check): string {
 
 function EditorPanel({
   config,
+  given,
   check,
   onChange,
   onSubmit,
 }: {
   config: string;
+  given: Given;
   check: Check;
   onChange: (text: string) => void;
   onSubmit: () => void;
@@ -227,6 +201,7 @@ function EditorPanel({
       </div>
       <Editor
         value={config}
+        given={given}
         diagnostics={check.diagnostics}
         onInput={onChange}
         label="Configuration, YAML"
@@ -236,6 +211,16 @@ function EditorPanel({
         Ctrl and Space lists what is accepted here; Ctrl and F finds; Tab indents; Escape leaves the
         field; Ctrl and Enter submits.
       </p>
+    </section>
+  );
+}
+
+function ProgramPanel() {
+  return (
+    <section class="panel editor-panel">
+      <Empty title="A program of its own" icon="submit">
+        It has no configuration: it is started again with the same arguments.
+      </Empty>
     </section>
   );
 }
@@ -255,18 +240,6 @@ function FileButton({ onText }: { onText: (text: string) => void }) {
   );
 }
 
-function emptyForm(job: string, step: string | null): Form {
-  return {
-    name: "",
-    priority: "p2",
-    labels: "",
-    cores: "",
-    restarts: "",
-    resumeJob: step !== null ? job : "",
-    resumeStep: step ?? "",
-  };
-}
-
 /* The text to start from: a job's configuration, or a shipped one. */
 function useSource(from: string | null, name: string) {
   const job = useResource(
@@ -277,7 +250,9 @@ function useSource(from: string | null, name: string) {
   const all: Template[] = templates.data?.templates ?? [];
   const chosen = all.find((one) => one.name === name) ?? all[0];
   const text = from ? (job.data?.submitted ?? job.data?.yaml) : chosen?.config;
-  return { templates: all, chosen: from ? undefined : chosen, text };
+  const spec = from ? job.data?.spec : null;
+  const error = from ? job.error : undefined;
+  return { templates: all, chosen: from ? undefined : chosen, text, spec, error };
 }
 
 function TemplatePick({ templates, chosen }: { templates: Template[]; chosen: string }) {
@@ -295,16 +270,70 @@ function TemplatePick({ templates, chosen }: { templates: Template[]; chosen: st
   );
 }
 
+/* What another job was asked for, and no field shows: with it the copy is the same run. */
+function CarriedPanel({
+  from,
+  carried,
+  set,
+}: {
+  from: string;
+  carried: Carried;
+  set: (carried: Carried) => void;
+}) {
+  const rows = carriedRows(carried);
+  if (rows.length === 0) return null;
+  return (
+    <section class="panel">
+      <h2>As {from} was asked for</h2>
+      <div class="body">
+        <p class="faint small">These hold over the configuration.</p>
+        <ul class="carried">
+          {rows.map(({ name, value, without }) => (
+            <li key={name}>
+              <code>
+                {name}: {value}
+              </code>
+              {without && (
+                <button class="link" onClick={() => set(without)}>
+                  leave out
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/* The form, filled by what the other job was asked for; a checkpoint to start from wins. */
+function useForm(from: string | null, spec: ReturnType<typeof useSource>["spec"]) {
+  const step = query.value.get("step");
+  const start = from && step !== null ? { resumeJob: from, resumeStep: step } : {};
+  const [form, setForm] = useState<Form>({ ...EMPTY_FORM, ...start });
+  const [carried, setCarried] = useState<Carried>({});
+  useEffect(() => {
+    setForm({ ...(spec ? formOf(spec) : EMPTY_FORM), ...start });
+    setCarried(spec ? carriedOf(spec) : {});
+  }, [from, step, spec]);
+  return { form, setForm, carried, setCarried };
+}
+
 export function Submit() {
   const from = query.value.get("from");
   const source = useSource(from, query.value.get("template") ?? FIRST_TEMPLATE);
   const version = useResource(() => api.getVersion(), []);
   const [config, setConfig] = useState("");
-  const [form, setForm] = useState(() => emptyForm(from ?? "", query.value.get("step")));
-  const [check, setCheck] = useCheck(config);
-  const { sending, send } = useSubmission(config, form, setCheck);
+  const [given, setGiven] = useState<Given>({ text: "" });
+  const { form, setForm, carried, setCarried } = useForm(from, source.spec);
+  const [check, setCheck] = useCheck(config, carried);
+  const { sending, send } = useSubmission(config, form, carried, setCheck);
+  const give = (text: string) => {
+    setConfig(text);
+    setGiven({ text });
+  };
   useEffect(() => {
-    if (source.text) setConfig(source.text);
+    if (source.text) give(source.text);
   }, [source.text]);
   if (version.data?.mode === "run")
     return (
@@ -312,24 +341,30 @@ export function Submit() {
         A server that takes jobs is started with <code>csengine serve --root DIR</code>.
       </Empty>
     );
+  if (source.error) return <Failure error={source.error} />;
   const cannot = sending || check.state === "faulty" || !config.trim();
   return (
     <>
       <PageHeader title="Submit" note={from ? `from ${from}` : "a new job"}>
         <TemplatePick templates={source.templates} chosen={source.chosen?.name ?? ""} />
-        <FileButton onText={setConfig} />
+        <FileButton onText={give} />
         <button class="primary" data-after-editor disabled={cannot} onClick={() => void send()}>
           <Icon name="submit" />
           {sending ? "Sending" : "Submit"}
         </button>
       </PageHeader>
       <div class="submit grow">
-        <EditorPanel
-          config={config}
-          check={check}
-          onChange={setConfig}
-          onSubmit={() => cannot || void send()}
-        />
+        {carried.program !== undefined ? (
+          <ProgramPanel />
+        ) : (
+          <EditorPanel
+            config={config}
+            given={given}
+            check={check}
+            onChange={setConfig}
+            onSubmit={() => cannot || void send()}
+          />
+        )}
         <div class="stack">
           {source.chosen && <p class="soft small summary">{source.chosen.summary}</p>}
           <section class="panel">
@@ -338,6 +373,7 @@ export function Submit() {
               <Fields form={form} set={(part) => setForm((old) => ({ ...old, ...part }))} />
             </div>
           </section>
+          {from && <CarriedPanel from={from} carried={carried} set={setCarried} />}
           <section class="panel">
             <h2>Faults</h2>
             <div class="body" id="diagnostics" aria-live="polite">

@@ -1,0 +1,86 @@
+/* Series are read from their coarsest buckets, whatever the length of the run. */
+#include "dashboard/queue/job_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/base/config/yaml.h"
+
+enum { ROWS = 4 };
+
+static json_t *number_or_null(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+static void take_row(void *self, const cse_curve *curve, const cse_curve_row *row)
+{
+    json_t *metrics = self, *one = json_object_get(metrics, curve->name);
+    if (one == NULL) {
+        one = json_pack("{s:n, s:n, s:n}", "last", "min", "max");
+        json_object_set_new(metrics, curve->name, one);
+    }
+    if (row == NULL)
+        return;
+    json_object_set_new(one, "last", number_or_null(row->last));
+    const json_t *least = json_object_get(one, "min"), *most = json_object_get(one, "max");
+    if (row->finite > 0 && !(json_is_real(least) && json_real_value(least) <= row->minimum))
+        json_object_set_new(one, "min", number_or_null(row->minimum));
+    if (row->finite > 0 && !(json_is_real(most) && json_real_value(most) >= row->maximum))
+        json_object_set_new(one, "max", number_or_null(row->maximum));
+}
+
+/* The text of a value; NULL: it is null, or an empty list. */
+static json_t *text_of(const cse_yaml_node *node)
+{
+    cse_text text = { 0 };
+    if (node->kind == CSE_YAML_SCALAR)
+        return cse_yaml_is_null(node) ? NULL : json_string(node->text);
+    if (node->count == 0)
+        return NULL;
+    cse_yaml_print(node, &text);
+    json_t *value = json_string(text.data);
+    cse_text_clear(&text);
+    return value;
+}
+
+static json_t *settings_of(cse_store_reader *reader)
+{
+    json_t *settings = json_object();
+    cse_text yaml = { 0 };
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *root = NULL;
+    cse_yaml_unread *list = NULL;
+    if (cse_store_reader_artefact(reader, "config.yaml", &yaml, NULL, 0) == CSE_OK &&
+        cse_yaml_parse(arena, "config.yaml", yaml.data, yaml.size, &root) == CSE_OK) {
+        const int count = cse_yaml_list_values(arena, root, &list);
+        for (int i = 0; i < count; i++) {
+            json_t *text = text_of(list[i].node);
+            if (text != NULL)
+                json_object_set_new(settings, list[i].path, text);
+        }
+    }
+    cse_arena_destroy(&arena);
+    cse_text_clear(&yaml);
+    return settings;
+}
+
+json_t *cse_job_values(cse_jobs *jobs, const cse_job *job)
+{
+    if (job->values != NULL)
+        return json_loads(job->values, 0, NULL);
+    cse_store_reader *reader = NULL;
+    const char *directory = job->record.model_dir;
+    json_t *metrics = json_object(), *settings = NULL;
+    if (cse_readers_borrow(jobs->options.readers, directory, &reader) == CSE_OK) {
+        const cse_metrics_query query = { .max_points = ROWS };
+        cse_store_reader_metrics(reader, &query, take_row, metrics);
+        settings = settings_of(reader);
+    }
+    cse_readers_give_back(jobs->options.readers, directory, &reader);
+    json_t *values = json_pack("{s:o, s:o}", "settings",
+                               settings != NULL ? settings : json_object(), "metrics", metrics);
+    if (job->settled)
+        cse_job_keep_values(jobs, job, values);
+    return values;
+}

@@ -1,0 +1,46 @@
+/* What a chart draws of the store's series (web/src/job/series.ts), without a browser.
+ *
+ * Usage: node check_series.mjs MODULES */
+import { Checks } from "./checks.mjs";
+import { importSources } from "./sources.mjs";
+
+const { curvesOf } = await importSources(process.argv[2], ["job/series.ts"]);
+const checks = new Checks();
+
+const series = (name, attempt, step, time_ms) => ({
+  name,
+  attempt,
+  level: 0,
+  count: step.length,
+  step,
+  time_ms,
+  value: step.map(() => 1),
+});
+const OPTIONS = { axis: "elapsed", smoothing: 0, label: "", colour: "", batchSize: 4 };
+const xOf = (name, metrics, options = OPTIONS) =>
+  curvesOf(name, metrics, undefined, options).map((curve) => curve.x.join());
+
+/* An attempt from 1,000 ms on for 2 s, and after an hour another. */
+const metrics = {
+  names: ["loss", "val_loss"],
+  attempt_times: [
+    { attempt: 1, start_ms: 1000, end_ms: 3000 },
+    { attempt: 2, start_ms: 3_603_000, end_ms: 3_604_000 },
+  ],
+  series: [
+    series("loss", 1, [1, 2, 3], [1500, 2000, 2500]),
+    series("loss", 2, [4, 5], [3_603_250, 3_603_500]),
+    series("val_loss", 1, [3], [2900]),
+  ],
+};
+const time = xOf("loss", metrics);
+checks.that(
+  time.join(" ") === "2.25,2.5 0.5,1,1.5" || time.join(" ") === "0.5,1,1.5 2.25,2.5",
+  "the time that has passed is that of the attempts, without what lies between them",
+  time.join(" "),
+);
+const validation = xOf("val_loss", metrics).join(" ");
+checks.that(validation === "1.9", "a validation stands at its time since the start", validation);
+const old = xOf("loss", { ...metrics, attempt_times: [] });
+checks.that(old.includes("0,0.5,1"), "a store without times begins with its first point", old);
+checks.end();

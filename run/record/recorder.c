@@ -49,6 +49,7 @@ struct cse_recorder {
     int64_t end_step;        /* of the execution */
     bool steps_ended;        /* it has reached it */
     bool trains;             /* a step of training has been recorded */
+    char *links; /* that the newest step of the chain follows from; NULL: there is none */
     const cse_record_tail *tail;
     cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
@@ -232,6 +233,7 @@ static void release(cse_recorder **recorder)
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
     free((*recorder)->model_dir);
+    free((*recorder)->links);
     free(*recorder);
     *recorder = NULL;
 }
@@ -407,6 +409,20 @@ static void on_step(void *self, const cse_record *record)
             tell_activity(recorder);
     }
     cse_series_add(recorder->series, record, unix_ms(recorder, record->committed_ns));
+}
+
+static void on_chain(void *self, const cse_chain_step *step)
+{
+    cse_recorder *recorder = self;
+    if (recorder->links == NULL || strcmp(recorder->links, step->links) != 0) {
+        free(recorder->links);
+        recorder->links = cse_strdup(step->links);
+        cse_store_chain_links(recorder->store, step->steps, step->before, step->links);
+    }
+    cse_store_chain(recorder->store, &(cse_chain_row){ .step = step->steps,
+                                                       .states = step->states,
+                                                       .samples = step->samples,
+                                                       .chain = step->chain });
 }
 
 /* ---- closures ---- */
@@ -688,6 +704,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_compiled = on_compiled,
                                    .on_start = on_start,
                                    .on_statistics = on_statistics,
+                                   .on_chain = on_chain,
                                    .on_step = on_step,
                                    .on_calling = on_calling,
                                    .on_closure = on_closure,

@@ -601,6 +601,7 @@ static cse_status open_recorder(job *j)
         .canonical_configuration = j->settings->canonical_configuration,
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
+        .given_configuration = j->settings->given_configuration,
         .run_directory = j->directory.path,
         .succession = cse_takeover_succession(j->environment->takeover),
         .tail = j->environment->tail,

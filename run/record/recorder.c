@@ -2,12 +2,14 @@
 #include "run/record/recorder.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -15,6 +17,7 @@
 #include "engine/base/log.h"
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/graph/precision/graphamp.h"
+#include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
 #include "run/record/printed.h"
 #include "run/record/series.h"
@@ -49,7 +52,7 @@ struct cse_recorder {
     int64_t end_step;        /* of the execution */
     bool steps_ended;        /* it has reached it */
     bool trains;             /* a step of training has been recorded */
-    char *links; /* that the newest step of the chain follows from; NULL: there is none */
+    cse_chain_rows chain;
     const cse_record_tail *tail;
     cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
@@ -95,6 +98,18 @@ static void set_digest(cse_store *store, const char *configuration)
     cse_store_set(store, "config_digest", digits);
 }
 
+/* With the folder that its paths begin in, by which it can be started again. */
+static void keep_given(cse_store *store, const char *configuration)
+{
+    char folder[PATH_MAX];
+    cse_text text = { 0 };
+    if (configuration == NULL || getcwd(folder, sizeof folder) == NULL)
+        return;
+    cse_text_add(&text, "# in %s\n%s", folder, configuration);
+    cse_store_artefact(store, "config.given.yaml", "application/yaml", text.data, text.size);
+    cse_text_clear(&text);
+}
+
 static void set_facts(cse_store *store, const cse_recorder_options *options)
 {
     const cse_configuration *c = options->configuration;
@@ -109,6 +124,7 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
     cse_store_set_integer(store, "seed", (int64_t)c->seed);
     set_labels(store, c->job_labels);
     set_digest(store, options->canonical_configuration);
+    keep_given(store, options->given_configuration);
     if (options->resolved_configuration != NULL)
         cse_store_artefact(store, "config.yaml", "application/yaml",
                            options->resolved_configuration,
@@ -233,7 +249,7 @@ static void release(cse_recorder **recorder)
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
     free((*recorder)->model_dir);
-    free((*recorder)->links);
+    cse_chain_rows_clear(&(*recorder)->chain);
     free(*recorder);
     *recorder = NULL;
 }
@@ -414,15 +430,7 @@ static void on_step(void *self, const cse_record *record)
 static void on_chain(void *self, const cse_chain_step *step)
 {
     cse_recorder *recorder = self;
-    if (recorder->links == NULL || strcmp(recorder->links, step->links) != 0) {
-        free(recorder->links);
-        recorder->links = cse_strdup(step->links);
-        cse_store_chain_links(recorder->store, step->steps, step->before, step->links);
-    }
-    cse_store_chain(recorder->store, &(cse_chain_row){ .step = step->steps,
-                                                       .states = step->states,
-                                                       .samples = step->samples,
-                                                       .chain = step->chain });
+    cse_chain_rows_add(&recorder->chain, recorder->store, step);
 }
 
 /* ---- closures ---- */

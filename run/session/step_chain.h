@@ -5,9 +5,8 @@
  *     states    the digest of its new states: BLAKE2b-128 of the digests of their chunks
  *               (workers/arena/state_digests.h), which workers make as they update
  *     samples   the digest of its batch: BLAKE2b-128 of the number of each sample and its epoch
- *     chain     BLAKE2b-256 of the chain before it, the step, both digests and what the step follows
- *               from: the links of configuration, code, data and seed
- *               (engine/formats/checkpoint/links.h)
+ *     chain     BLAKE2b-256 of the chain before it, the step, both digests, and the links of
+ *               configuration, code, data and seed (engine/formats/checkpoint/links.h)
  *
  * so the chain after a step stands for all steps up to it. It begins with the digests of the states
  * that training began with. None of these depends on the number of processes or hosts, nor on kills

@@ -57,9 +57,10 @@ END
 train one --max_steps $steps --num_csx 1 || fail "one: $(cat "$work/one.out")"
 chain one
 for replicas in 2 5; do
-    train csx$replicas --max_steps $steps --num_csx $replicas || fail "$(cat "$work/csx$replicas.out")"
+    train csx$replicas --max_steps $steps --num_csx $replicas ||
+        fail "$(cat "$work/csx$replicas.out")"
     chain csx$replicas
-    cmp -s "$work/one.chain" "$work/csx$replicas.chain" || fail "another chain with $replicas replicas"
+    cmp -s "$work/one.chain" "$work/csx$replicas.chain" || fail "another chain: $replicas replicas"
 done
 train resumed --max_steps 700 --num_csx 2
 train resumed --max_steps $steps || fail "resumed: $(cat "$work/resumed.out")"

@@ -26,7 +26,7 @@
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
  *     statistics    tensor statistics of every n-th step                  claimer of norm
- *     digests       of the states of step s by update chunk, at s mod K       claimers of update chunks
+ *     digests       of the states of step s by update chunk, at s mod K       claimers of its words
  *     chains        the chain of digests after each step                     coordinator
  *     kernels       how long each kernel ran in the sampled step          the slot's process
  *     weights       results of the WEIGHTS program                        claimer of norm

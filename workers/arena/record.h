@@ -16,7 +16,7 @@ typedef struct cse_step_times {
     int replicas;
 } cse_step_times;
 
-/* The chain of digests after a step (run/session/step_chain.h), where a successor of the coordinator
+/* The chain of digests after a step (run/session/step_chain.h), where a coordinator's successor
  * finds it. */
 enum { CSE_CHAIN_BYTES = 32 };
 typedef struct cse_chain_place {

@@ -1,5 +1,5 @@
-/* The digests of a step's new states, one for each update chunk, by which two runs, or a run and its
- * replay, are compared without their states.
+/* The digests of a step's new states, one for each update chunk, by which two runs, or a run and
+ * its replay, are compared without their states.
  *
  * Whoever updates a chunk makes its digest while the states lie in his cache: in the order of the
  * chunk's groups and of the states that each of them assigns. States lie in the same chunks for any

@@ -1,5 +1,5 @@
-/* The chain of digests (run/session/step_chain.h) as rows of the run store: one a step, and what the
- * steps follow from where that changes. */
+/* The chain of digests (run/session/step_chain.h) as rows of the run store: one a step, and what
+ * the steps follow from where that changes. */
 #ifndef CSE_RUN_RECORD_CHAIN_ROWS_H
 #define CSE_RUN_RECORD_CHAIN_ROWS_H
 

@@ -2,14 +2,12 @@
 #include "run/record/recorder.h"
 
 #include <jansson.h>
-#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -20,6 +18,7 @@
 #include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
 #include "run/record/printed.h"
+#include "run/record/recorded_configuration.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
 #include "store/reader.h"
@@ -98,18 +97,6 @@ static void set_digest(cse_store *store, const char *configuration)
     cse_store_set(store, "config_digest", digits);
 }
 
-/* With the folder that its paths begin in, by which it can be started again. */
-static void keep_given(cse_store *store, const char *configuration)
-{
-    char folder[PATH_MAX];
-    cse_text text = { 0 };
-    if (configuration == NULL || getcwd(folder, sizeof folder) == NULL)
-        return;
-    cse_text_add(&text, "# in %s\n%s", folder, configuration);
-    cse_store_artefact(store, "config.given.yaml", "application/yaml", text.data, text.size);
-    cse_text_clear(&text);
-}
-
 static void set_facts(cse_store *store, const cse_recorder_options *options)
 {
     const cse_configuration *c = options->configuration;
@@ -124,14 +111,7 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
     cse_store_set_integer(store, "seed", (int64_t)c->seed);
     set_labels(store, c->job_labels);
     set_digest(store, options->canonical_configuration);
-    keep_given(store, options->given_configuration);
-    if (options->resolved_configuration != NULL)
-        cse_store_artefact(store, "config.yaml", "application/yaml",
-                           options->resolved_configuration,
-                           strlen(options->resolved_configuration));
-    if (options->configuration_origins != NULL)
-        cse_store_artefact(store, "config.origins.json", "application/json",
-                           options->configuration_origins, strlen(options->configuration_origins));
+    cse_recorded_configuration(store, options);
 }
 
 /* ---- where the time went ---- */

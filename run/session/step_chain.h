@@ -8,10 +8,10 @@
  *     chain     BLAKE2b-256 of the chain before it, the step, both digests, and the links of
  *               configuration, code, data and seed (engine/formats/checkpoint/links.h)
  *
- * so the chain after a step stands for all steps up to it. It begins with the digests of the states
- * that training began with. None of these depends on the number of processes or hosts, nor on kills
- * and resumes. The run store has a row a step, and a checkpoint the chain after its step; a run that
- * goes on from a checkpoint without one begins a chain there.
+ * so the chain after a step stands for all steps up to it. It begins with the digests of the
+ * states that training began with. None of these depends on the number of processes or hosts, nor
+ * on kills and resumes. The run store has a row a step, and a checkpoint the chain after its step;
+ * a run that goes on from a checkpoint without one begins a chain there.
  *
  * Digests of chunks are no cryptographic ones: they find what went wrong, not who made states for
  * the digest. What a checkpoint holds is sealed by BLAKE2b. */

@@ -1,5 +1,5 @@
-/* The checkpoint that it begins from is linked into its folder, as the newest one there, so that the
- * start is a resume: it fails where the data are others. */
+/* The checkpoint that it begins from is linked into its folder, as the newest one there, so that
+ * the start is a resume: it fails where the data are others. */
 #include "run/travel/replay.h"
 
 #include <errno.h>
@@ -267,7 +267,7 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
     words w = { .arena = arena };
     CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
     CSE_TRY(cse_worker_executable(NULL, executable, sizeof executable));
-    const char *temporary = getenv("TMPDIR");
+    const char *temporary = o->place != NULL ? o->place : getenv("TMPDIR");
     snprintf(replay->folder, sizeof replay->folder, "%s/csengine-replay-XXXXXX",
              temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
     if (mkdtemp(replay->folder) == NULL) {

@@ -11,7 +11,8 @@ launching='workers/launchers workers/host_launchers'
 control="$links $launching workers/control"
 job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
 job="$job run/session run/record run/saving run/execution"
-tools="run/program run/job run/callbacks run/measure run/travel run/contracts run/infer run/control run/hosts"
+tools="run/program run/job run/callbacks run/measure run/contracts run/infer run/control run/hosts"
+tools="$tools run/travel"
 directions="
 base:
 base/types: base

@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 enum {
-    CSE_STORE_VERSION = 6,                 /* PRAGMA user_version */
+    CSE_STORE_VERSION = 7,                 /* PRAGMA user_version */
     CSE_STORE_OLDEST_VERSION = 1,          /* that is read, and brought up by a new attempt: it has
                                               no table of kernels; version 2 does not count the
                                               finite points of a bucket, version 3 has no table of
                                               goodput, version 4 no host of a log line,
-                                              version 5 rows of each attempt for one step */
+                                              version 5 rows of each attempt for one step,
+                                              version 6 no chain of digests */
     CSE_STORE_APPLICATION_ID = 0x43534531, /* PRAGMA application_id, "CSE1" */
     CSE_STORE_KEPT_EVENTS = 4000, /* newest ones; states, checkpoints and gaps are all kept */
     CSE_STORE_KEPT_TOPOLOGY_MS = 3600000,

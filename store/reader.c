@@ -280,6 +280,12 @@ static void read_row(sqlite3_stmt *statement, cse_row *row)
     }
 }
 
+static bool is_of_a_later_version(cse_row_kind kind)
+{
+    return kind == CSE_ROW_KERNEL || kind == CSE_ROW_GOODPUT || kind == CSE_ROW_CHAIN ||
+           kind == CSE_ROW_CHAIN_LINKS;
+}
+
 /* Stores of an earlier version lack tables that came later. */
 static bool has_table(cse_store_reader *reader, cse_row_kind kind)
 {
@@ -294,7 +300,7 @@ cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
     cse_text sql = { 0 };
     cse_row row = { .kind = kind };
     sqlite3_stmt *statement = NULL;
-    if ((kind == CSE_ROW_KERNEL || kind == CSE_ROW_GOODPUT) && !has_table(reader, kind))
+    if (is_of_a_later_version(kind) && !has_table(reader, kind))
         return CSE_OK;
     cse_status status = build_sql(reader, kind, query, &sql);
     int code = SQLITE_OK;

@@ -25,7 +25,8 @@ static table table_of(int index)
         { CSE_ROW_CHECKPOINT, 1 }, { CSE_ROW_LOG, 1 },        { CSE_ROW_EVENT, 1 },
         { CSE_ROW_CLOSURE, 1 },    { CSE_ROW_POINT, 3 },      { CSE_ROW_BUCKET, 4 },
         { CSE_ROW_TENSOR, 1 },     { CSE_ROW_NUMERICS, 3 },   { CSE_ROW_TOPOLOGY, 1 },
-        { CSE_ROW_GOODPUT, 1 },    { CSE_ROW_ARTEFACT, 0 },
+        { CSE_ROW_GOODPUT, 1 },    { CSE_ROW_CHAIN, 1 },      { CSE_ROW_CHAIN_LINKS, 1 },
+        { CSE_ROW_ARTEFACT, 0 },
     };
     const int count = (int)(sizeof tables / sizeof tables[0]);
     if (index < count)

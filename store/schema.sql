@@ -71,5 +71,12 @@ CREATE TABLE IF NOT EXISTS goodput(attempt INTEGER PRIMARY KEY, start_ms INTEGER
     communication_ms INTEGER, save_ms INTEGER, validation_ms INTEGER, recovery_ms INTEGER,
     paused_ms INTEGER, idle_ms INTEGER);
 
+-- The chain of digests (run/session/step_chain.h), a row a step of training; and from which step on
+-- what else enters it: `links`, and the chain before that step.
+CREATE TABLE IF NOT EXISTS chain(step INTEGER PRIMARY KEY, attempt INTEGER, states BLOB,
+    samples BLOB, chain BLOB);
+CREATE TABLE IF NOT EXISTS chain_links(step INTEGER PRIMARY KEY, attempt INTEGER, before BLOB,
+    links TEXT);
+
 CREATE TABLE IF NOT EXISTS artefacts(name TEXT PRIMARY KEY, time_ms INTEGER, media_type TEXT,
     content BLOB) WITHOUT ROWID;

@@ -655,6 +655,20 @@ void cse_store_goodput(cse_store *store, const cse_goodput_row *row)
                 row->paused_ms, row->idle_ms);
 }
 
+void cse_store_chain(cse_store *store, const cse_chain_row *row)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_CHAIN, row->step, store->attempt, row->states, (size_t)16,
+                row->samples, (size_t)16, row->chain, (size_t)32);
+}
+
+void cse_store_chain_links(cse_store *store, int64_t step, const unsigned char before[32],
+                           const char *links)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_CHAIN_LINKS, step, store->attempt, before, (size_t)32, links);
+}
+
 cse_store_past cse_store_past_of(const cse_store *store)
 {
     return store != NULL ? store->past : (cse_store_past){ .last_step = 0 };

@@ -174,6 +174,16 @@ typedef struct cse_goodput_row {
 } cse_goodput_row;
 void cse_store_goodput(cse_store *store, const cse_goodput_row *row);
 
+/* A step of training in the chain of digests, counted from 1; and what else enters the chain from a
+ * step on. */
+typedef struct cse_chain_row {
+    int64_t step;
+    const unsigned char *states, *samples, *chain; /* 16, 16 and 32 bytes */
+} cse_chain_row;
+void cse_store_chain(cse_store *store, const cse_chain_row *row);
+void cse_store_chain_links(cse_store *store, int64_t step, const unsigned char before[32],
+                           const char *links);
+
 cse_store_past cse_store_past_of(const cse_store *store);
 
 void cse_store_artefact(cse_store *store, const char *name, const char *media_type,

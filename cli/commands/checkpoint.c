@@ -112,6 +112,7 @@ static void print_info(const cse_checkpoint *checkpoint, const char *path, bool 
     print_data(&data);
     cse_print("identity:     %s\n", identity);
     print_links(checkpoint->links);
+    cse_print("chain:        %s\n", checkpoint->chain != NULL ? checkpoint->chain : "not recorded");
     cse_data_identity_clear(&data);
     printf("tensors:      %d\n", checkpoint->tensor_count);
     for (int i = 0; i < checkpoint->tensor_count; i++) {

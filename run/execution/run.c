@@ -162,6 +162,16 @@ static bool wants_snapshot(void *self, int64_t steps_done)
     return every > 0 && is_due(r, every, steps_done);
 }
 
+static void chain_step(runner *r, const cse_record *record)
+{
+    cse_chain_step step;
+    if (!r->step->training || record->state_digest_count == 0)
+        return;
+    cse_step_chain_add(&r->session->saving.chain, &r->session->saving.links, r->loader, record,
+                       &step);
+    REPORT(r->session, on_chain, &step);
+}
+
 static cse_status on_record(void *self, const cse_record *record)
 {
     runner *r = self;
@@ -178,6 +188,7 @@ static cse_status on_record(void *self, const cse_record *record)
     REPORT(r->session, on_statistics, record);
     CSE_TRY(cse_check_divergence(r->step, record, r->monitor));
     REPORT(r->session, on_step, record);
+    chain_step(r, record);
     r->fetched_step = steps_done;
     if (makes_checkpoints(r))
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
@@ -194,8 +205,15 @@ static void on_late_record(void *self, const cse_record *record)
 {
     runner *r = self;
     r->session->report.commit_ns = record->committed_ns;
-    if (cse_check_divergence(r->step, record, NULL) == CSE_OK)
-        REPORT(r->session, on_step, record);
+    if (cse_check_divergence(r->step, record, NULL) != CSE_OK)
+        return;
+    REPORT(r->session, on_step, record);
+    chain_step(r, record);
+}
+
+static bool chains(const runner *r)
+{
+    return r->step->training && !r->session->plan.no_step_digests;
 }
 
 /* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
@@ -210,15 +228,20 @@ static void fill_states(void *self, unsigned char *states)
         cse_network_settle_copies(&r->session->network);
         cse_network_settle_averages(&r->session->network);
     }
+    if (!r->found && chains(r))
+        cse_step_chain_begin(&r->session->saving.chain, r->first_step);
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;
         const void *values = r->found ? place : cse_state_values(&r->session->network, state);
         if (values != place)
             memcpy(place, values, cse_state_bytes(state));
+        cse_step_chain_add_state(&r->session->saving.chain, state->name, place,
+                                 cse_state_bytes(state));
         if (r->step->training && !state->constant)
             cse_state_release_values(state);
     }
+    cse_step_chain_begun(&r->session->saving.chain);
     r->session->network.states_lost = r->step->training;
 }
 
@@ -439,6 +462,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .settles = r->step->training,
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
+        .state_digests = chains(r),
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,

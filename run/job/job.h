@@ -90,7 +90,8 @@ typedef struct cse_job_settings {
     /* The validation metric of one more, as it was given, and where; NULL: none. */
     const char *keep_best, *keep_best_origin;
     bool best_is_greatest;
-    bool no_checkpoints; /* nothing is saved at all */
+    bool no_step_digests; /* run/session/step_chain.h */
+    bool no_checkpoints;  /* nothing is saved at all */
     bool save_initial_checkpoint;
     bool autoload_last_checkpoint;
     bool new_data;               /* resume although the training data are others */

@@ -601,6 +601,7 @@ static cse_status open_recorder(job *j)
         .canonical_configuration = j->settings->canonical_configuration,
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
+        .given_configuration = j->settings->given_configuration,
         .run_directory = j->directory.path,
         .succession = cse_takeover_succession(j->environment->takeover),
         .tail = j->environment->tail,
@@ -641,6 +642,7 @@ static cse_status run_session(job *j)
     j->session->saving.canonical_configuration = s->canonical_configuration;
     j->session->saving.effective_settings = s->effective_settings;
     j->session->plan.new_data = s->new_data;
+    j->session->plan.no_step_digests = s->no_step_digests;
     j->session->plan.takes_averages = s->mode == CSE_JOB_EVALUATE && s->evaluates_averages;
     j->session->hooks = (cse_session_hooks){
         .self = j,

@@ -231,6 +231,7 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->objective = cse_config_plugin_view(config, "objective", 0);
     if (cse_config_plugin_count(config, "schedulers") > 0)
         settings->schedulers = cse_settings_node(init, "schedulers");
+    settings->no_step_digests = !cse_settings_bool(init, "step_digests");
     settings->weights_in_memory = cse_settings_text(init, "weights_in_memory");
     settings->freezing = init;
     if (cse_settings_has(init, "sparsity"))

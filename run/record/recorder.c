@@ -15,8 +15,10 @@
 #include "engine/base/log.h"
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/graph/precision/graphamp.h"
+#include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
 #include "run/record/printed.h"
+#include "run/record/recorded_configuration.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
 #include "store/reader.h"
@@ -49,6 +51,7 @@ struct cse_recorder {
     int64_t end_step;        /* of the execution */
     bool steps_ended;        /* it has reached it */
     bool trains;             /* a step of training has been recorded */
+    cse_chain_rows chain;
     const cse_record_tail *tail;
     cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
@@ -108,13 +111,7 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
     cse_store_set_integer(store, "seed", (int64_t)c->seed);
     set_labels(store, c->job_labels);
     set_digest(store, options->canonical_configuration);
-    if (options->resolved_configuration != NULL)
-        cse_store_artefact(store, "config.yaml", "application/yaml",
-                           options->resolved_configuration,
-                           strlen(options->resolved_configuration));
-    if (options->configuration_origins != NULL)
-        cse_store_artefact(store, "config.origins.json", "application/json",
-                           options->configuration_origins, strlen(options->configuration_origins));
+    cse_recorded_configuration(store, options);
 }
 
 /* ---- where the time went ---- */
@@ -232,6 +229,7 @@ static void release(cse_recorder **recorder)
     cse_statistics_rows_destroy(&(*recorder)->statistics);
     cse_printed_destroy(&(*recorder)->printed);
     free((*recorder)->model_dir);
+    cse_chain_rows_clear(&(*recorder)->chain);
     free(*recorder);
     *recorder = NULL;
 }
@@ -406,6 +404,12 @@ static void on_step(void *self, const cse_record *record)
             tell_activity(recorder);
     }
     cse_series_add(recorder->series, record, unix_ms(recorder, record->committed_ns));
+}
+
+static void on_chain(void *self, const cse_chain_step *step)
+{
+    cse_recorder *recorder = self;
+    cse_chain_rows_add(&recorder->chain, recorder->store, step);
 }
 
 /* ---- closures ---- */
@@ -687,6 +691,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_compiled = on_compiled,
                                    .on_start = on_start,
                                    .on_statistics = on_statistics,
+                                   .on_chain = on_chain,
                                    .on_step = on_step,
                                    .on_calling = on_calling,
                                    .on_closure = on_closure,

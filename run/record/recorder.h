@@ -20,6 +20,7 @@ typedef struct cse_recorder_options {
     const char *canonical_configuration; /* its digest is stored; may be NULL */
     /* The configuration as YAML, and where each value was set; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
+    const char *given_configuration; /* as it was given, for a replay; may be NULL */
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
     cse_succession succession; /* of coordinators */
     /* Records of this host from before it led, borrowed as long as the recorder; NULL: none. */

@@ -24,6 +24,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .kernels = session->saving.kernels,
         .origin = session->saving.origin,
         .links = links,
+        .chain = cse_step_chain_text(&session->saving.chain, session->training.global_step),
         /* Trained on no file: the text is empty, but there. */
         .data = links != NULL || session->data.identity.count > 0 ? cse_session_data_text(session)
                                                                   : NULL,
@@ -240,6 +241,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     if (!is_wanted(session->plan.load_only, "global_step"))
         return; /* training begins with what was taken */
     session->training.global_step = checkpoint->global_step;
+    cse_step_chain_take(&session->saving.chain, checkpoint->chain, checkpoint->global_step);
     if (checkpoint->global_step > 0)
         session->training.batch_size = checkpoint->samples_seen / checkpoint->global_step;
 }

@@ -9,6 +9,7 @@
 #include "engine/code/codegen/kept_artefact.h"
 #include "engine/graph/passes/memory_plan.h"
 #include "run/session/traced_step.h"
+#include "workers/arena/record.h"
 #include "workers/control/execution.h"
 #include "workers/control/execution_needs.h"
 
@@ -44,6 +45,16 @@ typedef struct cse_closure_call {
     cse_status status; /* what it returned */
 } cse_closure_call;
 
+enum { CSE_CHAIN_PART_BYTES = 16 };
+
+/* The digests of a step of training, and its place in the chain (run/session/step_chain.h). */
+typedef struct cse_chain_step {
+    int64_t steps; /* that are done after it */
+    unsigned char states[CSE_CHAIN_PART_BYTES], samples[CSE_CHAIN_PART_BYTES];
+    unsigned char before[CSE_CHAIN_BYTES], chain[CSE_CHAIN_BYTES];
+    const char *links; /* what the step follows from, as it enters the chain */
+} cse_chain_step;
+
 /* A number that the program reports. */
 typedef struct cse_named_scalar {
     const char *name;
@@ -69,6 +80,7 @@ typedef struct cse_session_observer {
      */
     void (*on_statistics)(void *self, const cse_record *record);
     void (*on_step)(void *self, const cse_record *record);
+    void (*on_chain)(void *self, const cse_chain_step *step); /* after on_step; of training */
     /* A closure is about to be called, and has returned. */
     void (*on_calling)(void *self, int index);
     void (*on_closure)(void *self, const cse_closure_call *call);

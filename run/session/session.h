@@ -15,6 +15,7 @@
 #include "engine/graph/precision/numerics.h"
 #include "engine/nn/network.h"
 #include "run/session/observer.h"
+#include "run/session/step_chain.h"
 #include "workers/control/control_endpoint.h"
 
 /* Callbacks of who runs the session, set before its first execution; zeroes mean none. */
@@ -60,7 +61,8 @@ typedef struct cse_session_plan {
     /* cse_load takes only states whose names begin with one of these words, ended by NULL, and no
      * global step; NULL: everything. */
     const char *const *load_only;
-    bool takes_averages; /* cse_load takes averages of weights in place of these */
+    bool no_step_digests; /* steps of training are not chained (run/session/step_chain.h) */
+    bool takes_averages;  /* cse_load takes averages of weights in place of these */
     /* Data that later executions read: opened once before the first step of training, so that what
      * is wrong with them ends the run there. */
     const cse_config_plugin *later_data;
@@ -107,6 +109,7 @@ typedef struct cse_session_saving {
         int64_t step;
     } latest;
     char digest[65]; /* of all tensors of the last checkpoint that was written */
+    cse_step_chain chain;
     /* The copy of a snapshot's states, while closures read it; what is written meanwhile. NULL:
      * nothing. */
     struct cse_shared_checkpoint *captured;

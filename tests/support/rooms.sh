@@ -12,6 +12,7 @@ control="$links $launching workers/control"
 job="base/config formats/checkpoint formats/weights dataloader store $control workers/group"
 job="$job run/session run/record run/saving run/execution"
 tools="run/program run/job run/callbacks run/measure run/contracts run/infer run/control run/hosts"
+tools="$tools run/travel"
 directions="
 base:
 base/types: base
@@ -59,6 +60,7 @@ run/program: base $control run/session run/record run/execution
 run/job: $plan $nn $job
 run/callbacks: base base/types run/job
 run/measure: $plan $job workers/worker run/job
+run/travel: $plan $job workers/worker run/job run/measure
 run/contracts: $plan $nn $job run/job run/callbacks
 run/infer: $plan $nn $job formats/onnx run/job
 run/control: base store workers/batch workers/control

@@ -96,6 +96,17 @@ static cse_step_times times_of(const cse_cluster *cluster, const cse_record_slot
                              .replicas = cse_step_replicas(cse_word_load(cluster->step)) };
 }
 
+static void add_digests(const cse_cluster *cluster, cse_record *record)
+{
+    if (cluster->head->digest_count == 0)
+        return;
+    const cse_chain_place *before = cse_arena_chain(cluster, record->step);
+    record->state_digests = cse_arena_state_digests(cluster, record->step);
+    record->state_digest_count = cluster->head->digest_count;
+    record->chain_before = atomic_load(&before->sequence) == record->step + 1 ? before : NULL;
+    record->chain = cse_arena_chain(cluster, record->step + 1);
+}
+
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 {
     const int64_t step = cluster->read;
@@ -115,6 +126,7 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
                             .statistics = cse_arena_takes_statistics(cluster, step)
                                               ? cse_arena_statistics(cluster, step)
                                               : NULL };
+    add_digests(cluster, record);
     return true;
 }
 

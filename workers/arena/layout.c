@@ -157,6 +157,9 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
                                              CSE_JOIN_BLOCK, &head->reduce_chunk_elements);
     head->update_chunks = (int32_t)chunks_of(head->update_lines, CSE_UPDATE_CHUNK_LINES, 1,
                                              &head->update_chunk_lines);
+    head->digest_count = layout->state_digests ? head->update_chunks : 0;
+    /* Of each record that is not free yet, and of the step before. */
+    head->chain_count = head->digest_count > 0 ? head->record_count + 2 : 0;
     if (head->update_chunk_lines > 0xffff)
         return cse_fail(CSE_CONFIG,
                         "cluster: %lld lines of states are more than the arena's words "
@@ -200,6 +203,9 @@ static void arrange(cse_arena_head *head)
     head->records_offset = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
     head->statistics_offset =
         place(&total, head->statistics_count * head->statistics_stride, PAGE_BYTES);
+    head->digests_offset = place(
+        &total, (int64_t)head->record_count * head->digest_count * (int64_t)sizeof(uint64_t), 64);
+    head->chains_offset = place(&total, head->chain_count * (int64_t)sizeof(cse_chain_place), 64);
     head->kernels_offset = place(&total,
                                  (head->replicas + head->weight_servers) * head->group_count *
                                      (int64_t)sizeof(cse_kernel_runs),

@@ -26,6 +26,8 @@
  *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
  *     statistics    tensor statistics of every n-th step                  claimer of norm
+ *     digests       of the states of step s by update chunk, at s mod K       claimers of its words
+ *     chains        the chain of digests after each step                     coordinator
  *     kernels       how long each kernel ran in the sampled step          the slot's process
  *     weights       results of the WEIGHTS program                        claimer of norm
  *     reduced       reduced values                                        claimers of reduce chunks
@@ -48,6 +50,7 @@
 #include <assert.h>
 
 #include "workers/arena/cluster.h"
+#include "workers/arena/record.h"
 #include "workers/arena/reduce.h"
 #include "workers/arena/word.h"
 
@@ -163,6 +166,8 @@ typedef struct cse_arena_head {
     int32_t exact;                       /* boolean: no segment is rounded */
     int32_t segment_count;
     int32_t reduce_chunks, update_chunks;
+    int32_t digest_count; /* of a step: update_chunks; 0: steps have no digests */
+    int32_t chain_count;
     int64_t micro_batch_size;
     int64_t reduce_chunk_elements;
     int64_t joined_bytes; /* of the reduced layout, joined by REDUCE; see sums.h */
@@ -180,8 +185,8 @@ typedef struct cse_arena_head {
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
-        kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
-        partial_sums_offset;
+        digests_offset, chains_offset, kernels_offset, weights_offset, reduced_offset,
+        states_offset, input_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -271,6 +276,22 @@ static inline unsigned char *cse_arena_undo(const cse_cluster *cluster, int slot
     assert(slot >= 0 && (parity == 0 || parity == 1));
     return cluster->base + cluster->head->undo_offset +
            (2 * (int64_t)slot + parity) * CSE_UNDO_LINE_BYTES;
+}
+
+/* The digests of a step's states, one for each update chunk; where steps have some. */
+static inline uint64_t *cse_arena_state_digests(const cse_cluster *cluster, int64_t step)
+{
+    const cse_arena_head *head = cluster->head;
+    return (uint64_t *)(void *)(cluster->base + head->digests_offset) +
+           step % head->record_count * head->digest_count;
+}
+
+/* Where the chain after so many steps stands. */
+static inline cse_chain_place *cse_arena_chain(const cse_cluster *cluster, int64_t steps)
+{
+    const cse_arena_head *head = cluster->head;
+    return (cse_chain_place *)(void *)(cluster->base + head->chains_offset) +
+           steps % head->chain_count;
 }
 
 /* The kernel times of a computing slot: one entry for each group of the graph. */

@@ -16,6 +16,14 @@ typedef struct cse_step_times {
     int replicas;
 } cse_step_times;
 
+/* The chain of digests after a step (run/session/step_chain.h), where a coordinator's successor
+ * finds it. */
+enum { CSE_CHAIN_BYTES = 32 };
+typedef struct cse_chain_place {
+    _Atomic int64_t sequence; /* 1 + the steps that were done then, written last; 0: none */
+    unsigned char chain[CSE_CHAIN_BYTES];
+} cse_chain_place;
+
 typedef struct cse_record {
     int64_t step;                 /* 0-based number of the step that was committed */
     const unsigned char *fetched; /* CSE_SPACE_FETCH of that step; borrowed */
@@ -23,7 +31,12 @@ typedef struct cse_record {
     /* One for each of graph->tracked, when the step took tensor statistics; else NULL. */
     const struct cse_tensor_statistics *statistics;
     uint64_t states_digest; /* with several hosts: see states_digest.h; else 0 */
-    int64_t steps_done;     /* committed when the record is handed out */
+    /* Of the states after the step, by update chunk (state_digests.h); count 0: it has none. */
+    const uint64_t *state_digests;
+    int state_digest_count;
+    const cse_chain_place *chain_before; /* NULL: not known */
+    cse_chain_place *chain;              /* to be filled; NULL: there is no place */
+    int64_t steps_done;                  /* committed when the record is handed out */
     cse_step_times times;
 } cse_record;
 

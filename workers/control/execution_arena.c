@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "workers/arena/inherit.h"
+#include "workers/arena/layout.h"
 #include "workers/arena/memory.h"
 
 enum {
@@ -20,9 +21,20 @@ static int replica_count(const cse_execution *e)
     return e->cluster.num_csx < most ? e->cluster.num_csx : most;
 }
 
+/* Of a step: one for each update chunk. */
+static int64_t digest_bytes(const cse_execution *e)
+{
+    int64_t lines = 0;
+    for (int i = 0; e->state_digests && i < e->graph->group_count; i++)
+        if (e->graph->groups[i].part == CSE_PART_UPDATE)
+            lines += cse_group_lines(&e->graph->groups[i]);
+    const int64_t chunks = (lines + CSE_UPDATE_CHUNK_LINES - 1) / CSE_UPDATE_CHUNK_LINES;
+    return (chunks < CSE_MOST_CHUNKS ? chunks : CSE_MOST_CHUNKS) * (int64_t)sizeof(uint64_t);
+}
+
 static int record_count(const cse_execution *e)
 {
-    int64_t bytes = e->graph->space_bytes[CSE_SPACE_FETCH] + RECORD_HEAD_BYTES;
+    int64_t bytes = e->graph->space_bytes[CSE_SPACE_FETCH] + RECORD_HEAD_BYTES + digest_bytes(e);
     if (e->statistics_every > 0)
         bytes +=
             e->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) / e->statistics_every;
@@ -55,6 +67,7 @@ cse_cluster_layout cse_execution_layout(const cse_execution *e)
                                  .num_steps = e->num_steps,
                                  .record_count = record_count(e),
                                  .statistics_every = e->statistics_every,
+                                 .state_digests = e->state_digests,
                                  .host = e->hosts != NULL ? e->hosts->host : 0,
                                  .host_count = e->hosts != NULL ? e->hosts->host_count : 1,
                                  .lost_hosts = e->hosts != NULL ? e->hosts->lost : none,

@@ -6,6 +6,7 @@
  * undo log: after a recovery the next claimer continues at the line where the first one stopped. */
 #include "engine/base/clock.h"
 #include "workers/arena/shards.h"
+#include "workers/arena/state_digests.h"
 #include "workers/arena/states_digest.h"
 #include "workers/worker/work_state.h"
 
@@ -148,6 +149,9 @@ bool cse_work_update(cse_work *work, uint64_t step)
         update_part(work, chunk, sequence, part);
         line += part.end - part.first;
     }
+    if (head->digest_count > 0)
+        cse_arena_state_digests(cluster, cse_step_number(step))[chunk] =
+            cse_chunk_digest(cluster, work->graph, chunk);
     CSE_FAILPOINT(UPDATE_UNPUBLISHED);
     cse_word_publish(&cluster->update[chunk], sequence, CSE_WORD_DONE);
     cse_work_advance(work, step);

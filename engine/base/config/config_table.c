@@ -132,6 +132,10 @@ static const cse_setting init_table[] = {
       cse_precision_setting_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
+    { "step_digests", CSE_SETTING_BOOL, "true", 0, 0, NULL,
+      "each step has digests of its states and samples, by which `inspect`, `bisect` and `fork` "
+      "know its bits",
+      NULL },
     { "recompute", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "activations that are computed again instead of kept", cse_recompute_setting_table },
     { "ema", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "averages of the weights",

@@ -25,6 +25,7 @@ static const fact facts[] = {
     { "data", TEXT, offsetof(cse_checkpoint, data) },
     { "origin", TEXT, offsetof(cse_checkpoint, origin) },
     { "links", TEXT, offsetof(cse_checkpoint, links) },
+    { "chain", TEXT, offsetof(cse_checkpoint, chain) },
     { "values", TEXT, offsetof(cse_checkpoint, values) },
 };
 enum { FACTS = sizeof facts / sizeof facts[0] };

@@ -68,7 +68,7 @@ static bool put_facts(hid_t file, const cse_checkpoint *checkpoint)
            put_text(file, "kernels", checkpoint->kernels) &&
            put_text(file, "data", checkpoint->data) &&
            put_text(file, "origin", checkpoint->origin) &&
-           put_text(file, "links", checkpoint->links);
+           put_text(file, "links", checkpoint->links) && put_text(file, "chain", checkpoint->chain);
 }
 
 static hid_t space_of(cse_shape shape)

@@ -136,6 +136,7 @@ static cse_status put_all(cse_shared_checkpoint *shared, const cse_checkpoint *c
     head->values = add_text(&texts, checkpoint->values);
     head->origin = add_text(&texts, checkpoint->origin);
     head->data = add_text(&texts, checkpoint->data);
+    head->chain = add_text(&texts, checkpoint->chain);
     head->texts_bytes = texts.size;
     if (status == CSE_OK)
         status = cse_shared_checkpoint_put(

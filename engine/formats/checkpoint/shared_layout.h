@@ -8,7 +8,7 @@
 
 #include "engine/formats/checkpoint/tensors.h"
 
-#define CSE_SHARED_MARK "csesave\2"
+#define CSE_SHARED_MARK "csesave\3"
 
 enum { CSE_SHARED_NO_TEXT = -1 };
 
@@ -28,7 +28,7 @@ typedef struct cse_shared_head {
     uint64_t seed;
     int32_t tensor_count;
     uint64_t table, texts, texts_bytes;
-    int64_t model_name, config, kernels, links, values, data, origin;
+    int64_t model_name, config, kernels, links, values, data, origin, chain;
 } cse_shared_head;
 
 /* What came of the writing. */

@@ -71,7 +71,7 @@ static bool take_facts(shared_view *v)
     return take_text(v, h->model_name, &c->model_name) && take_text(v, h->config, &c->config) &&
            take_text(v, h->kernels, &c->kernels) && take_text(v, h->links, &c->links) &&
            take_text(v, h->values, &c->values) && take_text(v, h->data, &c->data) &&
-           take_text(v, h->origin, &c->origin);
+           take_text(v, h->origin, &c->origin) && take_text(v, h->chain, &c->chain);
 }
 
 static bool take_tensors(shared_view *v)

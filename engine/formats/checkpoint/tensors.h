@@ -26,6 +26,7 @@ typedef struct cse_checkpoint {
     const char *values; /* a program's own (run/saving/tree.c): JSON; may be NULL */
     const char *origin; /* what the program that its weights came from said of them
                            (engine/formats/weights/weights.h): JSON; may be NULL */
+    const char *chain;  /* of the digests of its steps (run/session/step_chain.h); may be NULL */
     const char *data;   /* the data files that were read (data_identity.h); may be NULL */
 } cse_checkpoint;
 

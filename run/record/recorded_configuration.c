@@ -1,0 +1,26 @@
+/* Each text as an artefact of its own. */
+#include "run/record/recorded_configuration.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/text.h"
+
+static void keep(cse_store *store, const char *name, const char *type, const char *text)
+{
+    if (text != NULL)
+        cse_store_artefact(store, name, type, text, strlen(text));
+}
+
+void cse_recorded_configuration(cse_store *store, const cse_recorder_options *options)
+{
+    char folder[PATH_MAX];
+    cse_text given = { 0 };
+    keep(store, "config.yaml", "application/yaml", options->resolved_configuration);
+    keep(store, "config.origins.json", "application/json", options->configuration_origins);
+    if (options->given_configuration != NULL && getcwd(folder, sizeof folder) != NULL)
+        cse_text_add(&given, "# in %s\n%s", folder, options->given_configuration);
+    keep(store, "config.given.yaml", "application/yaml", given.data);
+    cse_text_clear(&given);
+}

@@ -1,0 +1,114 @@
+/* A start in the new folder is a resume: its chain goes on from that of the checkpoint. */
+#include "run/travel/fork_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/config/yaml.h"
+#include "engine/base/directory.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "store/fork.h"
+
+void cse_fork_clear(cse_fork *fork)
+{
+    cse_text_clear(&fork->words);
+    if (fork->arena != NULL)
+        cse_arena_destroy(&fork->arena);
+    *fork = (cse_fork){ .arena = NULL };
+}
+
+static cse_status link_checkpoint(const cse_fork_options *o, int64_t step)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    cse_checkpoint_path(o->model_dir, step, from, sizeof from);
+    cse_checkpoint_path(o->to, step, to, sizeof to);
+    return link(from, to) == 0
+               ? CSE_OK
+               : cse_fail(CSE_CANNOT_CREATE,
+                          "%s: %s: a fork shares files, and lies on the file system of the run", to,
+                          strerror(errno));
+}
+
+static cse_status link_checkpoints(const cse_fork_options *o, const cse_run_chain *chain,
+                                   cse_fork *fork)
+{
+    int64_t step = o->step;
+    while (step >= 0 && cse_run_checkpoint_before(o->model_dir, chain, step, &step)) {
+        CSE_TRY(link_checkpoint(o, step));
+        fork->linked++;
+        step--;
+    }
+    return CSE_OK;
+}
+
+/* The checkpoint of the step, where the run has none. */
+static cse_status make_checkpoint(const cse_fork_options *o, cse_fork *fork)
+{
+    char to[PATH_MAX];
+    cse_replay replay;
+    cse_checkpoint_path(o->to, o->step, to, sizeof to);
+    if (access(to, F_OK) == 0)
+        return CSE_OK;
+    cse_status status = cse_replay_run(&(cse_replay_options){ .model_dir = o->model_dir,
+                                                              .step = o->step,
+                                                              .num_csx = o->num_csx,
+                                                              .latest = INT64_MAX,
+                                                              .place = o->to },
+                                       &replay);
+    if (status == CSE_OK)
+        cse_text_add(&fork->words, "%s", replay.words.data);
+    if (status == CSE_OK && replay.verdict == CSE_REPLAY_OTHER)
+        status = cse_fail(CSE_DATA, "step %" PRId64 " of %s: %s", o->step, o->model_dir,
+                          replay.words.data);
+    if (status == CSE_OK && rename(replay.checkpoint, to) != 0)
+        status = cse_fail(CSE_CANNOT_CREATE, "%s: %s", to, strerror(errno));
+    cse_replay_clear(&replay);
+    return status;
+}
+
+/* The run's, with fit.ckpt_path: newest in place of what it began with. */
+static cse_status make_configuration(const cse_fork_options *o, cse_fork *fork)
+{
+    const char *given = NULL;
+    cse_yaml_node *root = NULL;
+    cse_text text = { 0 };
+    CSE_TRY(cse_replay_configuration(o->model_dir, fork->arena, &given));
+    CSE_TRY(cse_yaml_parse(fork->arena, o->model_dir, given, strlen(given), &root));
+    cse_yaml_node *trainer = cse_yaml_find(root, "trainer");
+    cse_yaml_node *fit = trainer != NULL ? cse_yaml_find(trainer, "fit") : NULL;
+    if (fit == NULL)
+        return cse_fail(CSE_DATA, "%s: the configuration in its store is damaged", o->model_dir);
+    cse_yaml_put(fork->arena, fit, (cse_yaml_key){ .text = "ckpt_path" },
+                 cse_yaml_scalar_new(fork->arena, fit->place, "newest"));
+    /* The first line says where paths begin. */
+    cse_text_add(&text, "%.*s\n", (int)strcspn(given, "\n"), given);
+    cse_yaml_print_block(root, &text);
+    fork->configuration = cse_arena_string(fork->arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+cse_status cse_fork_run(const cse_fork_options *o, cse_fork *fork)
+{
+    cse_run_chain chain = { .count = 0 };
+    *fork = (cse_fork){ .arena = cse_arena_new() };
+    CSE_TRY(make_configuration(o, fork));
+    CSE_TRY(cse_make_directories("fork", o->to));
+    cse_status status = cse_run_chain_read(o->model_dir, 0, o->step, &chain);
+    const cse_chain_step *last = status == CSE_OK ? cse_run_chain_at(&chain, o->step) : NULL;
+    if (last != NULL)
+        sodium_bin2hex(fork->chain, sizeof fork->chain, last->chain, CSE_CHAIN_BYTES);
+    if (status == CSE_OK)
+        status = link_checkpoints(o, &chain, fork);
+    if (status == CSE_OK)
+        status = make_checkpoint(o, fork);
+    if (status == CSE_OK)
+        status = cse_store_fork(o->model_dir, o->to, o->step);
+    cse_run_chain_clear(&chain);
+    return status;
+}

@@ -1,0 +1,435 @@
+/* The checkpoint that it begins from is linked into its folder, as the newest one there, so that
+ * the start is a resume: it fails where the data are others. */
+#include "run/travel/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/directory.h"
+#include "engine/base/piped_program.h"
+#include "engine/formats/checkpoint/checkpoint.h"
+#include "engine/formats/checkpoint/links.h"
+#include "engine/formats/checkpoint/sealed_file.h"
+#include "workers/control/process.h"
+
+enum { MOST_WORDS = 256 };
+
+/* ---- what a run has ---- */
+
+cse_status cse_replay_configuration(const char *model_dir, cse_arena *arena, const char **yaml)
+{
+    cse_store_reader *reader = NULL;
+    cse_text content = { 0 };
+    char type[64];
+    CSE_TRY(cse_store_reader_open(model_dir, &reader));
+    cse_status status =
+        cse_store_reader_artefact(reader, "config.given.yaml", &content, type, sizeof type);
+    cse_store_reader_close(&reader);
+    if (status == CSE_OK)
+        *yaml = cse_arena_string(arena, content.data);
+    else
+        status = cse_fail(CSE_NO_INPUT,
+                          "%s: its run store holds no configuration, so that its steps cannot be "
+                          "done again: only runs of a configuration can, not those of a program",
+                          model_dir);
+    cse_text_clear(&content);
+    return status;
+}
+
+/* The chain in the seal of a checkpoint; false: it cannot be read. */
+static bool read_chain(const char *path, cse_text *chain)
+{
+    int descriptor = -1;
+    cse_sealed_reader *reader = NULL;
+    if (cse_checkpoint_open(path, &descriptor) != CSE_OK)
+        return false;
+    const bool good = cse_sealed_reader_open(descriptor, path, &reader) == CSE_OK;
+    if (good && cse_sealed_reader_view(reader)->chain != NULL)
+        cse_text_add(chain, "%s", cse_sealed_reader_view(reader)->chain);
+    if (good)
+        cse_sealed_reader_close(&reader);
+    close(descriptor);
+    return good;
+}
+
+static bool is_of_run(const char *model_dir, const cse_run_chain *chain, int64_t step)
+{
+    char path[PATH_MAX], wanted[128], digits[2 * CSE_CHAIN_BYTES + 1];
+    const cse_chain_step *row = cse_run_chain_at(chain, step);
+    cse_text stored = { 0 };
+    cse_checkpoint_path(model_dir, step, path, sizeof path);
+    bool good = read_chain(path, &stored);
+    if (good && row != NULL && stored.size > 0) {
+        sodium_bin2hex(digits, sizeof digits, row->chain, CSE_CHAIN_BYTES);
+        snprintf(wanted, sizeof wanted, "%" PRId64 " %s", step, digits);
+        good = strcmp(wanted, stored.data) == 0;
+    }
+    cse_text_clear(&stored);
+    return good;
+}
+
+bool cse_run_checkpoint_before(const char *model_dir, const cse_run_chain *chain, int64_t step,
+                               int64_t *found)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    bool any = false;
+    if (cse_checkpoint_steps(model_dir, &steps, &count) != CSE_OK)
+        return false;
+    for (int i = 0; i < count && !any; i++) {
+        *found = steps[i];
+        any = steps[i] <= step && is_of_run(model_dir, chain, steps[i]);
+    }
+    free(steps);
+    return any;
+}
+
+static cse_status check_step(const char *model_dir, int64_t step)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status run = { .last_step = -1 };
+    CSE_TRY(cse_store_reader_open(model_dir, &reader));
+    cse_status status = cse_store_reader_status(reader, &run);
+    cse_store_reader_close(&reader);
+    CSE_TRY(status);
+    if (step >= 0 && step <= (run.last_step > 0 ? run.last_step : 0))
+        return CSE_OK;
+    return cse_fail(CSE_NO_INPUT, "step %" PRId64 ": %s has done the steps 1 to %" PRId64, step,
+                    model_dir, run.last_step > 0 ? run.last_step : 0);
+}
+
+/* ---- doing it ---- */
+
+typedef struct words {
+    const char *list[MOST_WORDS];
+    int count;
+    cse_arena *arena;
+} words;
+
+static void add(words *w, const char *word)
+{
+    if (w->count + 1 < MOST_WORDS)
+        w->list[w->count++] = word;
+}
+
+static void set(words *w, const char *setting)
+{
+    add(w, "--set");
+    add(w, setting);
+}
+
+/* What changes no bit of a step, and is of no use here. */
+static void add_settings(words *w, const cse_replay_options *o, bool from_start)
+{
+    static const char *const settings[] = {
+        "fit.val_dataloader=null",
+        "loop.num_steps=null",
+        "loop.num_epochs=null",
+        "loop.eval_frequency=null",
+        "loop.diverged_factor=0",
+        "checkpoint.minutes=0",
+        "checkpoint.keep=null",
+        "checkpoint.keep_best={}",
+        "loggers=null",
+        "samples.count=0",
+        "step_digests=true",
+        "backend.cluster_config.hosts=[]",
+        "backend.cluster_config.data_hosts=[]",
+        "backend.cluster_config.job_time_sec=null",
+        "checkpoint.autoload_last_checkpoint=true",
+        "checkpoint.new_data=false",
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        set(w, settings[i]);
+    set(w, cse_arena_printf(w->arena, "checkpoint.steps=%" PRId64, o->every));
+    if (!from_start)
+        set(w, "fit.ckpt_path=newest");
+    if (o->step == 0)
+        set(w, "checkpoint.save_initial_checkpoint=true");
+    if (o->num_csx > 0)
+        add(w, cse_arena_printf(w->arena, "--num_csx=%d", o->num_csx));
+    for (int i = 0; o->settings != NULL && o->settings[i] != NULL; i++)
+        set(w, o->settings[i]);
+}
+
+static cse_status write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    const bool written = file != NULL && fputs(text, file) >= 0;
+    return (file != NULL && fclose(file) != 0) || !written
+               ? cse_fail(CSE_IO, "%s: %s", path, strerror(errno))
+               : CSE_OK;
+}
+
+/* The error that the child told, or its last line. */
+static void read_message(const char *path, char *message, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    char line[1024];
+    snprintf(message, size, "it ended without a message");
+    for (bool found = false; file != NULL && !found && fgets(line, sizeof line, file) != NULL;) {
+        static const char mark[] = "error: ";
+        line[strcspn(line, "\n")] = '\0';
+        const char *error = strstr(line, mark);
+        found = error != NULL;
+        if (line[0] != '\0')
+            snprintf(message, size, "%s", found ? error + strlen(mark) : line);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Paths of the configuration begin in the folder that its first line names. */
+static cse_status start_in(const words *w, const char *yaml, const char *errors, pid_t *child,
+                           int *output)
+{
+    static const char mark[] = "# in ";
+    char folder[PATH_MAX] = ".";
+    const size_t length = strcspn(yaml, "\n");
+    if (strncmp(yaml, mark, sizeof mark - 1) == 0 && length < sizeof folder)
+        snprintf(folder, sizeof folder, "%.*s", (int)(length - sizeof mark + 1),
+                 yaml + sizeof mark - 1);
+    const int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool moved = here >= 0 && chdir(folder) == 0;
+    cse_status status =
+        cse_piped_program_start((char *const *)(uintptr_t)w->list, errors, child, output);
+    if (moved && fchdir(here) != 0)
+        status = cse_fail(CSE_NO_INPUT, "the current folder is gone");
+    if (here >= 0)
+        close(here);
+    return status;
+}
+
+static cse_status run_child(const words *w, const char *yaml, const char *folder)
+{
+    char errors[PATH_MAX + 16], message[1024];
+    pid_t child = -1;
+    int output = -1, state = 0;
+    cse_text nothing = { 0 };
+    snprintf(errors, sizeof errors, "%s/errors", folder);
+    CSE_TRY(start_in(w, yaml, errors, &child, &output));
+    cse_piped_program_read(output, 0, &nothing);
+    close(output);
+    cse_text_clear(&nothing);
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
+        return CSE_OK;
+    read_message(errors, message, sizeof message);
+    return cse_fail(CSE_UNAVAILABLE, "the steps cannot be done again: %s", message);
+}
+
+/* Where the run's artefacts lie, so that nothing is compiled again; NULL: not known. */
+static const char *compiled_in(const char *model_dir, cse_arena *arena)
+{
+    cse_store_reader *reader = NULL;
+    cse_text text = { 0 };
+    const char *folder = NULL;
+    if (cse_store_reader_open(model_dir, &reader) != CSE_OK)
+        return NULL;
+    if (cse_store_reader_key(reader, "compiled", &text)) {
+        json_t *compiled = json_loads(text.data, 0, NULL);
+        const char *path = json_string_value(json_object_get(compiled, "directory"));
+        const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+        if (slash != NULL && slash != path)
+            folder = cse_arena_printf(arena, "%.*s", (int)(slash - path), path);
+        json_decref(compiled);
+    }
+    cse_text_clear(&text);
+    cse_store_reader_close(&reader);
+    return folder;
+}
+
+static cse_status link_start(const char *model_dir, const cse_replay *replay, bool from_start)
+{
+    char from[PATH_MAX], whole[PATH_MAX], to[PATH_MAX];
+    if (from_start)
+        return CSE_OK;
+    cse_checkpoint_path(model_dir, replay->from, from, sizeof from);
+    cse_checkpoint_path(replay->folder, replay->from, to, sizeof to);
+    if (realpath(from, whole) == NULL || symlink(whole, to) != 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: %s", to, strerror(errno));
+    return CSE_OK;
+}
+
+static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool from_start,
+                           cse_arena *arena)
+{
+    char executable[PATH_MAX];
+    const char *yaml = NULL, *compiled = compiled_in(o->model_dir, arena);
+    words w = { .arena = arena };
+    CSE_TRY(cse_replay_configuration(o->model_dir, arena, &yaml));
+    CSE_TRY(cse_worker_executable(NULL, executable, sizeof executable));
+    const char *temporary = o->place != NULL ? o->place : getenv("TMPDIR");
+    snprintf(replay->folder, sizeof replay->folder, "%s/csengine-replay-XXXXXX",
+             temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    if (mkdtemp(replay->folder) == NULL) {
+        replay->folder[0] = '\0';
+        return cse_fail(CSE_CANNOT_CREATE, "no folder for the replay: %s", strerror(errno));
+    }
+    CSE_TRY(link_start(o->model_dir, replay, from_start));
+    const char *config = cse_arena_printf(arena, "%s/config.yaml", replay->folder);
+    CSE_TRY(write_file(config, yaml));
+    add(&w, executable);
+    add(&w, "start");
+    add(&w, "--quiet");
+    add(&w, "--no_dashboard");
+    add_settings(&w, o, from_start);
+    add(&w, cse_arena_printf(arena, "--model_dir=%s", replay->folder));
+    if (compiled != NULL)
+        add(&w, cse_arena_printf(arena, "--compile_dir=%s", compiled));
+    add(&w, cse_arena_printf(arena, "--max_steps=%" PRId64, o->step > 0 ? o->step : 1));
+    add(&w, config);
+    CSE_TRY(run_child(&w, yaml, replay->folder));
+    cse_checkpoint_path(replay->folder, o->step, replay->checkpoint, sizeof replay->checkpoint);
+    return access(replay->checkpoint, R_OK) == 0
+               ? CSE_OK
+               : cse_fail(CSE_INTERNAL, "the replay has no checkpoint of step %" PRId64, o->step);
+}
+
+/* ---- whether it is the run ---- */
+
+static void tell_other(const char *model_dir, cse_replay *replay)
+{
+    cse_store_reader *reader = NULL;
+    const char *const folders[] = { model_dir, replay->folder };
+    cse_links links[2];
+    cse_text differences = { 0 };
+    for (int i = 0; i < 2; i++) {
+        cse_text text = { 0 };
+        if (cse_store_reader_open(folders[i], &reader) == CSE_OK) {
+            cse_store_reader_key(reader, "links", &text);
+            cse_store_reader_close(&reader);
+        }
+        cse_links_parse(text.data, &links[i]);
+        cse_text_clear(&text);
+    }
+    const cse_link which = cse_links_compare(&links[0], &links[1], &differences);
+    cse_text_add(&replay->words, "not the run's bits: step %" PRId64 " is the first whose %s",
+                 replay->differs, replay->samples_differ ? "samples differ" : "states differ");
+    if (which != CSE_LINKS)
+        cse_text_add(&replay->words, "; %s: %s and %s", differences.data,
+                     links[0].link[which].detail, links[1].link[which].detail);
+    else
+        cse_text_add(&replay->words, "; configuration, code, data and seed are the same: the "
+                                     "run, the checkpoint that the replay began with, or this "
+                                     "machine had a fault");
+    cse_text_clear(&differences);
+}
+
+/* Before the first step there is only what the chain begins with. */
+static void judge_start(const char *model_dir, const cse_run_chain *run, const cse_run_chain *again,
+                        cse_replay *replay)
+{
+    const bool known = run->link_count > 0 && again->link_count > 0 && run->links[0].step == 1 &&
+                       again->links[0].step == 1;
+    if (known) {
+        replay->has_chain = true;
+        memcpy(replay->chain, run->links[0].before, CSE_CHAIN_BYTES);
+    }
+    if (!known) {
+        replay->verdict = CSE_REPLAY_UNKNOWN;
+        cse_text_add(&replay->words, "it cannot be said whether these are the run's bits: its "
+                                     "store has no digests of its first step (step_digests)");
+    } else if (memcmp(run->links[0].before, again->links[0].before, CSE_CHAIN_BYTES) == 0) {
+        replay->verdict = CSE_REPLAY_SAME;
+        cse_text_add(&replay->words, "these are the run's bits: its chain begins with them");
+    } else {
+        replay->verdict = CSE_REPLAY_OTHER;
+        tell_other(model_dir, replay);
+    }
+}
+
+static void judge(const char *model_dir, const cse_run_chain *run, const cse_run_chain *again,
+                  cse_replay *replay)
+{
+    int64_t known = 0;
+    if (replay->step == 0 && replay->folder[0] != '\0') {
+        judge_start(model_dir, run, again, replay);
+        return;
+    }
+    replay->verdict = CSE_REPLAY_SAME;
+    for (int64_t step = replay->from + 1; step <= replay->step; step++) {
+        const cse_chain_step *a = cse_run_chain_at(run, step), *b = cse_run_chain_at(again, step);
+        known += a != NULL && b != NULL;
+        if (a == NULL || b == NULL || cse_chain_steps_equal(a, b))
+            continue;
+        replay->verdict = CSE_REPLAY_OTHER;
+        replay->differs = step;
+        replay->samples_differ = memcmp(a->samples, b->samples, sizeof a->samples) != 0;
+        tell_other(model_dir, replay);
+        return;
+    }
+    if (known == replay->step - replay->from && (known > 0 || replay->has_chain)) {
+        cse_text_add(&replay->words, "these are the run's bits: ");
+        if (known > 0)
+            cse_text_add(&replay->words,
+                         "the digests of the %" PRId64 " steps that were done again are the "
+                         "run's",
+                         known);
+        else
+            cse_text_add(&replay->words, "its checkpoint has the chain of the run");
+        return;
+    }
+    replay->verdict = CSE_REPLAY_UNKNOWN;
+    cse_text_add(&replay->words,
+                 "it cannot be said whether these are the run's bits: its store has the digests "
+                 "of %" PRId64 " of %" PRId64 " steps (step_digests)",
+                 known, replay->step - replay->from);
+}
+
+static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *run,
+                              cse_replay *replay, cse_arena *arena)
+{
+    cse_run_chain again = { .count = 0 };
+    int64_t found = 0;
+    const int64_t newest = o->latest < o->step ? o->latest : o->step;
+    const bool any = cse_run_checkpoint_before(o->model_dir, run, newest, &found);
+    const cse_chain_step *last = cse_run_chain_at(run, o->step);
+    /* One that was started from another run's checkpoint has no step before that. */
+    replay->from = any ? found : run->count > 0 ? run->steps[0].steps - 1 : 0;
+    replay->has_chain = last != NULL;
+    if (last != NULL)
+        memcpy(replay->chain, last->chain, CSE_CHAIN_BYTES);
+    cse_status status = CSE_OK;
+    if (any && found == o->step && o->settings == NULL) {
+        cse_checkpoint_path(o->model_dir, found, replay->checkpoint, sizeof replay->checkpoint);
+    } else {
+        status = do_again(o, replay, !any, arena);
+        if (status == CSE_OK)
+            status = cse_run_chain_read(replay->folder, 0, 0, &again);
+    }
+    if (status == CSE_OK)
+        judge(o->model_dir, run, &again, replay);
+    cse_run_chain_clear(&again);
+    return status;
+}
+
+cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay)
+{
+    cse_run_chain run = { .count = 0 };
+    *replay = (cse_replay){ .step = options->step };
+    CSE_TRY(check_step(options->model_dir, options->step));
+    cse_arena *arena = cse_arena_new();
+    cse_status status = cse_run_chain_read(options->model_dir, 0, options->step, &run);
+    if (status == CSE_OK)
+        status = replay_with(options, &run, replay, arena);
+    cse_run_chain_clear(&run);
+    cse_arena_destroy(&arena);
+    return status;
+}
+
+void cse_replay_clear(cse_replay *replay)
+{
+    if (replay->folder[0] != '\0')
+        cse_remove_tree(replay->folder);
+    cse_text_clear(&replay->words);
+    replay->folder[0] = '\0';
+}

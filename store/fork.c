@@ -1,0 +1,86 @@
+/* SQLite copies the file page by page, with what its log holds; then later steps are removed as
+ * those of an attempt that was left. */
+#include "store/fork.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "engine/base/text.h"
+#include "store/database.h"
+#include "store/reader.h"
+#include "store/supersede.h"
+
+static cse_status fail(sqlite3 *handle, const char *path)
+{
+    return cse_fail(CSE_IO, "%s: %s", path, sqlite3_errmsg(handle));
+}
+
+static cse_status copy_pages(const char *from, sqlite3 *to, const char *path)
+{
+    cse_store_reader *reader = NULL;
+    CSE_TRY(cse_store_reader_open(from, &reader));
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", cse_store_reader_handle(reader), "main");
+    if (backup != NULL)
+        (void)sqlite3_backup_step(backup, -1);
+    const int code = backup != NULL ? sqlite3_backup_finish(backup) : SQLITE_ERROR;
+    cse_store_reader_close(&reader);
+    return code == SQLITE_OK ? CSE_OK : fail(to, path);
+}
+
+static int64_t first_integer(sqlite3 *handle, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t value = 0;
+    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+/* Logs, events and samples of the time are those of the other run. */
+static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t step)
+{
+    const int64_t attempt =
+        first_integer(handle, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'");
+    char *sql = sqlite3_mprintf(
+        "DELETE FROM superseded; DELETE FROM logs; DELETE FROM events; DELETE FROM topology;"
+        "DELETE FROM timeline; DELETE FROM kernels; DELETE FROM goodput;"
+        "DELETE FROM checkpoints WHERE step > %lld OR deleted;"
+        "UPDATE checkpoints SET path = %Q || '/checkpoint_' || step || '.mdl';"
+        "DELETE FROM run WHERE key IN ('id', 'created_ms', 'phase', 'identity', 'weights_digest',"
+        " 'control_endpoint', 'events_endpoint', 'waiting_for');"
+        "UPDATE run SET value = '%lld' WHERE key = 'last_step'",
+        (long long)step, to, (long long)step);
+    int code = sqlite3_exec(handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = cse_supersede(handle, &(cse_supersession){ .attempt = attempt + 1, .step = step + 1 });
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(handle, "COMMIT", NULL, NULL, NULL);
+    cse_status status = code == SQLITE_OK ? CSE_OK : fail(handle, path);
+    sqlite3_free(sql);
+    return status;
+}
+
+cse_status cse_store_fork(const char *from, const char *to, int64_t step)
+{
+    cse_database *database = NULL;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/run.db", to);
+    if (access(path, F_OK) == 0)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: there is a run already", path);
+    CSE_TRY(cse_database_open(to, &database));
+    sqlite3 *handle = cse_database_handle(database);
+    cse_status status = copy_pages(from, handle, path);
+    if (status == CSE_OK)
+        status = cut(handle, path, to, step);
+    if (status == CSE_OK)
+        status = cse_database_end(database);
+    cse_database_close(&database);
+    return status;
+}

@@ -73,6 +73,7 @@
     CSE_ADDED_OPTIONS, { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },             \
         { "model_dir", "DIR", "model_dir", NULL },                                       \
         { "compile_dir", "DIR", "backend.compile_dir", NULL },                           \
+        { "threads", "N", "backend.inference_threads", NULL },                           \
     {                                                                                    \
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" \
     }

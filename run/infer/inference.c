@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/machine.h"
 #include "engine/base/types/shape.h"
 #include "engine/code/codegen/codegen.h"
 #include "engine/code/execute/execute.h"
@@ -22,6 +23,7 @@ struct cse_inference {
     cse_executable *executable;
     unsigned char *spaces[CSE_SPACE_COUNT];
     bool prepared;
+    cse_thread_team *team;
 };
 
 /* ---- while tracing ---- */
@@ -111,6 +113,13 @@ static cse_status check_memory(const cse_graph *planned)
     return cse_execution_fits(&needs, &limit);
 }
 
+static int threads_of(const cse_session *session)
+{
+    const int asked = session->plan.inference_threads;
+    const int wanted = asked > 0 ? asked : cse_machine_look().cores;
+    return wanted < CSE_THREAD_TEAM_MOST ? wanted : CSE_THREAD_TEAM_MOST;
+}
+
 static cse_status open(cse_inference *inference)
 {
     CSE_TRY(cse_network_settle_precision(&inference->session->network));
@@ -125,6 +134,7 @@ static cse_status open(cse_inference *inference)
             inference->spaces[s] = cse_aligned_calloc((size_t)planned->space_bytes[s] + 64);
     inference->spaces[CSE_SPACE_REDUCED] = inference->spaces[CSE_SPACE_PARTIAL];
     copy_states(inference);
+    inference->team = cse_thread_team_new(threads_of(inference->session));
     return CSE_OK;
 }
 
@@ -160,6 +170,7 @@ void cse_inference_destroy(cse_inference **inference)
         free(old->spaces[s]);
     cse_executable_destroy(&old->executable);
     cse_step_destroy(&old->step);
+    cse_thread_team_destroy(&old->team);
     free(old);
 }
 
@@ -192,7 +203,8 @@ cse_status cse_inference_run(cse_inference *inference)
             CSE_TRY(check_indices(inference, i));
     cse_executable *executable = inference->executable;
     cse_frame frame = { .seed = inference->session->configuration.seed,
-                        .prepared = inference->prepared };
+                        .prepared = inference->prepared,
+                        .team = inference->team };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         frame.base[s] = inference->spaces[s];
     executable->replica(executable, &frame);

@@ -61,6 +61,7 @@ cse_status cse_loaded_model_open(const cse_job_settings *settings, cse_loaded_mo
     loaded->model = cse_compile(cse_configured_model(settings->model));
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_check_packed(session, &keep));
+    session->plan.inference_threads = settings->inference_threads;
     session->plan.takes_averages = settings->evaluates_averages;
     CSE_TRY(load(session, settings, is_own, loaded));
     loaded->step = cse_global_step();

@@ -65,6 +65,7 @@ typedef struct cse_job_settings {
     const cse_config_plugin *objective; /* in place of the model's loss; NULL: none */
     cse_yaml_node *adapters;            /* {NAME: settings} (adapters/adapter.h); NULL: none */
     const char *weights_in_memory;      /* auto, packed or unpacked */
+    int inference_threads;              /* of each pass of a trained model; 0: its cores */
     cse_yaml_node *sparsity;            /* as cse_configured_sparsity takes it; NULL: none */
     cse_yaml_node *schedulers;          /* as cse_configured_schedule takes it; NULL: its lr */
     const cse_config_plugin *loggers;   /* [logger_count] */

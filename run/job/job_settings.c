@@ -233,6 +233,8 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
         settings->schedulers = cse_settings_node(init, "schedulers");
     settings->no_step_digests = !cse_settings_bool(init, "step_digests");
     settings->weights_in_memory = cse_settings_text(init, "weights_in_memory");
+    settings->inference_threads =
+        (int)cse_settings_integer(cse_settings_nested(init, "backend"), "inference_threads");
     settings->freezing = init;
     if (cse_settings_has(init, "sparsity"))
         settings->sparsity = cse_settings_node(init, "sparsity");

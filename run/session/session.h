@@ -67,6 +67,8 @@ typedef struct cse_session_plan {
      * is wrong with them ends the run there. */
     const cse_config_plugin *later_data;
     int later_count;
+    /* That share each pass of cse_inference_run; 0: as many as the process has cores. */
+    int inference_threads;
 } cse_session_plan;
 
 struct cse_executor {

@@ -166,6 +166,10 @@ const cse_setting cse_backend_setting_table[] = {
       "compile and cache the step, run nothing", NULL },
     { "validate_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "trace and check the step, compile and run nothing", NULL },
+    { "inference_threads", CSE_SETTING_INTEGER, "0", 0, 256, NULL,
+      "threads that share each pass of a trained model, in generate, chat, predict, embed, serve "
+      "and eval of tasks; the bits are those of one; 0: the cores that the process may use",
+      NULL },
     { "cluster_config", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "processes of the run",
       cluster_config_table },
     { "csx", CSE_SETTING_ANY, "null", 0, 0, NULL,

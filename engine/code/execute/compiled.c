@@ -47,7 +47,7 @@ typedef struct compiled {
     int kernel_count;
 } compiled;
 
-/* Fills in the kernels of the frame, and the seed, step and first sample of each kernel. */
+/* Fills in the kernels of the frame, and what each kernel has of it. */
 static void prepare(const compiled *self, cse_frame *frame)
 {
     for (int space = 0; space < CSE_SPACE_COUNT; space++)
@@ -57,6 +57,7 @@ static void prepare(const compiled *self, cse_frame *frame)
         self->kernels[k]->seed = frame->seed;
         self->kernels[k]->step = frame->step;
         self->kernels[k]->first_sample = frame->first_sample;
+        self->kernels[k]->team = frame->team;
     }
 }
 

@@ -8,6 +8,7 @@
 #ifndef CSE_EXECUTE_EXECUTE_H
 #define CSE_EXECUTE_EXECUTE_H
 
+#include "engine/base/thread_team.h"
 #include "engine/graph/graph.h"
 
 typedef struct cse_statistics_collector cse_statistics_collector;
@@ -35,6 +36,8 @@ typedef struct cse_frame {
      * no statistics. */
     cse_statistics_collector *collector;
     cse_group_watch watch; /* REPLICA; generated code does not know it */
+    /* Who shares the work of kernels; NULL: the caller runs alone. Not known to generated code. */
+    cse_thread_team *team;
 } cse_frame;
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group

@@ -316,17 +316,29 @@ static head_operands operands_of(const attention_kernel *kernel, const void *con
     };
 }
 
-/* While a head is computed, the operands of the next one are loaded. */
-static void run_forward(cse_kernel *base, const void *const inputs[], void *output)
+typedef struct forward_run {
+    const attention_kernel *kernel;
+    const void *const *inputs;
+    void *output;
+} forward_run;
+
+/* Heads [begin, end). While a head is computed, the operands of the next one are loaded. */
+static void forward_heads(void *run, int member, int64_t begin, int64_t end)
 {
-    const attention_kernel *kernel = (const attention_kernel *)base;
+    const forward_run *r = run;
+    const attention_kernel *kernel = r->kernel;
     const cse_attention_sizes *s = &kernel->sizes;
-    const int64_t count = s->batch * s->heads;
-    allotment scratch = { cse_scratch_view(kernel->scratch), 0 };
+    void *output = r->output;
+    allotment scratch = { NULL, 0 };
+    (void)lay_out_forward(kernel, &scratch);
+    scratch.start = member == 0 ? cse_scratch_view(kernel->scratch)
+                                : cse_thread_team_scratch(kernel->base.team, member,
+                                                          (size_t)scratch.floats * sizeof(float));
+    scratch.floats = 0;
     const forward_scratch f = lay_out_forward(kernel, &scratch);
-    for (int64_t head = 0; head < count; head++) {
-        const head_operands now = operands_of(kernel, inputs, head);
-        const head_operands next = operands_of(kernel, inputs, head + 1 < count ? head + 1 : head);
+    for (int64_t head = begin; head < end; head++) {
+        const head_operands now = operands_of(kernel, r->inputs, head);
+        const head_operands next = operands_of(kernel, r->inputs, head + 1 < end ? head + 1 : head);
         kernel->way->pack_turned(&now.keys, f.keys);
         pack_kept(kernel, &now.values, 0, s->keys, f.values);
         for (int64_t first = 0; first < s->queries; first += ROWS) {
@@ -337,6 +349,14 @@ static void run_forward(cse_kernel *base, const void *const inputs[], void *outp
             forward_block(kernel, &f, &now, first, output);
         }
     }
+}
+
+static void run_forward(cse_kernel *base, const void *const inputs[], void *output)
+{
+    const attention_kernel *kernel = (const attention_kernel *)base;
+    forward_run r = { kernel, inputs, output };
+    const int64_t heads = kernel->sizes.batch * kernel->sizes.heads;
+    cse_thread_team_divide(base->team, &(cse_team_job){ forward_heads, &r, heads, 1 });
 }
 
 /* ---- gradient ---- */

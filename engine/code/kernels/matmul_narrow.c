@@ -13,30 +13,82 @@
 #include "engine/base/types/dtype.h"
 #include "engine/code/kernels/product_order.h"
 
-/* ---- the epilogue of a block ---- */
-
 /* ---- the kernel ---- */
+
+/* Products of a piece that a thread takes, and the columns of a panel of any implementation. */
+enum { PIECE_PRODUCTS = 1 << 15, COLUMNS_UNIT = 64 };
+
+/* A run that is divided. */
+typedef struct divided_run {
+    const cse_narrow_kernel *kernel;
+    const void *const *inputs;
+    void *output;
+} divided_run;
+
+/* The product of matrices `batch`, columns [first, first + part->sizes.n) of its result. `place`:
+ * scratch of part->way. */
+static void multiply_part(const divided_run *r, const cse_narrow_kernel *part, int64_t batch,
+                          int64_t first, void *place)
+{
+    const cse_narrow_kernel *kernel = r->kernel;
+    const cse_matmul_sizes *s = &kernel->sizes;
+    const float *bias = kernel->bias >= 0 ? r->inputs[kernel->bias] : NULL;
+    const int64_t a = batch * s->m * s->k,
+                  b = batch * s->n * s->k + first * (s->transpose_b ? s->k : 1),
+                  c = batch * s->m * s->n + first;
+    const cse_matmul_side sides[2] = {
+        { kernel->dtypes[0],
+          (const char *)r->inputs[kernel->operands[0]] +
+              (size_t)a * cse_dtype_size(kernel->dtypes[0]),
+          s->transpose_a ? 1 : s->k, s->transpose_a ? s->m : 1, s->m },
+        { kernel->dtypes[1],
+          (const char *)r->inputs[kernel->operands[1]] +
+              (size_t)b * cse_dtype_size(kernel->dtypes[1]),
+          s->transpose_b ? s->k : 1, s->transpose_b ? 1 : s->n, part->sizes.n },
+    };
+    const cse_matmul_end end = { kernel->result,
+                                 (char *)r->output + (size_t)c * cse_dtype_size(kernel->result),
+                                 s->n, bias != NULL ? bias + first : NULL, kernel->relu };
+    kernel->way->multiply(part, sides, &end, place);
+}
+
+static void *place_of(const cse_narrow_kernel *part, int member)
+{
+    return cse_thread_team_scratch(part->base.team, member, part->way->scratch_bytes(part));
+}
+
+static void run_columns(void *run, int member, int64_t first, int64_t end)
+{
+    const divided_run *r = run;
+    cse_narrow_kernel part = *r->kernel;
+    part.sizes.n = end - first;
+    multiply_part(r, &part, 0, first, place_of(&part, member));
+}
+
+static void run_batches(void *run, int member, int64_t first, int64_t end)
+{
+    const divided_run *r = run;
+    for (int64_t batch = first; batch < end; batch++)
+        multiply_part(r, r->kernel, batch, 0, place_of(r->kernel, member));
+}
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     const cse_narrow_kernel *kernel = (const cse_narrow_kernel *)base;
     const cse_matmul_sizes *s = &kernel->sizes;
-    cse_matmul_side sides[2] = {
-        { kernel->dtypes[0], inputs[kernel->operands[0]], s->transpose_a ? 1 : s->k,
-          s->transpose_a ? s->m : 1, s->m },
-        { kernel->dtypes[1], inputs[kernel->operands[1]], s->transpose_b ? s->k : 1,
-          s->transpose_b ? 1 : s->n, s->n },
-    };
-    cse_matmul_end end = { kernel->result, output, s->n,
-                           kernel->bias >= 0 ? inputs[kernel->bias] : NULL, kernel->relu };
-    void *place = cse_scratch_view(kernel->scratch);
-    for (int64_t batch = 0; batch < s->batches; batch++) {
-        kernel->way->multiply(kernel, sides, &end, place);
-        for (int i = 0; i < 2; i++)
-            sides[i].values = (const char *)sides[i].values +
-                              (size_t)(sides[i].size * s->k) * cse_dtype_size(sides[i].dtype);
-        end.to = (char *)end.to + (size_t)(s->m * s->n) * cse_dtype_size(end.dtype);
+    divided_run r = { kernel, inputs, output };
+    const bool columns = s->batches == 1;
+    const int64_t each = (columns ? 1 : s->n) * s->m * s->k;
+    const int64_t unit = columns ? (PIECE_PRODUCTS / each / COLUMNS_UNIT + 1) * COLUMNS_UNIT
+                                 : PIECE_PRODUCTS / each + 1;
+    if (base->team != NULL && unit < (columns ? s->n : s->batches)) {
+        const cse_team_job job = { columns ? run_columns : run_batches, &r,
+                                   columns ? s->n : s->batches, unit };
+        cse_thread_team_divide(base->team, &job);
+        return;
     }
+    for (int64_t batch = 0; batch < s->batches; batch++)
+        multiply_part(&r, kernel, batch, 0, cse_scratch_view(kernel->scratch));
 }
 
 static void destroy(cse_kernel *base)

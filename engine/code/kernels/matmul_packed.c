@@ -14,7 +14,7 @@
  * Exchanged operands: where both could be read in place and the first one is the smaller, the
  * second gives the rows, so that the larger one need not be packed; each block is transposed at its
  * end. */
-#include "engine/code/kernels/matmul_narrow.h"
+#include "engine/code/kernels/matmul_few_rows.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
@@ -361,9 +361,34 @@ static void multiply_block(work *w)
     cse_matmul_finish_avx512(w->end, &block);
 }
 
+static bool is_few(const cse_narrow_kernel *kernel)
+{
+    return kernel->sizes.m <= CSE_MATMUL_FEW_ROWS && has_units(kernel, 0) && has_units(kernel, 1);
+}
+
+static void multiply_few(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                         const cse_matmul_end *end)
+{
+    const bool dot = kernel->order == CSE_PRODUCT_ORDER_DOT;
+    const int64_t bytes = CSE_UNIT_BYTES / (dot ? 2 : 1);
+    cse_matmul_few_run(&(cse_matmul_few){ .x = sides[0].values,
+                                          .matrix = sides[1].values,
+                                          .x_bytes = sides[0].outer_stride * bytes,
+                                          .row_bytes = sides[1].outer_stride * bytes,
+                                          .units = kernel->sizes.k * bytes / CSE_UNIT_BYTES,
+                                          .rows = kernel->sizes.m,
+                                          .columns = sides[1].size,
+                                          .dot = dot,
+                                          .end = end });
+}
+
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place)
 {
+    if (is_few(kernel)) {
+        multiply_few(kernel, sides, end);
+        return;
+    }
     const bool exchanged = is_exchanged(kernel);
     work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1],
                end,    .l = layout_of(kernel),    .column_panels = place };

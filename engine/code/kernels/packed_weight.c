@@ -23,6 +23,8 @@
 enum { NUMBER, COLUMNS, TRANSPOSED };
 /* Of a slab: it stays in the L2 cache, or nearly, and is more than a panel of any kernel. */
 enum { SLAB_BYTES = 1 << 19, LEAST_ROWS = 64, ROWS_UNIT = 32 };
+/* Products of a piece that a thread takes, where few rows are divided. */
+enum { PIECE_PRODUCTS = 1 << 15 };
 
 /* A packed matrix. */
 typedef struct matrix {
@@ -54,14 +56,21 @@ static size_t aligned(size_t bytes)
 
 typedef struct linear_kernel {
     cse_kernel base;
-    cse_narrow_kernel product; /* of one slab: its sizes are those of the one before */
+    cse_narrow_kernel product; /* of one slab, but for its columns */
     matrix weight;
     int operands[2], bias;
     bool transposed;
     int64_t slab; /* rows of the weight, or else its columns */
-    size_t place_bytes;
+    size_t place_bytes, scratch_bytes;
     cse_scratch *scratch; /* the product's, then the slab, then a row in float32 */
 } linear_kernel;
+
+/* A run of it, whose parts are divided. */
+typedef struct linear_run {
+    linear_kernel *kernel;
+    const void *const *inputs;
+    void *output;
+} linear_run;
 
 /* Rounds values that were unpacked to the type of the slab. */
 static void put(const linear_kernel *self, const float *values, int64_t count, char *slab,
@@ -106,52 +115,86 @@ static bool takes_few(const linear_kernel *self)
            cse_isa_runs(CSE_ISA_AVX2) && cse_product_wish_read().way == NULL;
 }
 
-static void run_few(cse_kernel *base, const void *const inputs[], void *output)
+/* Rows [first, end) of the weight. */
+static void run_few_part(void *run, int member, int64_t first, int64_t end)
 {
-    const linear_kernel *self = (const linear_kernel *)base;
+    const linear_run *r = run;
+    const linear_kernel *self = r->kernel;
     const matrix *m = &self->weight;
     const cse_few_rows few = { .type = m->type,
-                               .weight = inputs[self->operands[1]],
+                               .weight = r->inputs[self->operands[1]],
                                .columns = m->columns,
                                .row_words = m->row_words,
-                               .end = m->rows,
-                               .x = inputs[self->operands[0]],
+                               .first = first,
+                               .end = end,
+                               .x = r->inputs[self->operands[0]],
                                .rows = self->product.sizes.m,
-                               .to = output,
+                               .to = r->output,
                                .stride = m->rows,
-                               .bias = self->bias >= 0 ? inputs[self->bias] : NULL,
+                               .bias = self->bias >= 0 ? r->inputs[self->bias] : NULL,
                                .relu = self->product.relu };
+    (void)member;
     if (!cse_isa_runs(CSE_ISA_AVX512))
         cse_packed_few_rows_avx2(&few);
     else if (!cse_packed_few_words(&few))
         cse_packed_few_rows_avx512(&few);
 }
 
+static void run_few(cse_kernel *base, const void *const inputs[], void *output)
+{
+    linear_kernel *self = (linear_kernel *)base;
+    linear_run r = { self, inputs, output };
+    const int64_t rows = PIECE_PRODUCTS / self->weight.columns / self->product.sizes.m;
+    const cse_team_job job = { run_few_part, &r, self->weight.rows,
+                               (rows / ROWS_UNIT + 1) * ROWS_UNIT };
+    cse_thread_team_divide(base->team, &job);
+}
+
+/* One slab: columns of the result from `first` on. */
+static void run_slab(const linear_run *r, const slab_part *part, char *place)
+{
+    const linear_kernel *self = r->kernel;
+    cse_narrow_kernel product = self->product;
+    const matrix *m = &self->weight;
+    const int64_t n = self->transposed ? m->rows : m->columns, k = product.sizes.k;
+    const int64_t first = part->first, count = part->count;
+    const float *bias = self->bias >= 0 ? r->inputs[self->bias] : NULL;
+    unpack_slab(self, r->inputs[self->operands[1]], part);
+    product.sizes.n = count;
+    const cse_matmul_side sides[2] = {
+        { product.dtypes[0], r->inputs[self->operands[0]], k, 1, product.sizes.m },
+        { product.dtypes[1], part->slab, self->transposed ? k : 1, self->transposed ? 1 : count,
+          count },
+    };
+    const cse_matmul_end end = { product.result,
+                                 (char *)r->output + (size_t)first * cse_dtype_size(product.result),
+                                 n, bias != NULL ? bias + first : NULL, product.relu };
+    product.way->multiply(&product, sides, &end, place);
+}
+
+static void run_slabs(void *run, int member, int64_t first, int64_t end)
+{
+    const linear_run *r = run;
+    const linear_kernel *self = r->kernel;
+    char *place = member == 0
+                      ? cse_scratch_view(self->scratch)
+                      : cse_thread_team_scratch(self->base.team, member, self->scratch_bytes);
+    slab_part part = { .slab = place + self->place_bytes };
+    part.row = (float *)(void *)(part.slab + aligned((size_t)(self->slab * self->product.sizes.k) *
+                                                     cse_dtype_size(self->product.dtypes[1])));
+    for (part.first = first; part.first < end; part.first += self->slab) {
+        part.count = end - part.first < self->slab ? end - part.first : self->slab;
+        run_slab(r, &part, place);
+    }
+}
+
 static void run_linear(cse_kernel *base, const void *const inputs[], void *output)
 {
     linear_kernel *self = (linear_kernel *)base;
-    cse_narrow_kernel *product = &self->product;
-    const matrix *m = &self->weight;
-    const int64_t n = self->transposed ? m->rows : m->columns, k = product->sizes.k;
-    const float *bias = self->bias >= 0 ? inputs[self->bias] : NULL;
-    char *place = cse_scratch_view(self->scratch), *slab = place + self->place_bytes;
-    float *row = (float *)(void *)(slab + aligned((size_t)(self->slab * k) *
-                                                  cse_dtype_size(product->dtypes[1])));
-    for (int64_t first = 0; first < n; first += self->slab) {
-        const int64_t count = n - first < self->slab ? n - first : self->slab;
-        unpack_slab(self, inputs[self->operands[1]], &(slab_part){ first, count, slab, row });
-        product->sizes.n = count;
-        const cse_matmul_side sides[2] = {
-            { product->dtypes[0], inputs[self->operands[0]], k, 1, product->sizes.m },
-            { product->dtypes[1], slab, self->transposed ? k : 1, self->transposed ? 1 : count,
-              count },
-        };
-        const cse_matmul_end end = { product->result,
-                                     (char *)output +
-                                         (size_t)first * cse_dtype_size(product->result),
-                                     n, bias != NULL ? bias + first : NULL, product->relu };
-        product->way->multiply(product, sides, &end, place);
-    }
+    linear_run r = { self, inputs, output };
+    const int64_t n = self->transposed ? self->weight.rows : self->weight.columns;
+    const int64_t unit = self->transposed ? LEAST_ROWS : self->weight.type->elements;
+    cse_thread_team_divide(base->team, &(cse_team_job){ run_slabs, &r, n, unit });
 }
 
 static void destroy_linear(cse_kernel *base)
@@ -213,11 +256,11 @@ cse_status cse_kernel_new_packed_linear(const cse_kernel_plan *plan, cse_kernel 
     self->transposed = transposed;
     self->slab = slab_of(&weight, transposed);
     self->place_bytes = most_place(self, all.n);
-    self->scratch =
-        cse_scratch_share(plan->graph, self->place_bytes +
-                                           aligned((size_t)(self->slab * all.k) *
-                                                   cse_dtype_size(self->product.dtypes[1])) +
-                                           (size_t)weight.columns * sizeof(float));
+    self->scratch_bytes =
+        self->place_bytes +
+        aligned((size_t)(self->slab * all.k) * cse_dtype_size(self->product.dtypes[1])) +
+        (size_t)weight.columns * sizeof(float);
+    self->scratch = cse_scratch_share(plan->graph, self->scratch_bytes);
     if (takes_few(self)) {
         self->base.run = run_few;
         self->base.implementation = "packed few rows";

@@ -4,6 +4,7 @@
 #ifndef CSE_KERNELS_PLAN_H
 #define CSE_KERNELS_PLAN_H
 
+#include "engine/base/thread_team.h"
 #include "engine/graph/graph.h"
 
 typedef struct cse_kernel cse_kernel;
@@ -19,6 +20,9 @@ struct cse_kernel {
     /* Copied from the frame before the program runs, for kernels that round stochastically. */
     uint64_t seed;
     int64_t step, first_sample;
+    /* Likewise: who shares the work of a run, where the kernel can divide it; NULL: nobody. The
+     * bits are those of one thread. */
+    cse_thread_team *team;
 };
 
 void cse_kernel_destroy(cse_kernel **kernel);

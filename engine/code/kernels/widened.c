@@ -24,6 +24,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     widened_kernel *kernel = (widened_kernel *)base;
     char *scratch = cse_scratch_view(kernel->scratch);
+    kernel->inner->team = base->team;
     for (int i = 0; i < kernel->operand_count; i++) {
         const uint16_t *bits = inputs[kernel->operands[i]];
         if (kernel->operand_dtypes[i] == CSE_FLOAT32) {

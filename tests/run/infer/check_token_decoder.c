@@ -10,11 +10,14 @@
 #include "csengine/model.h"
 #include "engine/base/random.h"
 #include "run/infer/token_decoder.h"
+#include "run/session/session.h"
 #include "tests/support/temporary_folder.h"
 
 enum { VOCABULARY = 40, LONGEST = 24 };
 
 static char folder[] = "/tmp/check_token_decoder.XXXXXX";
+
+static int threads = 1;
 
 static void configure(const char *precision)
 {
@@ -22,6 +25,7 @@ static void configure(const char *precision)
                                               .seed = 3,
                                               .precision = precision };
     ck_assert_msg(cse_configure(&configuration) == CSE_OK, "%s", cse_error_message());
+    cse_session_open_view("test")->plan.inference_threads = threads;
 }
 
 static cse_model *gpt2_of(int layers, int heads)
@@ -142,6 +146,47 @@ START_TEST(layers_of_several_kinds_are_those_of_a_whole_pass)
 }
 END_TEST
 
+/* Logits of a prompt and of tokens behind it; products are large enough to be divided. */
+static void decode_on(int count, const char *precision, float logits[][VOCABULARY], int steps)
+{
+    int32_t tokens[LONGEST];
+    char text[512];
+    cse_token_decoder *decoder = NULL;
+    threads = count;
+    configure(precision);
+    threads = 1;
+    snprintf(text, sizeof text,
+             "{hidden_size: 256, num_hidden_layers: 1, num_heads: 4, vocab_size: %d, filter_size: "
+             "600, max_position_embeddings: %d, rotary_dim: 64}",
+             VOCABULARY, LONGEST);
+    ck_assert_msg(decoder_of(cse_compile(cse_model_new("llama", text)), 9, LONGEST, &decoder) ==
+                      CSE_OK,
+                  "%s", cse_error_message());
+    for (int i = 0; i < LONGEST; i++)
+        tokens[i] = (7 * i + 3) % VOCABULARY;
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, tokens, 9), CSE_OK);
+    for (int s = 0; s < steps; s++) {
+        memcpy(logits[s], cse_token_decoder_logits(decoder), sizeof logits[s]);
+        ck_assert_int_eq(cse_token_decoder_append(decoder, tokens[9 + s]), CSE_OK);
+    }
+    cse_token_decoder_destroy(&decoder);
+    cse_finish();
+}
+
+START_TEST(threads_that_share_a_pass_change_no_bit)
+{
+    enum { STEPS = 4, MOST_THREADS = 4 };
+    static const char *const precisions[] = { NULL,
+                                              "{fp16_type: bfloat16, precision_opt_level: 1}" };
+    float wanted[STEPS][VOCABULARY], got[STEPS][VOCABULARY];
+    decode_on(1, precisions[_i], wanted, STEPS);
+    for (int count = 2; count <= MOST_THREADS; count++) {
+        decode_on(count, precisions[_i], got, STEPS);
+        ck_assert_msg(memcmp(got, wanted, sizeof wanted) == 0, "other bits on %d threads", count);
+    }
+}
+END_TEST
+
 START_TEST(mistakes_are_told)
 {
     configure(NULL);
@@ -202,6 +247,7 @@ int main(void)
     tcase_add_test(tests, models_in_16_bits_are_decoded);
     tcase_add_test(tests, rotation_shared_keys_and_windows_are_those_of_a_whole_pass);
     tcase_add_test(tests, layers_of_several_kinds_are_those_of_a_whole_pass);
+    tcase_add_loop_test(tests, threads_that_share_a_pass_change_no_bit, 0, 2);
     tcase_add_test(tests, mistakes_are_told);
     tcase_add_test(tests, other_models_are_refused);
     suite_add_tcase(suite, tests);

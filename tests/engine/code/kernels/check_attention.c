@@ -172,7 +172,7 @@ static void *surrounded(const cse_node *node, int shift, void **block)
 }
 
 /* Computes the results of which `places` is not NULL, with operands that lie elsewhere for each
- * `shift`; nothing else may be written. */
+ * `shift`, and on another number of threads; nothing else may be written. */
 static void run_kernel(scene *s, const cse_op *op, void *const places[], int shift)
 {
     cse_node *inputs[OPERANDS];
@@ -189,8 +189,10 @@ static void run_kernel(scene *s, const cse_op *op, void *const places[], int shi
             surrounded(group->nodes[n], 1 + shift + n, &result_blocks[n]);
     cse_status status = cse_kernel_new(s->graph, group, &kernel);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    kernel->team = cse_thread_team_new(1 + shift % 3);
     kernel->run(kernel, moved, (void *)results);
     kernel->run(kernel, moved, (void *)results); /* nothing depends on what a run leaves behind */
+    cse_thread_team_destroy(&kernel->team);
     cse_kernel_destroy(&kernel);
     for (int n = 0; n < group->node_count; n++) {
         int r = cse_node_result(group->nodes[n]);

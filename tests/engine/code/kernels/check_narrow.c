@@ -44,18 +44,21 @@ START_TEST(every_combination_of_types)
 }
 END_TEST
 
-/* Sizes around the borders of tiles, panels and chunks. */
+/* Sizes around the borders of tiles, panels and chunks, and few rows of any number. */
 START_TEST(every_way_gives_the_same_bits)
 {
-    static const int64_t sizes[][3] = { { 1, 1, 1 },     { 1, 64, 128 },  { 16, 16, 32 },
-                                        { 17, 31, 33 },  { 32, 32, 64 },  { 65, 66, 31 },
-                                        { 97, 10, 300 }, { 10, 200, 97 }, { 130, 40, 1100 },
-                                        { 30, 500, 250 } };
+    static const int64_t sizes[][3] = {
+        { 1, 1, 1 },    { 1, 64, 128 },  { 16, 16, 32 },  { 17, 31, 33 },    { 32, 32, 64 },
+        { 65, 66, 31 }, { 97, 10, 300 }, { 10, 200, 97 }, { 130, 40, 1100 }, { 30, 500, 250 },
+        { 1, 33, 70 },  { 2, 7, 3 },     { 3, 50, 37 },   { 4, 64, 66 },     { 5, 15, 34 },
+        { 6, 31, 41 },  { 7, 100, 38 },  { 8, 65, 130 },  { 9, 65, 130 }
+    };
     static const cse_dtype operands[][2] = { { CSE_BFLOAT16, CSE_BFLOAT16 },
                                              { CSE_BFLOAT16, CSE_FLOAT32 },
-                                             { CSE_CBFLOAT16, CSE_FLOAT16 } };
+                                             { CSE_CBFLOAT16, CSE_FLOAT16 },
+                                             { CSE_FLOAT32, CSE_FLOAT32 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int flags = 0; flags < 12; flags += SANITIZED ? 5 : 1) {
+        for (int flags = 0; flags < 16; flags += SANITIZED ? 5 : 1) {
             const cse_dtype *types = operands[flags / 4];
             product p = { 1,
                           sizes[i][0],

@@ -47,6 +47,7 @@ cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);
 cse_status cse_pass_simplify(cse_graph *graph, bool enabled);
 cse_status cse_pass_packed_weights(cse_graph *graph, bool enabled);
+cse_status cse_pass_row_pieces(cse_graph *graph, bool enabled);
 cse_status cse_pass_recompute(cse_graph *graph, bool enabled);
 cse_status cse_pass_partition(cse_graph *graph, bool enabled);
 cse_status cse_pass_fusion(cse_graph *graph, bool enabled);

@@ -20,6 +20,8 @@ const cse_pass cse_passes[] = {
       cse_pass_simplify, false },
     { "packed_weights", "products and look-ups that read packed weights block by block",
       cse_pass_packed_weights, false },
+    { "row_pieces", "products with long rows, and what follows them, in pieces of their rows",
+      cse_pass_row_pieces, false },
     { "recompute", "activations that the backward pass computes again", cse_pass_recompute, false },
     { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },
     { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },

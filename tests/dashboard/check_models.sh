@@ -67,7 +67,7 @@ refused() { # part of the message, arguments...
 refused 'No such file' --root "$work/other" --model "$work/nothing"
 refused 'two models have the name text' --root "$work/other" --model "$work/text.yaml" \
     --model "$work/text"
-refused 'its name is not UTF-8' --root "$work/other" \
+refused 'is not UTF-8: give it another, as in PATH=NAME' --root "$work/other" \
     --model "$work/text.yaml=$(printf 'a\377')"
 refused 'are of --model' --root "$work/other" --model_queue 3
 refused 'two models have the name law' --root "$work/other" --model "$work/text=law" \

@@ -1,6 +1,7 @@
 /* The product that uses the matrix units, with their instructions computed in C: its packing, its
  * division into chunks, ranges and pieces, and its reads in place, against the implementation for
- * vector units of the same order of sums, bit for bit, and against double precision. Operands end where readable memory ends. */
+ * vector units of the same order of sums, bit for bit, and against double precision. Operands end
+ * where readable memory ends. */
 #include <check.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -16,7 +16,7 @@
 
 enum { BUSY_MS = 5000 };
 
-static int authorize(void *self, int action, const char *first, const char *second,
+static int ask_permission(void *self, int action, const char *first, const char *second,
                      const char *database, const char *trigger)
 {
     (void)self, (void)first, (void)database, (void)trigger;
@@ -118,7 +118,7 @@ static cse_status ask(const cse_question *question, sqlite3 *handle, const char 
 {
     sqlite3_stmt *statement = NULL;
     const char *rest = "";
-    sqlite3_set_authorizer(handle, authorize, NULL);
+    sqlite3_set_authorizer(handle, ask_permission, NULL);
     int code = sqlite3_prepare_v2(handle, question->sql, -1, &statement, &rest);
     cse_status status = CSE_OK;
     if (code != SQLITE_OK)

@@ -1,6 +1,5 @@
-/* A question in SQL to a database of a run (run.db) or of a server (jobs.db). It reads one statement
- * that changes nothing, and reaches no other file: the databases are those of a program that may be
- * writing them. */
+/* A question in SQL to a database of a run (run.db) or of a server (jobs.db): one statement, which
+ * changes nothing and reaches no other file. A program may be writing the database meanwhile. */
 #ifndef CSE_STORE_QUESTION_H
 #define CSE_STORE_QUESTION_H
 

@@ -22,7 +22,8 @@ trainer:
       SGD: {lr: 0.5}
     loop: {num_steps: 7}
   fit:
-    train_dataloader: {data_processor: synthetic, samples: 32, features: [4], classes: 2, batch_size: 8}
+    train_dataloader:
+      {data_processor: synthetic, samples: 32, features: [4], classes: 2, batch_size: 8}
 END
 "$csengine" start "$work/config.yaml" --no_dashboard >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 
@@ -35,20 +36,25 @@ ask() { # answer's file, exit code, arguments
     [ "$code" = "$wanted" ] || fail "sql $*: exit code $code, not $wanted: $(cat "$work/errors")"
 }
 
-losses="SELECT step, value FROM points JOIN series ON id = series WHERE name = 'loss' ORDER BY step"
+losses="SELECT step, value FROM points JOIN series ON id = series WHERE name = 'loss'
+    ORDER BY step"
 ask "$work/csv" 0 "$work/run" "$losses" --format csv
 [ "$(wc -l <"$work/csv")" = 8 ] || fail "7 steps and a head: $(cat "$work/csv")"
 [ "$(head -n 1 "$work/csv")" = step,value ] || fail "head: $(head -n 1 "$work/csv")"
 ask "$work/json" 0 "$work/run" "$losses" --json
 # The same numbers, to the last bit.
-sed 's/{"step"://; s/,"value":/,/; s/}$//' "$work/json" | awk -F, '{ printf "%d,%.17g\n", $1, $2 }' >"$work/numbers"
-tail -n +2 "$work/csv" | awk -F, '{ printf "%d,%.17g\n", $1, $2 }' | diff - "$work/numbers" >&2 ||
+numbers() {
+    awk -F, '{ printf "%d,%.17g\n", $1, $2 }'
+}
+sed 's/{"step"://; s/,"value":/,/; s/}$//' "$work/json" | numbers >"$work/numbers"
+tail -n +2 "$work/csv" | numbers | diff - "$work/numbers" >&2 ||
     fail "JSON and CSV differ"
 
 strange="SELECT NULL AS n, 7 AS i, -0.5 AS r, 'a,\"b' AS t, x'00ff' AS b, 'c
 d' AS l"
 ask "$work/strange" 0 "$work/run" "$strange" --format csv
-printf 'n,i,r,t,b,l\n,7,-0.5,"a,""b",00ff,"c\nd"\n' | diff - "$work/strange" >&2 || fail "CSV of values"
+printf 'n,i,r,t,b,l\n,7,-0.5,"a,""b",00ff,"c\nd"\n' | diff - "$work/strange" >&2 ||
+    fail "CSV of values"
 ask "$work/strange" 0 "$work/run" "$strange"
 printf 'n    i    r     t     b     l\n     7    -0.5  a,"b  00ff  c d\n' |
     diff - "$work/strange" >&2 || fail "a table of values"
@@ -62,8 +68,8 @@ ask "$work/none" 0 "$work/run" "SELECT step FROM points WHERE step < 0" --json
 
 # Nothing but reading, and nothing but this file.
 cksum "$work/run/run.db" >"$work/before"
-for bad in "DELETE FROM points" "DROP TABLE points" "PRAGMA user_version = 1" "PRAGMA table_info(points)" \
-    "ATTACH '$work/other.db' AS other" "VACUUM INTO '$work/other.db'" "CREATE TABLE t (a)" \
+for bad in "DELETE FROM points" "DROP TABLE points" "PRAGMA user_version = 1" \
+    "PRAGMA table_info(points)" "ATTACH '$work/other.db' AS other" "VACUUM INTO '$work/other.db'" "CREATE TABLE t (a)" \
     "INSERT INTO run VALUES ('a', 'b')" "SELECT load_extension('x')"; do
     ask "$work/out" 64 "$work/run" "$bad"
 done

@@ -17,7 +17,7 @@
 enum { BUSY_MS = 5000 };
 
 static int ask_permission(void *self, int action, const char *first, const char *second,
-                     const char *database, const char *trigger)
+                          const char *database, const char *trigger)
 {
     (void)self, (void)first, (void)database, (void)trigger;
     switch (action) {

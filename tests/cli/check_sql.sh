@@ -69,7 +69,8 @@ ask "$work/none" 0 "$work/run" "SELECT step FROM points WHERE step < 0" --json
 # Nothing but reading, and nothing but this file.
 cksum "$work/run/run.db" >"$work/before"
 for bad in "DELETE FROM points" "DROP TABLE points" "PRAGMA user_version = 1" \
-    "PRAGMA table_info(points)" "ATTACH '$work/other.db' AS other" "VACUUM INTO '$work/other.db'" "CREATE TABLE t (a)" \
+    "PRAGMA table_info(points)" "ATTACH '$work/other.db' AS other" \
+    "VACUUM INTO '$work/other.db'" "CREATE TABLE t (a)" \
     "INSERT INTO run VALUES ('a', 'b')" "SELECT load_extension('x')"; do
     ask "$work/out" 64 "$work/run" "$bad"
 done

@@ -108,9 +108,9 @@ static void add_training(const cse_fine_tuning *t, double rate, int64_t steps, c
                      (long long)t->rank, (long long)(2 * t->rank),
                      strcmp(t->method, "dora") == 0 ? ", use_dora: true" : "");
     const int64_t part = steps / WARM_UP_PART, warm = part < MOST_WARM_UP ? part : MOST_WARM_UP;
-    cse_text_add(out,
-                 "\n    optimizer:\n      AdamW: {weight_decay: 0.0, eps_added_to: corrected}\n"
-                 "    schedulers:\n");
+    cse_text_add(out, "\n    optimizer:\n      AdamW: {weight_decay: 0.0, eps: 1.0e-8, "
+                      "eps_added_to: corrected}\n"
+                      "    schedulers:\n");
     if (warm > 0)
         cse_text_add(out,
                      "      - LinearLR: {initial_learning_rate: 0.0, end_learning_rate: %.9g, "
@@ -121,8 +121,9 @@ static void add_training(const cse_fine_tuning *t, double rate, int64_t steps, c
                  "total_iters: %lld}\n",
                  rate, (long long)(steps > warm ? steps - warm : 1));
     cse_text_add(out,
-                 "    precision:\n      max_gradient_norm: 1.0\n    loop:\n      num_epochs: "
+                 "    precision:\n      max_gradient_norm: 1.0\n%s    loop:\n      num_epochs: "
                  "%lld\n    logging:\n      log_steps: %d\n    seed: 1\n",
+                 strcmp(t->method, "lora") == 0 ? "      gradient_sums: sample\n" : "",
                  (long long)t->num_epochs, steps < 100 ? 1 : 10);
 }
 

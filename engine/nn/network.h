@@ -52,6 +52,7 @@ struct cse_network {
     cse_loss_scale_log loss_scale_log;
     cse_clip clip; /* of steps that give none */
     cse_weight_update weight_update;
+    bool sums_samples;    /* gradients do not depend on the size of microbatches */
     bool fetches_metrics; /* training steps deliver learning rate, loss scale, gradient norm */
     bool warned_of_precision;
     bool reads_averages; /* a step reads the averages of weights in place of these */

@@ -60,6 +60,8 @@ cse_status cse_session_take_precision(cse_session *session, const cse_settings *
     CSE_TRY(cse_config_check_precision(settings, NULL));
     CSE_TRY(take_word(settings, "weight_grad_reduce", &c->weight_grad_reduce));
     CSE_TRY(take_word(settings, "weight_update", &c->weight_update));
+    session->network.sums_samples =
+        strcmp(cse_settings_text(settings, "gradient_sums"), "sample") == 0;
     session->network.scaler_tree = scaler_tree(settings, session->arena);
     if (cse_settings_has(settings, "log_loss_scale"))
         session->network.loss_scale_log =

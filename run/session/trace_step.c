@@ -68,6 +68,7 @@ static cse_status settle(cse_session *session, cse_step *step)
     CSE_TRY(cse_trace_status(graph));
     CSE_TRY(cse_session_status());
     graph->precision = session->network.precision;
+    graph->sums_samples = session->network.sums_samples && step->training;
     graph->portable = session->configuration.portable;
     graph->recompute = step->training ? session->opened.recompute : NULL;
     if (session->opened.numerics != NULL && step->training)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # `csengine fine-tune`: three commands from a folder and conversations to an adapter that answers,
 # and to files of it; a run that is stopped by Ctrl-C goes on with the same command to the same
-# digest, as with any number of replicas; what --output writes; each mistake has its message.
+# digest, as with any number of replicas and any size of microbatches; a packed GGUF file as the
+# model; what --output writes; each mistake has its message.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
@@ -25,13 +26,17 @@ tells() { # FILE WORDS
     grep -q -e "$2" "$1" || fail "not told \"$2\": $(cat "$1")"
 }
 
-refused() { # EXIT_CODE WORDS ARGUMENTS...
+fails() { # EXIT_CODE WORDS ARGUMENTS...: once the model is there
     code=$1
     words=$2
     shift 2
     timeout 100 "$csengine" "$@" >out 2>err </dev/null
     got=$?
     [ "$got" -eq "$code" ] && grep -q -e "$words" err || fail "$*: exit code $got: $(cat err)"
+}
+
+refused() { # EXIT_CODE WORDS ARGUMENTS...: before anything is done
+    fails "$@"
     [ ! -s out ] || fail "$*: prints: $(cat out)"
 }
 
@@ -120,10 +125,41 @@ done
 [ "$("$csengine" chat model --adapter one-adapter --greedy --max_new_tokens 12 --message \
     'what is 7 and 1?' 2>err)" = "$taught" ] || fail "base and adapter: $(cat err)"
 
-# ---- replicas; Ctrl-C and the same command again ----
+# ---- a packed GGUF file as the model and as the tokenizer ----
+
+must checkpoint convert model packed.gguf --dtype q8_0
+must fine-tune packed.gguf talks.jsonl --output -
+tells out '    weights: "packed.gguf"'
+tells out '      tokenizer: "packed.gguf"'
+tells out 'sequence_length: 96$'
+must data conversations talks.jsonl --tokenizer model
+cp out of_folder
+must data conversations talks.jsonl --tokenizer packed.gguf
+cmp -s out of_folder || fail "tokens of the GGUF file differ: $(diff out of_folder | head -4)"
+must fine-tune packed.gguf talks.jsonl --model_dir packed --num_epochs 1
+tells out 'weights stay packed in memory'
+[ -n "$(answer packed)" ] || fail "a run of the GGUF file does not answer: $(cat err)"
+
+# ---- replicas; microbatches; Ctrl-C and the same command again ----
 
 tune two --num_csx 2
 [ "$(digest)" = "$whole" ] || fail 'two replicas have other weights'
+of_samples() { # MICRO_BATCH_SIZE ARGUMENTS...
+    size=$1
+    shift
+    must fine-tune model talks.jsonl --model_dir "$(mktemp -d sizeXXXXXX)" --learning_rate 0.005 \
+        --num_epochs 3 --batch_size 4 --set "fit.train_dataloader.micro_batch_size=$size" "$@"
+    digest
+}
+single=$(of_samples 1)
+for size in 2 4; do
+    [ "$(of_samples $size)" = "$single" ] || fail "microbatches of $size have other weights"
+done
+[ "$(of_samples 4 --set precision.gradient_sums=microbatch)" != "$single" ] ||
+    fail 'sums over microbatches are those over samples: nothing is tested'
+half=precision.fp16_type=bfloat16
+[ "$(of_samples 4 --set $half)" = "$(of_samples 1 --set $half)" ] ||
+    fail 'microbatches of 4 have other weights in 16 bits'
 : >cut.out
 timeout 100 "$csengine" fine-tune model talks.jsonl --model_dir cut --learning_rate 0.005 \
     --num_epochs 40 --batch_size 4 --num_csx 1 --set logging.log_steps=1 >cut.out 2>&1 &
@@ -166,6 +202,15 @@ refused 64 'method.*lora.*dora.*full' fine-tune model talks.jsonl --method lorra
 refused 64 'learning_rate 0: accepted' fine-tune model talks.jsonl --learning_rate 0
 refused 64 'rank is of an adapter' fine-tune model talks.jsonl --method full --rank 4
 refused 64 'CONVERSATIONS' fine-tune model
+fails 78 'microbatches of 3 samples.*a power of two' fine-tune model talks.jsonl --batch_size 3 \
+    --set fit.train_dataloader.micro_batch_size=3
+fails 78 'gradient of .*lora_magnitude.* cannot be summed sample by sample' fine-tune model \
+    talks.jsonl --method dora --set precision.gradient_sums=sample \
+    --set fit.train_dataloader.micro_batch_size=2
+fails 78 'fp16_type float16' fine-tune model talks.jsonl --set precision.fp16_type=float16 \
+    --set fit.train_dataloader.micro_batch_size=2
+refused 78 'weight_grad_reduce.*gradient_sums.*exclude each other' fine-tune model talks.jsonl \
+    --set precision.weight_grad_reduce=bf16
 refused 66 'nowhere' fine-tune nowhere talks.jsonl
 refused 66 'nowhere.jsonl' fine-tune model nowhere.jsonl
 refused 66 'holds no weights' fine-tune tokens talks.jsonl

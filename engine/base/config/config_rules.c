@@ -98,6 +98,15 @@ static cse_status check_backend(const cse_settings *backend)
     return CSE_OK;
 }
 
+/* Partial sums of larger microbatches would be rounded less often. */
+static cse_status check_gradient_sums(const cse_settings *precision)
+{
+    if (strcmp(cse_settings_text(precision, "gradient_sums"), "sample") != 0 ||
+        strcmp(cse_settings_text(precision, "weight_grad_reduce"), "fp32") == 0)
+        return CSE_OK;
+    return reject_pair(precision, "precision", "gradient_sums", "weight_grad_reduce");
+}
+
 cse_status cse_config_check_precision(const cse_settings *precision, cse_diagnostics *diagnostics)
 {
     static const char *const positive[] = { "max_gradient_norm", "max_gradient_value",
@@ -107,6 +116,7 @@ cse_status cse_config_check_precision(const cse_settings *precision, cse_diagnos
                                                       "max_gradient_value")));
     for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
         CSE_TRY(cse_diagnostics_take(diagnostics, require_positive(precision, positive[i])));
+    CSE_TRY(cse_diagnostics_take(diagnostics, check_gradient_sums(precision)));
     return cse_diagnostics_take(diagnostics, check_loss_scaling(precision));
 }
 

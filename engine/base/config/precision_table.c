@@ -74,6 +74,11 @@ const cse_setting cse_precision_setting_table[] = {
       NULL },
     { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_ROUNDINGS),
       "format that partial sums of gradients are rounded to in the reduction tree", NULL },
+    { "gradient_sums", CSE_SETTING_CHOICE, "microbatch", 0, 0, "microbatch|sample",
+      "sample: gradients are computed and added sample by sample, so that micro_batch_size, a "
+      "power "
+      "of two, changes no bit of them: of adapters alone",
+      NULL },
     { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_WEIGHT_UPDATES),
       "how weights are kept between steps: rounded to nearest, stochastically, or to nearest with "
       "the rounding error kept and added to the next update (Kahan)",

@@ -45,6 +45,7 @@ cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
 cse_status cse_pass_attention(cse_graph *graph, bool enabled);
 cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);
+cse_status cse_pass_sample_sums(cse_graph *graph, bool enabled);
 cse_status cse_pass_simplify(cse_graph *graph, bool enabled);
 cse_status cse_pass_packed_weights(cse_graph *graph, bool enabled);
 cse_status cse_pass_row_pieces(cse_graph *graph, bool enabled);

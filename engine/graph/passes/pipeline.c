@@ -16,6 +16,8 @@ const cse_pass cse_passes[] = {
     { "precision", "16-bit types for edges, casts, how sums accumulate", cse_pass_precision,
       false },
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
+    { "sample_sums", "gradients as sums over the samples of a microbatch", cse_pass_sample_sums,
+      true },
     { "simplify", "constant folding, common subexpressions, identities, dead nodes",
       cse_pass_simplify, false },
     { "packed_weights", "products and look-ups that read packed weights block by block",
@@ -86,6 +88,8 @@ void cse_passes_describe(const cse_graph *graph, const cse_passes_options *optio
     if (graph->precision != NULL)
         cse_precision_describe(graph->precision, out);
     describe_recompute(graph->recompute, out);
+    if (graph->sums_samples)
+        cse_text_add(out, "gradients are sums over samples\n");
     if (graph->numerics == NULL)
         return;
     cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);

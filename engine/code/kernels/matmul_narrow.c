@@ -27,9 +27,13 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
         { kernel->dtypes[1], inputs[kernel->operands[1]], s->transpose_b ? s->k : 1,
           s->transpose_b ? 1 : s->n, s->n },
     };
-    cse_matmul_end end = { kernel->result, output, s->n,
-                           kernel->bias >= 0 ? inputs[kernel->bias] : NULL, kernel->relu };
+    cse_matmul_end end = { kernel->result, output,
+                           s->n,           kernel->bias >= 0 ? inputs[kernel->bias] : NULL,
+                           kernel->relu,   kernel->continues };
     void *place = cse_scratch_view(kernel->scratch);
+    if (end.continues && inputs[kernel->continued] != output)
+        memcpy(output, inputs[kernel->continued],
+               (size_t)(s->batches * s->m * s->n) * sizeof(float));
     for (int64_t batch = 0; batch < s->batches; batch++) {
         kernel->way->multiply(kernel, sides, &end, place);
         for (int i = 0; i < 2; i++)
@@ -106,6 +110,8 @@ void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_siz
         .result = plan->dtype,
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
+        .continued = plan->operands[2],
+        .continues = plan->continues,
         .relu = plan->relu,
         .order = order,
     };

@@ -149,7 +149,10 @@ static void run_linear(cse_kernel *base, const void *const inputs[], void *outpu
         const cse_matmul_end end = { product->result,
                                      (char *)output +
                                          (size_t)first * cse_dtype_size(product->result),
-                                     n, bias != NULL ? bias + first : NULL, product->relu };
+                                     n,
+                                     bias != NULL ? bias + first : NULL,
+                                     product->relu,
+                                     false };
         product->way->multiply(product, sides, &end, place);
     }
 }

@@ -186,7 +186,8 @@ typedef struct cse_op {
      * `x1`, ... (pointers to contiguous values of the nodes' types, declared by the caller). */
     void (*emit)(cse_text *out, const cse_tensor *node);
 
-    /* BLOCK: 1 + the input that the result may overwrite, element by element; 0: none. */
+    /* BLOCK, LIBRARY: 1 + the input that the result may overwrite, element by element, in a node
+     * that has that many inputs; 0: none. */
     int updates;
 
     /* LIBRARY: the kernels that compute it. */

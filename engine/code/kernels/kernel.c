@@ -46,6 +46,8 @@ bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node 
         return false;
     if (role == CSE_OP_ROLE_STORE)
         return cse_node_storage(node->inputs[0]) == last;
+    if (product->op->updates > 0 && product->input_count >= product->op->updates)
+        return false;
     if (role == CSE_OP_ROLE_RELU)
         return kernel->bias_axis > 0 && !computed && cse_node_storage(node->inputs[0]) == last;
     return node_count == 1 && bias_of(product, last, node) != NULL;
@@ -121,6 +123,7 @@ static cse_status read_group(const cse_graph *graph, const cse_group *group, cse
         plan->operand_dtypes[i] = product->inputs[i]->dtype;
         CSE_TRY(find_input(inputs, count, product->inputs[i], &plan->operands[i]));
     }
+    plan->continues = product->op->updates > 0 && product->input_count >= product->op->updates;
     if (product->op->kernel.results <= 1)
         return read_epilogue(group, inputs, count, plan);
     for (int n = 0; n < group->node_count; n++) {

@@ -77,6 +77,8 @@ cse_status cse_kernel_new_product(const cse_kernel_plan *plan, const cse_matmul_
     if (sizes->batches * sizes->m * sizes->n == 0 || sizes->k == 0)
         *kernel =
             cse_kernel_new_empty(plan, sizes->n > 0 ? sizes->batches * sizes->m : 0, sizes->n);
+    else if (plan->continues) /* in the order of ours alone */
+        *kernel = cse_matmul_narrow_new(plan, sizes, library ? NULL : wanted);
     else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_isa_runs(CSE_ISA_AVX2)))
         return one_type ? new_dnnl(plan, sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE,

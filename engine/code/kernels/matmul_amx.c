@@ -288,8 +288,10 @@ static void multiply_piece(work *w, const int64_t outer[2], int64_t at, float *s
                       block.rows == BLOCK && block.columns == BLOCK;
     const bool direct = last && bare;
     float *to = direct ? (float *)end->to + row * end->stride + column : sums;
+    if (first && end->continues)
+        cse_matmul_begin(end, &block, sums, BLOCK, BLOCK);
     multiply_block(panel_of(w, 0, outer[0], at), panel_of(w, 1, outer[1], at), tiles,
-                   (block_sums){ first ? NULL : sums, to,
+                   (block_sums){ first && !end->continues ? NULL : sums, to,
                                  (direct ? end->stride : BLOCK) * (int64_t)sizeof *to });
     finish_pending(w);
     if (last && !direct)

@@ -35,9 +35,10 @@ typedef struct layout {
     float *transposed; /* exchanged: [PANEL_COLUMNS][MOST_BLOCK_ROWS] */
 } layout;
 
-static bool is_exchanged(const cse_matmul_sizes *s)
+static bool is_exchanged(const cse_narrow_kernel *kernel)
 {
-    return s->transpose_b && s->m < s->n;
+    const cse_matmul_sizes *s = &kernel->sizes;
+    return s->transpose_b && s->m < s->n && !kernel->continues;
 }
 
 static layout layout_of(const cse_narrow_kernel *kernel, float *place)
@@ -47,7 +48,7 @@ static layout layout_of(const cse_narrow_kernel *kernel, float *place)
                           : kernel->order == CSE_PRODUCT_ORDER_DOT ? 2
                                                                    : 1;
     layout l = { .depth = (s->k + chunk - 1) / chunk * chunk };
-    int64_t columns = is_exchanged(s) ? s->m : s->n;
+    int64_t columns = is_exchanged(kernel) ? s->m : s->n;
     int64_t all = (columns + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
     l.panels = l.panels < 1 ? 1 : l.panels < all ? l.panels : all;
@@ -270,7 +271,7 @@ static void finish(const work *w, const block_range *range, int64_t panel, const
 {
     cse_matmul_block block = { sums,        w->l.block_stride,     range->row,
                                range->rows, panel * PANEL_COLUMNS, width_of(w, panel) };
-    if (is_exchanged(&w->kernel->sizes))
+    if (is_exchanged(w->kernel))
         transpose(&w->l, &block);
     CSE_LANED(cse_matmul_finish)(w->end, &block);
 }
@@ -290,6 +291,12 @@ static void multiply_block(const work *w, const panel_range *panels, const block
         tile.panel = l->panel + (p - panels->first) * l->depth * PANEL_COLUMNS +
                      range->begin * padded(width);
         tile.to = sums;
+        if (range->begin == 0 && w->end->continues) {
+            const cse_matmul_block block = { sums,        l->block_stride,   range->row,
+                                             range->rows, p * PANEL_COLUMNS, width };
+            cse_matmul_begin(w->end, &block, sums, range->rows, padded(width));
+            tile.first = false;
+        }
         if (order != CSE_PRODUCT_ORDER_CHAIN)
             _mm_setcsr(mode | FLUSH_BITS);
         cse_tiles_run(order == CSE_PRODUCT_ORDER_PAIRS ? &cse_tiles_pairs : &cse_tiles_chain, &tile,
@@ -325,7 +332,7 @@ static void pack_panels(const work *w, const panel_range *panels)
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place)
 {
-    const bool exchanged = is_exchanged(&kernel->sizes);
+    const bool exchanged = is_exchanged(kernel);
     const work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1], end,
                      layout_of(kernel, place) };
     int64_t all = (w.columns->size + PANEL_COLUMNS - 1) / PANEL_COLUMNS;

@@ -46,9 +46,11 @@ static void multiply_part(const divided_run *r, const cse_narrow_kernel *part, i
               (size_t)b * cse_dtype_size(kernel->dtypes[1]),
           s->transpose_b ? s->k : 1, s->transpose_b ? 1 : s->n, part->sizes.n },
     };
-    const cse_matmul_end end = { kernel->result,
-                                 (char *)r->output + (size_t)c * cse_dtype_size(kernel->result),
-                                 s->n, bias != NULL ? bias + first : NULL, kernel->relu };
+    const cse_matmul_end end = {
+        kernel->result, (char *)r->output + (size_t)c * cse_dtype_size(kernel->result),
+        s->n,           bias != NULL ? bias + first : NULL,
+        kernel->relu,   kernel->continues
+    };
     kernel->way->multiply(part, sides, &end, place);
 }
 
@@ -76,6 +78,9 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     const cse_narrow_kernel *kernel = (const cse_narrow_kernel *)base;
     const cse_matmul_sizes *s = &kernel->sizes;
+    if (kernel->continues && inputs[kernel->continued] != output)
+        memcpy(output, inputs[kernel->continued],
+               (size_t)(s->batches * s->m * s->n) * sizeof(float));
     divided_run r = { kernel, inputs, output };
     const bool columns = s->batches == 1;
     const int64_t each = (columns ? 1 : s->n) * s->m * s->k;
@@ -158,6 +163,8 @@ void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_siz
         .result = plan->dtype,
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
+        .continued = plan->operands[2],
+        .continues = plan->continues,
         .relu = plan->relu,
         .order = order,
     };

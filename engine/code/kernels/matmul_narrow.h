@@ -13,6 +13,8 @@
 #ifndef CSE_KERNELS_MATMUL_NARROW_H
 #define CSE_KERNELS_MATMUL_NARROW_H
 
+#include <string.h>
+
 #include "engine/code/kernels/matmul_sizes.h"
 #include "engine/code/kernels/scratch.h"
 
@@ -31,6 +33,7 @@ typedef struct cse_matmul_end {
     int64_t stride;
     const float *bias; /* by column, or NULL */
     bool relu;
+    bool continues; /* sums go on from the float32 values that lie there */
 } cse_matmul_end;
 
 /* Finished sums: some rows and columns of the result; rows are `stride` elements apart. */
@@ -47,6 +50,8 @@ typedef struct cse_narrow_kernel {
     cse_matmul_sizes sizes;
     cse_dtype dtypes[2], result;
     int operands[2], bias;
+    int continued;  /* position of the sums that go on */
+    bool continues; /* else they start from 0 */
     bool relu;
     cse_product_order order;
     cse_scratch *scratch;
@@ -80,6 +85,19 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
  * way->scratch_bytes, and may set other sizes before each call of both. */
 void cse_matmul_narrow_prepare(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                const char *wanted, cse_narrow_kernel *kernel);
+
+/* The sums that a block goes on from, if it does; else, and beyond it, zeros: `rows` of `width`. */
+static inline void cse_matmul_begin(const cse_matmul_end *end, const cse_matmul_block *block,
+                                    float *to, int64_t rows, int64_t width)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t columns = end->continues && r < block->rows ? block->columns : 0;
+        const float *from = (const float *)end->to + (block->row + r) * end->stride + block->column;
+        if (columns > 0)
+            memcpy(to + r * block->stride, from, (size_t)columns * sizeof *to);
+        memset(to + r * block->stride + columns, 0, (size_t)(width - columns) * sizeof *to);
+    }
+}
 
 /* Bias, relu, rounding and storing, with AVX-512, with AVX2 or without: the same bits. */
 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);

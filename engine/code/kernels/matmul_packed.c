@@ -74,7 +74,8 @@ static bool has_units(const cse_narrow_kernel *kernel, int operand)
 static bool is_exchanged(const cse_narrow_kernel *kernel)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
-    return has_units(kernel, 1) && !s->transpose_a && (s->n - s->m) * s->k >= s->m * s->n;
+    return has_units(kernel, 1) && !s->transpose_a && !kernel->continues &&
+           (s->n - s->m) * s->k >= s->m * s->n;
 }
 
 static layout layout_of(const cse_narrow_kernel *kernel)
@@ -250,15 +251,18 @@ static cse_packed_tile tile_at(const work *w, int64_t i, int64_t j)
 {
     const cse_matmul_end *end = w->end;
     float *kept = sums_of(w) + i * w->l.sums_stride + j;
+    const int64_t column = w->column + j, at = (w->row + i) * end->stride + column;
+    const bool continues = end->continues && w->first == 0;
     cse_packed_tile tile = { .units = w->units,
                              .dot = w->l.steps == 2,
-                             .old = w->first > 0 ? kept : NULL,
-                             .old_stride = w->l.sums_stride,
+                             .old = continues      ? (const float *)end->to + at
+                                    : w->first > 0 ? kept
+                                                   : NULL,
+                             .old_stride = continues ? end->stride : w->l.sums_stride,
                              .to = kept,
                              .to_stride = w->l.sums_stride };
     if (w->first + w->units < w->all_units || w->l.blocked)
         return tile;
-    const int64_t column = w->column + j, at = (w->row + i) * end->stride + column;
     tile.narrow = end->dtype == CSE_BFLOAT16;
     tile.to = tile.narrow ? (void *)((uint16_t *)end->to + at) : (float *)end->to + at;
     tile.to_stride = end->stride;

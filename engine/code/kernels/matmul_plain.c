@@ -136,8 +136,9 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
             for (int64_t c = 0; c < WIDTH; c++)
                 columns[p * WIDTH + c] = c < width ? element(&sides[1], column + c, p) : 0;
         for (int64_t i = 0; i < s->m; i++) {
-            float sums[WIDTH] = { 0 };
+            float sums[WIDTH];
             const cse_matmul_block block = { sums, WIDTH, i, 1, column, width };
+            cse_matmul_begin(end, &block, sums, 1, WIDTH);
             for (int64_t p = 0; p < s->k; p++)
                 row[p] = element(&sides[0], i, p);
             adders[kernel->order](row, columns, s->k, sums);

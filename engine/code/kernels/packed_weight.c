@@ -168,7 +168,10 @@ static void run_slab(const linear_run *r, const slab_part *part, char *place)
     };
     const cse_matmul_end end = { product.result,
                                  (char *)r->output + (size_t)first * cse_dtype_size(product.result),
-                                 n, bias != NULL ? bias + first : NULL, product.relu };
+                                 n,
+                                 bias != NULL ? bias + first : NULL,
+                                 product.relu,
+                                 false };
     product.way->multiply(&product, sides, &end, place);
 }
 

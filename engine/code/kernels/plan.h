@@ -37,6 +37,7 @@ typedef struct cse_kernel_plan {
     int operands[CSE_MAX_OPERANDS]; /* positions of the product's inputs among the group's inputs */
     int bias;                       /* position of the bias; -1: none */
     bool relu;
+    bool continues;                           /* a matmul whose sums go on from its third operand */
     const cse_node *results[CSE_MAX_RESULTS]; /* of an op with several; NULL: not needed */
 } cse_kernel_plan;
 

@@ -2,7 +2,9 @@
  *
  * Attributes: integers[0] and integers[1] say whether a and b are read transposed (last two axes).
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
- * reshapes and broadcasts them to that. */
+ * reshapes and broadcasts them to that. A third input, which passes give, is float32 of the
+ * result's shape: sums that go on from there, in the order of a product whose terms are those of
+ * both. */
 #include "engine/code/kernels/plan.h"
 #include "engine/graph/op.h"
 #include "engine/graph/trace/accumulate.h"
@@ -82,6 +84,9 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
                                    "sizes must be equal or one of them 1");
     shape->dims[a.rank - 2] = a.dims[a.rank - (transpose_a ? 1 : 2)];
     shape->dims[a.rank - 1] = b.dims[b.rank - (transpose_b ? 2 : 1)];
+    if (in->input_count > 2 &&
+        (in->dtypes[2] != CSE_FLOAT32 || !cse_shape_equal(in->shapes[2], *shape)))
+        return cse_fail(CSE_SHAPE, "sums that go on must be float32 of the result's shape");
     return CSE_OK;
 }
 
@@ -95,6 +100,8 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
                                : trace_product(dc, b, false, !transpose_b);
     gradients[1] = transpose_b ? trace_product(dc, a, true, transpose_a)
                                : trace_product(a, dc, !transpose_a, false);
+    if (node->input_count > 2)
+        gradients[2] = dc;
 }
 
 static void reference(const cse_reference *call)
@@ -116,7 +123,9 @@ static void reference(const cse_reference *call)
                 int64_t at_a = batch * m * k + i * row_a, at_b = batch * k * n + j * column_b;
                 int64_t element = (batch * m + i) * n + j;
                 cse_accumulator tiled = cse_accumulator_start(call, element);
-                double sum = 0;
+                double sum = node->input_count > 2
+                                 ? cse_read_element(CSE_FLOAT32, call->inputs[2], element)
+                                 : 0;
                 for (int64_t p = 0; p < k; p++) {
                     double left = cse_read_element(a->dtype, call->inputs[0], at_a + p * step_a);
                     double right = cse_read_element(b->dtype, call->inputs[1], at_b + p * step_b);
@@ -156,10 +165,11 @@ const cse_op cse_op_matmul = {
     .kind = CSE_OP_LIBRARY,
     .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 2,
-    .max_inputs = 2,
+    .max_inputs = 3,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .updates = 3,
     .kernel = { .make = cse_kernel_new_matmul,
                 .make_tiled = cse_kernel_new_tiled_matmul,
                 .types = CSE_KERNEL_ANY_FLOAT,

@@ -4,7 +4,8 @@
  * workspaces of REPLICA and WEIGHTS are packed best fit by decreasing size: values from large to
  * small, each into the smallest gap among the values whose lifetimes overlap. A fused loop's result
  * reuses the storage of an input whose lifetime ends there, when the loop reads each element of it
- * before it writes the same one; a value that a block adds to lies where the block's result does.
+ * before it writes the same one; a value that a block or a product adds to lies where the result
+ * does.
  * Results of WEIGHTS that updates read live until the end of the step, and so does in REPLICA what
  * is computed once a step and read for each microbatch.
  *
@@ -195,17 +196,17 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
     return true;
 }
 
-/* The value that a block's result may overwrite; NULL: none. */
+/* The value that the result of a block or a product may overwrite; NULL: none. */
 static cse_node *updated_by(const cse_group *group)
 {
     const cse_node *block = group->nodes[0];
-    bool updates = group->kind == CSE_GROUP_BLOCK && block->op->updates > 0 &&
+    bool updates = group->kind != CSE_GROUP_LOOP && block->op->updates > 0 &&
                    block->input_count >= block->op->updates;
     return updates ? cse_node_storage(block->inputs[block->op->updates - 1]) : NULL;
 }
 
-/* A value that ends in a block which updates it lies where the block's result does. A result
- * outside of the workspace takes the value there. */
+/* A value that ends in a group which updates it lies where the group's result does. A result
+ * outside of the workspace takes the value there, and those that it lies in. */
 static void update_in_place(plan *p)
 {
     for (int g = 0; g < p->graph->group_count; g++) {
@@ -214,13 +215,15 @@ static void update_in_place(plan *p)
         placed *input =
             table && p->value_of[table->id] ? &p->values[p->value_of[table->id] - 1] : NULL;
         if (input == NULL || input->last != g || input->first >= g || input->reused ||
-            input->reuses != NULL || table->part != group->part)
+            table->part != group->part)
             continue;
         int at = p->value_of[result->id];
         if (at != 0) {
             p->values[at - 1].reuses = input;
             input->reused = true;
         } else if (result->op == &cse_op_partial) {
+            while (input->reuses != NULL)
+                input = input->reuses;
             input->lies_in = result;
         }
     }

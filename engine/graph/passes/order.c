@@ -36,6 +36,7 @@ typedef struct schedule {
     int *first_user; /* by group, and one more: where its users begin in `users` */
     int *users;      /* groups of the same part, once for each value that they read */
     int *readers;    /* by id: groups that will still read the value */
+    bool *goes_on;   /* by id: the value is one that a later group adds to in its place */
     int64_t *growth; /* by group that is ready: its latest */
     bool *is_ready;  /* by group: its inputs are computed, and it is not taken yet */
     struct entry *heap;
@@ -92,6 +93,19 @@ static void collect_users(schedule *s)
     }
 }
 
+/* Sums that go on in place end outside the workspace, as the gradients that they are of. */
+static void find_sums_that_go_on(schedule *s)
+{
+    const cse_graph *graph = s->graph;
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_node *first = graph->groups[g].nodes[0];
+        const int updates = first->op->updates;
+        if (graph->groups[g].kind == CSE_GROUP_LIBRARY && updates > 0 &&
+            first->input_count >= updates)
+            s->goes_on[cse_node_storage(first->inputs[updates - 1])->id] = true;
+    }
+}
+
 static bool depends_on_states_alone(const schedule *s, int g)
 {
     const cse_graph *graph = s->graph;
@@ -118,10 +132,12 @@ static int64_t growth_of(const schedule *s, int g)
     const cse_group *group = &s->graph->groups[g];
     int64_t growth = 0;
     for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++)
-        if (is_made_by_group(s->inputs[i], group->part) && s->readers[s->inputs[i]->id] == 1)
+        if (is_made_by_group(s->inputs[i], group->part) && s->readers[s->inputs[i]->id] == 1 &&
+            !s->goes_on[s->inputs[i]->id])
             growth -= cse_node_bytes(s->inputs[i]);
     for (int n = 0; n < group->node_count; n++)
-        if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_OP_ROLE_STORE)
+        if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_OP_ROLE_STORE &&
+            !s->goes_on[group->nodes[n]->id])
             growth += cse_node_bytes(group->nodes[n]);
     return growth;
 }
@@ -259,8 +275,10 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     s.is_ready = cse_calloc(groups, sizeof *s.is_ready);
     s.order = cse_calloc(groups, sizeof *s.order);
     s.readers = cse_calloc((size_t)graph->next_id + 1, sizeof *s.readers);
+    s.goes_on = cse_calloc((size_t)graph->next_id + 1, sizeof *s.goes_on);
     collect_inputs(&s);
     collect_users(&s);
+    find_sums_that_go_on(&s);
     find_per_step_groups(&s, graph);
     int count = 0;
     for (cse_part part = CSE_PART_REPLICA; part < CSE_PART_COUNT; part++)
@@ -281,5 +299,6 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     free(s.heap);
     free(s.order);
     free(s.readers);
+    free(s.goes_on);
     return status;
 }

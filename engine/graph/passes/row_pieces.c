@@ -4,7 +4,10 @@
  *
  * A piece reads its rows of what enters the region (row_region.h). Values of rows, and products of
  * rows with a matrix, are laid together again behind the last piece. Each row's bits are those of
- * the whole: no sum runs over rows, and the order inside of a row is that of the same code.
+ * the whole: the order inside of a row is that of the same code. The product that is the gradient
+ * of the head goes on from one piece to the next in the order of the whole, for which pieces have a
+ * multiple of 32 rows (engine/code/kernels/matmul_tiles.h). The sums of a bias's gradient are added
+ * piece by piece, and so are not those of the whole.
  *
  * How many rows a piece has is a function of the shapes alone. */
 #include <stdlib.h>
@@ -142,42 +145,91 @@ static cse_node *piece_of(maker *m, cse_node *node)
 
 /* ---- the pieces of a region ---- */
 
-static int64_t rows_of_piece(const cse_row_region *region)
+/* How many pieces there are. */
+static int64_t count_of(int64_t rows, int64_t columns)
 {
-    const int64_t bytes = region->columns * (int64_t)sizeof(float);
-    int64_t fitting = PIECE_BYTES / bytes;
+    int64_t fitting = PIECE_BYTES / (columns * (int64_t)sizeof(float));
     fitting = fitting < FEWEST_ROWS ? FEWEST_ROWS : fitting;
-    int64_t pieces = (region->rows + fitting - 1) / fitting;
-    pieces = pieces < MOST_PIECES ? pieces : MOST_PIECES;
-    return ((region->rows + pieces - 1) / pieces + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
+    const int64_t pieces = (rows + fitting - 1) / fitting;
+    return pieces < MOST_PIECES ? pieces : MOST_PIECES;
+}
+
+/* Where a piece begins: pieces become larger, since the order pass takes first what needs least
+ * memory, and the sums over rows go from the first one on. */
+static int64_t start_of(int64_t rows, int64_t pieces, int64_t piece)
+{
+    const int64_t units = rows / ROW_UNIT, smaller = pieces - units % pieces;
+    return piece == pieces
+               ? rows
+               : (units / pieces * piece + (piece > smaller ? piece - smaller : 0)) * ROW_UNIT;
+}
+
+/* The sum over the rows of all pieces up to this one; `before` NULL: it is the first. */
+static cse_node *go_on(maker *m, cse_node *whole, cse_node *before)
+{
+    cse_node *copy = cse_graph_clone(m->graph, whole);
+    if (whole->op == &cse_op_sum) {
+        copy->inputs[0] = piece_of(m, whole->inputs[0]);
+        copy->shape = cse_shape_of(m->region->columns);
+        copy->attributes.integer_count = 2;
+        copy->attributes.integers[0] = copy->attributes.integers[1] = 0;
+        return before == NULL ? copy : cse_add(before, copy);
+    }
+    copy->inputs = cse_arena_alloc(m->graph->arena, 3 * sizeof *copy->inputs);
+    for (int i = 0; i < 2; i++) {
+        cse_node *input = whole->inputs[i];
+        const cse_shape piece = cse_shape_of(m->rows, input->shape.dims[1]);
+        copy->inputs[i] = m->region->level[input->scratch] != CSE_ROW_NONE
+                              ? piece_of(m, input)
+                              : cut_rows(m, input, piece);
+    }
+    copy->inputs[2] = before;
+    copy->input_count = before == NULL ? 2 : 3;
+    return copy;
+}
+
+/* The part of what leaves the region that this piece gives, or all up to it. */
+static cse_node *part_of_exit(maker *m, cse_node *exit, cse_node *before)
+{
+    if (!cse_is_sum_of_rows(m->region, exit))
+        return piece_of(m, exit);
+    cse_trace_begin_for(m->graph, exit, exit->backward, exit->gradient_of);
+    cse_node *part = go_on(m, exit, before);
+    cse_trace_end();
+    return part;
 }
 
 static void lay_together(cse_graph *graph, cse_node *whole, cse_node *const pieces[], int count)
 {
     cse_trace_begin_for(graph, whole, whole->backward, whole->gradient_of);
-    cse_graph_replace(whole, cse_reshape(cse_concat(pieces, count, 0), whole->shape));
+    cse_node *all = count > 1 ? cse_concat(pieces, count, 0) : pieces[0];
+    cse_graph_replace(whole, cse_reshape(all, whole->shape));
     cse_trace_end();
 }
 
 static void compute_in_pieces(cse_graph *graph, const cse_row_region *region)
 {
-    const int64_t size = rows_of_piece(region);
-    const int count = (int)((region->rows + size - 1) / size), nodes = graph->node_count;
+    const int64_t rows = region->rows;
+    const int count = (int)count_of(rows, region->columns), nodes = graph->node_count;
     cse_node **pieces = cse_calloc((size_t)(region->exit_count * count) + 1, sizeof(cse_node *));
     cse_node **exits = cse_calloc((size_t)region->exit_count + 1, sizeof(cse_node *));
     maker m = { .graph = graph, .region = region };
     for (int e = 0; e < region->exit_count; e++)
         exits[e] = graph->nodes[region->exits[e]];
     for (int p = 0; p < count; p++) {
-        m.first = p * size;
-        m.rows = region->rows - m.first < size ? region->rows - m.first : size;
+        m.first = start_of(rows, count, p);
+        m.rows = start_of(rows, count, p + 1) - m.first;
         m.made = cse_calloc((size_t)nodes + 1, sizeof(cse_node *));
         for (int e = 0; e < region->exit_count; e++)
-            pieces[e * count + p] = piece_of(&m, exits[e]);
+            pieces[e * count + p] =
+                part_of_exit(&m, exits[e], p > 0 ? pieces[e * count + p - 1] : NULL);
         free(m.made);
     }
     for (int e = 0; e < region->exit_count; e++)
-        lay_together(graph, exits[e], pieces + e * count, count);
+        if (cse_is_sum_of_rows(region, exits[e]))
+            lay_together(graph, exits[e], pieces + (e + 1) * count - 1, 1);
+        else
+            lay_together(graph, exits[e], pieces + e * count, count);
     free(pieces);
     free(exits);
 }
@@ -185,10 +237,8 @@ static void compute_in_pieces(cse_graph *graph, const cse_row_region *region)
 /* Whether the product is as large as several pieces. */
 static bool is_large(const cse_node *node)
 {
-    if (!cse_is_product_of_rows(node))
-        return false;
-    const cse_row_region sizes = { .rows = node->shape.dims[0], .columns = node->shape.dims[1] };
-    return cse_node_bytes(node) > PIECE_BYTES && rows_of_piece(&sizes) < sizes.rows;
+    return cse_is_product_of_rows(node) && cse_shape_elements(node->shape) > 0 &&
+           count_of(node->shape.dims[0], node->shape.dims[1]) > 1;
 }
 
 static void number_nodes(const cse_graph *graph)

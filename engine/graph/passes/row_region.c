@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/instruction_set.h"
+
 static int position_of(const cse_node *node)
 {
     return (int)node->scratch;
@@ -82,14 +84,37 @@ static cse_row_level joins(const cse_row_region *region, const cse_node *node)
     return cse_is_made_by_rows(region, node) ? cse_row_level_of(region, node) : CSE_ROW_NONE;
 }
 
+static bool is_outside(const cse_row_region *region, const cse_node *node)
+{
+    return region->level[position_of(node)] == CSE_ROW_NONE && !region->beyond[position_of(node)];
+}
+
+/* The product is one of our own kernels, which are not there for float32 without AVX2. */
+static bool is_product_over_rows(const cse_row_region *region, const cse_node *node)
+{
+    const int64_t *transposed = node->attributes.integers;
+    return node->op == &cse_op_matmul && node->shape.rank == 2 && node->input_count == 2 &&
+           transposed[0] != 0 && transposed[1] == 0 && node->dtype == CSE_FLOAT32 &&
+           cse_isa_runs(CSE_ISA_AVX2) &&
+           (is_outside(region, node->inputs[0]) || is_outside(region, node->inputs[1]));
+}
+
+bool cse_is_sum_of_rows(const cse_row_region *region, const cse_node *node)
+{
+    const bool sums_all = node->op == &cse_op_sum && node->dtype == CSE_FLOAT32 &&
+                          last_size(node) == region->columns &&
+                          cse_shape_elements(node->shape) == region->columns;
+    return region->beyond[position_of(node)] && !node->accumulation.emulated &&
+           (sums_all || is_product_over_rows(region, node));
+}
+
 /* Whether a node beyond the region may read whole rows of it: a product with a matrix that is not
- * computed from them. */
+ * computed from them, or a sum over them. */
 static bool may_read_rows(const cse_row_region *region, const cse_node *node)
 {
-    if (!cse_is_product_of_rows(node))
-        return false;
-    const int matrix = position_of(node->inputs[1]);
-    return region->level[matrix] == CSE_ROW_NONE && !region->beyond[matrix] &&
+    if (cse_is_sum_of_rows(region, node))
+        return true;
+    return cse_is_product_of_rows(node) && is_outside(region, node->inputs[1]) &&
            region->level[position_of(node->inputs[0])] == CSE_ROW_WHOLE;
 }
 

@@ -20,8 +20,8 @@ typedef struct cse_row_region {
      * computed from its values. */
     cse_row_level *level;
     bool *beyond;
-    /* Positions of the nodes whose whole values others read: values of rows that are in the
-     * region, and products of rows that are beyond it. */
+    /* Positions of the nodes whose whole values others read: values of rows that are in the region;
+     * beyond it products of rows with a matrix, and sums over rows. */
     int *exits;
     int exit_count;
 } cse_row_region;
@@ -33,6 +33,10 @@ void cse_row_region_free(cse_row_region *region);
 
 /* Whether the node is a product of rows with a matrix, that may be computed for a part of them. */
 bool cse_is_product_of_rows(const cse_node *node);
+
+/* Whether the node is a sum over all rows that can go on from one piece of them to the next: a
+ * product of two transposed rows, as a weight's gradient, or the sum of rows, as a bias's. */
+bool cse_is_sum_of_rows(const cse_row_region *region, const cse_node *node);
 
 /* What a node of this shape has for each row, whether it is of the region or not. */
 cse_row_level cse_row_level_of(const cse_row_region *region, const cse_node *node);

@@ -76,6 +76,7 @@ typedef struct product {
     int64_t m, n, k;
     bool transpose_a, transpose_b, bias, relu;
     cse_dtype result;
+    bool continues;
 } product;
 
 /* Each of k + 3 roundings errs by at most 2^-24 of the sum of magnitudes; that to the result's
@@ -110,6 +111,7 @@ static void check_product(const product *p)
         .dtypes = { CSE_BFLOAT16, CSE_BFLOAT16 },
         .result = p->result,
         .relu = p->relu,
+        .continues = p->continues,
         .order = CSE_PRODUCT_ORDER_PAIRS,
     };
     fenced a = fenced_new((size_t)(p->m * p->k) * 2), b = fenced_new((size_t)(p->k * p->n) * 2);
@@ -120,13 +122,16 @@ static void check_product(const product *p)
     draw(&b, p->k * p->n, 2);
     for (int64_t i = 0; i < p->n; i++)
         ((float *)bias.values)[i] = (float)(i % 7) - 3;
+    for (int64_t i = 0; p->continues && i < 2 * p->m * p->n; i++)
+        ((float *)results[i % 2].values)[i / 2] = (float)(i / 2 % 11) - 5;
     const cse_matmul_side sides[2] = {
         { CSE_BFLOAT16, a.values, p->transpose_a ? 1 : p->k, p->transpose_a ? p->m : 1, p->m },
         { CSE_BFLOAT16, b.values, p->transpose_b ? p->k : 1, p->transpose_b ? 1 : p->n, p->n },
     };
     for (int i = 0; i < 2; i++) {
-        const cse_matmul_end end = { p->result, results[i].values, p->n,
-                                     p->bias ? bias.values : NULL, p->relu };
+        const cse_matmul_end end = { p->result, results[i].values,
+                                     p->n,      p->bias ? bias.values : NULL,
+                                     p->relu,   p->continues };
         multiply_by(i == 0 ? &emulated_amx : &cse_narrow_avx512, &kernel, sides, &end);
         for (int64_t e = 0; i == 0 && e < p->m * p->n; e += 1 + p->m * p->n / 16)
             check_in_double(p, sides, &end, e / p->n, e % p->n);
@@ -160,7 +165,10 @@ START_TEST(sizes_around_every_border)
     const int64_t *s = sizes[_i];
     for (int flags = 0; flags < 8; flags += SANITIZED ? 3 : 1)
         check_product(&(product){ s[0], s[1], s[2], flags & 1, flags & 2, flags & 4, flags & 1,
-                                  flags & 4 ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                  flags & 4 ? CSE_BFLOAT16 : CSE_FLOAT32, false });
+    for (int flags = 0; flags < 4; flags += SANITIZED ? 3 : 1)
+        check_product(
+            &(product){ s[0], s[1], s[2], flags & 1, flags & 2, false, false, CSE_FLOAT32, true });
 }
 END_TEST
 
@@ -190,8 +198,9 @@ START_TEST(several_ranges_and_chunks)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int flags = SANITIZED ? (int)i : 0; flags < 4; flags += SANITIZED ? 4 : 1)
             check_product(&(product){ sizes[i][0], sizes[i][1], sizes[i][2], flags & 1, flags & 2,
-                                      flags & 1, false, flags & 1 ? CSE_BFLOAT16 : CSE_FLOAT32 });
-    check_product(&(product){ 1600, 1600, 36, false, false, true, true, CSE_BFLOAT16 });
+                                      flags & 1, false, flags & 1 ? CSE_BFLOAT16 : CSE_FLOAT32,
+                                      false });
+    check_product(&(product){ 1600, 1600, 36, false, false, true, true, CSE_BFLOAT16, false });
 }
 END_TEST
 

@@ -198,7 +198,8 @@ const cse_command cse_command_checkpoint = {
         "names, shapes and raw bits in name order; equal digests mean equal weights. save: makes\n"
         "a running job write a checkpoint after its current step and continue. convert: writes\n"
         "weights in another format (mdl, safetensors, a folder of Hugging Face), and a file of an\n"
-        "earlier csengine anew, in a process that reaches the two folders alone.",
+        "earlier csengine anew, in a process that reaches the two folders alone. The folder of a\n"
+        "run as OLD stands for its newest checkpoint.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 3,

@@ -14,6 +14,7 @@
 
 #include "cli/arguments/option_values.h"
 #include "cli/models/merged_logits.h"
+#include "cli/models/model_job.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
 #include "engine/base/config/yaml.h"
@@ -119,7 +120,9 @@ static cse_status allow_targets(const conversion *c)
 static cse_status set_paths(conversion *c)
 {
     size_t from_folder = 0, to_folder = 0, map_folder = 0;
-    const char *from = c->line->arguments[1], *to = c->line->arguments[2];
+    char newest[PATH_MAX];
+    const char *to = c->line->arguments[2];
+    const char *from = cse_newest_weights(c->line->arguments[1], newest);
     CSE_TRY(resolve(from, c->from, &from_folder));
     CSE_TRY(resolve(to, c->to, &to_folder));
     if (access(c->to, F_OK) == 0)

@@ -81,8 +81,7 @@ static cse_status write_configuration(const char *path, cse_text *text)
 
 /* ---- checkpoints of a run ---- */
 
-/* The folder of a run stands for its newest checkpoint. */
-static const char *weights_of(const char *path, char newest[PATH_MAX])
+const char *cse_newest_weights(const char *path, char *newest)
 {
     struct stat folder;
     return stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) &&
@@ -130,7 +129,7 @@ cse_status cse_model_prepare(const cse_command_line *line, cse_prepared_job *job
                         "--checkpoint_path: %s is weights itself; give a CONFIG.yaml, or "
                         "leave the option out",
                         path);
-    path = weights_of(path, newest);
+    path = cse_newest_weights(path, newest);
     cse_status status = write_configuration(path, &text);
     whole.options = cse_calloc((size_t)line->option_count + 2, sizeof *whole.options);
     if (line->option_count > 0)

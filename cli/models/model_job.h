@@ -10,4 +10,8 @@
  * command has CSE_INFERENCE_OPTIONS. Release with cse_job_clear, also after a failure. */
 cse_status cse_model_prepare(const cse_command_line *line, cse_prepared_job *job);
 
+/* The folder of a run stands for its newest checkpoint, whose path is put into `newest`
+ * [PATH_MAX]; else `path`. */
+const char *cse_newest_weights(const char *path, char *newest);
+
 #endif

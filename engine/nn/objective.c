@@ -1,8 +1,10 @@
 /* Gives a model its objective, and the objective its reference. */
 #include "engine/nn/objective.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "engine/base/registry.h"
 #include "engine/nn/adapters/adapter.h"
 #include "engine/nn/frozen_copy.h"
 
@@ -52,4 +54,60 @@ cse_status cse_configured_objective(const cse_config_plugin *plugin,
         return cse_network_fail(cse_fail_within(status, "objective %s: ", made->descriptor->name));
     model->objective = *objective = made;
     return CSE_OK;
+}
+
+/* ---- of a program ---- */
+
+static cse_status check_call(const cse_model *model, const char *name)
+{
+    if (model == NULL)
+        return cse_fail(CSE_USAGE, "cse_configure_objective: there is no model");
+    if (cse_network_traced_view() != NULL)
+        return cse_fail(CSE_USAGE, "cse_configure_objective: a step is traced; call it before the "
+                                   "first step");
+    if (model->objective != NULL)
+        return cse_fail(CSE_USAGE,
+                        "cse_configure_objective: the model has the objective %s already, and "
+                        "takes no second one (%s)",
+                        model->objective->descriptor->name, name);
+    return CSE_OK;
+}
+
+static cse_status find(const char *name, const cse_objective_descriptor **descriptor)
+{
+    const void *found = NULL;
+    CSE_TRY(cse_registry_get(cse_objectives, "objective", name, &found));
+    *descriptor = found;
+    return (*descriptor)->teacher == NULL
+               ? CSE_OK
+               : cse_fail(CSE_USAGE,
+                          "objective %s: its %s is read anew at each start, which a configuration "
+                          "does (`csengine start`); a program takes objectives without one",
+                          name, (*descriptor)->teacher);
+}
+
+cse_status cse_configure_objective(const char *name, cse_model *model, const char *settings)
+{
+    char subject[128];
+    const cse_objective_descriptor *descriptor = NULL;
+    const cse_settings *checked = NULL;
+    cse_objective *objective = NULL;
+    snprintf(subject, sizeof subject, "objective %.100s", name);
+    cse_yaml_node *tree = cse_network_text("cse_configure_objective", subject, settings);
+    if (tree == NULL)
+        return cse_network_status("cse_configure_objective");
+    cse_status status = check_call(model, name);
+    if (status == CSE_OK)
+        status = find(name, &descriptor);
+    if (status == CSE_OK)
+        status = cse_network_check(descriptor->settings, subject, tree, &checked);
+    if (status != CSE_OK)
+        return cse_network_fail(status);
+    const cse_config_plugin plugin = { .name = name,
+                                       .descriptor = descriptor,
+                                       .settings = (cse_settings *)(uintptr_t)checked };
+    const cse_config_plugin of_model = { .name = model->descriptor->name,
+                                         .descriptor = model->descriptor,
+                                         .settings = (cse_settings *)(uintptr_t)model->settings };
+    return cse_configured_objective(&plugin, &of_model, model, &objective);
 }

@@ -102,6 +102,18 @@ CSE_API cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const c
 CSE_API cse_tensor *cse_apply_batch_norm(const cse_model *model, const cse_batch_norm_layer *layer,
                                          cse_tensor *x);
 
+/* ---- what a model is trained for ---- */
+
+/* Gives a language model an objective of preferences (`csengine list objectives`), in place of its
+ * own loss: cse_model_loss is that of the objective from then on. `settings`: "{beta: 0.1}"; NULL
+ * for all defaults. The data are those of the input function preferences. What the model is
+ * compared with are its weights before the first execution: the same ones with the session's
+ * `adapters` off, or a copy of all, in states named reference.NAME. Outside of steps, once a model.
+ * CSE_CONFIG: an unknown name or setting; CSE_USAGE: a second objective, or one with a teacher,
+ * which a configuration has; both are the session's failure as well. */
+CSE_API cse_status cse_configure_objective(const char *name, cse_model *model,
+                                           const char *settings);
+
 #ifdef __cplusplus
 }
 #endif

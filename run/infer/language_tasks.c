@@ -1,35 +1,32 @@
-/* Lines of JSON, each of which is a text or a question. */
+/* Rows, each of which is a text or a question. */
 #include "run/infer/language_tasks.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "run/infer/likelihood.h"
+#include "run/infer/task_rows.h"
 
-enum { MAX_LINE_BYTES = 64 << 20, MAX_CHOICES = 1024 };
+enum { MAX_CHOICES = 1024 };
 
 typedef struct measuring {
     cse_text_codec *codec;
     cse_likelihoods *likelihoods;
     cse_task_result *result;
-    const char *path;
-    int64_t line;
+    cse_task_rows rows;
 } measuring;
 
 static cse_status wrong(const measuring *m, const char *what)
 {
-    return cse_fail(CSE_DATA,
-                    "%s: line %lld: %s; accepted: {\"text\": \"...\"} or {\"context\": \"...\", "
-                    "\"choices\": [\"...\", \"...\"], \"answer\": N} with the number of the right "
-                    "choice, counted from 0",
-                    m->path, (long long)m->line, what);
+    return cse_task_rows_fail(&m->rows, what,
+                              "accepted: {\"text\": \"...\"} or {\"context\": \"...\", "
+                              "\"choices\": [\"...\", \"...\"], \"answer\": N} with the number "
+                              "of the right choice, counted from 0");
 }
 
 /* ---- texts ---- */
@@ -134,53 +131,40 @@ static cse_status measure_choices(measuring *m, const json_t *item)
 
 /* ---- the file ---- */
 
-static cse_status measure_line(measuring *m, const char *line, size_t size)
+static cse_status measure_row(measuring *m, const json_t *item)
 {
-    json_error_t error;
-    json_t *item = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error);
-    cse_status status;
-    if (!json_is_object(item))
-        status = wrong(m, "it is no JSON object");
-    else if (json_object_get(item, "text") != NULL)
-        status = measure_text(m, json_object_get(item, "text"));
-    else
-        status = measure_choices(m, item);
-    json_decref(item);
-    return status;
+    if (item == NULL)
+        return wrong(m, m->rows.fault);
+    const json_t *text = json_object_get(item, "text");
+    return text != NULL ? measure_text(m, text) : measure_choices(m, item);
 }
 
-static cse_status measure_file(measuring *m, FILE *file, bool (*stop_requested)(void))
+static cse_status measure_file(measuring *m, bool (*stop_requested)(void))
 {
-    char *line = NULL;
-    size_t capacity = 0;
+    json_t *row = NULL;
     cse_status status = CSE_OK;
-    ssize_t size;
-    while (status == CSE_OK && (size = getline(&line, &capacity, file)) > 0) {
-        m->line++;
+    while (status == CSE_OK && cse_task_rows_next(&m->rows, &row)) {
         if (stop_requested != NULL && stop_requested())
             status = cse_fail(CSE_INTERRUPTED, "ended by a signal");
-        else if (size > MAX_LINE_BYTES)
-            status = wrong(m, "it is longer than 64 MB");
-        else if (strspn(line, " \t\r\n") < (size_t)size)
-            status = measure_line(m, line, (size_t)size);
+        else
+            status = measure_row(m, row);
+        json_decref(row);
     }
-    free(line);
     if (status == CSE_OK && m->result->texts + m->result->questions == 0)
-        status = wrong(m, "the file has no line");
+        status = cse_fail(CSE_DATA, "%s: the file has no row", m->rows.path);
     return status;
 }
 
 cse_status cse_language_task_run(cse_model *model, cse_text_codec *codec, const char *path,
                                  bool (*stop_requested)(void), cse_task_result *result)
 {
-    measuring m = { .codec = codec, .result = result, .path = path };
+    measuring m = { .codec = codec, .result = result };
     *result = (cse_task_result){ .texts = 0 };
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
     m.likelihoods = cse_likelihoods_new(model);
-    cse_status status = measure_file(&m, file, stop_requested);
-    fclose(file);
+    cse_status status = cse_task_rows_open(path, &m.rows);
+    if (status == CSE_OK)
+        status = measure_file(&m, stop_requested);
+    cse_task_rows_close(&m.rows);
     cse_likelihoods_destroy(&m.likelihoods);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Tasks for language models in files of JSON lines, measured as the lm-evaluation-harness does:
+/* Tasks for language models in files of JSON lines or Parquet, measured as the
+ * lm-evaluation-harness does:
  *
  *   {"text": "..."}                                        perplexity of a text
  *   {"context": "...", "choices": ["...", ...], "answer": 0}  the choice that is most likely
@@ -25,7 +26,7 @@ double cse_task_perplexity(const cse_task_result *result);
 double cse_task_bits_per_byte(const cse_task_result *result);
 
 /* Measures a file. Fails with CSE_NO_INPUT, and CSE_DATA with the line that is wrong and what is
- * accepted. `stop_requested`, unless NULL, is asked before each line; then CSE_INTERRUPTED. */
+ * accepted. `stop_requested`, unless NULL, is asked before each row; then CSE_INTERRUPTED. */
 cse_status cse_language_task_run(cse_model *model, cse_text_codec *codec, const char *path,
                                  bool (*stop_requested)(void), cse_task_result *result);
 

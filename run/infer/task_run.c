@@ -1,19 +1,16 @@
 /* A row at a time; each choice is a pass of its own over the question and the choice. */
 #include "run/infer/task_run.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/formats/parquet_file.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "run/infer/likelihood.h"
-
-enum { MAX_LINE_BYTES = 64 << 20 };
+#include "run/infer/task_rows.h"
 
 /* Rows that stand before a question, of one group. */
 typedef struct examples {
@@ -29,8 +26,7 @@ typedef struct measuring {
     cse_task_scores *scores;
     examples *examples;
     int example_groups;
-    const char *path; /* of the file that is read */
-    int64_t line;
+    const cse_task_rows *rows; /* of the file that is read */
 } measuring;
 
 /* ---- lines ---- */
@@ -39,19 +35,17 @@ typedef cse_status take_item(measuring *m, const cse_task_item *item);
 
 static cse_status wrong(const measuring *m, const char *what)
 {
-    return cse_fail(CSE_DATA, "%s: line %lld: %s; a row of %s has the members %s", m->path,
-                    (long long)m->line, what, m->order->task->name, m->order->task->members);
+    char accepted[256];
+    snprintf(accepted, sizeof accepted, "a row of %s has the members %s", m->order->task->name,
+             m->order->task->members);
+    return cse_task_rows_fail(m->rows, what, accepted);
 }
 
-static cse_status read_row(measuring *m, const char *line, size_t size, take_item *take)
+static cse_status read_row(measuring *m, const json_t *row, take_item *take)
 {
-    json_error_t error;
     cse_task_item item = { .answer = 0 };
-    json_t *row = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(row)) {
-        json_decref(row);
-        return wrong(m, "it is no JSON object");
-    }
+    if (row == NULL)
+        return wrong(m, m->rows->fault);
     cse_status status = m->order->task->read(row, &item);
     if (status != CSE_OK) {
         char *what = cse_strdup(cse_error_message());
@@ -66,41 +60,26 @@ static cse_status read_row(measuring *m, const char *line, size_t size, take_ite
     if (status == CSE_OK)
         status = take(m, &item);
     cse_task_item_clear(&item);
-    json_decref(row);
     return status;
 }
 
 static cse_status read_file(measuring *m, const char *path, take_item *take)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    cse_status status = CSE_OK;
-    ssize_t size;
-    FILE *file = fopen(path, "r");
-    m->path = path;
-    m->line = 0;
-    if (file == NULL)
-        return cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
-    if (cse_is_parquet(path)) {
-        fclose(file);
-        return cse_fail(CSE_DATA,
-                        "%s: is Parquet; accepted are JSON lines, as `to_json` of datasets "
-                        "and pandas (orient records, lines) writes them",
-                        path);
-    }
-    while (status == CSE_OK && (size = getline(&line, &capacity, file)) > 0) {
-        m->line++;
+    cse_task_rows rows;
+    json_t *row = NULL;
+    cse_status status = cse_task_rows_open(path, &rows);
+    m->rows = &rows;
+    while (status == CSE_OK && cse_task_rows_next(&rows, &row)) {
         if (m->order->stop_requested != NULL && m->order->stop_requested())
             status = cse_fail(CSE_INTERRUPTED, "ended by a signal");
-        else if (size > MAX_LINE_BYTES)
-            status = wrong(m, "it is longer than 64 MB");
-        else if (strspn(line, " \t\r\n") < (size_t)size)
-            status = read_row(m, line, (size_t)size, take);
+        else
+            status = read_row(m, row, take);
+        json_decref(row);
     }
-    if (status == CSE_OK && ferror(file))
+    if (status == CSE_OK && ferror(rows.file))
         status = cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
-    free(line);
-    fclose(file);
+    cse_task_rows_close(&rows);
+    m->rows = NULL;
     return status;
 }
 

@@ -115,6 +115,11 @@ sed -n 's/^  csengine checkpoint convert //p' out | while read -r arguments; do
     # shellcheck disable=SC2086
     "$csengine" checkpoint convert $arguments >converted 2>&1 || echo "$arguments" >>unconverted
 done
+
+# The folder of the run stands for its newest checkpoint.
+must checkpoint convert one of_run.safetensors --all
+must checkpoint convert "$end" of_checkpoint.safetensors --all
+cmp of_run.safetensors of_checkpoint.safetensors || fail "a run converts to other weights"
 [ ! -e unconverted ] || fail "not converted: $(cat unconverted)"
 [ -f one-adapter/adapter_config.json ] || fail "no adapter: $(ls one-adapter)"
 for file in tokenizer.json chat_template.jinja config.json model.safetensors; do

@@ -194,10 +194,26 @@ refused() { # exit code, part of the message, arguments...
     [ $got -eq "$code" ] && grep -q -e "$part" "$work/err" ||
         fail "$*: exit code $got, $(cat "$work/err")"
 }
-printf 'PAR1xxxxPAR1' >"$work/rows.parquet"
 echo '{"text": "the quick brown fox"}' >"$work/rows.jsonl"
-refused 65 'is Parquet; accepted are JSON lines' eval "$work/text.yaml" \
-    --tasks lambada_openai="$work/rows.parquet"
+# Parquet is read by a program in Python; in its place one that takes the rows out of the marks.
+printf '#!/bin/sh\nsed -e 1d -e %s "$4" >"$5"\n' "'\$d'" >"$work/reader"
+chmod 755 "$work/reader"
+{ echo PAR1; cat "$work/rows.jsonl"; printf PAR1; } >"$work/rows.parquet"
+export CSENGINE_PYTHON="$work/reader" XDG_CACHE_HOME="$work/cache"
+for tasks in lambada_openai=$work/rows $work/rows; do
+    for kind in jsonl parquet; do
+        "$csengine" eval "$work/text.yaml" --tasks "$tasks.$kind" --json 2>"$work/err" |
+            sed "s/rows.$kind/rows/" >"$work/of_$kind"
+        grep -q likelihood "$work/of_$kind" || fail "$tasks.$kind: $(cat "$work/err")"
+    done
+    cmp "$work/of_jsonl" "$work/of_parquet" || fail "$tasks: Parquet measures something else"
+done
+refused 65 'rows.parquet: row 1: its member goal is no text' eval "$work/text.yaml" \
+    --tasks piqa="$work/rows.parquet"
+printf 'PAR1\nno object\nPAR1' >"$work/wrong.parquet"
+refused 65 'wrong.parquet: row 1: it is no JSON object; accepted: ' eval "$work/text.yaml" \
+    --tasks "$work/wrong.parquet"
+unset CSENGINE_PYTHON
 refused 64 'there is no task squad; accepted: arc_challenge' eval "$work/text.yaml" \
     --tasks squad="$work/rows.jsonl"
 refused 64 'fewshot_data piqa=FILE' eval "$work/text.yaml" --tasks piqa="$work/rows.jsonl" \

@@ -266,7 +266,6 @@ typedef struct trained {
     cse_model *model;
     cse_optimizer *optimizer;
     cse_state *loss;
-    cse_settings *settings; /* of the objective */
 } trained;
 
 static cse_tensor *step_of(cse_step *step, void *self)
@@ -280,31 +279,14 @@ static cse_tensor *step_of(cse_step *step, void *self)
 
 static trained open_model(const char *name, const char *settings)
 {
-    cse_objective *objective = NULL;
-    cse_settings *checked = NULL;
-    const cse_objective_descriptor *found = cse_registry_find(cse_objectives, name);
     open_session();
     trained t = { .model = cse_compile(cse_model_define(&descriptor, NULL)) };
-    cse_network *network = cse_network_open_view("test");
-    ck_assert_msg(t.model != NULL && found != NULL, "%s", cse_error_message());
-    ck_assert_int_eq(cse_settings_parse(found->settings, name, settings, &checked), CSE_OK);
-    const cse_config_plugin model = { .name = "table",
-                                      .descriptor = &descriptor,
-                                      .tree = cse_yaml_mapping_new(network->arena,
-                                                                   (cse_place){ .line = 0 }) };
-    const cse_config_plugin plugin = { .name = name, .descriptor = found, .settings = checked };
-    ck_assert_int_eq(cse_configured_objective(&plugin, &model, t.model, &objective), CSE_OK);
+    ck_assert_msg(cse_configure_objective(name, t.model, settings) == CSE_OK, "%s",
+                  cse_error_message());
     t.optimizer = cse_configure_optimizer("SGD", t.model, "{learning_rate: 1}");
     t.loss = cse_state_new("loss", (cse_shape){ .rank = 0 }, CSE_FLOAT32,
                            (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
-    t.settings = checked;
     return t;
-}
-
-static void close_model(trained *t)
-{
-    cse_finish();
-    cse_settings_destroy(&t->settings);
 }
 
 static void fill(const traced_run *traced, const char *name, double phase, double values[TABLE])
@@ -360,7 +342,7 @@ START_TEST(losses_and_gradients_are_those_of_the_formula)
     }
     ck_assert_double_gt(largest, 1e-3);
     traced_run_close(&traced);
-    close_model(&t);
+    cse_finish();
 }
 END_TEST
 
@@ -383,7 +365,7 @@ START_TEST(samples_of_a_divergence_are_of_one_microbatch)
              folder, folder);
     const char *message = traced_failure(yaml, step_of, &t);
     ck_assert_msg(strstr(message, divergences[_i].message) != NULL, "%s", message);
-    close_model(&t);
+    cse_finish();
 }
 END_TEST
 
@@ -405,7 +387,7 @@ START_TEST(data_of_the_other_kind_are_refused)
              folder, unfit[_i].data, unfit[_i].kind, folder);
     const char *message = traced_failure(yaml, step_of, &t);
     ck_assert_msg(strstr(message, unfit[_i].message) != NULL, "%s", message);
-    close_model(&t);
+    cse_finish();
 }
 END_TEST
 
@@ -416,7 +398,7 @@ START_TEST(data_without_pairs_are_refused)
                                          "classes: 3, batch_size: 4, shuffle: false}",
                                          step_of, &t);
     ck_assert_msg(strstr(message, "the data have no input 'input_ids'") != NULL, "%s", message);
-    close_model(&t);
+    cse_finish();
 }
 END_TEST
 
@@ -450,7 +432,46 @@ START_TEST(a_reference_begins_as_the_model_and_stays)
     ck_assert_int_eq(cse_state_get(t.model->objective->other->parameters[0], copied, sizeof copied),
                      CSE_OK);
     ck_assert_mem_eq(own, copied, sizeof own);
-    close_model(&t);
+    cse_finish();
+}
+END_TEST
+
+/* ---- calls of a program ---- */
+
+static const struct {
+    const char *name, *settings, *message;
+    cse_status status;
+} mistakes[] = {
+    { "dpoo", "{}", "did you mean 'dpo'", CSE_CONFIG },
+    { "dpo", "{betta: 1}", "did you mean \"beta\"", CSE_CONFIG },
+    { "dpo", "{beta: -1}", "beta", CSE_CONFIG },
+    { "distillation", "{teacher: ./large}", "its teacher is read anew at each start", CSE_USAGE },
+};
+
+START_TEST(mistakes_of_a_program_are_told)
+{
+    open_session();
+    cse_model *model = cse_compile(cse_model_define(&descriptor, NULL));
+    ck_assert_int_eq(cse_configure_objective(mistakes[_i].name, model, mistakes[_i].settings),
+                     mistakes[_i].status);
+    ck_assert_msg(strstr(cse_error_message(), mistakes[_i].message) != NULL, "%s",
+                  cse_error_message());
+    ck_assert_int_eq(cse_session_status(), mistakes[_i].status);
+    cse_finish();
+}
+END_TEST
+
+START_TEST(a_model_has_one_objective)
+{
+    open_session();
+    cse_model *model = cse_compile(cse_model_define(&descriptor, NULL));
+    ck_assert_int_eq(cse_configure_objective("ipo", model, NULL), CSE_OK);
+    ck_assert_int_eq(cse_configure_objective("dpo", model, NULL), CSE_USAGE);
+    ck_assert(strstr(cse_error_message(), "has the objective ipo already") != NULL);
+    cse_finish();
+    open_session();
+    ck_assert_int_eq(cse_configure_objective("ipo", NULL, NULL), CSE_USAGE);
+    cse_finish();
 }
 END_TEST
 
@@ -469,6 +490,9 @@ int main(void)
                         (int)(sizeof unfit / sizeof unfit[0]));
     tcase_add_test(tests, data_without_pairs_are_refused);
     tcase_add_test(tests, a_label_that_is_not_one_of_a_sample_is_refused);
+    tcase_add_loop_test(tests, mistakes_of_a_program_are_told, 0,
+                        (int)(sizeof mistakes / sizeof mistakes[0]));
+    tcase_add_test(tests, a_model_has_one_objective);
     tcase_add_test(tests, a_reference_begins_as_the_model_and_stays);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

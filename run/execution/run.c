@@ -15,6 +15,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "engine/code/kernels/kernel.h"
 #include "engine/nn/frozen_copy.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
@@ -421,6 +422,14 @@ static cse_cluster_options cluster_of(const runner *r)
     return cluster;
 }
 
+/* Whether a checkpoint may be due before the last step, whose states are written where they lie. */
+static bool may_copy_states(const runner *r)
+{
+    const int64_t every = r->options->checkpoint_steps;
+    return r->step->training && (r->options->checkpoint_minutes > 0 ||
+                                 (every > 0 && (r->first_step / every + 1) * every < r->end_step));
+}
+
 static cse_execution execution_of(runner *r, const char *dataloader)
 {
     cse_session *session = r->session;
@@ -437,6 +446,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
         .settles = r->step->training,
+        .copies_states = may_copy_states(r),
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .cluster = cluster_of(r),
@@ -550,6 +560,8 @@ static cse_status find_needs(cse_session *session, runner *r)
     cse_execution_needs *needs = &session->report.needs;
     execution.statistics_every =
         session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+    if (session->configuration.validate_only) /* a run has no time for it */
+        CSE_TRY(cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes));
     CSE_TRY(cse_execution_needs_find(&execution, needs));
     return session->configuration.validate_only || r->last_step == r->first_step
                ? CSE_OK
@@ -596,9 +608,9 @@ static cse_status may_run(cse_session *session, const char *caller, const cse_ex
 }
 
 /* Less is no more than names, whose lengths differ from run to run. */
-static int64_t whole_mib(int64_t bytes)
+static int64_t without_names(int64_t bytes)
 {
-    return bytes > 0 ? bytes >> 20 << 20 : 0;
+    return bytes >> 20 > 0 ? bytes >> 16 << 16 : 0;
 }
 
 cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor,
@@ -610,7 +622,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(read_input(session, executor));
     const int64_t heap_bytes = cse_heap_bytes();
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
-    r->loader_bytes = whole_mib(cse_heap_bytes() - heap_bytes);
+    r->loader_bytes = without_names(cse_heap_bytes() - heap_bytes);
     cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;

@@ -1,5 +1,5 @@
 /* Shared memory counts once, as a part of its own, so that the parts add up to what the processes
- * take together: the sum of their PSS. The processes of training have ended while a validation runs,
+ * take together: the sum of their PSS. The processes of training have ended while a validation runs
  * and its states stay; so a run has two phases, and takes at most what the larger one does. */
 #include "cli/runs/planned_memory.h"
 

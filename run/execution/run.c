@@ -23,6 +23,7 @@
 #include "run/execution/compile_step.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
+#include "run/execution/fit_memory.h"
 #include "run/execution/last_batch.h"
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
@@ -553,13 +554,17 @@ static cse_status execute(runner *r)
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
+static int64_t statistics_every(const cse_session *session)
+{
+    return session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+}
+
 /* A step that is to be executed is refused where the host has less than it needs. */
 static cse_status find_needs(cse_session *session, runner *r)
 {
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
-    execution.statistics_every =
-        session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+    execution.statistics_every = statistics_every(session);
     if (session->configuration.validate_only) /* a run has no time for it */
         CSE_TRY(cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes));
     CSE_TRY(cse_execution_needs_find(&execution, needs));
@@ -568,11 +573,19 @@ static cse_status find_needs(cse_session *session, runner *r)
                : cse_execution_limits_check(&execution, needs);
 }
 
+static cse_status fit_memory(runner *r)
+{
+    cse_execution execution = execution_of(r, NULL);
+    execution.statistics_every = statistics_every(r->session);
+    return cse_runner_fit_memory(r, &execution);
+}
+
 static cse_status run_traced(runner *r)
 {
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
     CSE_TRY(cse_runner_plan_steps(r));
+    CSE_TRY(fit_memory(r));
     CSE_TRY(cse_step_compile(session, r->step));
     if (!c->compile_only)
         CSE_TRY(find_needs(r->session, r));

@@ -57,6 +57,7 @@ typedef struct cse_job_settings {
 
     /* Those of `session` as values; may be NULL. */
     const cse_settings *precision, *numerics, *recompute, *loss;
+    int64_t memory_limit_bytes;        /* 0: none */
     bool averages, evaluates_averages; /* of the weights (ema) */
     double average_decay;
     const cse_settings *samples; /* for the environment's on_look */

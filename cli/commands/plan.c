@@ -1,5 +1,6 @@
 /* `csengine plan`: what training would take on several hosts, from a profile of this one
- * (run/measure/host_model.h). The model, not the command, holds what the numbers mean. */
+ * (run/measure/host_model.h). The model, not the command, holds what the numbers mean. With
+ * --memory: what a run on this host takes, from its plan (cli/runs/planned_memory.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "cli/arguments/option_values.h"
 #include "cli/runs/job.h"
+#include "cli/runs/planned_memory.h"
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
@@ -134,10 +136,46 @@ static void print_table(const planning *p, const cse_host_plan *plans)
                "set checkpoint.steps\n");
 }
 
+/* ---- memory ---- */
+
+/* What asks for the plan of hosts would have no effect beside --memory. */
+static cse_status check_memory_options(const cse_command_line *line)
+{
+    static const char *const of_hosts[] = { "hosts", "link",    "replicas",     "mtbf", "lease",
+                                            "steps", "profile", "save_profile", NULL };
+    for (const char *const *name = of_hosts; *name != NULL; name++)
+        if (cse_option_value(line, *name) != NULL)
+            return cse_fail(CSE_USAGE,
+                            "plan: --%s has no effect with --memory, which plans one host and "
+                            "measures nothing; accepted beside it: --model_dir, --compile_dir, "
+                            "--weight_grad_reduce, --set and --json",
+                            *name);
+    return CSE_OK;
+}
+
+static cse_status plan_memory(const cse_command_line *line, const cse_prepared_job *job)
+{
+    cse_planned_memory planned;
+    CSE_TRY(cse_planned_memory_find(&job->settings, &planned));
+    if (cse_option_is_on(line, "json")) {
+        json_t *report = cse_planned_memory_json(&planned);
+        cse_json_print(report);
+        json_decref(report);
+    } else {
+        cse_planned_memory_print(&planned);
+    }
+    return CSE_OK;
+}
+
 static cse_status make_plan(const cse_command_line *line, cse_prepared_job *job)
 {
     planning p = { .question = { .link_bits_per_s = 0 } };
+    const bool memory = cse_option_is_on(line, "memory");
+    if (memory)
+        CSE_TRY(check_memory_options(line));
     CSE_TRY(cse_job_prepare(line, CSE_JOB_TRAIN, job));
+    if (memory)
+        return plan_memory(line, job);
     p.question.options.replicas =
         job->settings.session.num_csx > 0 ? job->settings.session.num_csx : 1;
     CSE_TRY(read_options(line, &p));
@@ -165,6 +203,9 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
+    { "memory", NULL, NULL,
+      "tells the most memory of each process on this host, from the plan of the step; compiles and "
+      "measures nothing" },
     { "hosts", "LIST", NULL, "numbers of hosts, as in 1..256 or 1,2,4,8; default 1..8" },
     { "link", "RATE", NULL,
       "bits a second of each host's link, in each direction, as in 100M or 10G; default 10G" },
@@ -185,17 +226,19 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "plan configs/gpt2_bytes.yaml --hosts 1..8 --link 10G --mtbf 1000",
       "step time, traffic, memory, goodput and cost of 1 to 8 hosts" },
+    { "plan configs/gpt2_bytes.yaml --memory", "the most memory of a run, before it begins" },
     { 0 },
 };
 
 const cse_command cse_command_plan = {
     .name = "plan",
     .group = CSE_GROUP_MEASURE,
-    .summary = "says what training would take on several hosts",
+    .summary = "says what training would take: memory, or time on several hosts",
     .arguments = "CONFIG.yaml",
     .doc = "Measures some steps on one core of this host, and computes from them the time of a\n"
            "step, traffic, memory, goodput and cost for each number of hosts. What the model\n"
-           "takes for granted is printed below the table.",
+           "takes for granted is printed below the table. With --memory, in place of that, the\n"
+           "most memory of each process of a run on this host, before anything runs.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

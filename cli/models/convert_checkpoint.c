@@ -17,6 +17,7 @@
 #include "cli/models/model_job.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "engine/base/byte_size.h"
 #include "engine/base/config/yaml.h"
 #include "engine/base/sandbox.h"
 #include "engine/base/types/packed/packed.h"
@@ -169,25 +170,10 @@ static cse_status find_side_files(conversion *c)
 
 static cse_status read_bytes(const char *text, uint64_t *bytes)
 {
-    static const struct {
-        const char *unit;
-        uint64_t bytes;
-    } units[] = { { "", 1 },          { "KB", 1000 },     { "MB", 1000000 }, { "GB", 1000000000 },
-                  { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
-    char *end = NULL;
     *bytes = 0;
-    if (text == NULL)
+    if (text == NULL || cse_byte_size_read(text, bytes))
         return CSE_OK;
-    const unsigned long long number = strtoull(text, &end, 10);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (end != text && *text != '-' && number > 0 && number < UINT64_C(1) << 30 &&
-            strcmp(end, units[i].unit) == 0)
-            *bytes = number * units[i].bytes;
-    return *bytes > 0 ? CSE_OK
-                      : cse_fail(CSE_USAGE,
-                                 "--shard_size %s: accepted: a number and KB, MB, GB, KiB, MiB or "
-                                 "GiB, as in 5GB",
-                                 text);
+    return cse_fail(CSE_USAGE, "--shard_size %s: accepted: " CSE_BYTE_SIZE_ACCEPTED, text);
 }
 
 /* Read before the process gives up its rights: it is a file of the caller's own. */

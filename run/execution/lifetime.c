@@ -175,6 +175,7 @@ static cse_status complete_session(const cse_session_sections *sections)
     session->network.parameter_names = cse_session_parameter_names;
     CSE_TRY(cse_adapter_read(session->arena, sections->adapters, &session->network.adapter));
     session->opened.recompute = cse_session_recompute_request(session->arena, sections->recompute);
+    session->opened.memory_limit_bytes = sections->memory_limit_bytes;
     return sections->numerics != NULL
                ? cse_numerics_new(sections->numerics, &session->opened.numerics)
                : CSE_OK;

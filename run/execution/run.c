@@ -15,6 +15,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "engine/code/kernels/kernel.h"
 #include "engine/nn/frozen_copy.h"
 #include "engine/nn/update/grad_scaler.h"
 #include "engine/nn/update/selective_gradients.h"
@@ -22,6 +23,7 @@
 #include "run/execution/compile_step.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
+#include "run/execution/fit_memory.h"
 #include "run/execution/last_batch.h"
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
@@ -444,6 +446,14 @@ static cse_cluster_options cluster_of(const runner *r)
     return cluster;
 }
 
+/* Whether a checkpoint may be due before the last step, whose states are written where they lie. */
+static bool may_copy_states(const runner *r)
+{
+    const int64_t every = r->options->checkpoint_steps;
+    return r->step->training && (r->options->checkpoint_minutes > 0 ||
+                                 (every > 0 && (r->first_step / every + 1) * every < r->end_step));
+}
+
 static cse_execution execution_of(runner *r, const char *dataloader)
 {
     cse_session *session = r->session;
@@ -460,6 +470,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
         .settles = r->step->training,
+        .copies_states = may_copy_states(r),
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .state_digests = chains(r),
@@ -567,17 +578,30 @@ static cse_status execute(runner *r)
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
+static int64_t statistics_every(const cse_session *session)
+{
+    return session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+}
+
 /* A step that is to be executed is refused where the host has less than it needs. */
 static cse_status find_needs(cse_session *session, runner *r)
 {
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
-    execution.statistics_every =
-        session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+    execution.statistics_every = statistics_every(session);
+    if (session->configuration.validate_only) /* a run has no time for it */
+        CSE_TRY(cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes));
     CSE_TRY(cse_execution_needs_find(&execution, needs));
     return session->configuration.validate_only || r->last_step == r->first_step
                ? CSE_OK
                : cse_execution_limits_check(&execution, needs);
+}
+
+static cse_status fit_memory(runner *r)
+{
+    cse_execution execution = execution_of(r, NULL);
+    execution.statistics_every = statistics_every(r->session);
+    return cse_runner_fit_memory(r, &execution);
 }
 
 static cse_status run_traced(runner *r)
@@ -585,6 +609,7 @@ static cse_status run_traced(runner *r)
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
     CSE_TRY(cse_runner_plan_steps(r));
+    CSE_TRY(fit_memory(r));
     CSE_TRY(cse_step_compile(session, r->step));
     if (!c->compile_only)
         CSE_TRY(find_needs(r->session, r));
@@ -620,9 +645,9 @@ static cse_status may_run(cse_session *session, const char *caller, const cse_ex
 }
 
 /* Less is no more than names, whose lengths differ from run to run. */
-static int64_t whole_mib(int64_t bytes)
+static int64_t without_names(int64_t bytes)
 {
-    return bytes > 0 ? bytes >> 20 << 20 : 0;
+    return bytes >> 20 > 0 ? bytes >> 16 << 16 : 0;
 }
 
 cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor,
@@ -634,7 +659,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(read_input(session, executor));
     const int64_t heap_bytes = cse_heap_bytes();
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
-    r->loader_bytes = whole_mib(cse_heap_bytes() - heap_bytes);
+    r->loader_bytes = without_names(cse_heap_bytes() - heap_bytes);
     cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;

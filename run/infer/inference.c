@@ -108,7 +108,8 @@ static cse_status check_memory(const cse_graph *planned)
     const cse_execution_needs needs = {
         .replicas = 1,
         .worker_bytes = CSE_WORKER_BASE_BYTES + figures.workspace_bytes + figures.state_bytes,
-        .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + figures.state_bytes,
+        .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES,
+        .checkpoint_bytes = figures.state_bytes,
     };
     return cse_execution_fits(&needs, &limit);
 }

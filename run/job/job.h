@@ -57,6 +57,7 @@ typedef struct cse_job_settings {
 
     /* Those of `session` as values; may be NULL. */
     const cse_settings *precision, *numerics, *recompute, *loss;
+    int64_t memory_limit_bytes;        /* 0: none */
     bool averages, evaluates_averages; /* of the weights (ema) */
     double average_decay;
     const cse_settings *samples; /* for the environment's on_look */
@@ -191,6 +192,7 @@ typedef struct cse_job_result {
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
     cse_memory_figures memory;       /* of that step */
     cse_execution_needs needs;       /* of training with its validations; cores 0: none known */
+    cse_execution_needs training_needs, validation_needs; /* of one alone; likewise */
     /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
      * step was planned; those of val_dataloader once a validation was planned. They live as long as
      * the configuration. */

@@ -62,7 +62,6 @@ typedef struct cse_job {
     int64_t guarded_ns;             /* when its folder was last looked at */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
-    cse_execution_needs training_needs, validation_needs; /* cores 0: there was none */
     cse_job_watch watch;
     cse_session_observer handed_on; /* notes for a successor */
 } cse_job;

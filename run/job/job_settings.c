@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/byte_size.h"
 #include "engine/base/config/settings.h"
 #include "engine/formats/weights/peft/settings.h"
 
@@ -92,6 +93,19 @@ static cse_status read_hosts(const cse_settings *init, cse_arena *arena,
     hosts->return_seconds = cse_settings_number(cluster, "host_return_s");
     hosts->even_shares = strcmp(cse_settings_text(cluster, "host_shares"), "even") == 0;
     hosts->min_hosts = (int)cse_settings_integer(cluster, "min_hosts");
+    return CSE_OK;
+}
+
+static cse_status read_memory_limit(const cse_settings *init, int64_t *bytes)
+{
+    uint64_t given = 0;
+    const char *text =
+        cse_settings_has(init, "memory_limit") ? cse_settings_text(init, "memory_limit") : NULL;
+    if (text != NULL && !cse_byte_size_read(text, &given))
+        return cse_fail_at(
+            CSE_ERROR_AT("configuration: ", cse_settings_place(init, "memory_limit")),
+            "memory_limit: %s; accepted: " CSE_BYTE_SIZE_ACCEPTED, text);
+    *bytes = (int64_t)given;
     return CSE_OK;
 }
 
@@ -344,6 +358,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     read_session(init, arena, &settings->session);
     CSE_TRY(read_hosts(init, arena, &settings->host_settings));
     read_precision(init, settings);
+    CSE_TRY(read_memory_limit(init, &settings->memory_limit_bytes));
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
     CSE_TRY(read_adapters(init, arena, settings));

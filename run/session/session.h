@@ -83,6 +83,7 @@ typedef struct cse_session_opened {
     bool tells_format;    /* a program's session logs that line itself, with its first execution */
     cse_numerics *numerics;                 /* NULL: no tensor statistics */
     const cse_recompute_request *recompute; /* NULL: none is asked for */
+    int64_t memory_limit_bytes;             /* fit_memory.h; 0: none */
     bool refused; /* cse_configure failed: nothing runs, `failure` is told */
 } cse_session_opened;
 
@@ -208,6 +209,7 @@ typedef struct cse_session_sections {
     const cse_settings *precision, *numerics, *recompute;
     cse_yaml_node *adapters;      /* of the models that are made; NULL: none */
     const cse_settings *freezing; /* with the settings that cse_freezing_new takes */
+    int64_t memory_limit_bytes;   /* of all processes; 0: none */
 } cse_session_sections;
 
 /* cse_configure with checked settings instead of the texts of those names, which are ignored. */

@@ -45,6 +45,20 @@ static cse_graph *new_graph(const cse_dataloader *loader)
     return graph;
 }
 
+cse_graph *cse_graph_of_size(const cse_dataloader *loader, int64_t micro_batch_size)
+{
+    const int64_t samples = cse_batching_samples(cse_dataloader_batching_view(loader));
+    const cse_input *input = cse_dataloader_input_view(loader);
+    cse_graph *graph = cse_graph_new((int)(samples / micro_batch_size), micro_batch_size);
+    int64_t offset = 0;
+    graph->uneven = cse_dataloader_is_uneven(loader);
+    for (int s = 0; s < input->stream_count; s++)
+        offset += cse_aligned_bytes(
+            cse_node_bytes(cse_graph_add_input(graph, &input->streams[s], offset)));
+    graph->space_bytes[CSE_SPACE_INPUT] = offset;
+    return graph;
+}
+
 /* Maps the graph's states to the session's, and unbinds the latter for the next graph. */
 static void collect_bound_states(cse_session *session, cse_step *step)
 {

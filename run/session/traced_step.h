@@ -32,6 +32,9 @@ cse_status cse_step_trace(cse_session *session, const struct cse_dataloader *loa
 /* The same into `graph`, which becomes the step's. */
 cse_status cse_step_trace_graph(cse_session *session, cse_graph *graph, cse_step_function *function,
                                 void *self, cse_step **step);
+/* A graph with the loader's streams, in microbatches of another size, for plans of what is not run.
+ * The size divides a batch. */
+cse_graph *cse_graph_of_size(const struct cse_dataloader *loader, int64_t micro_batch_size);
 /* Adds an input to the graph, whose rows (the first axis) are those of a microbatch, at
  * `offset_bytes` of the microbatch. */
 cse_tensor *cse_graph_add_input(cse_graph *graph, const struct cse_stream *stream,

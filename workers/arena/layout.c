@@ -177,6 +177,12 @@ static int64_t place(int64_t *total, int64_t bytes, int64_t alignment)
     return at;
 }
 
+int64_t cse_arena_reduced_bytes(const cse_arena_head *head)
+{
+    const bool is_never_joined = head->exact && head->microbatches == 1 && head->host_count == 1;
+    return is_never_joined ? 0 : head->joined_bytes;
+}
+
 static void arrange(cse_arena_head *head)
 {
     const int64_t word = sizeof(cse_word);
@@ -211,7 +217,7 @@ static void arrange(cse_arena_head *head)
                                      (int64_t)sizeof(cse_kernel_runs),
                                  PAGE_BYTES);
     head->weights_offset = place(&total, head->weights_bytes, PAGE_BYTES);
-    head->reduced_offset = place(&total, head->gradient_bytes, PAGE_BYTES);
+    head->reduced_offset = place(&total, cse_arena_reduced_bytes(head), PAGE_BYTES);
     head->states_offset = place(&total, head->state_bytes, PAGE_BYTES);
     head->input_offset = place(&total, head->ring_count * head->input_stride, PAGE_BYTES);
     head->sparse_offset = place(&total, 0, PAGE_BYTES);

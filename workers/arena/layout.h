@@ -30,7 +30,7 @@
  *     chains        the chain of digests after each step                     coordinator
  *     kernels       how long each kernel ran in the sampled step          the slot's process
  *     weights       results of the WEIGHTS program                        claimer of norm
- *     reduced       reduced values                                        claimers of reduce chunks
+ *     reduced       reduced values, as far as REDUCE joins them           claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
  *     input         D prefetched microbatches                             claimer of ring word
  *     partial_sums  M places; a node's partial sum lies in the place of   claimer of the node
@@ -212,6 +212,9 @@ struct cse_cluster {
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a
  * graph whose update groups do not fit the protocol. `segment_count` and `exact` are as given. */
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head);
+/* Bytes for what REDUCE joins: none where each step has one exact partial sum, which is read where
+ * it lies. */
+int64_t cse_arena_reduced_bytes(const cse_arena_head *head);
 /* Points the members of the view into its mapping. */
 void cse_arena_bind(cse_cluster *cluster);
 

@@ -3,7 +3,8 @@
 
 int64_t cse_private_sums_bytes(const cse_arena_head *head)
 {
-    return cse_tree_depth(head->microbatches) * head->partial_sum_stride;
+    const int sums = cse_tree_depth(head->microbatches) - 1, gradients = head->exact ? 0 : 1;
+    return (sums + gradients) * head->partial_sum_stride;
 }
 
 int64_t cse_private_joined_bytes(const cse_arena_head *head)
@@ -18,12 +19,6 @@ int64_t cse_private_statistics_bytes(const cse_arena_head *head, const cse_graph
     return head->statistics_stride +
            (int64_t)CSE_MAX_PROPOSED * CSE_PROPOSED_ELEMENTS * (int64_t)sizeof(float) +
            graph->statistics_scratch_bytes;
-}
-
-int64_t cse_private_replica_bytes(const cse_arena_head *head, const cse_graph *graph)
-{
-    return graph->space_bytes[CSE_SPACE_REPLICA] + cse_private_sums_bytes(head) +
-           cse_private_server_bytes(head, graph);
 }
 
 int64_t cse_private_server_bytes(const cse_arena_head *head, const cse_graph *graph)

@@ -5,8 +5,8 @@
 
 #include "workers/arena/layout.h"
 
-/* Of a process that computes: all partial sums but the first, which is in the arena, and one
- * gradient. */
+/* Of a process that computes: all partial sums but the first, which is in the arena; and one
+ * gradient, where values are rounded (else it is written where its partial sum lies). */
 int64_t cse_private_sums_bytes(const cse_arena_head *head);
 /* The sums of one update chunk's lines. */
 int64_t cse_private_joined_bytes(const cse_arena_head *head);
@@ -15,8 +15,7 @@ int64_t cse_private_statistics_bytes(const cse_arena_head *head, const cse_graph
 
 enum { CSE_PROPOSED_LINES = 64, CSE_PROPOSED_ELEMENTS = CSE_PROPOSED_LINES * CSE_LINE_ELEMENTS };
 
-/* All of a replica's; of a weight server's, which runs no microbatch. */
-int64_t cse_private_replica_bytes(const cse_arena_head *head, const cse_graph *graph);
+/* All of a weight server's, which runs no microbatch; a replica has its workspace and sums, too. */
 int64_t cse_private_server_bytes(const cse_arena_head *head, const cse_graph *graph);
 
 #endif

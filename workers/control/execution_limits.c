@@ -38,8 +38,8 @@ static least_memory least_of(const cse_execution_needs *needs)
     least_memory least = {
         .arena = needs->arena_bytes,
         .workers = needs->worker_bytes - count * (CSE_WORKER_BASE_BYTES - LEAST_WORKER_BYTES),
-        .coordinator =
-            needs->coordinator_bytes - CSE_COORDINATOR_BASE_BYTES + LEAST_COORDINATOR_BYTES,
+        .coordinator = needs->coordinator_bytes + needs->checkpoint_bytes -
+                       CSE_COORDINATOR_BASE_BYTES + LEAST_COORDINATOR_BYTES,
     };
     least.all = least.arena + least.workers + least.coordinator;
     return least;
@@ -83,7 +83,7 @@ cse_status cse_execution_limits_check(const cse_execution *e, const cse_executio
     char purpose[80];
     const int processes = process_count(needs), hosts = e->hosts ? e->hosts->host_count : 0;
     const int64_t own_bytes = processes > 0 ? needs->worker_bytes / processes : 0;
-    const int64_t states = needs->coordinator_bytes - CSE_COORDINATOR_BASE_BYTES;
+    const int64_t states = needs->state_bytes;
     snprintf(purpose, sizeof purpose, "for %d worker processes%s", processes,
              hosts > 1 ? " and other hosts" : "");
     const cse_resource_need rows[] = {

@@ -58,7 +58,9 @@ typedef struct cse_execution {
     int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
     int64_t num_steps;  /* steps to run now */
     bool settles;       /* see coordinator_io.h */
-    bool paused;        /* stands still before its first step, until an operator resumes it */
+    int64_t scratch_bytes;    /* that kernels share in each replica; 0: nobody has asked them */
+    bool copies_states;       /* a checkpoint may be written while steps run */
+    bool paused;              /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     bool state_digests;       /* each step has the digests of its states */
     cse_cluster_options cluster;

@@ -68,7 +68,8 @@ static cse_status prepare_compute(cse_work *work)
                         "no memory for a workspace of %zu bytes and partial sums of "
                         "%zu bytes",
                         work->workspace_bytes, work->sums_memory_bytes);
-    work->gradient = work->sums_memory + (depth - 1) * head->partial_sum_stride;
+    if (!head->exact)
+        work->gradient = work->sums_memory + (depth - 1) * head->partial_sum_stride;
     work->plan.nodes = cse_calloc((size_t)head->microbatches, sizeof *work->plan.nodes);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));

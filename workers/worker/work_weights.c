@@ -22,6 +22,7 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     cse_work_plan_join(work, sequence);
     int64_t first = chunk * head->reduce_chunk_elements;
     int64_t end = first + head->reduce_chunk_elements;
+    end = end < head->joined_bytes / 4 ? end : head->joined_bytes / 4;
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
     cse_join_run(&work->join, &segments, cluster->base + head->reduced_offset, first, end);

@@ -138,6 +138,11 @@ static const cse_setting init_table[] = {
       NULL },
     { "recompute", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "activations that are computed again instead of kept", cse_recompute_setting_table },
+    { "memory_limit", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "most memory of all processes of the run, as in 2GiB: as few activations as needed are "
+      "computed again instead of kept, unless `recompute` says which; a run that does not fit is "
+      "refused with what would; null: no limit",
+      NULL },
     { "ema", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "averages of the weights",
       cse_average_setting_table },
     { "loss", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "of classes: smoothing and weights",

@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/code/kernels/plan.h"
+#include "engine/code/kernels/scratch.h"
 
 /* The broadcast bias that `add` adds to the value of `last`, or NULL unless it is a vector along
  * the bias axis of `product`. A reshape between product and add is allowed if it keeps the rows
@@ -158,4 +159,19 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
     if ((one_type && plan.dtype == CSE_FLOAT32) || of->results > 1)
         return CSE_UNAVAILABLE;
     return cse_kernel_new_widened(&plan, of->make, kernel);
+}
+
+cse_status cse_kernel_scratch_bytes(const cse_graph *graph, int64_t *bytes)
+{
+    cse_kernel **kernels = cse_calloc((size_t)graph->group_count + 1, sizeof *kernels);
+    cse_status status = CSE_OK;
+    for (int g = 0; g < graph->group_count && status == CSE_OK; g++)
+        if (graph->groups[g].kind == CSE_GROUP_LIBRARY)
+            status = cse_kernel_new(graph, &graph->groups[g], &kernels[g]);
+    *bytes = (int64_t)cse_scratch_bytes(graph);
+    for (int g = 0; g < graph->group_count; g++)
+        if (kernels[g] != NULL)
+            cse_kernel_destroy(&kernels[g]);
+    free(kernels);
+    return status;
 }

@@ -20,4 +20,8 @@ bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node 
  * machine, naming the node and the shapes. The caller owns the kernel. */
 cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_kernel **kernel);
 
+/* Bytes of working memory that the kernels of the graph share in each process that runs it: they
+ * are made, and destroyed again. */
+cse_status cse_kernel_scratch_bytes(const cse_graph *graph, int64_t *bytes);
+
 #endif

@@ -65,6 +65,17 @@ void cse_scratch_release(cse_scratch **scratch)
     pthread_mutex_unlock(&in_use_lock);
 }
 
+size_t cse_scratch_bytes(const void *owner)
+{
+    size_t bytes = 0;
+    pthread_mutex_lock(&in_use_lock);
+    for (const cse_scratch *scratch = in_use; scratch != NULL; scratch = scratch->next)
+        if (scratch->owner == owner)
+            bytes = scratch->size;
+    pthread_mutex_unlock(&in_use_lock);
+    return bytes;
+}
+
 void *cse_scratch_view(const cse_scratch *scratch)
 {
     return scratch->place;

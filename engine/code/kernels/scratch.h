@@ -15,6 +15,9 @@ typedef struct cse_scratch cse_scratch;
 cse_scratch *cse_scratch_share(const void *owner, size_t bytes);
 void cse_scratch_release(cse_scratch **scratch);
 
+/* How large it is now; 0: nobody uses it. */
+size_t cse_scratch_bytes(const void *owner);
+
 /* Aligned to 64 bytes; valid until the next cse_scratch_share. */
 void *cse_scratch_view(const cse_scratch *scratch);
 

@@ -248,6 +248,7 @@ struct cse_graph {
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
+    bool streams_states;  /* no value that depends on states alone is kept for a whole step */
     bool uneven; /* while tracing: the same values are taken of batches of another size, too */
     /* While tracing (engine/graph/ops/decoding.h); NULL: the pass sees whole sequences.
      * Borrowed. */

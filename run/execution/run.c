@@ -201,7 +201,7 @@ static void on_late_record(void *self, const cse_record *record)
 /* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
  * holds, and one may be written meanwhile: the session keeps them. In the arena of a coordinator
  * that died, the states are the newest; in one that stands, most are in their place. */
-static void fill_states(void *self, unsigned char *states)
+static cse_status fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
@@ -215,11 +215,12 @@ static void fill_states(void *self, unsigned char *states)
         unsigned char *place = states + graph->states[i].offset_bytes;
         const void *values = r->found ? place : cse_state_values(&r->session->network, state);
         if (values != place)
-            memcpy(place, values, cse_state_bytes(state));
+            CSE_TRY(cse_place_values(r->session, place, values, cse_state_bytes(state)));
         if (r->step->training && !state->constant)
             cse_state_release_values(state);
     }
     r->session->network.states_lost = r->step->training;
+    return CSE_OK;
 }
 
 static void on_arena(void *self, int descriptor)

@@ -701,12 +701,13 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
     CSE_TRY(cse_config_load_plugins(settings->config, cse_network_plugin_find, NULL));
-    CSE_TRY(cse_session_configure(&session,
-                                  &(cse_session_sections){ .precision = settings->precision,
-                                                           .adapters = settings->adapters,
-                                                           .freezing = settings->freezing,
-                                                           .numerics = settings->numerics,
-                                                           .recompute = settings->recompute }));
+    CSE_TRY(
+        cse_session_configure(&session, &(cse_session_sections){ .precision = settings->precision,
+                                                                 .adapters = settings->adapters,
+                                                                 .freezing = settings->freezing,
+                                                                 .numerics = settings->numerics,
+                                                                 .recompute = settings->recompute,
+                                                                 .states = settings->states }));
     job j = { .life = CSE_JOB_LIFE_BEGIN,
               .settings = settings,
               .environment = environment,

@@ -31,6 +31,7 @@
  *     reduced       reduced values                                        claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
  *     input         D prefetched microbatches                             claimer of ring word
+ *     own_sums      of an arena in a file: what else a replica adds up    the slot's process
  *     partial_sums  M places; a node's partial sum lies in the place of   claimer of the node
  *                   its first microbatch, followed by the tensor
  *                   statistics of the node's microbatches; one more for
@@ -52,7 +53,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 13,
+    CSE_ARENA_VERSION = 14,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -162,6 +163,8 @@ typedef struct cse_arena_head {
     int32_t exact;                       /* boolean: no segment is rounded */
     int32_t segment_count;
     int32_t reduce_chunks, update_chunks;
+    /* Of an arena in a file: the most of its bytes that are in memory; 0: it is a memfd. */
+    int64_t resident_bytes;
     int64_t micro_batch_size;
     int64_t reduce_chunk_elements;
     int64_t joined_bytes; /* of the reduced layout, joined by REDUCE; see sums.h */
@@ -180,7 +183,7 @@ typedef struct cse_arena_head {
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
         kernels_offset, weights_offset, reduced_offset, states_offset, input_offset,
-        partial_sums_offset;
+        own_sums_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -206,6 +209,12 @@ struct cse_cluster {
 cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head);
 /* Points the members of the view into its mapping. */
 void cse_arena_bind(cse_cluster *cluster);
+
+/* Of one replica: as many as the tree is deep. */
+static inline int64_t cse_arena_own_sums_bytes(const cse_arena_head *head)
+{
+    return cse_tree_depth(head->microbatches) * head->partial_sum_stride;
+}
 
 static inline int cse_arena_slot_count(const cse_arena_head *head)
 {
@@ -256,6 +265,14 @@ static inline unsigned char *cse_arena_partial_sum(const cse_cluster *cluster, i
     assert(microbatch >= 0 && microbatch < cluster->head->microbatches);
     return cluster->base + cluster->head->partial_sums_offset +
            microbatch * cluster->head->partial_sum_stride;
+}
+
+/* Of an arena in a file: the memory for all partial sums of a replica but the first. */
+static inline unsigned char *cse_arena_own_sums(const cse_cluster *cluster, int slot)
+{
+    assert(slot >= 0 && slot < cluster->head->replicas);
+    return cluster->base + cluster->head->own_sums_offset +
+           slot * cse_arena_own_sums_bytes(cluster->head);
 }
 
 static inline unsigned char *cse_arena_states(const cse_cluster *cluster)

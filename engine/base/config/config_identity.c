@@ -5,7 +5,8 @@
 /* Where a run happens, how long it lasts and what it leaves changes no bit of a step. */
 static const char *const without_effect[] = { "backend", "model_dir", "loop",      "checkpoint",
                                               "logging", "loggers",   "callbacks", "numerics",
-                                              "metrics", "seed",      "samples",   NULL };
+                                              "metrics", "seed",      "samples",   "states",
+                                              NULL };
 static const char *const places[] = { "path", "data_dir", NULL };
 /* Which code a library holds is known by the step graph and the data. */
 static const char *const library[] = { "library", NULL };

@@ -84,6 +84,8 @@ void cse_passes_describe(const cse_graph *graph, const cse_passes_options *optio
     if (graph->precision != NULL)
         cse_precision_describe(graph->precision, out);
     describe_recompute(graph->recompute, out);
+    if (graph->streams_states)
+        cse_text_add(out, "streams states\n");
     if (graph->numerics == NULL)
         return;
     cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);

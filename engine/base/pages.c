@@ -14,6 +14,10 @@
 #include "csengine/status.h"
 #include "engine/base/resource_limits.h"
 
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
 enum { HUGE_BYTES = 4 << 20 };
 
 void cse_out_of_memory(size_t bytes)
@@ -54,6 +58,40 @@ void cse_pages_discard(const void *start, size_t bytes)
     const uintptr_t end = ((uintptr_t)start + bytes) / page * page;
     if (first < end)
         madvise((void *)first, end - first, MADV_REMOVE);
+}
+
+void cse_pages_read_ahead(const void *start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)start / page * page;
+    if (bytes > 0)
+        madvise((void *)first, (uintptr_t)start + bytes - first, MADV_WILLNEED);
+}
+
+/* First out of the cache, for which the pages are looked up in this process's table. */
+void cse_pages_let_go(const void *start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)start / page * page;
+    const size_t size = (uintptr_t)start + bytes - first;
+    if (bytes == 0)
+        return;
+    madvise((void *)first, size, MADV_PAGEOUT);
+    madvise((void *)first, size, MADV_DONTNEED);
+}
+
+int cse_pages_write_out(const void *start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)start / page * page;
+    void *memory = (void *)first;
+    const size_t size = (uintptr_t)start + bytes - first;
+    if (bytes == 0)
+        return 0;
+    if (msync(memory, size, MS_SYNC) != 0)
+        return errno;
+    cse_pages_let_go(start, bytes);
+    return 0;
 }
 
 void cse_heap_trim(void)

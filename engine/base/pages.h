@@ -19,6 +19,16 @@ void cse_pages_release(void *memory, size_t bytes);
  * zeros from then on. What lies in no whole page stays as it is. */
 void cse_pages_discard(const void *start, size_t bytes);
 
+/* Of a shared mapping of a file on a disk: writes what is dirty of a range, and has its pages leave
+ * memory, but for those that another process has mapped. All bytes stay what they are. 0, or the
+ * error of writing. */
+int cse_pages_write_out(const void *start, size_t bytes);
+/* The same of what is clean; what is dirty stays for those who write it, and learn whether it could
+ * be written. */
+void cse_pages_let_go(const void *start, size_t bytes);
+/* Begins to read a range of such a mapping. */
+void cse_pages_read_ahead(const void *start, size_t bytes);
+
 /* Returns what the heap holds free to the kernel, as far as the C library can: called when a
  * process has prepared (parsed, compiled, loaded) and its long work begins. */
 void cse_heap_trim(void);

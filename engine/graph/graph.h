@@ -249,6 +249,7 @@ struct cse_graph {
     int microbatch_count; /* M: microbatches in the global batch */
     bool portable;        /* the bits are to be the same on every kind of machine */
     bool sums_samples;    /* gradients are to be the same whatever micro_batch_size is */
+    bool streams_states;  /* no value that depends on states alone is kept for a whole step */
     bool uneven; /* while tracing: the same values are taken of batches of another size, too */
     /* While tracing (engine/graph/ops/decoding.h); NULL: the pass sees whole sequences.
      * Borrowed. */

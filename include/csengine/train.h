@@ -50,8 +50,8 @@ typedef struct cse_configuration {
     /* Activation recomputation as YAML, with the names of the configuration's section `recompute`:
      * "{scopes: [model.layers.*]}"; NULL: CSE_RECOMPUTE blocks alone. */
     const char *recompute;
-    /* Likewise `adapters`, "{mine: {r: 8}}": of the models that are made. NULL: none. */
-    const char *adapters;
+    /* Likewise `adapters`, "{mine: {r: 8}}", and `states`, "{keep_in: file, ...}"; NULL: none. */
+    const char *adapters, *states;
     /* true: the same bits on every x86-64 processor with AVX2, whatever else it has, from the same
      * compiler; slower where there is more than AVX2. false: the same bits on each machine. */
     bool portable;

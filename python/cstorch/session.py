@@ -99,6 +99,7 @@ class Session:
         "precision",
         "numerics",
         "recompute",
+        "states",
         "portable",
         "seed",
         "job_labels",
@@ -279,7 +280,7 @@ class Session:
         for name, value in values.items():
             if name == "job_labels":
                 value = self._labels(value)
-            elif name in ("precision", "numerics", "recompute", *precision.OF_CONFIGURE):
+            elif name in ("precision", "numerics", "recompute", "states", *precision.OF_CONFIGURE):
                 continue
             elif isinstance(value, (str, os.PathLike)):
                 value = _text(value)
@@ -292,6 +293,7 @@ class Session:
             ("precision", text),
             ("numerics", values.get("numerics")),
             ("recompute", values.get("recompute")),
+            ("states", values.get("states")),
         ):
             if value:
                 fields[name] = _text(value if isinstance(value, str) else json.dumps(value))

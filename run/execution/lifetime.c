@@ -11,6 +11,7 @@
 #include "engine/base/config/precision_settings.h"
 #include "engine/base/config/recompute_settings.h"
 #include "engine/base/config/settings.h"
+#include "engine/base/config/states_settings.h"
 #include "engine/base/confinement.h"
 #include "engine/base/error.h"
 #include "engine/base/path.h"
@@ -77,6 +78,15 @@ static cse_status set_cluster(cse_session *session)
                                                      .max_wgt_servers = c->max_wgt_servers,
                                                      .weight_grad_reduce = reduced,
                                                      .worker_executable = c->worker_executable };
+    return CSE_OK;
+}
+
+static cse_status set_states_place(cse_session *session, const cse_settings *settings)
+{
+    cse_states_place place;
+    CSE_TRY(cse_states_place_read(settings, &place));
+    session->opened.cluster.states_directory = cse_arena_string(session->arena, place.directory);
+    session->opened.cluster.states_memory_bytes = place.memory_bytes;
     return CSE_OK;
 }
 
@@ -170,6 +180,7 @@ static cse_status complete_session(const cse_session_sections *sections)
         CSE_TRY(cse_session_take_precision(session, sections->precision));
     cse_session_explain_format(session, sections->precision);
     CSE_TRY(set_cluster(session));
+    CSE_TRY(set_states_place(session, sections->states));
     CSE_TRY(set_weight_update(session));
     CSE_TRY(cse_freezing_new(session->arena, sections->freezing, &session->network.freezing));
     session->network.parameter_names = cse_session_parameter_names;
@@ -214,6 +225,9 @@ cse_status cse_session_configure_texts(const cse_configuration *configuration)
     if (status == CSE_OK)
         status = parse_section(cse_recompute_setting_table, "recompute", configuration->recompute,
                                &sections.recompute);
+    if (status == CSE_OK)
+        status = parse_section(cse_states_setting_table, "states", configuration->states,
+                               &sections.states);
     if (status == CSE_OK && configuration->adapters != NULL)
         status = cse_network_parse("adapters", configuration->adapters, &sections.adapters);
     if (status == CSE_OK)

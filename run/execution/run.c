@@ -221,7 +221,7 @@ static bool chains(const runner *r)
 /* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
  * holds, and one may be written meanwhile: the session keeps them. In the arena of a coordinator
  * that died, the states are the newest; in one that stands, most are in their place. */
-static void fill_states(void *self, unsigned char *states)
+static cse_status fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
@@ -237,14 +237,15 @@ static void fill_states(void *self, unsigned char *states)
         unsigned char *place = states + graph->states[i].offset_bytes;
         const void *values = r->found ? place : cse_state_values(&r->session->network, state);
         if (values != place)
-            memcpy(place, values, cse_state_bytes(state));
-        cse_step_chain_add_state(&r->session->saving.chain, state->name, place,
+            CSE_TRY(cse_place_values(r->session, place, values, cse_state_bytes(state)));
+        cse_step_chain_add_state(&r->session->saving.chain, state->name, values,
                                  cse_state_bytes(state));
         if (r->step->training && !state->constant)
             cse_state_release_values(state);
     }
     cse_step_chain_begun(&r->session->saving.chain);
     r->session->network.states_lost = r->step->training;
+    return CSE_OK;
 }
 
 static void on_arena(void *self, int descriptor)

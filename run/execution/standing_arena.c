@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/kept_arena.h"
 
@@ -46,6 +47,26 @@ bool cse_session_take_arena(cse_session *session, bool found, cse_execution *exe
     cse_log_line(CSE_LOG_WARNING, "the run goes on from step %lld, not from where it stood: %s",
                  (long long)session->training.global_step, cse_error_message());
     return false;
+}
+
+cse_status cse_place_values(const cse_session *session, unsigned char *place, const void *values,
+                            size_t bytes)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+    const unsigned char *from = values;
+    if (session->opened.cluster.states_directory == NULL) {
+        memcpy(place, from, bytes);
+        return CSE_OK;
+    }
+    for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
+        const size_t size = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+        memcpy(place + done, from + done, size);
+        const int error = cse_pages_write_out(place + done, size);
+        if (error != 0)
+            return cse_fail(CSE_IO, "states.directory: the file of states cannot be written: %s",
+                            strerror(error));
+    }
+    return CSE_OK;
 }
 
 bool cse_session_stands(const cse_session *session, const cse_state *state)

@@ -709,6 +709,7 @@ cse_status cse_job_run(const cse_job_environment *environment, cse_job_result *r
                                            .freezing = settings->freezing,
                                            .numerics = settings->numerics,
                                            .recompute = settings->recompute,
+                                           .states = settings->states,
                                            .memory_limit_bytes = settings->memory_limit_bytes }));
     job j = { .life = CSE_JOB_LIFE_BEGIN,
               .settings = settings,

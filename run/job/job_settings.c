@@ -115,6 +115,7 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->samples = cse_settings_nested(init, "samples");
     settings->numerics = cse_settings_nested(init, "numerics");
     settings->recompute = cse_settings_nested(init, "recompute");
+    settings->states = cse_settings_nested(init, "states");
     settings->loss = cse_settings_nested(init, "loss");
     const cse_settings *ema = cse_settings_nested(init, "ema");
     settings->averages = cse_settings_has(ema, "decay");

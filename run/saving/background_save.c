@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "workers/control/process.h"
 #include "workers/launchers/launcher.h"
@@ -39,16 +40,40 @@ struct cse_background_save {
 
 /* ---- the copy ---- */
 
+/* In pieces that leave memory again, where the values are in a file. */
+static cse_status put(cse_shared_checkpoint *memory, const unsigned char *values, size_t bytes,
+                      bool in_file, uint64_t *offset)
+{
+    enum { PIECE_BYTES = 1 << 18 }; /* of whole lines: pieces lie one behind the other */
+    if (!in_file || bytes <= PIECE_BYTES) {
+        CSE_TRY(cse_shared_checkpoint_put(memory, values, bytes, offset));
+        if (in_file)
+            cse_pages_let_go(values, bytes);
+        return CSE_OK;
+    }
+    for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
+        const size_t size = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+        uint64_t place;
+        cse_pages_read_ahead(values + done, size);
+        CSE_TRY(cse_shared_checkpoint_put(memory, values + done, size, &place));
+        cse_pages_let_go(values + done, size);
+        if (done == 0)
+            *offset = place;
+    }
+    return CSE_OK;
+}
+
 cse_status cse_session_capture(cse_session *session, const cse_graph *graph,
                                cse_state *const *bound, const unsigned char *states)
 {
     cse_shared_checkpoint *memory = NULL;
     uint64_t *offsets = cse_calloc((size_t)graph->state_count + 1, sizeof *offsets);
-    cse_status status = cse_shared_checkpoint_new(&memory);
+    const char *directory = session->opened.cluster.states_directory;
+    cse_status status = cse_shared_checkpoint_new_in(directory, &memory);
     for (int i = 0; i < graph->state_count && status == CSE_OK; i++)
         if (!bound[i]->constant)
-            status = cse_shared_checkpoint_put(memory, states + graph->states[i].offset_bytes,
-                                               cse_state_bytes(bound[i]), &offsets[i]);
+            status = put(memory, states + graph->states[i].offset_bytes, cse_state_bytes(bound[i]),
+                         directory != NULL, &offsets[i]);
     if (status == CSE_OK)
         status = cse_shared_checkpoint_map(memory);
     for (int i = 0; i < graph->state_count && status == CSE_OK; i++)

@@ -37,7 +37,10 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
             (cse_checkpoint_tensor){ .name = state->name,
                                      .dtype = state->dtype,
                                      .shape = state->shape,
-                                     .data = cse_state_values(&session->network, state) };
+                                     .data = cse_state_values(&session->network, state),
+                                     /* Of the arena, or of a copy of it: both are files then. */
+                                     .in_file = session->opened.cluster.states_directory != NULL &&
+                                                state->borrowed };
     }
 }
 

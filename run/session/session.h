@@ -206,7 +206,7 @@ cse_session *cse_session_open_view(const char *caller);
 /* Checked settings (tables: precision_settings.h, recompute_settings.h), each NULL or alive as long
  * as the session. */
 typedef struct cse_session_sections {
-    const cse_settings *precision, *numerics, *recompute;
+    const cse_settings *precision, *numerics, *recompute, *states;
     cse_yaml_node *adapters;      /* of the models that are made; NULL: none */
     const cse_settings *freezing; /* with the settings that cse_freezing_new takes */
     int64_t memory_limit_bytes;   /* of all processes; 0: none */

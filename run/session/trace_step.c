@@ -84,6 +84,7 @@ static cse_status settle(cse_session *session, cse_step *step)
     graph->precision = session->network.precision;
     graph->sums_samples = session->network.sums_samples && step->training;
     graph->portable = session->configuration.portable;
+    graph->streams_states = session->opened.cluster.states_directory != NULL;
     graph->recompute = step->training ? session->opened.recompute : NULL;
     if (session->opened.numerics != NULL && step->training)
         graph->numerics = &session->opened.numerics->request;

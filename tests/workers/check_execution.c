@@ -277,7 +277,7 @@ static void on_late_record(void *self, const cse_record *record)
     on_record(self, record);
 }
 
-static void fill_states(void *self, unsigned char *states)
+static cse_status fill_states(void *self, unsigned char *states)
 {
     (void)self;
     if (execution.first_step == 0)
@@ -286,6 +286,7 @@ static void fill_states(void *self, unsigned char *states)
         memcpy(states, seen.states, (size_t)states_bytes()); /* goes on from the last execution */
     seen.lasting = NULL;
     seen.ended = false;
+    return CSE_OK;
 }
 
 /* Those that are said to last must still stand when the workers are gone. */

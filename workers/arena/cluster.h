@@ -1,10 +1,10 @@
 /* The shared memory of one cluster on one host: the types that coordinator and workers share.
  *
- * One memfd, the arena, holds everything that must survive a killed process: the words with the
- * state of each unit of work, weights and optimizer state, partial sums, prefetched input, records
- * for step closures. The coordinator creates it (coordinator_side.h) and passes the descriptor;
- * each worker maps it by that descriptor (worker_side.h). Payload and progress never
- * travel in messages, which only start, stop and report. word.h and layout.h describe the protocol.
+ * One memfd (or a file without a name: cse_cluster_layout.directory), the arena, holds everything
+ * that must survive a killed process: words of units of work, weights and optimizer state, partial
+ * sums, prefetched input, records for step closures. The coordinator creates it
+ * (coordinator_side.h) and passes the descriptor, by which each worker maps it (worker_side.h).
+ * Messages only start, stop and report. word.h and layout.h describe the protocol.
  *
  * Every worker process is attached to one slot; slots are numbered replicas first, then weight
  * servers, then input workers, then the mover. Steps are counted from 0 over the whole run ("step
@@ -33,6 +33,10 @@ typedef struct cse_cluster_layout {
     int input_worker_count;          /* of the whole cluster: num_csx * num_workers_per_csx */
     cse_rounding weight_grad_reduce; /* format of partial sums; see reduce.h */
     uint64_t seed;
+    /* An existing directory: the arena is a file without a name in it, of which at most so many
+     * bytes are in memory (residency.h); NULL: a memfd. */
+    const char *directory;
+    int64_t resident_bytes;
     int64_t first_step, num_steps;
     int record_count;         /* K: most records of committed steps not closed yet; 0: 16 */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */

@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "engine/code/execute/tensor_statistics.h"
+#include "workers/arena/residency.h"
 #include "workers/arena/sums.h"
 
 enum { PAGE_BYTES = 4096 };
+
+_Static_assert(CSE_RESIDENCY_BLOCK_BYTES % PAGE_BYTES == 0, "blocks are pages");
 
 static int64_t aligned(int64_t bytes, int64_t to)
 {
@@ -133,6 +136,7 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
                            : prefetched_steps(graph) * graph->microbatch_count;
     head->payload = (int32_t)layout->weight_grad_reduce.format;
     head->payload_stochastic = layout->weight_grad_reduce.stochastic;
+    head->resident_bytes = layout->directory != NULL ? layout->resident_bytes : 0;
     head->micro_batch_size = graph->micro_batch_size;
     head->gradient_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
     head->state_bytes = graph->space_bytes[CSE_SPACE_STATE];
@@ -186,6 +190,9 @@ int64_t cse_arena_reduced_bytes(const cse_arena_head *head)
 static void arrange(cse_arena_head *head)
 {
     const int64_t word = sizeof(cse_word);
+    const bool in_file = head->resident_bytes > 0;
+    /* Blocks that come and go do not share their pages with what stays. */
+    const int64_t unit = in_file ? CSE_RESIDENCY_BLOCK_BYTES : PAGE_BYTES;
     int64_t total = CSE_ARENA_HEAD_BYTES;
     int64_t slots = cse_arena_slot_count(head);
     head->step_offset = place(&total, word, 64);
@@ -216,10 +223,12 @@ static void arrange(cse_arena_head *head)
                                  (head->replicas + head->weight_servers) * head->group_count *
                                      (int64_t)sizeof(cse_kernel_runs),
                                  PAGE_BYTES);
-    head->weights_offset = place(&total, head->weights_bytes, PAGE_BYTES);
-    head->reduced_offset = place(&total, cse_arena_reduced_bytes(head), PAGE_BYTES);
-    head->states_offset = place(&total, head->state_bytes, PAGE_BYTES);
-    head->input_offset = place(&total, head->ring_count * head->input_stride, PAGE_BYTES);
+    head->weights_offset = place(&total, head->weights_bytes, unit);
+    head->reduced_offset = place(&total, cse_arena_reduced_bytes(head), unit);
+    head->states_offset = place(&total, head->state_bytes, unit);
+    head->input_offset = place(&total, head->ring_count * head->input_stride, unit);
+    head->own_sums_offset =
+        place(&total, in_file ? head->replicas * cse_arena_own_sums_bytes(head) : 0, unit);
     head->sparse_offset = place(&total, 0, PAGE_BYTES);
     head->partial_sums_offset =
         place(&total, (head->microbatches + (head->host_count > 2)) * head->partial_sum_stride,

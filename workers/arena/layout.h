@@ -33,6 +33,7 @@
  *     reduced       reduced values, as far as REDUCE joins them           claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
  *     input         D prefetched microbatches                             claimer of ring word
+ *     own_sums      of an arena in a file: what else a replica adds up    the slot's process
  *     partial_sums  M places; a node's partial sum lies in the place of   claimer of the node
  *                   its first microbatch, followed by the tensor
  *                   statistics of the node's microbatches; one more for
@@ -168,6 +169,8 @@ typedef struct cse_arena_head {
     int32_t reduce_chunks, update_chunks;
     int32_t digest_count; /* of a step: update_chunks; 0: steps have no digests */
     int32_t chain_count;
+    /* Of an arena in a file: the most of its bytes that are in memory; 0: it is a memfd. */
+    int64_t resident_bytes;
     int64_t micro_batch_size;
     int64_t reduce_chunk_elements;
     int64_t joined_bytes; /* of the reduced layout, joined by REDUCE; see sums.h */
@@ -186,7 +189,7 @@ typedef struct cse_arena_head {
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         hosts_offset, asked_offset, final_elements_offset, records_offset, statistics_offset,
         digests_offset, chains_offset, kernels_offset, weights_offset, reduced_offset,
-        states_offset, input_offset, partial_sums_offset;
+        states_offset, input_offset, own_sums_offset, partial_sums_offset;
 } cse_arena_head;
 
 struct cse_cluster {
@@ -217,6 +220,13 @@ cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *
 int64_t cse_arena_reduced_bytes(const cse_arena_head *head);
 /* Points the members of the view into its mapping. */
 void cse_arena_bind(cse_cluster *cluster);
+
+/* Of one replica: all partial sums but the first, and one gradient where values are rounded. */
+static inline int64_t cse_arena_own_sums_bytes(const cse_arena_head *head)
+{
+    const int sums = cse_tree_depth(head->microbatches) - 1, gradients = head->exact ? 0 : 1;
+    return (sums + gradients) * head->partial_sum_stride;
+}
 
 static inline int cse_arena_slot_count(const cse_arena_head *head)
 {
@@ -267,6 +277,14 @@ static inline unsigned char *cse_arena_partial_sum(const cse_cluster *cluster, i
     assert(microbatch >= 0 && microbatch < cluster->head->microbatches);
     return cluster->base + cluster->head->partial_sums_offset +
            microbatch * cluster->head->partial_sum_stride;
+}
+
+/* Of an arena in a file: the memory for all partial sums of a replica but the first. */
+static inline unsigned char *cse_arena_own_sums(const cse_cluster *cluster, int slot)
+{
+    assert(slot >= 0 && slot < cluster->head->replicas);
+    return cluster->base + cluster->head->own_sums_offset +
+           slot * cse_arena_own_sums_bytes(cluster->head);
 }
 
 static inline unsigned char *cse_arena_states(const cse_cluster *cluster)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "workers/arena/arena_file.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/node_plan.h"
 #include "workers/arena/shards.h"
@@ -19,9 +20,11 @@ static const char magic[8] = "csearena";
 
 /* ---- memory ---- */
 
-static cse_status reserve(int descriptor, int64_t from, int64_t bytes)
+static cse_status reserve(const cse_cluster *cluster, int64_t from, int64_t bytes)
 {
-    int error = bytes > 0 ? posix_fallocate(descriptor, from, bytes) : 0;
+    if (bytes > 0 && cluster->head->resident_bytes > 0)
+        return cse_arena_file_reserve(cluster->descriptor, from, bytes);
+    int error = bytes > 0 ? posix_fallocate(cluster->descriptor, from, bytes) : 0;
     if (error)
         return cse_fail(CSE_TEMPORARY, "cluster: no shared memory for another %lld bytes: %s",
                         (long long)bytes, strerror(error));
@@ -30,7 +33,7 @@ static cse_status reserve(int descriptor, int64_t from, int64_t bytes)
 
 cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
 {
-    return reserve(cluster->descriptor, cse_arena_partial_sum(cluster, microbatch) - cluster->base,
+    return reserve(cluster, cse_arena_partial_sum(cluster, microbatch) - cluster->base,
                    cluster->head->partial_sum_stride);
 }
 
@@ -45,7 +48,7 @@ static cse_status reserve_plan(cse_cluster *cluster, int64_t step, int replicas)
         status = cse_arena_reserve_partial_sum(cluster, plan.nodes[i].first);
     free(plan.nodes);
     if (status == CSE_OK && cse_step_is_sharded(cluster, step))
-        status = reserve(cluster->descriptor, cse_arena_root_sum(cluster, step) - cluster->base,
+        status = reserve(cluster, cse_arena_root_sum(cluster, step) - cluster->base,
                          cluster->head->partial_sum_stride);
     return status;
 }
@@ -59,12 +62,13 @@ cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas)
 
 cse_status cse_arena_reserve(cse_cluster *cluster)
 {
-    CSE_TRY(reserve(cluster->descriptor, 0, cluster->head->sparse_offset));
+    CSE_TRY(reserve(cluster, 0, cluster->head->sparse_offset));
     return cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan));
 }
 
-static cse_status map(cse_cluster *cluster, int64_t bytes)
+static cse_status map(cse_cluster *cluster, const cse_arena_head *head)
 {
+    const int64_t bytes = head->total_bytes;
     void *base =
         mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, cluster->descriptor, 0);
     if (base == MAP_FAILED)
@@ -75,6 +79,9 @@ static cse_status map(cse_cluster *cluster, int64_t bytes)
     cluster->head = (const cse_arena_head *)base;
     /* A core dump of the arena would delay the end of a crashed worker. */
     madvise(base, (size_t)bytes, MADV_DONTDUMP);
+    /* What a fault reads around its page would be in memory beyond what residency.h counts. */
+    if (head->resident_bytes > 0)
+        madvise(base, (size_t)bytes, MADV_RANDOM);
     return CSE_OK;
 }
 
@@ -135,19 +142,37 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
         memcpy(cse_arena_states(cluster), layout->states, (size_t)head->state_bytes);
 }
 
-static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
-                         const cse_segment *segments, cse_cluster *cluster)
+static cse_status create_in_memory(int64_t bytes, cse_cluster *cluster)
 {
     cluster->descriptor = memfd_create("csengine-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (cluster->descriptor < 0 || ftruncate(cluster->descriptor, head->total_bytes) != 0)
+    if (cluster->descriptor < 0 || ftruncate(cluster->descriptor, bytes) != 0)
         return cse_fail(CSE_TEMPORARY, "cluster: no shared memory of %lld bytes: %s",
-                        (long long)head->total_bytes, strerror(errno));
+                        (long long)bytes, strerror(errno));
     /* A process that could shrink it would end all others by SIGBUS. */
     if (fcntl(cluster->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return cse_fail(CSE_TEMPORARY, "cluster: the shared memory cannot be sealed: %s",
                         strerror(errno));
-    CSE_TRY(reserve(cluster->descriptor, 0, head->sparse_offset));
-    CSE_TRY(map(cluster, head->total_bytes));
+    return CSE_OK;
+}
+
+static cse_status create_in_file(const char *directory, int64_t bytes, cse_cluster *cluster)
+{
+    CSE_TRY(cse_arena_file_new(directory, &cluster->descriptor));
+    if (ftruncate(cluster->descriptor, bytes) != 0)
+        return cse_fail(CSE_IO, "states.directory: no file of %lld bytes in %s: %s",
+                        (long long)bytes, directory, strerror(errno));
+    return CSE_OK;
+}
+
+static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
+                         const cse_segment *segments, cse_cluster *cluster)
+{
+    cluster->head = head; /* until it is mapped */
+    CSE_TRY(layout->directory != NULL
+                ? create_in_file(layout->directory, head->total_bytes, cluster)
+                : create_in_memory(head->total_bytes, cluster));
+    CSE_TRY(reserve(cluster, 0, head->sparse_offset));
+    CSE_TRY(map(cluster, head));
     memcpy(cluster->base, head, sizeof *head);
     cse_arena_bind(cluster);
     memcpy(cluster->base + head->segments_offset, segments,
@@ -213,7 +238,7 @@ static cse_status map_checked(cse_cluster *cluster)
                         "descriptor %d is not a cluster's arena of version %d: start workers from "
                         "the same installation as their coordinator",
                         cluster->descriptor, CSE_ARENA_VERSION);
-    CSE_TRY(map(cluster, head.total_bytes));
+    CSE_TRY(map(cluster, &head));
     cse_arena_bind(cluster);
     return CSE_OK;
 }

@@ -3,8 +3,7 @@
 
 int64_t cse_private_sums_bytes(const cse_arena_head *head)
 {
-    const int sums = cse_tree_depth(head->microbatches) - 1, gradients = head->exact ? 0 : 1;
-    return (sums + gradients) * head->partial_sum_stride;
+    return head->resident_bytes > 0 ? 0 : cse_arena_own_sums_bytes(head);
 }
 
 int64_t cse_private_joined_bytes(const cse_arena_head *head)

@@ -6,7 +6,8 @@
 #include "workers/arena/layout.h"
 
 /* Of a process that computes: all partial sums but the first, which is in the arena; and one
- * gradient, where values are rounded (else it is written where its partial sum lies). */
+ * gradient, where values are rounded (else it is written where its partial sum lies). 0: of an
+ * arena in a file, they are there. */
 int64_t cse_private_sums_bytes(const cse_arena_head *head);
 /* The sums of one update chunk's lines. */
 int64_t cse_private_joined_bytes(const cse_arena_head *head);

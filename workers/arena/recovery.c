@@ -9,6 +9,7 @@
  * own undo log, and restoring from that log would corrupt the states. */
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/doorbell.h"
@@ -131,5 +132,9 @@ int cse_cluster_recover(cse_cluster *cluster, int slot)
     uint64_t who = atomic_load(&cluster->slots[slot].who);
     atomic_store(&cluster->slots[slot].who, who & 0xff);
     atomic_store(&cluster->slots[slot].number, 0);
+    /* Pages of restored lines: mapped here, they would stay in memory. */
+    if (head->resident_bytes > 0)
+        madvise(cluster->base + head->weights_offset,
+                (size_t)(head->total_bytes - head->weights_offset), MADV_DONTNEED);
     return freed;
 }

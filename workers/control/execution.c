@@ -425,7 +425,7 @@ static cse_status open_cluster(run *r)
     const cse_run_callbacks *k = &e->callbacks;
     CSE_TRY(cse_execution_arena(e, &r->cluster));
     if (k->fill_states != NULL)
-        k->fill_states(k->self, cse_cluster_initial_states(r->cluster));
+        CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
     if (k->on_arena != NULL)
         k->on_arena(k->self, cse_cluster_descriptor(r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);

@@ -4,6 +4,7 @@
 
 #include "engine/base/log.h"
 #include "engine/code/execute/tensor_statistics.h"
+#include "workers/arena/arena_budget.h"
 #include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 #include "workers/arena/memory.h"
@@ -63,6 +64,8 @@ cse_cluster_layout cse_execution_layout(const cse_execution *e)
                                      lacks_data(e) ? 0 : replicas * e->cluster.num_workers_per_csx,
                                  .weight_grad_reduce = e->cluster.weight_grad_reduce,
                                  .seed = e->seed,
+                                 .directory = e->cluster.states_directory,
+                                 .resident_bytes = e->cluster.states_memory_bytes,
                                  .first_step = e->first_step,
                                  .num_steps = e->num_steps,
                                  .record_count = record_count(e),
@@ -86,6 +89,31 @@ cse_status cse_execution_check_counts(const cse_cluster_options *o)
     return CSE_OK;
 }
 
+/* An arena in a file: with fewer bytes in memory, a unit of work would not have all of its own. */
+static cse_status check_resident(const cse_cluster_layout *layout)
+{
+    cse_arena_head head;
+    int group;
+    if (layout->directory == NULL)
+        return CSE_OK;
+    if (layout->host_count > 1 || layout->statistics_every > 0)
+        return cse_fail(CSE_CONFIG,
+                        "states.keep_in: file: a run %s keeps its states in memory: leave "
+                        "states out",
+                        layout->host_count > 1 ? "on several hosts" : "with tensor statistics");
+    CSE_TRY(cse_arena_plan(layout, &head));
+    const int64_t least = cse_arena_least_resident(layout->graph, &head, &group);
+    if (head.resident_bytes >= least)
+        return CSE_OK;
+    const cse_group *most = group >= 0 ? &layout->graph->groups[group] : NULL;
+    return cse_fail(CSE_CONFIG,
+                    "states.memory is %lld bytes; this step needs at least %lld with %d processes "
+                    "that compute%s%s",
+                    (long long)head.resident_bytes, (long long)least,
+                    head.replicas + head.weight_servers, most != NULL ? ", most of all in " : "",
+                    most != NULL ? most->nodes[most->node_count - 1]->scope : "");
+}
+
 cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
 {
     const cse_cluster_options *o = &e->cluster;
@@ -99,6 +127,7 @@ cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
             o->num_csx, e->graph->microbatch_count);
     CSE_TRY(cse_execution_check_counts(o));
     const cse_cluster_layout layout = cse_execution_layout(e);
+    CSE_TRY(check_resident(&layout));
     return cse_cluster_create(&layout, cluster);
 }
 

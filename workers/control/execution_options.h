@@ -19,6 +19,10 @@ typedef struct cse_cluster_options {
     const char *worker_executable;    /* NULL: found beside this process, or as installed */
     int restarts;                     /* coordinator_io.h; 0: the default */
     const char *library;              /* shared object with the model's plugins, or NULL */
+    /* An existing directory for the file of states, of which at most so many bytes are in memory;
+     * NULL: they are in memory. */
+    const char *states_directory;
+    int64_t states_memory_bytes;
 } cse_cluster_options;
 
 struct cse_running;

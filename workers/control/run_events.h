@@ -95,7 +95,7 @@ typedef struct cse_standing_states {
 typedef struct cse_run_callbacks {
     void *self; /* first argument of each */
     /* Writes the initial CSE_SPACE_STATE, which is zeroed, or as an inherited arena has it. */
-    void (*fill_states)(void *self, unsigned char *states);
+    cse_status (*fill_states)(void *self, unsigned char *states);
     /* The arena stands, with its states. The descriptor is borrowed. */
     void (*on_arena)(void *self, int descriptor);
     /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will

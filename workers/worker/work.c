@@ -9,7 +9,7 @@
 #include "workers/worker/work.h"
 
 #include "engine/base/clock.h"
-#include "workers/worker/work_state.h"
+#include "workers/worker/work_residency.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -129,8 +129,10 @@ cse_work_result cse_work_once(cse_work *work)
         return CSE_WORK_FAILED;
     uint64_t step = cse_word_load(cluster->step);
     if (atomic_load(&cluster->control->stopping) ||
-        cse_step_number(step) >= cluster->head->end_step)
+        cse_step_number(step) >= cluster->head->end_step) {
+        cse_work_residency_end(work);
         return CSE_WORK_ENDED;
+    }
     const int roles = atomic_load(&own->roles);
     work->incarnation = (int)(atomic_load(&own->who) & 0xff);
     if (do_unit(work, step, roles))

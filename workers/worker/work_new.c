@@ -7,7 +7,7 @@
 #include "workers/arena/private_memory.h"
 #include "workers/arena/sums.h"
 #include "workers/worker/work.h"
-#include "workers/worker/work_state.h"
+#include "workers/worker/work_residency.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -62,6 +62,8 @@ static cse_status prepare_compute(cse_work *work)
     work->workspace = private_memory(work->workspace_bytes);
     work->sums_memory_bytes = (size_t)cse_private_sums_bytes(head);
     work->sums_memory = private_memory(work->sums_memory_bytes);
+    if (head->resident_bytes > 0 && work->slot < head->replicas)
+        work->sums_memory = cse_arena_own_sums(work->cluster, work->slot);
     if ((work->workspace_bytes && !work->workspace) ||
         (work->sums_memory_bytes && !work->sums_memory))
         return cse_fail(CSE_TEMPORARY,
@@ -77,7 +79,7 @@ static cse_status prepare_compute(cse_work *work)
     work->direct_offsets =
         cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
     work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);
-    if (work->cluster->hosts != NULL) {
+    if (work->cluster->hosts != NULL || head->resident_bytes > 0) {
         work->final = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->final);
         cse_final_elements(work->graph, work->final);
     }
@@ -88,7 +90,7 @@ static cse_status prepare_compute(cse_work *work)
     work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
     work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
     work->frame.base[CSE_SPACE_WEIGHTS] = work->cluster->base + head->weights_offset;
-    return CSE_OK;
+    return cse_work_residency_new(work);
 }
 
 /* A mover follows the step and joins partial sums, and computes nothing. */
@@ -129,7 +131,7 @@ void cse_work_destroy(cse_work **work)
         return;
     if ((*work)->workspace)
         munmap((*work)->workspace, (*work)->workspace_bytes);
-    if ((*work)->sums_memory)
+    if ((*work)->sums_memory && (*work)->sums_memory_bytes > 0)
         munmap((*work)->sums_memory, (*work)->sums_memory_bytes);
     free((*work)->plan.nodes);
     free((*work)->join.steps);
@@ -139,6 +141,7 @@ void cse_work_destroy(cse_work **work)
     free((*work)->group_ns);
     free((*work)->final);
     cse_work_statistics_release(*work);
+    cse_work_residency_destroy(*work);
     free(*work);
     *work = NULL;
 }

@@ -47,7 +47,7 @@ typedef struct cse_work {
     cse_work_sums sums;
     int64_t folded;        /* elements of the gradient in hand that the sums contain */
     int64_t told;          /* of them, by a ring of the doorbell */
-    int64_t *final;        /* by group: see final_elements.h; NULL: no other host */
+    int64_t *final;        /* by group: see final_elements.h; NULL: sums are added at the end */
     int64_t wait_since_ns; /* 0: not waiting for input */
     unsigned char *sums_memory, *gradient; /* private: all sums but the first; one gradient */
     unsigned char *workspace;
@@ -69,6 +69,8 @@ typedef struct cse_work {
     float *proposed; /* new states of one part, not stored */
 
     int64_t *group_ns; /* times of one run, by group */
+
+    struct cse_work_residency *residency; /* NULL: the arena is in memory */
 
     cse_ring_view ring;
 } cse_work;

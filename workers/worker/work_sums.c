@@ -1,5 +1,5 @@
 /* The sums of a step, as its programs read them: joined by REDUCE, or for some lines alone. */
-#include "workers/worker/work_state.h"
+#include "workers/worker/work_residency.h"
 
 #include "workers/arena/shards.h"
 
@@ -57,7 +57,8 @@ unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part p
     unsigned char *base = work->joined - (offset + first * 4);
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
-    cse_join_run(&work->join, &segments, base, offset / 4 + first,
-                 offset / 4 + (end < elements ? end : elements));
+    const int64_t range[2] = { offset / 4 + first, offset / 4 + (end < elements ? end : elements) };
+    cse_work_residency_join(work, range, NULL);
+    cse_join_run(&work->join, &segments, base, range[0], range[1]);
     return base;
 }

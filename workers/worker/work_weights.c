@@ -8,7 +8,7 @@
 #include "workers/arena/shards.h"
 #include "workers/arena/state_digests.h"
 #include "workers/arena/states_digest.h"
-#include "workers/worker/work_state.h"
+#include "workers/worker/work_residency.h"
 
 bool cse_work_reduce(cse_work *work, uint64_t step)
 {
@@ -25,6 +25,9 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     end = end < head->joined_bytes / 4 ? end : head->joined_bytes / 4;
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
+    const int64_t last = head->joined_bytes / 4;
+    cse_work_residency_join(work, (const int64_t[]){ first, end < last ? end : last },
+                            cluster->base + head->reduced_offset);
     cse_join_run(&work->join, &segments, cluster->base + head->reduced_offset, first, end);
     CSE_FAILPOINT(REDUCE_UNPUBLISHED);
     cse_word_publish(&cluster->reduce[chunk], sequence, CSE_WORD_DONE);
@@ -146,6 +149,7 @@ bool cse_work_update(cse_work *work, uint64_t step)
         cse_update_part part = cse_arena_update_part(cluster, work->graph, chunk, line);
         if (part.group < 0)
             break;
+        cse_work_residency_update(work, step, chunk, part);
         work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
         update_part(work, chunk, sequence, part);
         line += part.end - part.first;

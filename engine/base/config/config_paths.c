@@ -154,6 +154,8 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
     const int callbacks = cse_plugin_section_index("callbacks");
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.backend"),
                          "compile_dir"));
+    CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.states"),
+                         "directory"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "ckpt_path"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "weights"));
     CSE_TRY(

@@ -11,6 +11,7 @@
 #include "engine/base/config/loss_settings.h"
 #include "engine/base/config/precision_settings.h"
 #include "engine/base/config/recompute_settings.h"
+#include "engine/base/config/states_settings.h"
 #include "engine/base/log.h"
 
 /* Steps are signed 32-bit numbers in the reference; the same bound keeps files compatible. */
@@ -143,6 +144,9 @@ static const cse_setting init_table[] = {
       "computed again instead of kept, unless `recompute` says which; a run that does not fit is "
       "refused with what would; null: no limit",
       NULL },
+    { "states", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "where weights and optimizer states are kept: in memory, or in a file larger than it",
+      cse_states_setting_table },
     { "ema", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "averages of the weights",
       cse_average_setting_table },
     { "loss", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "of classes: smoothing and weights",

@@ -89,6 +89,7 @@ static void run_part(compiled *self, cse_frame *frame, cse_part part)
         const call *to = &self->calls[g];
         if (graph->groups[g].part != part || is_done(graph, g, frame))
             continue;
+        cse_frame_announce_group(frame, g);
         if (frame->collector != NULL && to->function->run_statistics != NULL)
             to->function->run_statistics(to->places, frame);
         else
@@ -122,6 +123,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         ns[g] = -1;
         if (is_done(graph, g, frame))
             continue;
+        cse_frame_announce_group(frame, g);
         self->calls[g].function->run(self->calls[g].places, frame);
         const int64_t end_ns = cse_clock_ns();
         ns[g] = end_ns - start_ns;

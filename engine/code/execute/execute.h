@@ -13,10 +13,12 @@
 
 typedef struct cse_statistics_collector cse_statistics_collector;
 
-/* Called after each group of REPLICA that has run, between two groups: it may read what the groups
- * so far have stored. NULL: nothing is called. */
+/* Called between two groups: `before` each group of REPLICA and of WEIGHTS that will run, `call`
+ * after each of REPLICA that has run: it may read what the groups so far have stored. NULL: nothing
+ * is called. */
 typedef struct cse_group_watch {
     void (*call)(void *self, int group);
+    void (*before)(void *self, int group);
     void *self;
 } cse_group_watch;
 
@@ -35,7 +37,7 @@ typedef struct cse_frame {
     /* REPLICA, WEIGHTS: counts the tracked tensors (tensor_statistics.h); NULL on a step that takes
      * no statistics. */
     cse_statistics_collector *collector;
-    cse_group_watch watch; /* REPLICA; generated code does not know it */
+    cse_group_watch watch; /* generated code does not know it */
     /* Who shares the work of kernels; NULL: the caller runs alone. Not known to generated code. */
     cse_thread_team *team;
 } cse_frame;
@@ -88,6 +90,12 @@ cse_status cse_executable_read_graph(const char *directory, const char *digest, 
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);
+
+static inline void cse_frame_announce_group(const cse_frame *frame, int group)
+{
+    if (frame->watch.before != NULL)
+        frame->watch.before(frame->watch.self, group);
+}
 
 static inline void cse_frame_note_group(const cse_frame *frame, cse_part part, int group)
 {

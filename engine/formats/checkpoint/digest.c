@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/pages.h"
 #include "engine/formats/checkpoint/parallel.h"
 
 /* Raw bits are hashed as they lie in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checkpoints are little endian");
+
+/* Of tensors in a file: what is in memory at a time. */
+enum { PASSED_BYTES = 1 << 18 };
 
 uint64_t cse_checkpoint_tensor_bytes(const cse_checkpoint_tensor *tensor)
 {
@@ -27,12 +31,31 @@ static void add_head(crypto_generichash_state *state, const cse_checkpoint_tenso
     }
 }
 
+void cse_tensor_pass(const cse_checkpoint_tensor *tensor, uint64_t done)
+{
+    const uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
+    const unsigned char *data = tensor->data;
+    if (!tensor->in_file || (done % PASSED_BYTES != 0 && done != bytes))
+        return;
+    if (done > 0) {
+        const uint64_t first = (done - 1) / PASSED_BYTES * PASSED_BYTES;
+        cse_pages_let_go(data + first, done - first);
+    }
+    cse_pages_read_ahead(data + done, bytes - done < PASSED_BYTES ? bytes - done : PASSED_BYTES);
+}
+
 static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_tensor *tensor)
 {
     add_head(state, tensor);
-    uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
-    if (bytes > 0)
-        crypto_generichash_update(state, tensor->data, bytes);
+    const uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
+    const unsigned char *data = tensor->data;
+    cse_tensor_pass(tensor, 0);
+    for (uint64_t done = 0; done < bytes;) {
+        const uint64_t size = bytes - done < PASSED_BYTES ? bytes - done : PASSED_BYTES;
+        crypto_generichash_update(state, data + done, size);
+        done += size;
+        cse_tensor_pass(tensor, done);
+    }
 }
 
 void cse_digest_begin(crypto_generichash_state *state)

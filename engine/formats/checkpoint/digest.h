@@ -48,6 +48,10 @@ enum { CSE_SHAPE_TEXT_BYTES = 2 + CSE_MAX_RANK * 22 };
 /* The tensors' positions in the byte order of their names; release with free(). */
 int *cse_checkpoint_name_order(const cse_checkpoint *checkpoint);
 
+/* Of a tensor that is in a file, before its first byte is read (done = 0) and whenever the bytes
+ * before `done` have been: those leave memory, and the next ones are read ahead. */
+void cse_tensor_pass(const cse_checkpoint_tensor *tensor, uint64_t done);
+
 /* Bytes of a tensor's elements. */
 uint64_t cse_checkpoint_tensor_bytes(const cse_checkpoint_tensor *tensor);
 

@@ -32,12 +32,14 @@ static void write_tensor(writing *w, int index)
     const unsigned char *data = tensor->data;
     crypto_generichash_state hash;
     cse_checkpoint_digest_head(&hash, tensor);
+    cse_tensor_pass(tensor, 0);
     for (uint64_t done = 0; done < bytes; done += BLOCK_BYTES) {
         const size_t size = block_at(done, bytes);
         crypto_generichash_update(&hash, data + done, size);
         if (atomic_load(&w->error) == 0 &&
             cse_write_at(w->descriptor, data + done, size, offset + done) != 0)
             atomic_store(&w->error, errno != 0 ? errno : EIO);
+        cse_tensor_pass(tensor, done + size);
     }
     cse_digest_end(&hash, w->places[index].digest);
     /* The disk begins at once with what is large, while other tensors are written and the file is
@@ -87,14 +89,17 @@ bool cse_elements_read(int descriptor, uint64_t offset, uint64_t bytes, unsigned
     return whole;
 }
 
-bool cse_elements_equal(int descriptor, uint64_t offset, uint64_t bytes, const void *data)
+bool cse_elements_equal(int descriptor, uint64_t offset, const cse_checkpoint_tensor *tensor)
 {
+    const uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
     unsigned char *block = cse_malloc(BLOCK_BYTES);
     bool equal = true;
+    cse_tensor_pass(tensor, 0);
     for (uint64_t done = 0; done < bytes && equal; done += BLOCK_BYTES) {
         const size_t size = block_at(done, bytes);
         equal = cse_read_at(descriptor, block, size, offset + done) == (int64_t)size &&
-                memcmp(block, (const unsigned char *)data + done, size) == 0;
+                memcmp(block, (const unsigned char *)tensor->data + done, size) == 0;
+        cse_tensor_pass(tensor, done + size);
     }
     free(block);
     return equal;

@@ -21,7 +21,7 @@ int cse_elements_write(const cse_checkpoint *checkpoint, int descriptor, cse_ele
 bool cse_elements_read(int descriptor, uint64_t offset, uint64_t bytes, unsigned char *data,
                        crypto_generichash_state *hash);
 
-/* Whether just these bytes are at `offset`. */
-bool cse_elements_equal(int descriptor, uint64_t offset, uint64_t bytes, const void *data);
+/* Whether just the tensor's bytes are at `offset`. */
+bool cse_elements_equal(int descriptor, uint64_t offset, const cse_checkpoint_tensor *tensor);
 
 #endif

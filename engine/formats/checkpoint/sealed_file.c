@@ -132,10 +132,10 @@ static void compare_one(void *self, int index)
     placed *place = &r->places[index];
     const cse_checkpoint_tensor *read = &r->checkpoint->tensors[index];
     const cse_checkpoint_tensor *written = &r->written->tensors[r->written_order[index]];
-    place->whole =
-        strcmp(read->name, written->name) == 0 && read->dtype == written->dtype &&
-        cse_shape_equal(read->shape, written->shape) &&
-        cse_elements_equal(r->descriptor, place->line.offset, place->line.bytes, written->data);
+    place->whole = strcmp(read->name, written->name) == 0 && read->dtype == written->dtype &&
+                   cse_shape_equal(read->shape, written->shape) &&
+                   place->line.bytes == cse_checkpoint_tensor_bytes(written) &&
+                   cse_elements_equal(r->descriptor, place->line.offset, written);
 }
 
 static cse_status tell_damage(const reading *r, int index)

@@ -11,12 +11,14 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
+#include "engine/base/unnamed_file.h"
 #include "engine/formats/checkpoint/digest.h"
 #include "engine/formats/checkpoint/file_bytes.h"
 #include "engine/formats/checkpoint/shared_layout.h"
 
 struct cse_shared_checkpoint {
     int descriptor;
+    bool in_file;
     uint64_t end; /* of what was put */
     unsigned char *mapped;
     uint64_t mapped_bytes;
@@ -32,12 +34,20 @@ static cse_status no_memory(const char *what)
 
 cse_status cse_shared_checkpoint_new(cse_shared_checkpoint **shared)
 {
+    return cse_shared_checkpoint_new_in(NULL, shared);
+}
+
+cse_status cse_shared_checkpoint_new_in(const char *directory, cse_shared_checkpoint **shared)
+{
     *shared = NULL;
-    const int descriptor = memfd_create("csengine-checkpoint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int descriptor =
+        directory != NULL ? cse_unnamed_file(directory)
+                          : memfd_create("csengine-checkpoint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         return no_memory("copy the states to");
     cse_shared_checkpoint *made = cse_calloc(1, sizeof *made);
     made->descriptor = descriptor;
+    made->in_file = directory != NULL;
     made->end = CSE_SHARED_HEAD_BYTES;
     *shared = made;
     return CSE_OK;
@@ -61,6 +71,12 @@ cse_status cse_shared_checkpoint_put(cse_shared_checkpoint *shared, const void *
     if (cse_write_at(shared->descriptor, values, bytes, *offset) != 0)
         return no_memory("copy the states to");
     shared->end = *offset + bytes;
+    if (shared->in_file) {
+        if (sync_file_range(shared->descriptor, (off64_t)*offset, (off64_t)bytes,
+                            SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+            return no_memory("copy the states to");
+        posix_fadvise(shared->descriptor, (off_t)*offset, (off_t)bytes, POSIX_FADV_DONTNEED);
+    }
     return CSE_OK;
 }
 

@@ -1,9 +1,9 @@
 /* A checkpoint in memory that two processes share: one fills it, another one writes the file.
  *
- * It is one memfd: a head of fixed size, the elements, then the table of tensors and their texts.
- * The writer maps it read-only, and leaves what came of it in the head. All of it counts only when
- * the writer has ended by itself: one that was killed may have left a part. Elements are put by
- * write(2), which reports missing memory as an error and touches no page twice. */
+ * It is one memfd (or a file): a head of fixed size, the elements, then the table of tensors and
+ * their texts. The writer maps it read-only, and leaves what came of it in the head. It counts
+ * only when the writer has ended by itself: one that was killed may leave a part. Elements are put
+ * by write(2), which reports missing memory as an error and touches no page twice. */
 #ifndef CSE_CHECKPOINT_SHARED_CHECKPOINT_H
 #define CSE_CHECKPOINT_SHARED_CHECKPOINT_H
 
@@ -19,6 +19,8 @@ typedef struct cse_shared_checkpoint cse_shared_checkpoint;
 
 /* CSE_TEMPORARY when memory or descriptors are missing; so do the next two. */
 cse_status cse_shared_checkpoint_new(cse_shared_checkpoint **shared);
+/* In a file without a name in `directory` in place of memory, for what is larger than that. */
+cse_status cse_shared_checkpoint_new_in(const char *directory, cse_shared_checkpoint **shared);
 void cse_shared_checkpoint_destroy(cse_shared_checkpoint **shared);
 
 /* Adds elements; `offset` says where they lie. */

@@ -25,6 +25,7 @@ typedef struct shared_view {
     const cse_shared_head *head;
     const char *texts;
     cse_checkpoint checkpoint;
+    bool in_file;
 } shared_view;
 
 static bool lies_within(const shared_view *v, uint64_t offset, uint64_t bytes)
@@ -42,6 +43,7 @@ static bool open_view(int descriptor, shared_view *v)
         return false;
     madvise(base, (size_t)status.st_size, MADV_DONTDUMP);
     v->base = base;
+    v->in_file = fcntl(descriptor, F_GET_SEALS) < 0; /* that is no memfd */
     v->bytes = (uint64_t)status.st_size;
     v->head = base;
     const cse_shared_head *h = v->head;
@@ -83,7 +85,8 @@ static bool take_tensors(shared_view *v)
         cse_checkpoint_tensor *tensor = &c->tensors[c->tensor_count++];
         *tensor = (cse_checkpoint_tensor){ .dtype = (cse_dtype)table[i].dtype,
                                            .shape = table[i].shape,
-                                           .data = v->base + table[i].offset };
+                                           .data = v->base + table[i].offset,
+                                           .in_file = v->in_file };
         if (!take_text(v, table[i].name, &tensor->name) || tensor->name == NULL ||
             table[i].dtype < 0 || table[i].dtype >= CSE_DTYPE_COUNT || tensor->shape.rank < 0 ||
             tensor->shape.rank > CSE_MAX_RANK ||

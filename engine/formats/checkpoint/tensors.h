@@ -10,6 +10,8 @@ typedef struct cse_checkpoint_tensor {
     cse_dtype dtype;
     cse_shape shape;
     const void *data; /* contiguous, row-major; borrowed when writing */
+    /* The data are a mapping of a file that is larger than memory: pages that were read leave. */
+    bool in_file;
 } cse_checkpoint_tensor;
 
 typedef struct cse_checkpoint {

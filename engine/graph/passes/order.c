@@ -123,7 +123,8 @@ static bool depends_on_states_alone(const schedule *s, int g)
 static void find_per_step_groups(const schedule *s, cse_graph *graph)
 {
     for (int g = 0; g < graph->group_count; g++)
-        graph->groups[g].per_step = graph->microbatch_count > 1 && depends_on_states_alone(s, g);
+        graph->groups[g].per_step =
+            graph->microbatch_count > 1 && !graph->streams_states && depends_on_states_alone(s, g);
 }
 
 /* Workspace bytes after the group minus before. */

@@ -90,6 +90,8 @@ void cse_passes_describe(const cse_graph *graph, const cse_passes_options *optio
     describe_recompute(graph->recompute, out);
     if (graph->sums_samples)
         cse_text_add(out, "gradients are sums over samples\n");
+    if (graph->streams_states)
+        cse_text_add(out, "streams states\n");
     if (graph->numerics == NULL)
         return;
     cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);

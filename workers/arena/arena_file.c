@@ -1,0 +1,61 @@
+/* All of it is reserved before anything runs: a page of a file with a hole would end the process
+ * that touches it where the disk is full. */
+#include "workers/arena/arena_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#include "engine/base/unnamed_file.h"
+
+cse_status cse_arena_file_new(const char *directory, int *descriptor)
+{
+    *descriptor = cse_unnamed_file(directory);
+    if (*descriptor >= 0)
+        return CSE_OK;
+    const cse_status status = errno == ENOENT || errno == ENOTDIR                   ? CSE_NO_INPUT
+                              : errno == EACCES || errno == EPERM || errno == EROFS ? CSE_PERMISSION
+                                                                                    : CSE_IO;
+    return cse_fail(status,
+                    "states.directory: no file can be made in %s: %s; give an existing directory "
+                    "that this user may write to",
+                    directory, strerror(errno));
+}
+
+static cse_status no_room(int descriptor, int64_t bytes, int error)
+{
+    struct statvfs facts;
+    if (error != ENOSPC || fstatvfs(descriptor, &facts) != 0)
+        return cse_fail(CSE_IO,
+                        "states.directory: no room of %lld bytes for the file of states: %s",
+                        (long long)bytes, strerror(error));
+    const int64_t free_bytes = (int64_t)facts.f_bavail * (int64_t)facts.f_frsize;
+    return cse_fail(CSE_IO,
+                    "states.directory: the file of states needs %lld bytes, its file system has "
+                    "%lld free, %lld are missing; give a directory with more room",
+                    (long long)bytes, (long long)free_bytes,
+                    (long long)(bytes > free_bytes ? bytes - free_bytes : 0));
+}
+
+cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes)
+{
+    int error;
+    do
+        error = posix_fallocate(descriptor, from, bytes);
+    while (error == EINTR);
+    return error == 0 ? CSE_OK : no_room(descriptor, bytes, error);
+}
+
+int cse_arena_file_let_go(int descriptor, unsigned char *base, int64_t from, int64_t bytes,
+                          bool dirty)
+{
+    madvise(base + from, (size_t)bytes, MADV_DONTNEED);
+    if (dirty && sync_file_range(descriptor, from, bytes,
+                                 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                     SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+        return errno;
+    posix_fadvise(descriptor, from, bytes, POSIX_FADV_DONTNEED);
+    return 0;
+}

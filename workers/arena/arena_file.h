@@ -1,0 +1,24 @@
+/* The file of an arena that is larger than memory: without a name, in a directory that was given,
+ * so that nothing is left of it when the last process of a run has ended, however it has. */
+#ifndef CSE_WORKERS_ARENA_ARENA_FILE_H
+#define CSE_WORKERS_ARENA_ARENA_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "csengine/status.h"
+
+/* A descriptor, closed by exec, of an empty file. CSE_NO_INPUT, CSE_PERMISSION or CSE_IO where
+ * there can be none; messages name states.directory. */
+cse_status cse_arena_file_new(const char *directory, int *descriptor);
+
+/* Reserves room on the disk for bytes [from, from + bytes). CSE_IO where there is none: how much is
+ * free, and how much is missing. */
+cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes);
+
+/* Bytes of the mapping at `base` leave this process, and the cache where no other one has them
+ * mapped; `dirty`: they are written first. 0, or the error of writing. */
+int cse_arena_file_let_go(int descriptor, unsigned char *base, int64_t from, int64_t bytes,
+                          bool dirty);
+
+#endif

@@ -1,0 +1,235 @@
+/* Groups of REPLICA and WEIGHTS announce themselves (cse_group_watch); lines of an update and
+ * additions are announced by the code that runs them. What a group may need next are the groups
+ * behind it in its program; what lines need next are the lines behind them. */
+#include "workers/worker/work_residency.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "workers/arena/arena_budget.h"
+#include "workers/arena/unit_ranges.h"
+
+typedef struct cse_work_residency {
+    cse_residency *blocks;
+    cse_ranges ranges;
+    cse_part part; /* of the program that runs */
+    int current;   /* its group that runs */
+    int next;      /* the one that is to be read ahead next */
+} cse_work_residency;
+
+/* Of a handler, which has no argument. */
+static cse_cluster *broken_cluster;
+static int broken_slot;
+
+static void end_process(cse_cluster *cluster, int slot, cse_status status, const char *message)
+{
+    cse_cluster_report_failure(cluster, slot, status, message);
+    _exit(cse_status_exit_code(status));
+}
+
+/* A page that the kernel took back, and cannot read again. */
+static void on_bus_error(int number)
+{
+    (void)number;
+    end_process(broken_cluster, broken_slot, CSE_IO,
+                "states.directory: a page of the file of states cannot be read again; the run goes "
+                "on from its last checkpoint once the disk is whole");
+}
+
+static void check(cse_work *work, cse_status status)
+{
+    if (status != CSE_OK)
+        end_process(work->cluster, work->slot, status, cse_error_message());
+}
+
+/* ---- ranges ---- */
+
+static int64_t place_of(const cse_cluster *cluster, const unsigned char *address)
+{
+    const uintptr_t at = (uintptr_t)address, base = (uintptr_t)cluster->base;
+    return at >= base && at - base < cluster->mapped_bytes ? (int64_t)(at - base) : -1;
+}
+
+static cse_space_places places_of(const cse_work *work)
+{
+    cse_space_places places;
+    for (int s = 0; s < CSE_SPACE_COUNT; s++)
+        places.at[s] = place_of(work->cluster, work->frame.base[s]);
+    return places;
+}
+
+static cse_ranges *begin(cse_work *work)
+{
+    work->residency->ranges.count = 0;
+    return &work->residency->ranges;
+}
+
+static void use(cse_work *work)
+{
+    const cse_work_residency *r = work->residency;
+    check(work, cse_residency_use(r->blocks, r->ranges.items, r->ranges.count));
+}
+
+static bool expect(cse_work *work)
+{
+    const cse_work_residency *r = work->residency;
+    bool fits;
+    check(work, cse_residency_expect(r->blocks, r->ranges.items, r->ranges.count, &fits));
+    return fits;
+}
+
+/* ---- programs ---- */
+
+static bool is_skipped(const cse_work *work, int group)
+{
+    return work->graph->groups[group].per_step && work->frame.prepared &&
+           work->frame.collector == NULL;
+}
+
+static void before_group(void *self, int group)
+{
+    cse_work *work = self;
+    cse_work_residency *r = work->residency;
+    const cse_graph *graph = work->graph;
+    const cse_space_places places = places_of(work);
+    cse_group_ranges(graph, group, &places, begin(work));
+    use(work);
+    const bool begins_anew = r->part != graph->groups[group].part || group <= r->current;
+    if (begins_anew || r->next <= group)
+        r->next = group + 1;
+    r->part = graph->groups[group].part;
+    r->current = group;
+    for (; r->next < graph->group_count; r->next++) {
+        if (graph->groups[r->next].part != r->part || is_skipped(work, r->next))
+            continue;
+        cse_group_ranges(graph, r->next, &places, begin(work));
+        if (!expect(work))
+            break;
+    }
+}
+
+/* ---- sums ---- */
+
+void cse_work_residency_add(cse_work *work, const int64_t range[2], const unsigned char *into,
+                            const unsigned char *from, bool packed)
+{
+    if (work->residency == NULL || range[0] >= range[1])
+        return;
+    const cse_segments *segments = &work->cluster->segments;
+    cse_ranges *ranges = begin(work);
+    cse_partial_sum_ranges(segments, place_of(work->cluster, into), range, true, ranges);
+    if (from != NULL && packed)
+        cse_partial_sum_ranges(segments, place_of(work->cluster, from), range, false, ranges);
+    else if (from != NULL)
+        cse_ranges_add(ranges, place_of(work->cluster, from) + range[0] * 4,
+                       (range[1] - range[0]) * 4, false);
+    use(work);
+}
+
+static void add_joined(cse_work *work, const int64_t range[2], cse_ranges *ranges)
+{
+    for (int i = 0; i < work->join.count; i++)
+        if (work->join.steps[i].partial != NULL)
+            cse_partial_sum_ranges(&work->cluster->segments,
+                                   place_of(work->cluster, work->join.steps[i].partial), range,
+                                   false, ranges);
+}
+
+void cse_work_residency_join(cse_work *work, const int64_t range[2], const unsigned char *into)
+{
+    if (work->residency == NULL)
+        return;
+    cse_ranges *ranges = begin(work);
+    add_joined(work, range, ranges);
+    if (into != NULL)
+        cse_ranges_add(ranges, place_of(work->cluster, into) + range[0] * 4,
+                       (range[1] - range[0]) * 4, true);
+    use(work);
+}
+
+/* ---- updates ---- */
+
+/* Sums that are joined for these lines are private when they run, and in the arena before. */
+static void add_lines(cse_work *work, uint64_t step, cse_update_part part, bool ahead)
+{
+    const int64_t lines[2] = { part.first, part.end };
+    const int64_t offset = work->direct_offsets[part.group];
+    cse_ranges *ranges = begin(work);
+    cse_space_places places = places_of(work);
+    const bool joins = offset >= 0 && !(cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM);
+    if (joins)
+        places.at[CSE_SPACE_REDUCED] = -1;
+    else
+        places.at[CSE_SPACE_REDUCED] =
+            place_of(work->cluster, cse_work_frame_for(work, step)->base[CSE_SPACE_REDUCED]);
+    cse_update_ranges(work->graph, part.group, lines, &places, ranges);
+    if (!joins || !ahead)
+        return;
+    const int64_t elements = work->graph->groups[part.group].elements;
+    const int64_t first = part.first * CSE_LINE_ELEMENTS, end = part.end * CSE_LINE_ELEMENTS;
+    add_joined(
+        work,
+        (const int64_t[]){ offset / 4 + first, offset / 4 + (end < elements ? end : elements) },
+        ranges);
+}
+
+void cse_work_residency_update(cse_work *work, uint64_t step, int chunk, cse_update_part part)
+{
+    if (work->residency == NULL)
+        return;
+    add_lines(work, step, part, false);
+    use(work);
+    int64_t line = part.chunk_line + part.end - part.first;
+    while (chunk < work->cluster->head->update_chunks) {
+        const cse_update_part next = cse_arena_update_part(work->cluster, work->graph, chunk, line);
+        if (next.group < 0) {
+            chunk++;
+            line = 0;
+            continue;
+        }
+        add_lines(work, step, next, true);
+        if (!expect(work))
+            return;
+        line += next.end - next.first;
+    }
+}
+
+/* ---- set-up ---- */
+
+cse_status cse_work_residency_new(cse_work *work)
+{
+    const cse_cluster *cluster = work->cluster;
+    const cse_arena_head *head = cluster->head;
+    if (head->resident_bytes == 0)
+        return CSE_OK;
+    work->residency = cse_calloc(1, sizeof *work->residency);
+    broken_cluster = work->cluster;
+    broken_slot = work->slot;
+    sigaction(SIGBUS, &(struct sigaction){ .sa_handler = on_bus_error }, NULL);
+    work->frame.watch = (cse_group_watch){ .before = before_group, .self = work };
+    return cse_residency_new(&(cse_residency_options){ .base = cluster->base,
+                                                       .descriptor = cluster->descriptor,
+                                                       .first = head->weights_offset,
+                                                       .end = head->total_bytes,
+                                                       .budget_bytes = cse_arena_budget(head) },
+                             &work->residency->blocks);
+}
+
+void cse_work_residency_end(cse_work *work)
+{
+    if (work->residency != NULL)
+        check(work, cse_residency_clear(work->residency->blocks));
+}
+
+void cse_work_residency_destroy(cse_work *work)
+{
+    if (work->residency == NULL)
+        return;
+    cse_residency_destroy(&work->residency->blocks);
+    cse_ranges_clear(&work->residency->ranges);
+    free(work->residency);
+    work->residency = NULL;
+}

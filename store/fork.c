@@ -22,7 +22,8 @@ static cse_status copy_pages(const char *from, sqlite3 *to, const char *path)
 {
     cse_store_reader *reader = NULL;
     CSE_TRY(cse_store_reader_open(from, &reader));
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", cse_store_reader_handle(reader), "main");
+    sqlite3_backup *backup =
+        sqlite3_backup_init(to, "main", cse_store_reader_handle(reader), "main");
     if (backup != NULL)
         (void)sqlite3_backup_step(backup, -1);
     const int code = backup != NULL ? sqlite3_backup_finish(backup) : SQLITE_ERROR;
@@ -57,7 +58,8 @@ static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t
         (long long)step, to, (long long)step);
     int code = sqlite3_exec(handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code == SQLITE_OK)
-        code = cse_supersede(handle, &(cse_supersession){ .attempt = attempt + 1, .step = step + 1 });
+        code =
+            cse_supersede(handle, &(cse_supersession){ .attempt = attempt + 1, .step = step + 1 });
     if (code == SQLITE_OK)
         code = sqlite3_exec(handle, sql, NULL, NULL, NULL);
     if (code == SQLITE_OK)

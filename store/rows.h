@@ -54,7 +54,7 @@ typedef enum cse_row_priority {
       "save_ms validation_ms recovery_ms paused_ms idle_ms",                                     \
       "iiiiiiiiiiiii", NULL, METRIC)                                                             \
     X(CHAIN, "chain", "step attempt states samples chain", "iibbb", NULL, METRIC)                \
-    X(CHAIN_LINKS, "chain_links", "step attempt before links", "iibs", NULL, KEPT)               \
+    X(CHAIN_LINKS, "links", "step attempt before links", "iibs", NULL, KEPT)                     \
     X(ARTEFACT, "artefacts", "name time_ms media_type content", "sisb", NULL, KEPT)
 
 typedef enum cse_row_kind {

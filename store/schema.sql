@@ -75,7 +75,7 @@ CREATE TABLE IF NOT EXISTS goodput(attempt INTEGER PRIMARY KEY, start_ms INTEGER
 -- what else enters it: `links`, and the chain before that step.
 CREATE TABLE IF NOT EXISTS chain(step INTEGER PRIMARY KEY, attempt INTEGER, states BLOB,
     samples BLOB, chain BLOB);
-CREATE TABLE IF NOT EXISTS chain_links(step INTEGER PRIMARY KEY, attempt INTEGER, before BLOB,
+CREATE TABLE IF NOT EXISTS links(step INTEGER PRIMARY KEY, attempt INTEGER, before BLOB,
     links TEXT);
 
 CREATE TABLE IF NOT EXISTS artefacts(name TEXT PRIMARY KEY, time_ms INTEGER, media_type TEXT,

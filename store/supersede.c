@@ -157,7 +157,7 @@ static int supersede_samples(sqlite3 *handle, const cse_supersession *s)
         "DELETE FROM timeline WHERE attempt < ?1 AND step >= ?2 - (kind <> 'save')",
         "DELETE FROM kernels WHERE attempt < ?1 AND step >= ?2 - 1",
         "DELETE FROM chain WHERE attempt < ?1 AND step >= ?2",
-        "DELETE FROM chain_links WHERE attempt < ?1 AND step >= ?2",
+        "DELETE FROM links WHERE attempt < ?1 AND step >= ?2",
     };
     const int64_t numbers[MOST_NUMBERS] = { s->attempt, s->step };
     int code = supersede_numerics(handle, s);

@@ -42,8 +42,9 @@ static void enter_folder(const char *configuration)
     memcpy(folder, configuration + sizeof mark - 1, length - sizeof mark + 1);
     folder[length - sizeof mark + 1] = '\0';
     if (chdir(folder) != 0)
-        cse_print_to(stderr, "csengine: %s, where the run was started: %s; paths of its "
-                             "configuration begin here\n",
+        cse_print_to(stderr,
+                     "csengine: %s, where the run was started: %s; paths of its "
+                     "configuration begin here\n",
                      folder, strerror(errno));
 }
 
@@ -104,7 +105,7 @@ static int run(const cse_command_line *line)
         tell(&options, &fork);
     if (status == CSE_OK)
         enter_folder(fork.configuration);
-    const int exit_code = status != CSE_OK                       ? cse_report(status)
+    const int exit_code = status != CSE_OK                     ? cse_report(status)
                           : cse_option_is_on(line, "no_start") ? 0
                                                                : start(&own, &fork);
     cse_fork_clear(&fork);

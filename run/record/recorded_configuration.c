@@ -13,14 +13,14 @@ static void keep(cse_store *store, const char *name, const char *type, const cha
         cse_store_artefact(store, name, type, text, strlen(text));
 }
 
-void cse_recorded_configuration(cse_store *store, const cse_recorder_options *options)
+void cse_configuration_record(cse_store *store, const cse_configuration_texts *texts)
 {
     char folder[PATH_MAX];
     cse_text given = { 0 };
-    keep(store, "config.yaml", "application/yaml", options->resolved_configuration);
-    keep(store, "config.origins.json", "application/json", options->configuration_origins);
-    if (options->given_configuration != NULL && getcwd(folder, sizeof folder) != NULL)
-        cse_text_add(&given, "# in %s\n%s", folder, options->given_configuration);
+    keep(store, "config.yaml", "application/yaml", texts->resolved);
+    keep(store, "config.origins.json", "application/json", texts->origins);
+    if (texts->given != NULL && getcwd(folder, sizeof folder) != NULL)
+        cse_text_add(&given, "# in %s\n%s", folder, texts->given);
     keep(store, "config.given.yaml", "application/yaml", given.data);
     cse_text_clear(&given);
 }

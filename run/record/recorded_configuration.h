@@ -2,11 +2,17 @@
 #ifndef CSE_RUN_RECORD_RECORDED_CONFIGURATION_H
 #define CSE_RUN_RECORD_RECORDED_CONFIGURATION_H
 
-#include "run/record/recorder.h"
+#include "store/store.h"
 
-/* Keeps it as the artefacts config.yaml (with all defaults), config.origins.json (where each value
- * was set) and config.given.yaml (as it was given; its first line names the folder in which its
- * paths begin, so that the run can be started again). */
-void cse_recorded_configuration(cse_store *store, const cse_recorder_options *options);
+/* Each may be NULL. */
+typedef struct cse_configuration_texts {
+    const char *resolved; /* config.yaml: with all defaults */
+    const char *origins;  /* config.origins.json: where each value was set */
+    const char *given;    /* config.given.yaml: as it was given, behind a line that names the folder
+                           * in which its paths begin, so that the run can be started again */
+} cse_configuration_texts;
+
+/* Keeps them as artefacts. */
+void cse_configuration_record(cse_store *store, const cse_configuration_texts *texts);
 
 #endif

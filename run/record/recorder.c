@@ -111,7 +111,10 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
     cse_store_set_integer(store, "seed", (int64_t)c->seed);
     set_labels(store, c->job_labels);
     set_digest(store, options->canonical_configuration);
-    cse_recorded_configuration(store, options);
+    cse_configuration_record(
+        store, &(cse_configuration_texts){ .resolved = options->resolved_configuration,
+                                           .origins = options->configuration_origins,
+                                           .given = options->given_configuration });
 }
 
 /* ---- where the time went ---- */

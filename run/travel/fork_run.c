@@ -93,10 +93,25 @@ static cse_status make_configuration(const cse_fork_options *o, cse_fork *fork)
     return CSE_OK;
 }
 
+static cse_status check_folder(const cse_fork_options *o)
+{
+    char path[PATH_MAX];
+    int64_t *steps = NULL;
+    int count = 0;
+    snprintf(path, sizeof path, "%s/run.db", o->to);
+    const bool has_checkpoints = cse_checkpoint_steps(o->to, &steps, &count) == CSE_OK && count > 0;
+    free(steps);
+    return access(path, F_OK) != 0 && !has_checkpoints
+               ? CSE_OK
+               : cse_fail(CSE_CANNOT_CREATE, "%s: there is a run already; name a new folder",
+                          o->to);
+}
+
 cse_status cse_fork_run(const cse_fork_options *o, cse_fork *fork)
 {
     cse_run_chain chain = { .count = 0 };
     *fork = (cse_fork){ .arena = cse_arena_new() };
+    CSE_TRY(check_folder(o));
     CSE_TRY(make_configuration(o, fork));
     CSE_TRY(cse_make_directories("fork", o->to));
     cse_status status = cse_run_chain_read(o->model_dir, 0, o->step, &chain);

@@ -11,8 +11,8 @@ typedef struct cse_fork_options {
 } cse_fork_options;
 
 typedef struct cse_fork {
-    int64_t linked;  /* checkpoints that both runs have, as one file */
-    cse_text words;  /* the replay's verdict; "": there is a checkpoint of the step */
+    int64_t linked; /* checkpoints that both runs have, as one file */
+    cse_text words; /* the replay's verdict; "": there is a checkpoint of the step */
     char chain[2 * CSE_CHAIN_BYTES + 1]; /* of both after the step; "": not known */
     const char *configuration; /* of the new run: the other one's, going on from that checkpoint */
     cse_arena *arena;

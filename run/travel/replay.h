@@ -13,10 +13,10 @@
 
 typedef struct cse_replay_options {
     const char *model_dir;
-    int64_t step;   /* to be reached; 0: the states that training begins with */
-    int num_csx;    /* 0: as the run's last start */
-    int64_t every;  /* the states of each step that is a multiple are kept as well; 0: of none */
-    int64_t latest; /* the newest checkpoint to begin from; INT64_MAX: any */
+    int64_t step;      /* to be reached; 0: the states that training begins with */
+    int num_csx;       /* 0: as the run's last start */
+    int64_t every;     /* the states of each step that is a multiple are kept as well; 0: of none */
+    int64_t latest;    /* the newest checkpoint to begin from; INT64_MAX: any */
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
     const char *const
         *settings; /* "PATH=VALUE", ended by NULL: other than the run's; may be NULL */

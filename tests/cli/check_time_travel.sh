@@ -1,0 +1,141 @@
+#!/bin/sh
+# Time travel: `inspect` gives the values that a twin of the run kept of each step, with any number
+# of processes, and knows whether they are the run's; `bisect` names planted differences; `fork`
+# shares the past; bytes that were changed in the chain, in a checkpoint or in the data are found.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+case $csengine in /*) ;; *) csengine=$PWD/$csengine ;; esac
+source=$(cd "${top_srcdir:-.}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+TMPDIR=$work/scratch
+export TMPDIR
+mkdir "$TMPDIR"
+cd "$work" || exit 1
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+i=0
+echo 'a,b,c,label' >table.csv
+while [ $i -lt 200 ]; do
+    echo "$((i % 7)),$((i * 5 % 11)),$((i * 3 % 13)),$((i % 4))"
+    i=$((i + 1))
+done >>table.csv
+train() { # NAME ARGUMENTS...
+    name=$1
+    shift
+    "$csengine" start "$source/configs/synthetic.yaml" --quiet --no_dashboard --model_dir "$name" \
+        --compile_dir compiled --set fit.val_dataloader=null --set loop.num_steps=null \
+        --set model.input_size=3 --set "optimizer={AdamW: {lr: 0.01}}" \
+        --set "fit.train_dataloader={data_processor: csv, path: table.csv, label: label, \
+batch_size: 32, micro_batch_size: 8, shuffle: true}" "$@" >"$name.out" 2>&1 ||
+        fail "$name: exit code $?: $(cat "$name.out")"
+}
+expect() { # CODE WORDS COMMAND...
+    code=$1
+    words=$2
+    shift 2
+    "$csengine" "$@" >out 2>&1
+    found=$?
+    [ $found -eq "$code" ] || fail "$*: exit code $found, not $code: $(cat out)"
+    grep -q -e "$words" out || fail "$*: no '$words': $(cat out)"
+}
+
+# ---- any step of the past ----
+
+train run --max_steps 40 --set checkpoint.steps=15 --num_csx 2
+train twin --max_steps 40 --set checkpoint.steps=1
+for question in '1 1' '7 2' '15 5' '16 1' '29 5' '38 2' '40 1'; do
+    step=${question% *}
+    replicas=${question#* }
+    rm -f seen.safetensors kept.safetensors
+    expect 0 "these are the run's bits" inspect run --step "$step" --num_csx "$replicas" \
+        --output seen.safetensors
+    "$csengine" checkpoint convert "twin/checkpoint_$step.mdl" kept.safetensors --all \
+        --map none >out 2>&1 || fail "convert: $(cat out)"
+    cmp -s seen.safetensors kept.safetensors ||
+        fail "step $step with $replicas processes: not what the twin kept"
+done
+expect 0 "its chain begins with them" inspect run --step 0 --tensor last_layer.weight
+expect 0 '^      18  model.last_layer.bias  *min' inspect run --watch 'model.*bias' --steps 17..19
+[ "$(grep -c '^      1[789]  ' out)" -eq 6 ] || fail "watch: $(cat out)"
+expect 66 'has done the steps 1 to 40' inspect run --step 41
+expect 66 'no tensor of the step matches .*there are' inspect run --step 3 --tensor nothing
+expect 64 'give either --step' inspect run
+[ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
+
+# ---- planted differences ----
+
+expect 0 'equal: the digests of all 40 steps' bisect run twin
+train momentum --max_steps 21
+train momentum --max_steps 40 --set "optimizer={AdamW: {lr: 0.01, betas: [0.8, 0.999]}}"
+expect 1 '^step 22 is the first that differs: the same samples, other states' bisect run momentum
+grep -q '^  init.optimizer.AdamW.betas: (none) and \[0.8, 0.999\]' out || fail "betas: $(cat out)"
+grep -q '^settings .*: 1$' out || fail "betas: another setting as well: $(cat out)"
+grep -q 'exp_avg\[0' out || fail "betas: no first element: $(cat out)"
+train epsilon --max_steps 40 --set "optimizer={AdamW: {lr: 0.01, eps: 1.0e-5}}"
+expect 1 '^step 1 is the first that differs: the same samples' bisect run epsilon
+grep -q '^  init.optimizer.AdamW.eps: (none) and' out || fail "epsilon: $(cat out)"
+train order --max_steps 12
+train order --max_steps 40 --set train_dataloader.shuffle_seed=7
+expect 1 '^step 13 is the first that differs: other samples' bisect run order
+grep -q '^  fit.train_dataloader.shuffle_seed: (none) and 7' out || fail "order: $(cat out)"
+
+# A weight with another bit, in weights that a run begins with.
+"$csengine" checkpoint convert twin/checkpoint_20.mdl one.safetensors --map none >out 2>&1
+python3 - <<'END' || fail "no other bit"
+import struct
+data = bytearray(open("one.safetensors", "rb").read())
+size = struct.unpack("<Q", data[:8])[0]
+import json
+head = json.loads(data[8:8 + size])
+at = 8 + size + head["fc_layers.0.weight"]["data_offsets"][0] + 4 * (5 * 3 + 2)
+data[at] ^= 1
+open("two.safetensors", "wb").write(data)
+END
+train one --max_steps 6 --set fit.weights=one.safetensors
+train two --max_steps 6 --set fit.weights=two.safetensors
+expect 1 '^step 1 is the first that differs' bisect one two
+grep -A 1 '^states that differ before the step: 1' out |
+    grep -q 'model.fc_layers.0.weight\[5, 2\]: .*; 1 of its elements differ' ||
+    fail "flipped bit: $(cat out)"
+
+# ---- forks ----
+
+expect 0 'shares steps 1 to 23 with run: 1 checkpoints as one file' fork run --at 23 \
+    --model_dir same --no_dashboard
+grep -q "step 23 was done again; these are the run's bits" out || fail "fork: $(cat out)"
+expect 0 'equal: the digests of all 40 steps' bisect run same
+[ same/checkpoint_15.mdl -ef run/checkpoint_15.mdl ] || fail 'fork: no shared file'
+expect 0 '' fork run --at 23 --model_dir changed --no_dashboard --set optimizer.AdamW.lr=0.02
+expect 1 '^step 24 is the first that differs: the same samples' bisect run changed
+grep -q '^  init.optimizer.AdamW.lr: 0.01 and 0.02' out || fail "fork: $(cat out)"
+expect 73 'there is a run already' fork run --at 23 --model_dir changed --no_start
+expect 64 'needs --at' fork run --model_dir elsewhere
+
+# ---- what was changed afterwards ----
+
+cp -r run bytes
+python3 - <<'END'
+import sqlite3
+store = sqlite3.connect("bytes/run.db")
+states = bytearray(store.execute("SELECT states FROM chain WHERE step = 19").fetchone()[0])
+states[3] ^= 1
+store.execute("UPDATE chain SET states = ? WHERE step = 19", (bytes(states),))
+store.commit()
+END
+expect 1 'the chain of B is broken at step 19' bisect run bytes --no_replay
+expect 65 "not the run's bits: step 19 is the first whose states differ" inspect bytes --step 20
+grep -q 'had a fault' out || fail "bytes: $(cat out)"
+
+rm -r bytes
+cp -r run bytes
+printf 'X' | dd of=bytes/checkpoint_30.mdl bs=1 seek=9000 conv=notrunc 2>/dev/null
+expect 0 'steps 16 to 32 done again' inspect bytes --step 32
+
+sed -i '2s/^0/1/' table.csv
+expect 69 'table.csv' inspect run --step 17
+[ $failures -eq 0 ]

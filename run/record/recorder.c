@@ -19,6 +19,7 @@
 #include "run/record/printed.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
+#include "run/record/topology_rows.h"
 #include "store/reader.h"
 
 enum {
@@ -583,22 +584,11 @@ static void record_bad_records(cse_recorder *recorder, const char *json)
     json_decref(report);
 }
 
-/* With whose steps they are: those of a validation are its batches. */
-static void store_topology(const cse_recorder *recorder, const char *json)
-{
-    cse_text text = { 0 };
-    if (*json != '{' || recorder->step == NULL)
-        return;
-    cse_text_add(&text, "{\"loop\":\"%s\",%s", recorder->step->training ? "training" : "validation",
-                 json + 1);
-    cse_store_topology(recorder->store, text.data);
-    cse_text_clear(&text);
-}
-
 static void on_topology(void *self, const char *json)
 {
     cse_recorder *recorder = self;
-    store_topology(recorder, json);
+    if (recorder->step != NULL)
+        cse_topology_rows_add(recorder->store, recorder->step->training, json);
     record_bad_records(recorder, json);
     if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
         tell_goodput(recorder);

@@ -325,12 +325,12 @@ async function failed(checks, api, page) {
   await saysHealth(checks, api, page, id, ["diverged"]);
   await page.goto(`${api.url}/jobs/${id}/closures`);
   const { closures } = await api.get(`/jobs/${id}/closures?limit=1000`);
-  const delivered = page.locator(".tile", { hasText: "Delivered" }).locator(".value");
-  await delivered.waitFor({ timeout: 60_000 });
+  const recorded = page.locator(".tile", { hasText: "Recorded" }).locator(".value");
+  await recorded.waitFor({ timeout: 60_000 });
   checks.that(
-    Number(await delivered.innerText()) === closures.length,
-    "each closure that was delivered is counted",
-    `${await delivered.innerText()} of ${closures.length}`,
+    Number(await recorded.innerText()) === closures.length,
+    "each closure that was recorded is counted, and called that",
+    `${await recorded.innerText()} of ${closures.length}`,
   );
   for (const name of ["samples", "data", "checkpoints", "numerics", "timeline", "topology"]) {
     await page.goto(`${api.url}/jobs/${id}/${name}`);

@@ -110,9 +110,9 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
   return (
     <dl class="tiles">
       <Tile
-        label="Delivered"
+        label="Recorded"
         value={integer(rows.length)}
-        note={rows.length >= TAIL ? "newest" : ""}
+        note={rows.length >= TAIL ? "the newest" : "of each at most 20 a second"}
       />
       <Tile label="Rate" value={ratePerSecond(rows.slice(-200)).toFixed(1)} unit="/s" />
       <Tile label="Median lag" value={integer(quantile(sorted, 0.5))} unit="ms" />

@@ -74,6 +74,8 @@ cse_status cse_dataloader_open_plain(const cse_settings *settings, uint64_t defa
  * are missing. Nothing can be read from it. CSE_USAGE where the input function needs its data. */
 cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t default_seed,
                                    const cse_unseen_data *known, cse_dataloader **loader);
+/* Whether it stands for data that are not there, of which nobody knows how many they are. */
+bool cse_dataloader_is_unseen(const cse_dataloader *loader);
 /* A data loader whose samples another host has, as `known` says (copied): sample_count, streams,
  * source and class names. Nothing can be read from it. CSE_CONFIG as for cse_dataloader_open. */
 cse_status cse_dataloader_of_other(const cse_settings *settings, uint64_t default_seed,

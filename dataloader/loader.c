@@ -238,6 +238,11 @@ cse_status cse_dataloader_describe(const cse_settings *settings, uint64_t defaul
     return status;
 }
 
+bool cse_dataloader_is_unseen(const cse_dataloader *loader)
+{
+    return loader->is_unseen;
+}
+
 /* Copies what another host says of its source. */
 static void copy_input(cse_arena *arena, const cse_input *known, cse_input *input)
 {

@@ -1,11 +1,12 @@
 /* Conditions on jobs, as people write them: words, comparisons, and, or, not, parentheses.
  *
- *   mlp state=FAILED                      words are looked for in name, id, model, state, labels
- *   val_accuracy>0.8 and lr<=0.01         the last value of a series; a setting of the configuration
+ *   mlp state=FAILED                    words are looked for in name, id, model, state, labels
+ *   val_accuracy>0.8 and lr<=0.01       the last value of a series; a setting
  *   min(val_loss)<2 (team=vision or fold>3) not health=diverged
  *
- * Parts that stand beside each other must all hold. A name is a field of the job, a label, a series,
- * or a setting by the end of its path, in this order; the value of a job without it is unlike any. */
+ * Parts that stand beside each other must all hold. A name is a field of the job, a label, a
+ * series, or a setting by the end of its path, in this order; the value of a job without it is
+ * unlike any. */
 #ifndef CSE_DASHBOARD_QUERY_EXPRESSION_H
 #define CSE_DASHBOARD_QUERY_EXPRESSION_H
 

@@ -1,4 +1,4 @@
-/* Steps that were left, since the run started again from before them, take time and do not count. */
+/* Steps that were left take time and do not count: the run started again from before them. */
 #include "dashboard/queue/run_account.h"
 
 #include <math.h>

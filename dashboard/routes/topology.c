@@ -37,7 +37,8 @@ static void get_topology(const cse_request *request, cse_answer *answer)
 
 /* What is in a sample, live or stored. */
 #define SAMPLE_FIELDS                                                                              \
-    "  step integer  # steps done\n"                                                               \
+    "  step integer  # steps done; in a validation, its batches\n"                                 \
+    "  loop? 'training'|'validation'  # whose steps those are, here and of the processes\n"        \
     "  interval_ms? integer  # the time that the shares are of\n"                                  \
     "  steps_per_second number\n"                                                                  \
     "  microbatches? integer  # of a step\n"                                                       \

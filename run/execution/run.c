@@ -188,9 +188,11 @@ static cse_status on_record(void *self, const cse_record *record)
     report->commit_ns = record->committed_ns;
     cse_nan_monitor_record(r->monitor, record);
     REPORT(r->session, on_statistics, record);
-    CSE_TRY(cse_check_divergence(r->step, record, r->monitor));
+    /* A step that ends the run is one that was done: observers see its values. */
+    cse_status status = cse_check_divergence(r->step, record, r->monitor);
     REPORT(r->session, on_step, record);
     chain_step(r, record);
+    CSE_TRY(status);
     r->fetched_step = steps_done;
     if (makes_checkpoints(r))
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
@@ -202,13 +204,11 @@ static cse_status on_record(void *self, const cse_record *record)
     return CSE_OK;
 }
 
-/* The run has failed: only observers are told of the step, if its values are finite. */
+/* The run has failed: only observers are told of the steps that were done until it stood. */
 static void on_late_record(void *self, const cse_record *record)
 {
     runner *r = self;
     r->session->report.commit_ns = record->committed_ns;
-    if (cse_check_divergence(r->step, record, NULL) != CSE_OK)
-        return;
     REPORT(r->session, on_step, record);
     chain_step(r, record);
 }

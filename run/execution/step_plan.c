@@ -55,6 +55,9 @@ cse_status cse_runner_plan_steps(cse_runner *r)
     if (session->plan.counts_from_start && session->plan.run_end > 0)
         asked = session->plan.run_end;
     int64_t run_last = asked > first ? asked : first;
+    /* Epochs of data that are not there are of any length. */
+    if (run_last > INT32_MAX && cse_dataloader_is_unseen(loader))
+        run_last = asked = INT32_MAX;
     if (run_last > INT32_MAX)
         return cse_fail(CSE_CONFIG,
                         "loop: the run would end at step %lld; steps are counted up to "

@@ -133,6 +133,11 @@ static void tell_complete(job *j, cse_job_event *event)
     cse_text_clear(&text);
 }
 
+static void warn(void *self, const cse_error *warning)
+{
+    cse_job_warn(self, warning);
+}
+
 static void on_planned(void *self, const cse_step *step)
 {
     job *j = self;
@@ -650,6 +655,7 @@ static cse_status run_session(job *j)
         .change_hosts = j->environment->host_change != NULL ? change_hosts : NULL,
         .on_planned = on_planned,
         .save = cse_job_save_between,
+        .warn = warn,
         .passes = j->environment->passes,
         .kept_arena =
             j->environment->hosts == NULL ? cse_takeover_arena(j->environment->takeover) : NULL

@@ -61,8 +61,8 @@ typedef struct cse_goodput {
 
 /* The account begins; `doing` as in cse_goodput_enter. */
 void cse_goodput_begin(cse_goodput *account, cse_goodput_bin doing, int64_t now_ns);
-/* From now on the run does something else: STARTING, COMPUTE (takes steps: the counters of the steps
- * begin at 0), VALIDATION, RECOVERY, PAUSED or IDLE (it ends; steps still count as steps). */
+/* From now on the run does something else: STARTING, COMPUTE (takes steps: their counters begin at
+ * 0), VALIDATION, RECOVERY, PAUSED or IDLE (it ends; steps still count as steps). */
 void cse_goodput_enter(cse_goodput *account, cse_goodput_bin doing, int64_t now_ns);
 /* A checkpoint is being written, and the coordinator waits for it, or no longer does. */
 void cse_goodput_save(cse_goodput *account, bool saving, int64_t now_ns);

@@ -21,6 +21,7 @@
 #include "run/record/recorded_configuration.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
+#include "run/record/topology_rows.h"
 #include "store/reader.h"
 
 enum {
@@ -593,7 +594,8 @@ static void record_bad_records(cse_recorder *recorder, const char *json)
 static void on_topology(void *self, const char *json)
 {
     cse_recorder *recorder = self;
-    cse_store_topology(recorder->store, json);
+    if (recorder->step != NULL)
+        cse_topology_rows_add(recorder->store, recorder->step->training, json);
     record_bad_records(recorder, json);
     if (cse_clock_ns() - recorder->goodput_told_ns >= GOODPUT_INTERVAL_NS)
         tell_goodput(recorder);

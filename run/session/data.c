@@ -35,9 +35,16 @@ static cse_status describe(const cse_session *session, const cse_settings *input
     if (status == CSE_USAGE)
         return cse_fail(CSE_NO_INPUT, "%s", why);
     CSE_TRY(status);
-    cse_log_line(CSE_LOG_WARNING,
-                 "the data were not looked at, samples are taken to be as the settings say: %s",
-                 why);
+    const cse_error warning = {
+        .message = cse_arena_printf(session->arena,
+                                    "the data were not looked at, samples are taken to be as the "
+                                    "settings say: %s",
+                                    why),
+    };
+    if (session->hooks.warn != NULL)
+        session->hooks.warn(session->hooks.self, &warning);
+    else
+        cse_log_line(CSE_LOG_WARNING, "%s", warning.message);
     return CSE_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct cse_session_hooks {
     void (*on_planned)(void *self, const cse_step *step);
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
+    /* Something that the user is to know; NULL: the log has it alone. */
+    void (*warn)(void *self, const cse_error *warning);
     const cse_passes_options *passes;
     /* An execution is about to begin, as `execution` says: waits for the other hosts of the run,
      * and gives what it needs of them, borrowed to its end. NULL: there are none. */

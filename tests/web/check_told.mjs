@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { openBrowser, openTab } from "./browser.mjs";
+import { openBrowser, openTab, write } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
 import { Api, endAll, startServer, succeeded, until } from "./real_server.mjs";
 
@@ -306,6 +306,86 @@ async function filtered(checks, api, page) {
   checks.that(/no job has "val_acuracy"/.test(listedBy("val_acuracy>0.8")), "and by the command");
 }
 
+/* ---- small truths ---- */
+
+/* A run that failed at a step that is not finite: what was done is what is said to be saved. */
+async function failed(checks, api, page) {
+  const id = "failed";
+  await api.submit(id, config({ lr: "1000000", loop: "num_steps: 300" }));
+  await until("its end", async () => (await api.job(id)).state === "FAILED");
+  const job = await api.job(id);
+  const saved = Number(/all (\d+) steps that were done are saved/.exec(job.message)?.[1]);
+  checks.that(saved === job.progress.step, "the last step is the last that was saved", job.message);
+  const { series } = await api.get(`/jobs/${id}/metrics?names=loss&max_points=1000`);
+  checks.that(
+    series[0].step.at(-1) === saved && series[0].value.includes(null),
+    "and its loss is in the store, though it is no number",
+    series[0].step.join(),
+  );
+  await saysHealth(checks, api, page, id, ["diverged"]);
+  await page.goto(`${api.url}/jobs/${id}/closures`);
+  const { closures } = await api.get(`/jobs/${id}/closures?limit=1000`);
+  const recorded = page.locator(".tile", { hasText: "Recorded" }).locator(".value");
+  await recorded.waitFor({ timeout: 60_000 });
+  checks.that(
+    Number(await recorded.innerText()) === closures.length,
+    "each closure that was recorded is counted, and called that",
+    `${await recorded.innerText()} of ${closures.length}`,
+  );
+  for (const name of ["samples", "data", "checkpoints", "numerics", "timeline", "topology"]) {
+    await page.goto(`${api.url}/jobs/${id}/${name}`);
+    await page.locator(".page header h1").waitFor({ timeout: 60_000 });
+    await page.waitForTimeout(500);
+    const shown = await page.locator(".page").innerText();
+    checks.that(!/ yet\b/.test(shown), `${name}: nothing of an ended run is still to come`, shown);
+  }
+}
+
+const MISSING_DATA = `trainer:
+  init:
+    backend: {compile_dir: ${join(directory, "compiled")}}
+    model: {name: fc_mnist, input_size: 784, hidden_sizes: [32], num_classes: 10}
+    optimizer: {SGD: {lr: 0.01}}
+    loop: {num_epochs: 8}
+  fit:
+    train_dataloader:
+      data_processor: idx_images
+      data_dir: ${join(directory, "root", "nowhere")}
+      batch_size: 64
+      micro_batch_size: 16
+`;
+
+async function missing(checks, api, page) {
+  await page.goto(`${api.url}/jobs/no-such-job/pulse`);
+  await page.locator(".page >> text=there is no job").waitFor({ timeout: 60_000 });
+  const links = await page.locator('.rail a[href*="no-such-job"]').count();
+  checks.that(links === 0, "a job that is not there has no links to its pages", links);
+  const answer = await fetch(`${api.url}/api/v1/config:validate`, {
+    method: "POST",
+    headers: { ...api.headers, "Content-Type": "application/json" },
+    body: JSON.stringify({ config: MISSING_DATA }),
+  });
+  const { diagnostics, warnings } = await answer.json();
+  const told = [...diagnostics, ...warnings].map((one) => one.message).join("\n");
+  checks.that(
+    !/2147483647/.test(told) && /nowhere/.test(told),
+    "data that are missing are said to be missing",
+    told,
+  );
+  await page.goto(`${api.url}/submit`);
+  await write(page, MISSING_DATA);
+  const faults = page.locator("#diagnostics >> text=/nowhere/");
+  const shown = await faults.waitFor({ timeout: 30_000 }).then(
+    () => true,
+    () => false,
+  );
+  checks.that(shown, "and the page says so");
+  await page.goto(`${api.url}/cluster`);
+  await page.locator("h2 >> text=Orders").waitFor({ timeout: 60_000 });
+  const orders = await page.locator("section", { hasText: "Orders" }).last().innerText();
+  checks.that(!/\/api\/v1/.test(orders), "orders are said in words", orders);
+}
+
 /* ---- a server that is gone ---- */
 
 async function silent(checks, api, page) {
@@ -357,7 +437,7 @@ async function silent(checks, api, page) {
   for (const tab of tabs) await tab.close();
 }
 
-const CASES = { cloned, diverged, overflowed, skipped, wentOn, filtered, silent };
+const CASES = { cloned, diverged, overflowed, skipped, wentOn, filtered, failed, missing, silent };
 
 const checks = new Checks();
 const { server, url, token } = await startServer({ csengine, dist, directory });
@@ -373,8 +453,11 @@ try {
     await one(checks, api, tab.page);
     console.log(`${name}: ${Date.now() - begin} ms`);
   }
-  /* A refused filter is an answer that the browser notes as well. */
-  const faults = tab.faults.filter((one) => !/status of 400.*where=/.test(one));
+  /* A refused filter and a missing job are answers that the browser notes as well. */
+  const faults = tab.faults.filter(
+    (one) =>
+      !/status of 400.*where=|status of 404.*(no-such-job|\/(samples|confusion)\))/.test(one),
+  );
   checks.that(faults.length === 0, "silent console", faults.join("\n"));
 } catch (error) {
   const shown = await tab?.page

@@ -10,8 +10,8 @@ typedef struct cse_step_times {
     int64_t computed_ns; /* all partial sums were there, those of other hosts as well */
     /* The update waited for the coordinator: for a snapshot, a pause, or places of records. */
     int64_t held_from_ns, held_until_ns;
-    /* Since cse_cluster_count_waits: waits for input, added over the replicas that share a step; and
-     * for sums of other hosts. */
+    /* Since cse_cluster_count_waits: waits for input, added over the replicas that share a step,
+     * and for sums of other hosts. */
     int64_t input_wait_ns, exposed_ns;
     int replicas;
 } cse_step_times;

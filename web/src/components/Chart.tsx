@@ -49,6 +49,9 @@ function lastValue(curve: Curve): number | null {
   return null;
 }
 
+/* Axes of nothing would be made up. */
+const isEmpty = (curves: Curve[]): boolean => curves.every((curve) => lastValue(curve) === null);
+
 /* Branches and attempts of one run share its label. */
 function distinct(curves: Curve[]): Curve[] {
   const seen = new Set<string>();
@@ -183,6 +186,7 @@ function usePlot(props: ChartProps, seen: boolean) {
   });
   const draw = (curves: Curve[]) => {
     plot.current?.set(curves);
+    canvas.current?.classList.toggle("empty-canvas", isEmpty(curves));
     plot.current?.onCursor((x, readings, place) => {
       if (!cursor.current || !tip.current || !canvas.current) return;
       const { axis } = latest.current;
@@ -247,6 +251,7 @@ export function Chart(props: ChartProps) {
         aria-label={describe(props.title, props.curves)}
         style={{ height: `${props.height}px` }}
       />
+      <p class="no-points faint small">no finite point</p>
       <div class="chart-tip number" ref={tip} aria-hidden="true" hidden />
       <Missing {...props} />
       {props.note}

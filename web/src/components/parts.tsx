@@ -7,6 +7,7 @@ import { percent } from "@/base/format";
 import type { Resource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon, type IconName } from "@/components/Icon";
+import { Prose } from "@/components/Prose";
 
 type Tone = "good" | "warn" | "bad" | "info" | "calm";
 
@@ -151,7 +152,7 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
       title={missing ? "Not there" : "This could not be read"}
       icon={missing ? "info" : "warn"}
     >
-      {error.message}
+      <Prose text={error.message} />
       {retry && (
         <>
           {" "}

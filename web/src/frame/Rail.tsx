@@ -17,6 +17,8 @@ function Entry({ entry, to, isCurrent }: { entry: PageEntry; to: string; isCurre
 
 export function Rail({ job, page }: { job: string | null; page: string }) {
   const shown = (entry: PageEntry) => !(IS_REPORT && entry.live);
+  /* A job that does not exist has no pages. */
+  const isThere = job !== null && current.value?.error.value?.status !== 404;
   const name = current.value?.job.value?.name ?? job;
   return (
     <nav class="rail" aria-label="Pages">
@@ -28,17 +30,17 @@ export function Rail({ job, page }: { job: string | null; page: string }) {
           isCurrent={!job && page === entry.name}
         />
       ))}
-      {job && (
-        <h2 class="ellipsis" title={name ?? job}>
+      {isThere && (
+        <h2 class="ellipsis" title={name ?? ""}>
           {name}
         </h2>
       )}
-      {job &&
+      {isThere &&
         PAGES.filter((entry) => entry.ofJob && shown(entry)).map((entry) => (
           <Entry
             key={entry.name}
             entry={entry}
-            to={`/jobs/${encodeURIComponent(job)}/${entry.name}`}
+            to={`/jobs/${encodeURIComponent(job ?? "")}/${entry.name}`}
             isCurrent={page === entry.name}
           />
         ))}

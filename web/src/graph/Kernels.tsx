@@ -15,6 +15,7 @@ import {
   type KernelTimes,
   type Timing,
 } from "@/job/kernels";
+import { notYet } from "@/job/model";
 
 function sumsText({ sums }: KernelRow): string {
   const permitted = sums.permitted.length > 0 ? `, permitted ${sums.permitted.join("; ")}` : "";
@@ -230,7 +231,7 @@ export function Slowest({
         )}
         {!times &&
           (missing ? (
-            <Empty title="Not timed yet" icon="clock">
+            <Empty title={notYet("Not timed")} icon="clock">
               {missing}
             </Empty>
           ) : (

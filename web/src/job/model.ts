@@ -252,6 +252,12 @@ export class JobModel {
 /** The one job of this tab; null on pages that belong to none. */
 export const current = signal<JobModel | null>(null);
 
+/** "No samples yet", or of a run that is over "No samples". */
+export function notYet(text: string): string {
+  const job = current.value?.job.value;
+  return job && isFinal(job.state) ? text : `${text} yet`;
+}
+
 export function openJob(id: string | null): void {
   const model = current.peek();
   if (model?.id === id) return;

@@ -9,7 +9,7 @@ import { Badge, Empty, PageHeader, Waiting } from "@/components/parts";
 import { Confirm } from "@/components/JobDialogs";
 import { act } from "@/job/actions";
 import { removeCheckpoints } from "@/job/manage";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { TensorDiff } from "@/pages/TensorDiff";
 import type { PageEntry } from "@/frame/page";
@@ -340,7 +340,7 @@ export function Checkpoints() {
       <Waiting for={stored} />
       {stored.data && rows.length === 0 && (
         <section class="panel">
-          <Empty title="Nothing was saved yet" icon="checkpoints">
+          <Empty title={notYet("Nothing was saved")} icon="checkpoints">
             Checkpoints are written as the configuration says, and whenever one is asked for.
           </Empty>
         </section>

@@ -6,7 +6,7 @@ import { query, setQuery } from "@/base/route";
 import { Chart, type Curve } from "@/components/Chart";
 import { Empty, PageHeader, Pick, Tile, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { factsOf, payloadText, placeText } from "@/job/payload";
 import type { PageEntry } from "@/frame/page";
@@ -110,9 +110,9 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
   return (
     <dl class="tiles">
       <Tile
-        label="Delivered"
+        label="Recorded"
         value={integer(rows.length)}
-        note={rows.length >= TAIL ? "newest" : ""}
+        note={rows.length >= TAIL ? "the newest" : "of each at most 20 a second"}
       />
       <Tile label="Rate" value={ratePerSecond(rows.slice(-200)).toFixed(1)} unit="/s" />
       <Tile label="Median lag" value={integer(quantile(sorted, 0.5))} unit="ms" />
@@ -210,7 +210,7 @@ export function Closures() {
       <Waiting for={stored} />
       {stored.data && rows.length === 0 && (
         <section class="panel">
-          <Empty title="No closure was delivered yet" icon="closures">
+          <Empty title={notYet("No closure was delivered")} icon="closures">
             A step closure runs after its step was committed, with the values that it asked for.
           </Empty>
         </section>

@@ -68,6 +68,28 @@ function Checks() {
   );
 }
 
+const DONE: Record<string, string> = {
+  pause: "pause",
+  resume: "resume",
+  checkpoint: "save a checkpoint",
+  cancel: "cancel",
+  kill: "kill",
+  scale: "scale",
+};
+
+/* An order in words; the request itself is its title. */
+function orderText(method: string, path: string): string {
+  const [, last = "", saved] = /^\/api\/v1\/jobs(?:\/[^/]+)?(?:\/(.*?)(\d+)?)?$/.exec(path) ?? [];
+  if (DONE[last]) return DONE[last];
+  if (last === "checkpoints/" && method === "DELETE") return `delete checkpoint ${saved ?? ""}`;
+  if (last !== "" || !path.startsWith("/api/v1/jobs")) return `${method} ${path}`;
+  if (method === "PATCH") return "edit";
+  return method === "DELETE" ? "delete" : "submit";
+}
+
+const answerText = (status: number): string =>
+  status < 300 ? "done" : status < 500 ? "refused" : "failed";
+
 function Audit() {
   const { data } = useResource(() => api.listAudit({ limit: 50 }), [], 10_000);
   if (!data || data.entries.length === 0) return null;
@@ -93,17 +115,15 @@ function Audit() {
                 {ago(entry.time_ms)}
               </td>
               <td>{entry.peer}</td>
-              <td>
-                <code>
-                  {entry.method} {entry.path}
-                </code>
-              </td>
+              <td title={`${entry.method} ${entry.path}`}>{orderText(entry.method, entry.path)}</td>
               <td>
                 {entry.job && (
                   <a href={href(`/jobs/${encodeURIComponent(entry.job)}/pulse`)}>{entry.job}</a>
                 )}
               </td>
-              <td class="number">{entry.status}</td>
+              <td class="number" title={String(entry.status)}>
+                {answerText(entry.status)}
+              </td>
             </tr>
           ))}
         </tbody>
@@ -159,7 +179,7 @@ function Figures({ data }: { data: ClusterData }) {
       <Tile label="Cores given to jobs" value={`${data.used.cores} / ${data.budget.cores}`} />
       <Tile
         label="Memory given to jobs"
-        value={bytes(data.used.memory_bytes)}
+        value={data.used.memory_bytes > 0 ? bytes(data.used.memory_bytes) : "none"}
         note={`of ${bytes(data.budget.memory_bytes)}`}
       />
       <Tile
@@ -210,7 +230,7 @@ function Counts({ data }: { data: ClusterData }) {
           {there.map(([state, count]) => (
             <tr key={state}>
               <td>
-                <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
+                <a href={href(`/jobs?filter=state=${state}`)}>
                   <StateBadge state={state as State} />
                 </a>
               </td>

@@ -5,7 +5,7 @@ import { api, type Data as Facts, type TopologyProcess } from "@generated/client
 import { integer, time } from "@/base/format";
 import { Empty, PageHeader, Tile, Waiting } from "@/components/parts";
 import { SampleBody, labelOf } from "@/components/Sample";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { ROLE } from "@/job/topology";
 import type { PageEntry } from "@/frame/page";
@@ -210,7 +210,7 @@ export function Data() {
       <PageHeader title="Data" />
       {read.error?.status === 404 ? (
         <section class="panel">
-          <Empty title="No data yet" icon="data">
+          <Empty title={notYet("No data")} icon="data">
             What the run reads is written down before its first step, unless the setting
             samples.count is 0.
           </Empty>

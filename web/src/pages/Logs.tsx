@@ -10,7 +10,7 @@ import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Empty, Filter, PageHeader, Pick, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
@@ -298,7 +298,7 @@ export function Logs() {
         <section class={`panel grow list-panel logs${wrap ? " wrapped" : ""}`}>
           {shown.length === 0 ? (
             <Empty title="No lines" icon="logs">
-              {lines.length > 0 ? "None passes the filter." : "Nothing was said yet."}
+              {lines.length > 0 ? "None passes the filter." : `${notYet("Nothing was said")}.`}
             </Empty>
           ) : (
             <VirtualList

@@ -11,7 +11,7 @@ import { Chart, type Curve } from "@/components/Chart";
 import { MetricChart } from "@/components/MetricChart";
 import { Empty, Failure, Filter, Loading, PageHeader } from "@/components/parts";
 import { styleOf } from "@/graph/Drawing";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import {
   exponentOf,
   histogramOf,
@@ -393,7 +393,7 @@ export function Numerics() {
         {data && rows.length === 0 && (
           <section class="panel">
             <Empty title="No tensor statistics" icon="numerics">
-              {data.missing ?? "No step with tensor statistics has been committed yet."}
+              {data.missing ?? `${notYet("No step with tensor statistics has been committed")}.`}
             </Empty>
           </section>
         )}

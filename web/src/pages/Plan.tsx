@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { api, type HostPlan } from "@generated/client";
 import { integer, number, percent } from "@/base/format";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
@@ -160,7 +160,7 @@ export function Plan() {
       {plan.loading && !plan.data && <Loading />}
       {plan.data && !report && (
         <section class="panel">
-          <Empty title="No plan yet" icon="cluster">
+          <Empty title={notYet("No plan")} icon="cluster">
             {plan.data.missing}
           </Empty>
         </section>

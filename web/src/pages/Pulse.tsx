@@ -16,11 +16,12 @@ import {
   stateIcon,
   stateTone,
 } from "@/components/parts";
+import { Prose } from "@/components/Prose";
 import { findingsOf } from "@/job/findings";
 import { readStatistics, type Statistics } from "@/job/numerics";
 import { lastOf } from "@/job/series";
 import { joinSamples } from "@/job/topology";
-import { current, isFinal, type JobModel } from "@/job/model";
+import { current, isFinal, notYet, type JobModel } from "@/job/model";
 import type { Said } from "@/job/state";
 import { useRecorded } from "@/job/recorded";
 import { payloadText, placeText } from "@/job/payload";
@@ -324,7 +325,9 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
         {found.map((one) => (
           <li key={one.text} class={one.tone}>
             <Icon name={FINDING_ICONS[one.tone]} />
-            <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>{one.text}</a>
+            <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>
+              <Prose text={one.text} />
+            </a>
           </li>
         ))}
         {found.length === 0 && looks && <li class="calm">Reading the tensor statistics</li>}
@@ -378,7 +381,9 @@ function Facts({ job }: { job: Job }) {
           .map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd title={value ?? ""}>{value}</dd>
+              <dd title={value ?? ""}>
+                <Prose text={value ?? ""} />
+              </dd>
             </div>
           ))}
       </dl>
@@ -455,7 +460,7 @@ export function Pulse() {
         <div class="stack">
           {names.size === 0 && !resource.loading ? (
             <section class="panel">
-              <Empty title="No metrics yet" icon="curves">
+              <Empty title={notYet("No metrics")} icon="curves">
                 They appear with the first step. <StateBadge state={job.state} />
               </Empty>
             </section>

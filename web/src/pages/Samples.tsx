@@ -9,7 +9,7 @@ import {
 import { integer, percent } from "@/base/format";
 import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { SampleBody, labelOf } from "@/components/Sample";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
@@ -233,7 +233,7 @@ export function Samples() {
       </PageHeader>
       {read.error?.status === 404 ? (
         <section class="panel">
-          <Empty title="No samples yet" icon="samples">
+          <Empty title={notYet("No samples")} icon="samples">
             They are taken at each validation: pictures with predictions where the data are
             pictures, and texts after the prompts of the section samples of the configuration.
           </Empty>

@@ -18,7 +18,7 @@ import {
   type KernelTimes,
   type Timing,
 } from "@/job/kernels";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { isRecorded, useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
@@ -315,7 +315,7 @@ function DrawingPanel({
 
 const NotCompiled = () => (
   <section class="panel">
-    <Empty title="Not compiled yet" icon="graph">
+    <Empty title={notYet("Not compiled")} icon="graph">
       The step graph is there as soon as the step is compiled.
     </Empty>
   </section>

@@ -6,6 +6,7 @@ import { ApiError } from "@/api/transport";
 import { debounce, useResource } from "@/base/resource";
 import { navigate, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
+import { Prose } from "@/components/Prose";
 import { Editor, showPlace, type Given } from "@/components/Editor";
 import { Empty, Failure, PageHeader, Pick } from "@/components/parts";
 import { tell } from "@/job/actions";
@@ -29,6 +30,7 @@ const FIRST_TEMPLATE = "synthetic";
 interface Check {
   state: "unknown" | "checking" | "valid" | "faulty";
   diagnostics: Diagnostic[];
+  warnings?: Diagnostic[];
   milliseconds: number;
 }
 
@@ -48,6 +50,7 @@ function useCheck(text: string, carried: Carried): [Check, (check: Check) => voi
           setCheck({
             state: answer.valid ? "valid" : "faulty",
             diagnostics: answer.diagnostics,
+            warnings: answer.warnings,
             milliseconds: answer.milliseconds,
           }),
         (error: ApiError) => {
@@ -70,15 +73,23 @@ function useCheck(text: string, carried: Carried): [Check, (check: Check) => voi
 function Faults({ check }: { check: Check }) {
   if (check.state === "valid")
     return (
-      <p class="banner good">
-        <Icon name="check" />
-        <span>No fault found ({check.milliseconds.toFixed(0)} ms).</span>
-      </p>
+      <>
+        <p class="banner good">
+          <Icon name="check" />
+          <span>No fault found ({check.milliseconds.toFixed(0)} ms).</span>
+        </p>
+        {check.warnings && <FaultList faults={check.warnings} />}
+      </>
     );
   if (check.diagnostics.length === 0) return <p class="faint small">Checked while you type.</p>;
+  return <FaultList faults={check.diagnostics} />;
+}
+
+function FaultList({ faults }: { faults: Diagnostic[] }) {
+  if (faults.length === 0) return null;
   return (
     <ul class="faults">
-      {check.diagnostics.map((one, i) => (
+      {faults.map((one, i) => (
         <li key={i}>
           <Icon name="warn" />
           <span>
@@ -88,8 +99,13 @@ function Faults({ check }: { check: Check }) {
                 {one.column ? `, column ${one.column}` : ""}
               </button>
             )}{" "}
-            {one.message}
-            {one.hint && <span class="soft"> {one.hint}</span>}
+            <Prose text={one.message} />
+            {one.hint && (
+              <span class="soft">
+                {" "}
+                <Prose text={one.hint} />
+              </span>
+            )}
           </span>
         </li>
       ))}

@@ -1,14 +1,14 @@
 /* Timeline of one step: a lane for each process, a bar for each span. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
-import { api, type Trace } from "@generated/client";
+import { api, type Job, type Trace } from "@generated/client";
 import { integer, percent } from "@/base/format";
 import { keyMoves } from "@/base/keys";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
 import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
-import { current, isFinal, type JobModel } from "@/job/model";
+import { current, isFinal, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { PageEntry } from "@/frame/page";
 
@@ -385,6 +385,22 @@ function stepText(step: number, kinds: Map<number, Set<string>>): string {
   return `${integer(step)}: only ${words.join(", ") || "wait"}`;
 }
 
+/* What the lanes have in common is said of a step of which nothing is missing. */
+function noteOf(
+  step: number | undefined,
+  lanes: Lane[],
+  whole: boolean,
+  replicas: number,
+  job: Job | null,
+): string {
+  const all = job?.num_csx ?? replicas;
+  const at = `step ${integer(step)}`;
+  if (!whole) return `${at} · not all of it was recorded`;
+  if (replicas < all) return `${at} · spans of ${replicas} of ${all} replicas were recorded`;
+  const share = percent(overlapOf(lanes, extentOf(lanes)));
+  return `${at} · ${share} of the time at least two processes work`;
+}
+
 export function Timeline() {
   const model = current.value as JobModel;
   const job = model.job.value;
@@ -402,15 +418,12 @@ export function Timeline() {
   const step = wanted === null ? lastWhole(kindsByStep(data)) : Number(wanted);
   const known = [...kinds.keys()].sort((a, b) => a - b);
   const lanes = useMemo(() => lanesOfStep(data, step), [data, step]);
-  const overlap = lanes.length > 0 ? percent(overlapOf(lanes, extentOf(lanes))) : "";
+  const replicas = lanes.filter((lane) => /^replica/.test(lane.name)).length;
+  const note =
+    lanes.length > 0 ? noteOf(step, lanes, isWhole(kinds.get(step ?? -1)), replicas, job) : "";
   return (
     <>
-      <PageHeader
-        title="Timeline"
-        note={
-          overlap && `step ${integer(step)} · ${overlap} of the time at least two processes work`
-        }
-      >
+      <PageHeader title="Timeline" note={note}>
         {known.length > 0 && (
           <Pick
             label="step"
@@ -432,7 +445,7 @@ export function Timeline() {
       <Waiting for={stored} />
       {data && lanes.length === 0 && (
         <section class="panel">
-          <Empty title="No step was sampled yet" icon="timeline">
+          <Empty title={notYet("No step was sampled")} icon="timeline">
             {data.missing ?? "One step in a hundred is recorded, at most one a second."}
           </Empty>
         </section>

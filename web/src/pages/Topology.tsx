@@ -8,7 +8,7 @@ import { api, type TopologySample } from "@generated/client";
 import { integer, number, percent, time } from "@/base/format";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { Sparkline } from "@/components/Sparkline";
-import { current, type JobModel } from "@/job/model";
+import { current, notYet, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { averagesOf, bottlenecksOf, fateOf, joinSamples, type Averages } from "@/job/topology";
 import { Hosts } from "@/topology/Hosts";
@@ -160,7 +160,7 @@ export function Topology() {
       {stored.loading && !averages && <Loading />}
       {!averages && stored.data && (
         <section class="panel">
-          <Empty title="No topology yet" icon="topology">
+          <Empty title={notYet("No topology")} icon="topology">
             {stored.data.missing ?? "Samples are taken twice a second while the run lives."}
           </Empty>
         </section>

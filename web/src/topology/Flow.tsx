@@ -282,7 +282,7 @@ function Replicas({ flow, groups }: { flow: FlowProps; groups: Group[] }) {
             <ProcessBox
               key={group.key}
               group={group}
-              what={replicaText(group, microbatchesOf(newest, group))}
+              what={replicaText(group, microbatchesOf(newest, group), newest.loop === "validation")}
               flow={flow}
             />
           ))}

@@ -99,13 +99,14 @@ export function workerText(group: Group, workers: number): string {
 }
 
 /** "step 1,201, microbatch 3" */
-export function replicaText(group: Group, { first, end }: Range): string {
+export function replicaText(group: Group, { first, end }: Range, isValidation = false): string {
   const [one] = group.members;
   const share = end - first > 1 ? `microbatches ${first}–${end - 1}` : `microbatch ${first}`;
   if (!one || end <= first) return "takes no part in the step";
   if (group.members.length > 1) return `${group.members.length} replicas, ${share}`;
   if (one.step === undefined || one.microbatch === undefined) return share;
-  return `step ${integer(one.step)}, microbatch ${one.microbatch}`;
+  const place = isValidation ? "batch" : "step";
+  return `${place} ${integer(one.step)}, microbatch ${one.microbatch}`;
 }
 
 /* ---- the reduction tree, beside the rows of the replicas ---- */

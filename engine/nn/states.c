@@ -168,11 +168,30 @@ void *cse_state_values(cse_network *network, cse_state *state)
     return state->values;
 }
 
-void cse_state_round_held(cse_state *state)
+static void round_held(const cse_state *state, float *values)
 {
-    float *values = state->values;
     for (int64_t i = 0; state->bfloat16 && i < cse_shape_elements(state->shape); i++)
         values[i] = cse_round_bfloat16(values[i]);
+}
+
+void cse_state_round_held(cse_state *state)
+{
+    round_held(state, state->values);
+}
+
+void cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place)
+{
+    if (state->values != NULL || state->rule != NULL) {
+        memcpy(place, cse_state_values(network, state), cse_state_bytes(state));
+        cse_state_release_values(state);
+        return;
+    }
+    cse_graph *graph = cse_graph_new(1, 1);
+    const int index = cse_state_bind(graph, state);
+    state->index = -1;
+    cse_states_initialize(graph, network->seed, place - graph->states[index].offset_bytes);
+    cse_graph_destroy(&graph);
+    round_held(state, (float *)(void *)place);
 }
 
 void cse_state_hold_bfloat16(cse_state *state)

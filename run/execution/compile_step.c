@@ -49,6 +49,15 @@ static cse_status finish_compilation(cse_session *session, cse_compilation *comp
     return CSE_OK;
 }
 
+/* Observers write it down, which takes longer than all else before the first step. */
+void cse_step_tell_graph(cse_session *session)
+{
+    const cse_step *step = session->execution.untold;
+    session->execution.untold = NULL;
+    if (step != NULL)
+        CSE_SESSION_REPORT(session, on_graph, step);
+}
+
 cse_status cse_step_compile(cse_session *session, const cse_step *step)
 {
     const cse_configuration *c = &session->configuration;
@@ -66,7 +75,11 @@ cse_status cse_step_compile(cse_session *session, const cse_step *step)
     if (status == CSE_OK) {
         if (session->hooks.on_planned != NULL)
             session->hooks.on_planned(session->hooks.self, step);
-        CSE_SESSION_REPORT(session, on_graph, step);
+        CSE_SESSION_REPORT(session, on_planned, step);
+        session->execution.untold = step;
+        session->execution.untold_ns = cse_clock_ns();
+        if (compilation == NULL || !cse_compilation_is_found(compilation))
+            cse_step_tell_graph(session);
     }
     if (status == CSE_OK && !c->validate_only)
         status = finish_compilation(session, compilation, step);

@@ -17,6 +17,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
 #include "engine/nn/configured.h"
+#include "run/execution/compile_step.h"
 #include "run/execution/standing_arena.h"
 
 /* What was told already, the newest first. */
@@ -109,6 +110,7 @@ static cse_status check_batch_norm(const cse_runner *r)
 static cse_status trace(cse_runner *r)
 {
     cse_session *session = r->session;
+    cse_step_tell_graph(session);
     cse_step_destroy(&r->step);
     session->execution.traces++;
     cse_status status = cse_step_trace(session, r->loader, r->function, r->self, &r->step);

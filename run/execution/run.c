@@ -37,6 +37,8 @@ typedef cse_runner runner;
 
 #define REPORT CSE_SESSION_REPORT
 
+#define LATE_GRAPH_NS INT64_C(1000000000)
+
 static volatile sig_atomic_t stop_asked;
 
 static void drop_states(const runner *r, bool borrowed);
@@ -194,6 +196,7 @@ static cse_status on_record(void *self, const cse_record *record)
     chain_step(r, record);
     CSE_TRY(status);
     r->fetched_step = steps_done;
+    cse_step_tell_graph(r->session);
     if (makes_checkpoints(r))
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
     if (!is_due(r, every > 0 ? every : 1, steps_done))
@@ -235,12 +238,20 @@ static cse_status fill_states(void *self, unsigned char *states)
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         unsigned char *place = states + graph->states[i].offset_bytes;
-        const void *values = r->found ? place : cse_state_values(&r->session->network, state);
-        if (values != place)
-            CSE_TRY(cse_place_values(r->session, place, values, cse_state_bytes(state)));
+        const bool keeps_none = r->step->training && !state->constant;
+        const void *values = place;
+        /* In a file, states are written out while they are placed. */
+        if (keeps_none && !r->found && state->values != place &&
+            r->session->opened.cluster.states_directory == NULL) {
+            cse_state_move_values(&r->session->network, state, place);
+        } else if (!r->found) {
+            values = cse_state_values(&r->session->network, state);
+            if (values != place)
+                CSE_TRY(cse_place_values(r->session, place, values, cse_state_bytes(state)));
+        }
         cse_step_chain_add_state(&r->session->saving.chain, state->name, values,
                                  cse_state_bytes(state));
-        if (r->step->training && !state->constant)
+        if (keeps_none && values != place)
             cse_state_release_values(state);
     }
     cse_step_chain_begun(&r->session->saving.chain);
@@ -395,9 +406,18 @@ static bool takes_snapshots(void *self)
     return !cse_session_is_saving(r->session);
 }
 
+/* A first step may be long in coming. */
+static void tell_late_graph(const runner *r)
+{
+    if (r->session->execution.untold != NULL &&
+        cse_clock_ns() - r->session->execution.untold_ns > LATE_GRAPH_NS)
+        cse_step_tell_graph(r->session);
+}
+
 static cse_status on_turn(void *self)
 {
     const runner *r = self;
+    tell_late_graph(r);
     cse_step_keep_artefact(r->session);
     return cse_session_saving_turn(r->session);
 }
@@ -775,6 +795,7 @@ cse_status cse_runner_close(runner *r, cse_status status)
     if (r->first != NULL)
         report_first(r);
     leave_execution(r);
+    cse_step_tell_graph(r->session);
     cse_step_destroy(&r->step);
     cse_dataloader_close(&r->loader);
     return status;

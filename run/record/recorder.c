@@ -635,13 +635,17 @@ static void on_kernels(void *self, const cse_kernel_time *times, int count)
 
 /* ---- the compiled step ---- */
 
+static void on_planned(void *self, const cse_step *step)
+{
+    enter_preparation(self, step->training);
+}
+
 static void on_graph(void *self, const cse_step *step)
 {
     cse_recorder *recorder = self;
     const char *step_name = step->training ? "training" : "evaluation";
     char name[64];
     cse_text json = { 0 };
-    enter_preparation(recorder, step->training);
     cse_graph_to_json(step->graph, &json);
     snprintf(name, sizeof name, "graph.%s.json", step_name);
     cse_store_artefact(recorder->store, name, "application/json", json.data, json.size);
@@ -692,6 +696,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
         return (cse_session_observer){ .self = NULL };
     return (cse_session_observer){ .self = recorder,
                                    .run_directory = recorder->run_directory,
+                                   .on_planned = on_planned,
                                    .on_graph = on_graph,
                                    .on_compiled = on_compiled,
                                    .on_start = on_start,

@@ -73,7 +73,9 @@ typedef struct cse_saved_checkpoint {
 typedef struct cse_session_observer {
     void *self;
     const char *run_directory; /* for the sockets of executions, as in cse_execution; or NULL */
-    void (*on_graph)(void *self, const cse_step *step); /* planned, not yet compiled */
+    void (*on_planned)(void *self, const cse_step *step); /* not yet compiled */
+    /* Likewise; where it had been compiled before, once its first step is done. */
+    void (*on_graph)(void *self, const cse_step *step);
     void (*on_compiled)(void *self, const cse_session_report *report);
     void (*on_start)(void *self, const cse_step *step, const cse_session_report *report);
     /* A step was committed: its tensor statistics, and then, if its values are finite, the values.

@@ -127,13 +127,15 @@ typedef struct cse_session_execution {
     int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
     const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
     int64_t delivered_step;         /* steps done after that record */
-    int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
-    bool ending;           /* it was asked to end */
-    int64_t started_ns;    /* clock at the session's start, from which job_time_sec counts */
-    bool time_is_up;       /* one was asked to end by that limit */
-    bool paused;           /* an operator paused the last one when its steps were done */
-    bool cancelled;        /* the last one was ended by an operator */
-    cse_error *outcome;    /* what the last one failed with; NULL: it did not fail */
+    int64_t checkpoint_ns;  /* clock of the last checkpoint, or of the first step; 0: none yet */
+    bool ending;            /* it was asked to end */
+    int64_t started_ns;     /* clock at the session's start, from which job_time_sec counts */
+    bool time_is_up;        /* one was asked to end by that limit */
+    bool paused;            /* an operator paused the last one when its steps were done */
+    bool cancelled;         /* the last one was ended by an operator */
+    const cse_step *untold; /* planned, and observers lack its graph: compile_step.c */
+    int64_t untold_ns;      /* since when */
+    cse_error *outcome;     /* what the last one failed with; NULL: it did not fail */
     cse_control_endpoint *endpoint;      /* of all, where the observer has a directory */
     cse_kept_artefact *artefact;         /* of the step that runs, when its files may be gone */
     int64_t artefact_ns;                 /* when they were last looked at */

@@ -47,6 +47,9 @@ cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options 
 cse_status cse_compilation_plan(cse_compilation *compilation, cse_graph *graph,
                                 const cse_passes_options *options);
 
+/* Whether the plan was found, so that it has been compiled before. */
+bool cse_compilation_is_found(const cse_compilation *compilation);
+
 /* Compiles the planned graph unless its directory is whole. Fails with CSE_PERMISSION or
  * CSE_CANNOT_CREATE when the directory cannot be made or written, and with CSE_FAILED and the
  * compiler's output when it rejects the file. */

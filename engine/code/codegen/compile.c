@@ -414,6 +414,11 @@ cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
     return c->found ? CSE_OK : cse_passes_run(graph, options);
 }
 
+bool cse_compilation_is_found(const cse_compilation *compilation)
+{
+    return compilation->found;
+}
+
 void cse_codegen_kernels(const cse_artefact *artefact, char kernels[CSE_KERNELS_BYTES])
 {
     const cse_text *text = &artefact->files[CSE_ARTEFACT_KERNELS];

@@ -51,6 +51,33 @@ static bool is_diagonal(cse_shape shape, int64_t element)
     return element / columns % rows == element % columns;
 }
 
+/* All elements are the same, as those of moments are: most states of a run, so that it counts. */
+static bool fill_same(const cse_state_entry *state, int64_t elements, void *values)
+{
+    float *floats = values;
+    int32_t *ints = values;
+    const double value = state->initializer.a;
+    switch (state->initializer.kind) {
+    case CSE_INIT_EYE:
+    case CSE_INIT_UNIFORM:
+    case CSE_INIT_NORMAL:
+    case CSE_INIT_TRUNCATED_NORMAL:
+    case CSE_INIT_NORMAL_WITHIN:
+        return false;
+    default:
+        break;
+    }
+    if (value == 0 && !signbit(value))
+        memset(values, 0, (size_t)elements * cse_dtype_size(state->dtype));
+    else if (state->dtype == CSE_FLOAT32)
+        for (int64_t e = 0; e < elements; e++)
+            floats[e] = (float)value;
+    else
+        for (int64_t e = 0; e < elements; e++)
+            ints[e] = (int32_t)value;
+    return true;
+}
+
 void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char *states)
 {
     for (int s = 0; s < graph->state_count; s++) {
@@ -61,6 +88,8 @@ void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char 
                    (size_t)elements * cse_dtype_size(state->dtype));
             continue;
         }
+        if (fill_same(state, elements, states + state->offset_bytes))
+            continue;
         uint64_t key = seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(state->name);
         float *floats = (float *)(void *)(states + state->offset_bytes);
         int32_t *ints = (int32_t *)(void *)(states + state->offset_bytes);

@@ -21,6 +21,8 @@
 #include "run/infer/sample_view.h"
 
 enum { MAX_PROMPT_BYTES = 16 << 20, MAX_TEXTS = 1 << 20 };
+/* Texts that are written together, and those that are printed at a time. */
+enum { MOST_TOGETHER = 16, PRINTED_TOGETHER = 64 };
 
 /* A prompt in tokens. */
 typedef struct prompt {
@@ -40,27 +42,36 @@ typedef struct generating {
     bool json;
     bool pairs; /* the model reads the prompt by itself, and writes another text */
     cse_text_settings settings;
-    /* Of the text under way: all bytes, and what is known of it and shown. */
-    cse_text text, shown;
-    json_t *tokens;
+    cse_text shown;      /* of a text of beam search */
     int64_t token_count; /* of all texts */
     const char *until;   /* ends a text where it contains this; NULL: nothing */
 } generating;
+
+/* A text under way: all bytes, and what is known of it and shown. */
+typedef struct written {
+    generating *generating;
+    const prompt *prompt;
+    int64_t number;
+    bool at_once; /* what is known is printed at once */
+    cse_text text, shown;
+    json_t *tokens;
+} written;
 
 /* ---- what is printed ---- */
 
 static bool on_token(void *self, const cse_generated_token *token)
 {
-    generating *g = self;
+    written *w = self;
+    generating *g = w->generating;
     g->token_count++;
-    cse_text_add_bytes(&g->text, token->bytes, token->byte_count);
+    cse_text_add_bytes(&w->text, token->bytes, token->byte_count);
     if (g->json)
-        json_array_append_new(g->tokens, json_integer(token->token));
+        json_array_append_new(w->tokens, json_integer(token->token));
     if (token->shown_count > 0)
-        cse_text_add_bytes(&g->shown, token->shown, token->shown_count);
-    if (!g->json)
+        cse_text_add_bytes(&w->shown, token->shown, token->shown_count);
+    if (w->at_once)
         cse_print_model_text(token->shown, token->shown_count);
-    return !cse_stop_signal_came() && (g->until == NULL || strstr(g->text.data, g->until) == NULL);
+    return !cse_stop_signal_came() && (g->until == NULL || strstr(w->text.data, g->until) == NULL);
 }
 
 static void print_json(const prompt *p, int64_t number, const cse_text *text, json_t *more)
@@ -80,32 +91,80 @@ static void print_prompt(const generating *g, const prompt *p)
         cse_print_model_text(p->text, strlen(p->text));
 }
 
-static cse_status write_text(generating *g, const prompt *p, int64_t number)
+/* The text `number` of all, whose prompt is one of the prompts in turn. */
+static void begin_text(generating *g, int64_t number, written *w, cse_generation_request *request)
 {
+    const prompt *p = &g->prompts[number / g->texts];
+    *w = (written){ .generating = g, .prompt = p, .number = number, .tokens = json_array() };
+    cse_text_add(&w->text, "%s", "");
+    cse_text_add(&w->shown, "%s", "");
+    *request = (cse_generation_request){ .settings = &g->settings.generation,
+                                         .prompt = p->tokens,
+                                         .count = p->count,
+                                         .number = (uint32_t)number,
+                                         .listener = on_token,
+                                         .self = w };
+}
+
+static void print_json_text(const written *w)
+{
+    json_t *more = json_pack("{s:O}", "tokens", w->tokens);
+    print_json(w->prompt, w->number, &w->shown, more);
+    json_decref(more);
+}
+
+static void end_text(written *w, cse_generation_result *result)
+{
+    cse_text_clear(&result->rest);
+    cse_text_clear(&w->text);
+    cse_text_clear(&w->shown);
+    json_decref(w->tokens);
+}
+
+static cse_status write_text(generating *g, int64_t number)
+{
+    written w;
+    cse_generation_request request;
     cse_generation_result result = { .tokens = 0 };
-    const cse_generation_request request = { .settings = &g->settings.generation,
-                                             .prompt = p->tokens,
-                                             .count = p->count,
-                                             .number = (uint32_t)number,
-                                             .listener = on_token,
-                                             .self = g };
-    g->text.size = g->shown.size = 0;
-    g->tokens = json_array();
-    print_prompt(g, p);
-    cse_text_add(&g->text, "%s", "");
-    cse_text_add(&g->shown, "%s", "");
+    begin_text(g, number, &w, &request);
+    w.at_once = !g->json;
+    print_prompt(g, w.prompt);
     cse_status status = cse_generate(g->generation, &request, &result);
-    cse_text_add_bytes(&g->shown, result.rest.data, result.rest.size);
+    cse_text_add_bytes(&w.shown, result.rest.data, result.rest.size);
     if (g->json && status == CSE_OK) {
-        json_t *more = json_pack("{s:O}", "tokens", g->tokens);
-        print_json(p, number, &g->shown, more);
-        json_decref(more);
+        print_json_text(&w);
     } else if (!g->json) {
         cse_print_model_text(result.rest.data, result.rest.size);
         putchar('\n');
     }
-    cse_text_clear(&result.rest);
-    json_decref(g->tokens);
+    end_text(&w, &result);
+    return status;
+}
+
+/* Texts [first, first + count), printed in their order when all are there. */
+static cse_status write_together(generating *g, int64_t first, int64_t count)
+{
+    written *texts = cse_calloc((size_t)count, sizeof *texts);
+    cse_generation_request *requests = cse_calloc((size_t)count, sizeof *requests);
+    cse_generation_result *results = cse_calloc((size_t)count, sizeof *results);
+    for (int64_t i = 0; i < count; i++)
+        begin_text(g, first + i, &texts[i], &requests[i]);
+    cse_status status = cse_generate_together(g->generation, requests, count, results);
+    for (int64_t i = 0; i < count; i++) {
+        written *w = &texts[i];
+        cse_text_add_bytes(&w->shown, results[i].rest.data, results[i].rest.size);
+        if (g->json && status == CSE_OK) {
+            print_json_text(w);
+        } else if (status == CSE_OK) {
+            print_prompt(g, w->prompt);
+            cse_print_model_text(w->shown.data, w->shown.size);
+            putchar('\n');
+        }
+        end_text(w, &results[i]);
+    }
+    free(texts);
+    free(requests);
+    free(results);
     return status;
 }
 
@@ -232,16 +291,30 @@ static cse_status read_options(generating *g)
     return cse_text_settings_read(g->line, true, &g->settings);
 }
 
+/* Texts that are written together. */
+static int64_t all_together(const generating *g)
+{
+    const int64_t all = g->prompt_count * g->texts;
+    if (g->settings.beams.num_beams > 1 || g->pairs)
+        return 1;
+    return all < MOST_TOGETHER ? all : MOST_TOGETHER;
+}
+
 static cse_status write_texts(generating *g)
 {
     const int64_t begun_ns = cse_clock_ns();
     cse_status status = CSE_OK;
-    int64_t number = 0;
+    int64_t printed = 0;
     const bool searches = g->settings.beams.num_beams > 1;
-    for (int i = 0; i < g->prompt_count && status == CSE_OK; i++)
-        for (int64_t t = 0; t < g->texts && status == CSE_OK && !cse_stop_signal_came(); t++)
-            status = searches ? write_beams(g, &g->prompts[i], &number)
-                              : write_text(g, &g->prompts[i], number++);
+    const int64_t all = g->prompt_count * g->texts,
+                  block = searches || all_together(g) == 1 ? 1 : PRINTED_TOGETHER;
+    for (int64_t i = 0; i < all && status == CSE_OK && !cse_stop_signal_came(); i += block)
+        if (searches)
+            status = write_beams(g, &g->prompts[i / g->texts], &printed);
+        else if (block == 1)
+            status = write_text(g, i);
+        else
+            status = write_together(g, i, all - i < block ? all - i : block);
     const double seconds = (double)(cse_clock_ns() - begun_ns) * 1e-9;
     if (status == CSE_OK && !cse_option_is_on(g->line, "quiet") && seconds > 0)
         fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; %s\n", (long long)g->token_count,
@@ -276,6 +349,7 @@ static cse_status generate(generating *g, const cse_job_settings *settings)
     for (int i = 0; i < g->prompt_count; i++)
         if (g->prompts[i].count > options.longest_prompt)
             options.longest_prompt = g->prompts[i].count;
+    options.together = all_together(g);
     if (status == CSE_OK)
         status = cse_generation_new(&options, &g->generation);
     if (status == CSE_OK)
@@ -291,7 +365,6 @@ static void clear(generating *g)
     for (int i = 0; i < g->prompt_count; i++)
         free(g->prompts[i].tokens);
     free(g->prompts);
-    cse_text_clear(&g->text);
     cse_text_clear(&g->shown);
     cse_text_settings_clear(&g->settings);
     cse_finish();

@@ -251,7 +251,7 @@ static cse_status fill_states(void *self, unsigned char *states)
         }
         cse_step_chain_add_state(&r->session->saving.chain, state->name, values,
                                  cse_state_bytes(state));
-        if (keeps_none && values != place)
+        if (keeps_none && state->values != NULL)
             cse_state_release_values(state);
     }
     cse_step_chain_begun(&r->session->saving.chain);

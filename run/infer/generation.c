@@ -7,6 +7,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "run/infer/stop_words.h"
+#include "run/infer/token_decoder.h"
 
 enum { FEW_TOKENS = 64 };
 
@@ -23,7 +24,8 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
     const cse_text_decoder_options sizes = { .model = options->model,
                                              .longest_prompt = options->longest_prompt,
                                              .max_new_tokens = options->max_new_tokens,
-                                             .ends_when_full = options->ends_when_full };
+                                             .ends_when_full = options->ends_when_full,
+                                             .sequences = options->together };
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
     cse_status status = cse_text_decoder_new(&sizes, &generation->decoder);
@@ -107,9 +109,10 @@ typedef struct writing {
     const cse_generation_request *request;
     cse_sampler *sampler;
     cse_stop_words stop;
-    int32_t start; /* that begins a text of its own; -1 */
-    int32_t *text; /* [max_new_tokens] */
-    int64_t count;
+    int64_t sequence; /* of the decoder */
+    int32_t start;    /* that begins a text of its own; -1 */
+    int32_t *text;    /* [max_new_tokens] */
+    int64_t count, most;
     cse_text bytes, shown;
 } writing;
 
@@ -124,7 +127,7 @@ static bool is_end(const cse_generation_settings *settings, int32_t token)
 static int32_t choose(cse_generation *generation, writing *w)
 {
     const cse_generation_request *r = w->request;
-    const float *logits = cse_text_decoder_logits(generation->decoder);
+    const float *logits = cse_text_decoder_logits_of(generation->decoder, w->sequence);
     const int64_t vocabulary = cse_text_decoder_vocabulary(generation->decoder);
     if (!cse_logit_rules_are_empty(&r->settings->rules)) {
         const cse_token_history history = {
@@ -162,7 +165,7 @@ static cse_status tell(cse_generation *generation, writing *w, int32_t token, bo
     const bool stops = !cse_stop_words_add(&w->stop, w->bytes.data, w->bytes.size, &w->shown);
     const cse_generated_token told = {
         .token = token,
-        .logits = cse_text_decoder_logits(generation->decoder),
+        .logits = cse_text_decoder_logits_of(generation->decoder, w->sequence),
         .vocabulary = cse_text_decoder_vocabulary(generation->decoder),
         .bytes = w->bytes.data,
         .byte_count = w->bytes.size,
@@ -176,21 +179,55 @@ static cse_status tell(cse_generation *generation, writing *w, int32_t token, bo
     return CSE_OK;
 }
 
+static void open_writing(cse_generation *generation, const cse_generation_request *request,
+                         cse_generation_result *result, writing *w)
+{
+    const cse_generation_settings *settings = request->settings;
+    const int64_t room = cse_text_decoder_room(generation->decoder, request->count);
+    *w = (writing){ .request = request, .start = cse_text_decoder_start(generation->decoder) };
+    w->most = settings->max_new_tokens < room ? settings->max_new_tokens : room;
+    w->text = cse_calloc((size_t)settings->max_new_tokens + 1, sizeof *w->text);
+    w->sampler =
+        cse_sampler_new(&settings->sampling, cse_text_decoder_vocabulary(generation->decoder));
+    cse_stop_words_begin(&w->stop, settings->stop_words, settings->stop_count);
+    result->stop_word = -1;
+}
+
+static void close_writing(writing *w, cse_generation_result *result)
+{
+    cse_stop_words_end(&w->stop, &result->rest);
+    cse_stop_words_clear(&w->stop);
+    cse_sampler_destroy(&w->sampler);
+    cse_text_clear(&w->bytes);
+    cse_text_clear(&w->shown);
+    free(w->text);
+    *w = (writing){ .request = NULL };
+}
+
+/* The next token, from logits that are there. *goes_on: the text is not over. */
+static cse_status write_token(cse_generation *generation, writing *w, bool *goes_on,
+                              cse_generation_result *result)
+{
+    *goes_on = false;
+    if (w->count >= w->most)
+        return CSE_OK;
+    const int32_t token = choose(generation, w);
+    if (is_end(w->request->settings, token)) {
+        result->end = CSE_GENERATION_END_TOKEN;
+        return CSE_OK;
+    }
+    CSE_TRY(tell(generation, w, token, goes_on, result));
+    *goes_on = *goes_on && w->count < w->most;
+    return CSE_OK;
+}
+
 static cse_status write_text(cse_generation *generation, writing *w, cse_generation_result *result)
 {
-    const cse_generation_settings *settings = w->request->settings;
-    const int64_t room = cse_text_decoder_room(generation->decoder, w->request->count);
-    const int64_t most = settings->max_new_tokens < room ? settings->max_new_tokens : room;
     bool goes_on = true;
-    while (w->count < most && goes_on) {
-        if (w->count > 0)
-            CSE_TRY(append(generation, w->text[w->count - 1]));
-        const int32_t token = choose(generation, w);
-        if (is_end(settings, token)) {
-            result->end = CSE_GENERATION_END_TOKEN;
-            return CSE_OK;
-        }
-        CSE_TRY(tell(generation, w, token, &goes_on, result));
+    CSE_TRY(write_token(generation, w, &goes_on, result));
+    while (goes_on) {
+        CSE_TRY(append(generation, w->text[w->count - 1]));
+        CSE_TRY(write_token(generation, w, &goes_on, result));
     }
     return CSE_OK;
 }
@@ -198,21 +235,112 @@ static cse_status write_text(cse_generation *generation, writing *w, cse_generat
 cse_status cse_generate(cse_generation *generation, const cse_generation_request *request,
                         cse_generation_result *result)
 {
-    const cse_generation_settings *settings = request->settings;
-    writing w = { .request = request, .start = cse_text_decoder_start(generation->decoder) };
-    result->stop_word = -1;
+    writing w;
     CSE_TRY(begin(generation, request, result));
-    w.text = cse_calloc((size_t)settings->max_new_tokens + 1, sizeof *w.text);
-    w.sampler =
-        cse_sampler_new(&settings->sampling, cse_text_decoder_vocabulary(generation->decoder));
-    cse_stop_words_begin(&w.stop, settings->stop_words, settings->stop_count);
+    open_writing(generation, request, result, &w);
     cse_status status = write_text(generation, &w, result);
-    cse_stop_words_end(&w.stop, &result->rest);
-    cse_stop_words_clear(&w.stop);
-    cse_sampler_destroy(&w.sampler);
-    cse_text_clear(&w.bytes);
-    cse_text_clear(&w.shown);
-    free(w.text);
+    close_writing(&w, result);
+    return status;
+}
+
+/* ---- several texts together ---- */
+
+/* Texts under way, by sequence of the decoder; `request` NULL: there is none. */
+typedef struct together {
+    cse_generation *generation;
+    const cse_generation_request *requests;
+    cse_generation_result *results;
+    int64_t count, next; /* requests, and the first that has not begun */
+    writing *writings;
+    int32_t *tokens;
+    int64_t sequences;
+} together;
+
+/* A sequence that has the request's prompt and no more; -1: none. */
+static int64_t same_prompt(const together *t, const cse_generation_request *request)
+{
+    for (int64_t s = 0; s < t->sequences; s++) {
+        const cse_generation_request *other = t->writings[s].request;
+        if (other != NULL && t->writings[s].count <= 1 && t->tokens[s] == CSE_TOKEN_RESTS &&
+            other->prompt == request->prompt && other->count == request->count)
+            return s;
+    }
+    return -1;
+}
+
+/* The next requests, until one of them goes on. `tokens` says of a sequence that nothing was
+ * appended to it yet. */
+static cse_status fill(together *t, int64_t sequence)
+{
+    writing *w = &t->writings[sequence];
+    bool goes_on = false;
+    cse_status status = CSE_OK;
+    while (!goes_on && t->next < t->count && status == CSE_OK) {
+        const cse_generation_request *request = &t->requests[t->next];
+        cse_generation_result *result = &t->results[t->next++];
+        const int64_t same = same_prompt(t, request);
+        if (same >= 0)
+            cse_text_decoder_copy(t->generation->decoder, same, sequence);
+        else
+            CSE_TRY(cse_text_decoder_begin_at(t->generation->decoder, sequence, request->prompt,
+                                              request->count));
+        t->tokens[sequence] = CSE_TOKEN_RESTS;
+        open_writing(t->generation, request, result, w);
+        w->sequence = sequence;
+        status = write_token(t->generation, w, &goes_on, result);
+        if (!goes_on || status != CSE_OK)
+            close_writing(w, result);
+    }
+    return status;
+}
+
+/* One pass over a token of each text. *goes_on: there are more. */
+static cse_status write_tokens(together *t, bool *goes_on)
+{
+    *goes_on = false;
+    for (int64_t s = 0; s < t->sequences; s++) {
+        const writing *w = &t->writings[s];
+        t->tokens[s] = w->request != NULL ? w->text[w->count - 1] : CSE_TOKEN_RESTS;
+        *goes_on = *goes_on || w->request != NULL;
+    }
+    if (!*goes_on)
+        return CSE_OK;
+    CSE_TRY(cse_text_decoder_append_each(t->generation->decoder, t->tokens));
+    for (int64_t s = 0; s < t->sequences; s++) {
+        writing *w = &t->writings[s];
+        bool this_one = false;
+        if (w->request == NULL)
+            continue;
+        cse_generation_result *result = &t->results[w->request - t->requests];
+        CSE_TRY(write_token(t->generation, w, &this_one, result));
+        if (this_one)
+            continue;
+        close_writing(w, result);
+        CSE_TRY(fill(t, s));
+    }
+    return CSE_OK;
+}
+
+cse_status cse_generate_together(cse_generation *generation,
+                                 const cse_generation_request requests[], int64_t count,
+                                 cse_generation_result results[])
+{
+    together t = { generation, requests, results, count,
+                   .sequences = cse_text_decoder_sequences(generation->decoder) };
+    bool goes_on = true;
+    cse_status status = CSE_OK;
+    t.writings = cse_calloc((size_t)t.sequences, sizeof *t.writings);
+    t.tokens = cse_calloc((size_t)t.sequences, sizeof *t.tokens);
+    generation->count = 0;
+    for (int64_t s = 0; s < t.sequences && status == CSE_OK; s++)
+        status = fill(&t, s);
+    while (goes_on && status == CSE_OK)
+        status = write_tokens(&t, &goes_on);
+    for (int64_t s = 0; s < t.sequences; s++)
+        if (t.writings[s].request != NULL)
+            close_writing(&t.writings[s], &results[t.writings[s].request - requests]);
+    free(t.writings);
+    free(t.tokens);
     return status;
 }
 

@@ -13,6 +13,7 @@ typedef struct cse_generation_options {
     cse_text_codec *codec;
     int64_t longest_prompt, max_new_tokens; /* of all texts */
     bool ends_when_full; /* where the model takes no more tokens, without a failure */
+    int64_t together;    /* texts that cse_generate_together is to write at a time; 0: one */
 } cse_generation_options;
 
 /* How one text is written; what it names is borrowed. */
@@ -78,6 +79,14 @@ typedef struct cse_generation_result {
  * that goes on. `result` starts zeroed. */
 cse_status cse_generate(cse_generation *generation, const cse_generation_request *request,
                         cse_generation_result *result);
+
+/* Several texts, of which a pass over a token of each reads the weights once: as many at a time as
+ * the options asked for, where the model can, and the next one when one has ended. Each is the text
+ * that cse_generate writes of its request; `goes_on` counts for nothing. `results` [count] start
+ * zeroed. */
+cse_status cse_generate_together(cse_generation *generation,
+                                 const cse_generation_request requests[], int64_t count,
+                                 cse_generation_result results[]);
 
 /* How many tokens at the beginning of a prompt a text that goes on would not compute again: those
  * whose keys and values are there, where they are at least half of the prompt or leave few others;

@@ -61,6 +61,7 @@ static cse_status open_one(const cse_text_decoder_options *options, cse_text_dec
         .prompt_tokens = cse_compiled_length(options->longest_prompt, longest),
         .max_tokens = cse_compiled_length(tokens, longest),
         .longest = tokens,
+        .sequences = options->sequences,
     };
     return cse_token_decoder_new(options->model, &sizes, &decoder->one);
 }
@@ -119,6 +120,37 @@ const float *cse_text_decoder_logits(const cse_text_decoder *decoder)
 {
     return decoder->pair != NULL ? cse_pair_decoder_logits(decoder->pair)
                                  : cse_token_decoder_logits(decoder->one);
+}
+
+int64_t cse_text_decoder_sequences(const cse_text_decoder *decoder)
+{
+    return decoder->pair != NULL ? 1 : cse_token_decoder_sequences(decoder->one);
+}
+
+cse_status cse_text_decoder_begin_at(cse_text_decoder *decoder, int64_t sequence,
+                                     const int32_t *prompt, int64_t count)
+{
+    return decoder->pair != NULL
+               ? cse_pair_decoder_begin(decoder->pair, prompt, count)
+               : cse_token_decoder_begin_at(decoder->one, sequence, prompt, count);
+}
+
+cse_status cse_text_decoder_append_each(cse_text_decoder *decoder, const int32_t tokens[])
+{
+    return decoder->pair != NULL ? cse_pair_decoder_append(decoder->pair, tokens[0])
+                                 : cse_token_decoder_append_each(decoder->one, tokens);
+}
+
+void cse_text_decoder_copy(cse_text_decoder *decoder, int64_t from, int64_t to)
+{
+    if (decoder->one != NULL)
+        cse_token_decoder_copy(decoder->one, from, to);
+}
+
+const float *cse_text_decoder_logits_of(const cse_text_decoder *decoder, int64_t sequence)
+{
+    return decoder->pair != NULL ? cse_pair_decoder_logits(decoder->pair)
+                                 : cse_token_decoder_logits_of(decoder->one, sequence);
 }
 
 int64_t cse_text_decoder_count(const cse_text_decoder *decoder)

@@ -12,6 +12,7 @@ typedef struct cse_text_decoder_options {
     int64_t longest_prompt; /* in tokens */
     int64_t max_new_tokens;
     bool ends_when_full; /* where the model takes no more tokens, without a failure */
+    int64_t sequences;   /* texts that are written together; 0 or 1: one */
 } cse_text_decoder_options;
 
 /* Compiles what the lengths need. CSE_DATA where the model takes no sequence of that length. The
@@ -31,6 +32,13 @@ int32_t cse_text_decoder_start(const cse_text_decoder *decoder);
 cse_status cse_text_decoder_begin(cse_text_decoder *decoder, const int32_t *prompt, int64_t count);
 cse_status cse_text_decoder_append(cse_text_decoder *decoder, int32_t token);
 const float *cse_text_decoder_logits(const cse_text_decoder *decoder);
+/* Likewise; a model with an encoder has one sequence. */
+int64_t cse_text_decoder_sequences(const cse_text_decoder *decoder);
+cse_status cse_text_decoder_begin_at(cse_text_decoder *decoder, int64_t sequence,
+                                     const int32_t *prompt, int64_t count);
+cse_status cse_text_decoder_append_each(cse_text_decoder *decoder, const int32_t tokens[]);
+void cse_text_decoder_copy(cse_text_decoder *decoder, int64_t from, int64_t to);
+const float *cse_text_decoder_logits_of(const cse_text_decoder *decoder, int64_t sequence);
 int64_t cse_text_decoder_count(const cse_text_decoder *decoder);
 int64_t cse_text_decoder_kept_floats(const cse_text_decoder *decoder);
 void cse_text_decoder_save(const cse_text_decoder *decoder, float *kept);

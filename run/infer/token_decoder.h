@@ -2,9 +2,13 @@
  * after another, while the keys and values of each attention are kept (the KV cache).
  *
  * The pass over the prompt is the model's evaluation forward pass: its logits have the bits of a
- * validation with the same shape. Those of later tokens come from a pass over one token, whose
- * attention sums over the cache: within the rounding of float32 of what a pass over the whole
- * sequence gives. A sequence is decoded by itself, so that its tokens depend on nothing else. */
+ * validation with the same shape. So have those of later tokens where nothing but the causal mask
+ * hides keys: their attention reads keys and values in pages (paged_attention). With windows, caps
+ * and biases of positions they agree within the rounding of float32.
+ *
+ * Several sequences go on together: one pass over a token of each reads the weights once. What is
+ * computed of a sequence depends on nothing else, so that its bits are those of a decoder of its
+ * own. */
 #ifndef CSE_RUN_INFER_TOKEN_DECODER_H
 #define CSE_RUN_INFER_TOKEN_DECODER_H
 
@@ -18,6 +22,7 @@ typedef struct cse_token_decoder_sizes {
     /* Tokens that a sequence is to have in the end, at most max_tokens: positions that are scaled
      * by the length of a sequence are so from its first token on. */
     int64_t longest;
+    int64_t sequences; /* that go on together; 0 or 1: one */
 } cse_token_decoder_sizes;
 
 /* Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
@@ -34,11 +39,25 @@ int64_t cse_token_decoder_vocabulary(const cse_token_decoder *decoder);
  * one that is too long. */
 cse_status cse_token_decoder_begin(cse_token_decoder *decoder, const int32_t *prompt,
                                    int64_t count);
+/* The same of sequence `sequence`, counted from 0; the calls that name none mean sequence 0. */
+cse_status cse_token_decoder_begin_at(cse_token_decoder *decoder, int64_t sequence,
+                                      const int32_t *prompt, int64_t count);
 /* One more token. Fails with CSE_USAGE where the sequence is full. */
 cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token);
 
+/* In place of a token: the sequence has none in this pass. */
+enum { CSE_TOKEN_RESTS = -1 };
+/* One more token of each sequence, in one pass. */
+cse_status cse_token_decoder_append_each(cse_token_decoder *decoder, const int32_t tokens[]);
+/* Sequence `to` becomes a copy of `from`. */
+void cse_token_decoder_copy(cse_token_decoder *decoder, int64_t from, int64_t to);
+
+/* As many as were asked for, or 1 where the model's attentions have masks. */
+int64_t cse_token_decoder_sequences(const cse_token_decoder *decoder);
+
 /* Logits of the token that follows, float32 [vocabulary]; until the next call. */
 const float *cse_token_decoder_logits(const cse_token_decoder *decoder);
+const float *cse_token_decoder_logits_of(const cse_token_decoder *decoder, int64_t sequence);
 
 /* Tokens of the sequence so far. */
 int64_t cse_token_decoder_count(const cse_token_decoder *decoder);

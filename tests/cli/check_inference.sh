@@ -152,6 +152,11 @@ sample -p 'the ' --texts 2 --seed 8 >"$work/other"
 [ "$(cat "$work/two")" != "$(cat "$work/other")" ] || fail "texts do not depend on the seed"
 [ "$(sed -n 1p "$work/two" | grep -o '"text".*')" != \
     "$(sed -n 2p "$work/two" | grep -o '"text".*')" ] || fail "two texts are equal"
+sample -p 'the ' --texts 20 >"$work/twenty" # more than are written together
+sample -p 'the ' >"$work/alone"
+[ "$(wc -l <"$work/twenty")" -eq 20 ] || fail "twenty texts: $(cat "$work/twenty")"
+[ "$(head -n 2 "$work/twenty")" = "$(cat "$work/two")" ] || fail "texts depend on their count"
+[ "$(head -n 1 "$work/twenty")" = "$(cat "$work/alone")" ] || fail "a text alone is another one"
 
 # ---- tasks ----
 

@@ -610,9 +610,7 @@ static void destroy(cse_kernel *base)
     free(kernel);
 }
 
-/* The first way that runs here, from the one that CSE_ATTENTION in the environment names, for tests
- * and comparisons. All have the same bits. */
-static const cse_attention_way *choose_way(bool paired)
+const cse_attention_way *cse_attention_choose_way(bool paired)
 {
     const cse_attention_way *const ways[2][5] = {
         { &cse_attention_avx512, &cse_attention_avx2, &cse_attention_plain },
@@ -663,7 +661,7 @@ static cse_status new_attention(const cse_kernel_plan *plan, attention_kernel **
                                   .causal = attributes->integers[CSE_ATTENTION_CAUSAL] != 0,
                                   .paired = dtype == CSE_BFLOAT16,
                                   .scale = (float)attributes->numbers[CSE_ATTENTION_SCALE] };
-    kernel->way = choose_way(kernel->paired);
+    kernel->way = cse_attention_choose_way(kernel->paired);
     kernel->base.implementation = kernel->way->name;
     for (int i = 0; i < plan->product->input_count; i++)
         kernel->operands[i] = plan->operands[i];

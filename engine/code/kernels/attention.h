@@ -90,6 +90,10 @@ typedef struct cse_attention_way {
     void (*store)(const cse_attention_store *store);
 } cse_attention_way;
 
+/* The first way that runs here, from the one that CSE_ATTENTION in the environment names, for tests
+ * and comparisons. All have the same bits. `paired`: of bfloat16. */
+const cse_attention_way *cse_attention_choose_way(bool paired);
+
 /* By kind of operand. */
 extern const cse_attention_way cse_attention_avx512, cse_attention_avx512_paired,
     cse_attention_avx512_bf16, cse_attention_avx2, cse_attention_avx2_paired, cse_attention_plain,

@@ -46,10 +46,11 @@ cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_co
     cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_max_pool2d,
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
     cse_kernel_new_avg_pool2d_gradient, cse_kernel_new_attention, cse_kernel_new_attention_gradient,
-    cse_kernel_new_expert_matmul, cse_kernel_new_expert_outer, cse_kernel_refuse_tiled_experts,
-    cse_kernel_new_packed_linear, cse_kernel_refuse_tiled_packed, cse_kernel_new_packed_embedding,
-    cse_kernel_new_unpack_weight, cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d,
-    cse_kernel_new_tiled_conv2d_gradient_input, cse_kernel_new_tiled_conv2d_gradient_weight;
+    cse_kernel_new_paged_attention, cse_kernel_new_expert_matmul, cse_kernel_new_expert_outer,
+    cse_kernel_refuse_tiled_experts, cse_kernel_new_packed_linear, cse_kernel_refuse_tiled_packed,
+    cse_kernel_new_packed_embedding, cse_kernel_new_unpack_weight, cse_kernel_new_tiled_matmul,
+    cse_kernel_new_tiled_conv2d, cse_kernel_new_tiled_conv2d_gradient_input,
+    cse_kernel_new_tiled_conv2d_gradient_weight;
 
 /* Whether operands and result are of one type. */
 bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan);

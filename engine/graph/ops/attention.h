@@ -6,6 +6,7 @@
 #include "csengine/op_options.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/trace/attention.h"
+#include "engine/graph/trace/attention_pages.h"
 
 /* Traces the weights of `node`, whose first inputs are q and k: float32 [batch, heads, query, key],
  * before dropout. */
@@ -36,6 +37,10 @@ cse_tensor *cse_attention_masked(cse_tensor *const inputs[3], double scale,
  * They have the time before the heads; transposes put that right, and meet those of the model. */
 cse_tensor *cse_attention_fuse(const cse_tensor *node);
 cse_tensor *cse_attention_fuse_gradient(const cse_tensor *node);
+
+/* The attention of one more token to keys and values in pages; the inputs are those of
+ * attention_pages.h. */
+cse_tensor *cse_paged_attention(cse_tensor *const inputs[CSE_PAGED_INPUTS], double scale);
 
 /* The attributes of `node` for an op of several results. */
 cse_attributes cse_attention_attributes(const cse_tensor *node, int result);

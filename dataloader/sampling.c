@@ -1,4 +1,5 @@
-/* Weights of classes become those of samples; a file has those of the samples themselves. */
+/* Weights of classes become those of samples; a file, or the data, have those of the samples
+ * themselves. */
 #include "dataloader/sampling.h"
 
 #include <errno.h>
@@ -194,8 +195,15 @@ cse_status cse_sampling_read(const cse_settings *settings, cse_input *input, cse
     const cse_yaml_node *node = cse_settings_node(settings, name);
     *sampler = NULL;
     CSE_TRY(cse_sampling_check(settings));
-    if (cse_yaml_is_null(node))
+    if (cse_yaml_is_null(node)) {
+        if (input->sample_weights != NULL)
+            *sampler = cse_weighted_new(input->sample_weights, input->sample_count);
         return CSE_OK;
+    }
+    if (input->sample_weights != NULL)
+        return cse_fail_at(CSE_ERROR_AT("data loader: ", node->place),
+                           "sampling: the data have weights of samples already (weights): leave "
+                           "one of them out");
     if (input->is_stream)
         return cse_fail_at(CSE_ERROR_AT("data loader: ", node->place),
                            "sampling: %s determines the order of its samples itself: give "

@@ -8,7 +8,8 @@
 
 /* Checks what needs no data. */
 cse_status cse_sampling_check(const cse_settings *settings);
-/* Of the settings of a data loader and its open input; *sampler NULL where none is asked for. */
+/* Of the settings of a data loader, or the weights of samples of its open input; *sampler NULL
+ * where none is asked for. */
 cse_status cse_sampling_read(const cse_settings *settings, cse_input *input,
                              cse_weighted **sampler);
 

@@ -19,6 +19,8 @@ typedef struct labelled_table {
     const cse_settings *settings; /* while it is opened */
     cse_csv_table table;
     int64_t answer_column; /* -1: there is none */
+    int64_t weight_column; /* -1: there is none */
+    double *weights;       /* [row]; NULL: there are none */
     int64_t *columns;      /* [feature] */
     int64_t features;
     bool regression, may_lack_answers;
@@ -70,6 +72,23 @@ static cse_status find_answer_column(labelled_table *self, const cse_csv_table *
                : unknown_column(self, table, "label", label);
 }
 
+/* Where answers are not needed, weights are not either. */
+static cse_status find_weight_column(labelled_table *self, const cse_csv_table *table)
+{
+    self->weight_column = -1;
+    if (!cse_settings_has(self->settings, "weights"))
+        return CSE_OK;
+    const char *name = cse_settings_text(self->settings, "weights");
+    self->weight_column = cse_csv_table_find(table, name);
+    if (self->weight_column < 0 && !self->may_lack_answers)
+        return unknown_column(self, table, "weights", name);
+    return self->weight_column < 0 || self->weight_column != self->answer_column
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG,
+                          "data loader: %s: weights: column \"%s\" is that of the label, too",
+                          cse_settings_origin(self->settings, "weights"), name);
+}
+
 static cse_status take_named_features(labelled_table *self, const cse_csv_table *table)
 {
     const int count = cse_settings_count(self->settings, "features");
@@ -85,6 +104,10 @@ static cse_status take_named_features(labelled_table *self, const cse_csv_table 
                             "data loader: %s: features: column \"%s\" is that of the label, too",
                             cse_settings_origin(self->settings, "features"), name);
         }
+        if (column == self->weight_column)
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: features: column \"%s\" is that of the weights, too",
+                            cse_settings_origin(self->settings, "features"), name);
         self->columns[self->features++] = column;
     }
     return CSE_OK;
@@ -101,9 +124,10 @@ static cse_status choose_columns(void *argument, const cse_csv_table *table, cse
                         "character between the fields of this file",
                         self->path);
     CSE_TRY(find_answer_column(self, table));
+    CSE_TRY(find_weight_column(self, table));
     self->columns = cse_calloc((size_t)(table->columns + named), sizeof *self->columns);
     for (int64_t i = 0; i < table->columns && named == 0; i++)
-        if (i != self->answer_column)
+        if (i != self->answer_column && i != self->weight_column)
             self->columns[self->features++] = i;
     CSE_TRY(take_named_features(self, table));
     for (int64_t i = 0; i < table->columns; i++)
@@ -112,6 +136,8 @@ static cse_status choose_columns(void *argument, const cse_csv_table *table, cse
         uses[self->columns[i]] = CSE_CSV_FEATURE;
     if (self->answer_column >= 0)
         uses[self->answer_column] = words ? CSE_CSV_WORDS : CSE_CSV_ANSWER;
+    if (self->weight_column >= 0 && !self->may_lack_answers)
+        uses[self->weight_column] = CSE_CSV_ANSWER;
     return CSE_OK;
 }
 
@@ -157,6 +183,30 @@ static cse_status check_labels(const labelled_table *self, int64_t *limit)
             *limit = (int64_t)label + 1;
     }
     return CSE_OK;
+}
+
+static cse_status read_weights(labelled_table *self)
+{
+    double sum = 0;
+    char where[PATH_MAX + 64];
+    if (self->weight_column < 0 || self->may_lack_answers)
+        return CSE_OK;
+    self->weights = cse_calloc((size_t)self->table.rows + 1, sizeof *self->weights);
+    for (int64_t row = 0; row < self->table.rows; row++) {
+        const double weight = self->table.values[row * self->table.columns + self->weight_column];
+        print_row(self, self->table.lines[row], where, sizeof where);
+        if (!(weight >= 0))
+            return cse_fail(CSE_DATA,
+                            "%s: %g in column %" PRId64
+                            " is no weight of a sample: accepted are numbers from 0 on",
+                            where, weight, self->weight_column);
+        sum += self->weights[row] = weight;
+    }
+    return sum > 0 && isfinite(sum) ? CSE_OK
+                                    : cse_fail(CSE_DATA,
+                                               "%s: the sum of the weights in column %" PRId64
+                                               " is %g: accepted are finite sums above 0",
+                                               self->path, self->weight_column, sum);
 }
 
 /* Whole numbers that float32 rounds are features of another value: an identifier, mostly. */
@@ -215,7 +265,7 @@ static cse_status load(labelled_table *self, cse_input *input)
                             cse_settings_origin(settings, "std"), i, self->std[i]);
     tell_rounded(self);
     fill(self);
-    return CSE_OK;
+    return read_weights(self);
 }
 
 /* ---- the input function ---- */
@@ -230,6 +280,7 @@ void cse_labelled_table_close(cse_input *input)
     free(self->feature_names);
     free(self->numbers);
     free(self->columns);
+    free(self->weights);
     free(self->mean);
     free(self->std);
     free(self->fill);
@@ -243,6 +294,7 @@ static void describe(cse_input *input)
 {
     labelled_table *self = input->self;
     input->sample_count = self->table.rows;
+    input->sample_weights = self->weights;
     snprintf(input->source, sizeof input->source, "%s", self->path);
     cse_describe_labelled(input, self->features_name, cse_shape_of(self->features),
                           self->regression);

@@ -19,7 +19,12 @@
           .default_value = "[]",                                                                  \
           .doc =                                                                                  \
               "columns of the features, in this order, by name or number; none: all others than " \
-              "label, in the order of the file" },                                                \
+              "label and weights, in the order of the file" },                                    \
+        { .name = "weights",                                                                      \
+          .type = CSE_SETTING_TEXT,                                                               \
+          .default_value = "null",                                                                \
+          .doc = "column, by name or number, of weights from 0 on: samples are drawn with "       \
+                 "replacement, as often as theirs says; it is no feature" },                      \
         { .name = "regression",                                                                   \
           .type = CSE_SETTING_BOOL,                                                               \
           .default_value = "false",                                                               \

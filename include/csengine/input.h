@@ -135,6 +135,9 @@ struct cse_input {
      * reading the rest: labels[i] of sample indices[i], as read would give it. NULL: it is not. */
     cse_status (*read_labels)(cse_input *input, const int64_t *indices, int64_t count,
                               int32_t *labels);
+    /* Set by open where the data have weights by which samples are drawn with replacement:
+     * [sample_count], each from 0 on, alive until close. NULL: they have none. */
+    const double *sample_weights;
 };
 
 /* ---- reading files ----

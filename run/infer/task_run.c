@@ -1,6 +1,7 @@
 /* A row at a time; each choice is a pass of its own over the question and the choice. */
 #include "run/infer/task_run.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

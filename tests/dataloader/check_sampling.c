@@ -163,6 +163,72 @@ START_TEST(weights_of_classes_and_of_samples_are_followed)
 }
 END_TEST
 
+/* ---- a column of weights ---- */
+
+static const char weighted_rows[] = "x,w,y,label\n1,0,10,0\n2,0.25,20,0\n3,0,30,1\n4,3,40,2\n";
+static const char weights_alone[] = "0\n0.25\n0\n3\n";
+
+/* The settings of a table of these rows. */
+static const char *settings_of(const char *text, const char *more)
+{
+    static char yaml[1024];
+    fixture_write("weighted.csv", text, strlen(text));
+    snprintf(yaml, sizeof yaml, "{data_processor: csv, path: %s, label: label, batch_size: 4, %s}",
+             fixture_path("weighted.csv"), more);
+    return yaml;
+}
+
+static void read_weighted(const char *yaml, float *values, int32_t *labels)
+{
+    cse_dataloader *loader = NULL;
+    ck_assert_msg(open_loader(yaml, 11, &loader) == CSE_OK, "%s", cse_error_message());
+    ck_assert_int_eq(cse_shape_elements(cse_dataloader_input_view(loader)->streams[0].shape), 2);
+    read_steps(loader, 0, 50, values, labels);
+    cse_dataloader_close(&loader);
+}
+
+START_TEST(a_column_of_weights_is_followed_as_a_file_of_them)
+{
+    enum { VALUES = 50 * 4 };
+    char more[600];
+    float values[2][VALUES * 2];
+    int32_t labels[2][VALUES];
+    int seen[5] = { 0 };
+    fixture_write("weights", weights_alone, strlen(weights_alone));
+    snprintf(more, sizeof more, "features: [x, y], sampling: {sample_weights: %s}",
+             fixture_path("weights"));
+    read_weighted(settings_of(weighted_rows, more), values[0], labels[0]);
+    read_weighted(settings_of(weighted_rows, "weights: w"), values[1], labels[1]);
+    ck_assert_mem_eq(values[0], values[1], sizeof values[0]);
+    ck_assert_mem_eq(labels[0], labels[1], sizeof labels[0]);
+    for (int i = 0; i < VALUES; i++)
+        seen[(int)values[1][2 * i]]++;
+    ck_assert(seen[1] == 0 && seen[3] == 0 && seen[2] > 0 && seen[4] > seen[2]);
+}
+END_TEST
+
+static const struct {
+    const char *rows, *more, *message;
+} wrong_weights[] = {
+    { weighted_rows, "weights: v", "weights: there is no column \"v\"" },
+    { weighted_rows, "weights: label", "weights: column \"label\" is that of the label, too" },
+    { weighted_rows, "weights: w, features: [x, w]", "\"w\" is that of the weights, too" },
+    { weighted_rows, "weights: w, sampling: balanced", "have weights of samples already" },
+    { "x,w,label\n1,1,0\n2,-1,1\n", "weights: w", "weighted.csv:3: -1 in column 1 is no weight" },
+    { "x,w,label\n1,0,0\n2,0,1\n", "weights: w", "is 0: accepted are finite sums above 0" },
+    { "x,w,label\n1,1,0\n2,,1\n", "weights: w", "weighted.csv:3:" },
+};
+
+START_TEST(wrong_weights_of_a_column_are_told)
+{
+    cse_dataloader *loader = NULL;
+    const char *yaml = settings_of(wrong_weights[_i].rows, wrong_weights[_i].more);
+    ck_assert_msg(open_loader(yaml, 11, &loader) != CSE_OK, "%s was accepted", yaml);
+    ck_assert_msg(strstr(cse_error_message(), wrong_weights[_i].message) != NULL, "%s",
+                  cse_error_message());
+}
+END_TEST
+
 /* Whatever is read first, by which microbatches: the same stream. */
 static void check_cuts(const char *more, int64_t label_width)
 {
@@ -278,6 +344,9 @@ int main(void)
     tcase_add_test(tests, draws_have_the_distribution_of_the_weights);
     tcase_add_test(tests, balanced_classes_come_as_often_as_each_other);
     tcase_add_test(tests, weights_of_classes_and_of_samples_are_followed);
+    tcase_add_test(tests, a_column_of_weights_is_followed_as_a_file_of_them);
+    tcase_add_loop_test(tests, wrong_weights_of_a_column_are_told, 0,
+                        (int)(sizeof wrong_weights / sizeof wrong_weights[0]));
     tcase_add_test(tests, the_cut_of_the_batch_does_not_matter);
     tcase_add_test(tests, mixed_labels_are_those_of_the_mixed_rows);
     tcase_add_test(tests, shares_are_beta_distributed);

@@ -28,7 +28,9 @@ from measured_processes import ENVIRONMENT, Failed, MemoryWatch, Peer, descendan
 
 TWIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "adapter_steps_torch.py")
 RATE = 1e-3
-TOLERANCES = {"fp32": 1e-4, "bf16": 1e-2, "nf4": 2e-2}  # of the losses, relative
+# Relative, of the first loss and of those after it, in which AdamW makes more of roundings: its first
+# steps go by the sign of a gradient.
+TOLERANCES = {"fp32": (1e-5, 1e-3), "bf16": (5e-3, 5e-2), "nf4": (1e-2, 5e-2)}
 TICKS = os.sysconf("SC_CLK_TCK")
 FAST_MKL = "int mkl_serv_intel_cpu_true(void) { return 1; }\n"
 HALF = "    precision: {fp16_type: bfloat16, graphamp: {preset: mp2}}\n"
@@ -122,9 +124,15 @@ class Row:
         model_dir = tempfile.mkdtemp(dir=self.work)
         command = [self.options.csengine, "start", self.config, "--json", "--no_dashboard"]
         command += ["--model_dir", model_dir, "--num_steps", str(steps)]
-        process = subprocess.Popen(
-            pinned(command, self.cores), env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
-        )
+        told = os.path.join(self.work, "told.log")
+        with open(told, "w") as log:
+            process = subprocess.Popen(
+                pinned(command, self.cores),
+                env=ENVIRONMENT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         memory, losses, marks = MemoryWatch([process.pid]), [], []
         try:
             for line in process.stdout:
@@ -138,7 +146,8 @@ class Row:
             self.peak = max(self.peak, memory.stop()["pss_mb"])
             shutil.rmtree(model_dir, ignore_errors=True)
         if process.returncode != 0 or len(losses) != steps:
-            raise Failed(f"{' '.join(command)}: exit code {process.returncode}")
+            with open(told) as log:
+                raise Failed(f"{' '.join(command)}: {log.read().strip()[-400:]}")
         for (begun, before), (ended, after) in list(zip(marks, marks[1:]))[1:]:
             self.milliseconds.append((ended - begun) * 1e3)
             self.seconds.append(after - before)
@@ -167,10 +176,11 @@ class TheirRow:
 
 def agree(row, name, here, there):
     """The largest relative difference of the losses, which must be small before times count."""
-    worst = max(abs(a - b) / abs(b) for a, b in zip(here, there))
-    if worst > TOLERANCES[row.name]:
+    apart = [abs(a - b) / abs(b) for a, b in zip(here, there)]
+    first, later = TOLERANCES[row.name]
+    if apart[0] > first or max(apart) > later:
         raise Failed(f"{row.name}: losses {here} and, in {name}, {there}")
-    return worst
+    return max(apart)
 
 
 def line(row, name, side, reference):
@@ -251,7 +261,7 @@ def main():
         file.write("".join(words).encode())
     print(
         f"{options.cores} cores, {options.batch} samples of {options.length} tokens; load "
-        f"{os.getloadavg()[0]:.1f}\n{'row':5} {'':36} {'tokens/s':>9} {'slower':>6} {'CPU s':>9} "
+        f"{os.getloadavg()[0]:.1f}\n{'row':5} {'':36} {'tokens/s':>9} {'ratio':>6} {'CPU s':>9} "
         f"{'ratio':>6} {'peak MB':>9} {'ratio':>6}",
         flush=True,
     )

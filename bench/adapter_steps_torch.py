@@ -43,9 +43,8 @@ def make(a):
     """A folder of random weights, plain in bfloat16 or packed in NF4."""
     torch.manual_seed(1)
     plain = os.path.join(a.folder, "plain") if a.kind == "nf4" else a.folder
-    torch.set_default_dtype(torch.bfloat16)
-    config = transformers.LlamaConfig(torch_dtype="bfloat16", **BILLION)
-    transformers.LlamaForCausalLM(config).save_pretrained(plain)
+    config = transformers.LlamaConfig(**BILLION)
+    transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).save_pretrained(plain)
     if a.kind == "nf4":
         load = transformers.AutoModelForCausalLM.from_pretrained
         load(plain, quantization_config=packed(), device_map="cpu").save_pretrained(a.folder)

@@ -130,11 +130,9 @@ static void split(stacks *s, cse_node *sum)
         cse_trace_fail(
             CSE_CONFIG,
             "precision.gradient_sums: sample: the gradient of %s cannot be summed sample "
-            "by sample, because %s%s%s adds up the microbatch otherwise than by a matrix "
-            "product; train factors of adapters beside linear layers alone, or leave "
-            "out gradient_sums",
-            sum->attributes.text, s->obstacle->op->name,
-            s->obstacle->scope[0] != '\0' ? " in " : "", s->obstacle->scope);
+            "by sample, because %s adds up the microbatch; accepted: micro_batch_size 1, "
+            "factors of LoRA beside linear layers alone, or gradient_sums: microbatch",
+            sum->attributes.text, s->obstacle->op->name);
     cse_trace_end();
 }
 

@@ -14,6 +14,7 @@
 """
 
 from csengine.client import Client, ClientError, Job
+from csengine.moments import Moment
 from csengine.program import CommandError, call, compare, run
 from csengine.runs import CheckpointFile, Point, Run
 
@@ -25,6 +26,7 @@ __all__ = [
     "CommandError",
     "CsengineError",
     "Job",
+    "Moment",
     "Point",
     "Run",
     "call",
@@ -32,6 +34,11 @@ __all__ = [
     "run",
 ]
 __version__ = "0.1.0"
+
+
+def open(model_dir):  # not in __all__: `import *` keeps Python's own
+    """The run in a folder, over or not, as a csengine.Run."""
+    return Run(model_dir)
 
 
 def __getattr__(name):

@@ -224,6 +224,13 @@ class Run:
                 "start", None, f"error: {self.model_dir}: the run failed ({reason}): {message}"
             )
 
+    def at(self, step, num_csx=None):
+        """A step of the past, as a csengine.Moment: run.at(700)["model.last_layer.weight"] is the
+        weight after step 700, a NumPy array, by replay."""
+        from csengine.moments import Moment
+
+        return Moment(self.model_dir, step, num_csx)
+
     def output(self):
         """What the program printed so far."""
         return self.output_path.read_text(errors="replace") if self.output_path.exists() else ""

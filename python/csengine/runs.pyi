@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from csengine.moments import Moment
+
 class Point(NamedTuple):
     step: int
     value: float
@@ -38,6 +40,7 @@ class Run:
     @property
     def ended(self) -> bool: ...
     def wait(self, timeout: float | None = None) -> int: ...
+    def at(self, step: int, num_csx: int | None = None) -> Moment: ...
     def output(self) -> str: ...
     @property
     def output_path(self) -> pathlib.Path: ...

@@ -18,7 +18,6 @@
 #include "run/record/chain_rows.h"
 #include "run/record/goodput.h"
 #include "run/record/printed.h"
-#include "run/record/recorded_configuration.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
 #include "run/record/topology_rows.h"
@@ -112,10 +111,7 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
     cse_store_set_integer(store, "seed", (int64_t)c->seed);
     set_labels(store, c->job_labels);
     set_digest(store, options->canonical_configuration);
-    cse_configuration_record(
-        store, &(cse_configuration_texts){ .resolved = options->resolved_configuration,
-                                           .origins = options->configuration_origins,
-                                           .given = options->given_configuration });
+    cse_configuration_record(store, &options->texts);
 }
 
 /* ---- where the time went ---- */

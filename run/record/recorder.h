@@ -7,6 +7,7 @@
 #define CSE_RUN_RECORD_RECORDER_H
 
 #include "run/record/record_tail.h"
+#include "run/record/recorded_configuration.h"
 #include "run/session/observer.h"
 #include "store/store.h"
 
@@ -18,9 +19,7 @@ typedef struct cse_recorder_options {
     const char *name; /* of the run, unless $CSENGINE_RUN_NAME is set; NULL: the model's */
     const char *model_name, *optimizer_name;
     const char *canonical_configuration; /* its digest is stored; may be NULL */
-    /* The configuration as YAML, and where each value was set; may be NULL. */
-    const char *resolved_configuration, *configuration_origins;
-    const char *given_configuration; /* as it was given, for a replay; may be NULL */
+    cse_configuration_texts texts;
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
     cse_succession succession; /* of coordinators */
     /* Records of this host from before it led, borrowed as long as the recorder; NULL: none. */

@@ -116,6 +116,23 @@ grep -q '^  init.optimizer.AdamW.lr: 0.01 and 0.02' out || fail "fork: $(cat out
 expect 73 'there is a run already' fork run --at 23 --model_dir changed --no_start
 expect 64 'needs --at' fork run --model_dir elsewhere
 
+# ---- proofs ----
+
+HOME=$work/home
+export HOME
+unset XDG_CONFIG_HOME
+mkdir "$HOME"
+"$csengine" prove run --output run.proof >out 2>&1 || fail "prove: $(cat out)"
+[ "$(stat -c %a "$HOME/.config/csengine/proof.key")" = 600 ] || fail 'the key is not private'
+expect 0 'match: the chain of steps 1 to 40 is that of the proof, and 2 stretches' verify \
+    run.proof run --steps 2 --num_csx 1
+expect 0 'match' verify run.proof same --steps 0
+expect 65 'step 2[45]: its chain is not that of the proof' verify run.proof changed --steps 0
+sed '0,/[0-9a-f]\{60\}/s/[0-9a-f]\{4\}/0bad/' run.proof >altered.proof
+expect 65 'it was changed' verify altered.proof run
+expect 65 'no proof of a run' verify table.csv run
+expect 73 'it is there' prove run --output run.proof
+
 # ---- what was changed afterwards ----
 
 cp -r run bytes
@@ -128,6 +145,8 @@ store.execute("UPDATE chain SET states = ? WHERE step = 19", (bytes(states),))
 store.commit()
 END
 expect 1 'the chain of B is broken at step 19' bisect run bytes --no_replay
+expect 65 'its chain is broken at step 19' verify run.proof bytes
+expect 65 'its chain is broken at step 19' prove bytes
 expect 65 "not the run's bits: step 19 is the first whose states differ" inspect bytes --step 20
 grep -q 'had a fault' out || fail "bytes: $(cat out)"
 

@@ -47,6 +47,20 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.one.weights_digest)
         self.assertEqual(self.one.weights_digest, self.two.weights_digest)
 
+    def test_a_step_of_the_past(self):
+        moment = csengine.open(self.one.model_dir).at(30, num_csx=2)
+        with csengine.Checkpoint(self.one.checkpoints()[0].path) as kept:
+            for name in moment:
+                self.assertEqual(moment[name].tobytes(), kept[name].tobytes(), name)
+        self.assertEqual(moment.bits, "same")
+        between = self.two.at(41)
+        self.assertEqual(between.bits, "same", between.words)
+        self.assertEqual(between.scalars["loss"], self.one.points("loss", 40)[0].value)
+        with self.assertRaisesRegex(csengine.CommandError, "steps 1 to 60"):
+            self.one.at(61)["model.last_layer.weight"]
+        with self.assertRaises(KeyError):
+            between["model.no_such"]
+
     def test_a_live_run(self):
         with csengine.run(
             CONFIG,

@@ -306,6 +306,43 @@ async function filtered(checks, api, page) {
   checks.that(/no job has "val_acuracy"/.test(listedBy("val_acuracy>0.8")), "and by the command");
 }
 
+/* ---- an address shows what it showed ---- */
+
+async function zoomed(checks, api, page) {
+  const id = "zoomed";
+  await api.submit(id, config({ loop: "num_steps: 200" }));
+  await succeeded(api, id);
+  await page.goto(`${api.url}/jobs/${id}/curves`);
+  const over = (name) =>
+    page.locator("figure", { has: page.locator(`.title >> text="${name}"`) }).locator(".u-over");
+  await over("lr/0").waitFor({ timeout: 60_000 });
+  await page.waitForTimeout(500);
+  const box = await over("loss").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForURL(/zoom=/, { timeout: 30_000 });
+  const [from, to] = new URL(page.url()).searchParams.get("zoom").split("~").map(Number);
+  checks.that(from > 30 && to < 120 && to > from, "the zoom is in the address", page.url());
+  const all = page.locator("figure >> text=show all");
+  await all.nth(1).waitFor({ timeout: 30_000 });
+  checks.that((await all.count()) > 1, "and all charts have it", await all.count());
+  await page.reload();
+  await all.nth(1).waitFor({ timeout: 60_000 });
+  await page.waitForTimeout(600);
+  const kept = new URL(page.url()).searchParams.get("zoom").split("~").map(Number);
+  checks.that(
+    kept[0] === from && kept[1] === to,
+    "which opens as it was left",
+    `${kept} for ${[from, to]}`,
+  );
+  await page.screenshot({ path: join(shots, "told-zoom.png") });
+  await all.first().click();
+  await page.waitForURL((url) => !url.searchParams.has("zoom"), { timeout: 30_000 });
+  checks.that(true, "and all is shown again");
+}
+
 /* ---- small truths ---- */
 
 /* A run that failed at a step that is not finite: what was done is what is said to be saved. */
@@ -437,7 +474,18 @@ async function silent(checks, api, page) {
   for (const tab of tabs) await tab.close();
 }
 
-const CASES = { cloned, diverged, overflowed, skipped, wentOn, filtered, failed, missing, silent };
+const CASES = {
+  cloned,
+  diverged,
+  overflowed,
+  skipped,
+  wentOn,
+  filtered,
+  zoomed,
+  failed,
+  missing,
+  silent,
+};
 
 const checks = new Checks();
 const { server, url, token } = await startServer({ csengine, dist, directory });

@@ -269,7 +269,7 @@ export function Chart(props: ChartProps) {
         aria-label={describe(props.title, props.curves)}
         style={{ height: `${props.height}px` }}
       />
-      <p class="no-points faint small">no finite point</p>
+      <p class="no-points faint small">no point to show</p>
       <div class="chart-tip number" ref={tip} aria-hidden="true" hidden />
       <Missing {...props} />
       {props.note}

@@ -259,8 +259,12 @@ export class Plot {
               filter: (_: uPlot, splits: number[]) => splits,
             }
           : {}),
-        values: (_, values, __, ___, increment) =>
-          values.map((v) => (v == null ? "" : tickText(v, logarithmic ? 0 : increment))),
+        values: (_, values, __, ___, increment) => {
+          const largest = Math.max(...values.map((v) => Math.abs(v ?? 0)));
+          return values.map((v) =>
+            v == null ? "" : tickText(v, logarithmic ? 0 : increment, largest),
+          );
+        },
       },
     ];
   }

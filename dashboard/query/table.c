@@ -1,4 +1,4 @@
-/* Columns are looked up as the names of conditions are, so that what one filters by can be shown. */
+/* Columns are looked up as the names of conditions are: what one filters by can be shown. */
 #include "dashboard/query/table.h"
 
 #include <math.h>

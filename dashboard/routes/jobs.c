@@ -2,18 +2,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dashboard/query/expression.h"
 #include "dashboard/queue/job_values.h"
 #include "dashboard/routes/create.h"
 #include "dashboard/routes/route_support.h"
+#include "dashboard/routes/where.h"
 
 typedef struct listing {
     const cse_request *request;
     const json_t *states, *labels, *health;
     const char *name;
-    cse_expression *where; /* NULL: all */
+    cse_where where;
     int64_t before, limit, total, last;
-    int64_t asked; /* jobs that `where` was asked about */
     json_t *jobs;
 } listing;
 
@@ -61,11 +60,10 @@ static bool has_health(const listing *list, const json_t *job)
 static bool is_wanted(listing *list, const cse_job *job, const json_t *shown)
 {
     bool holds = true;
-    if (list->where != NULL) {
+    if (list->where.expression != NULL) {
         json_t *values = cse_job_values(list->request->server->jobs, job);
-        holds = cse_expression_holds(list->where, shown, values);
+        holds = cse_where_holds(&list->where, shown, values);
         json_decref(values);
-        list->asked++;
     }
     return holds && (list->health == NULL || has_health(list, shown));
 }
@@ -78,7 +76,7 @@ static bool take_job(void *self, const cse_job *job)
                  strcasestr(job->record.id, list->name) != NULL;
     if (!named || !has_state(list, job) || !has_labels(list, job))
         return true;
-    if (list->health != NULL || list->where != NULL) {
+    if (list->health != NULL || list->where.expression != NULL) {
         shown = cse_job_json(list->request->server->jobs, job);
         if (!is_wanted(list, job, shown)) {
             json_decref(shown);
@@ -98,30 +96,6 @@ static bool take_job(void *self, const cse_job *job)
     return true;
 }
 
-static void answer_where(cse_answer *answer, const char *message)
-{
-    cse_answer_diagnostics(answer, CSE_PROBLEM_BAD_REQUEST,
-                           json_pack("[{s:s, s:s}]", "parameter", "where", "message", message),
-                           "%s", message);
-}
-
-/* A name that no job has is a slip of the pen: an empty list would hide it. */
-static bool knows_names(const listing *list, cse_answer *answer)
-{
-    char message[400];
-    const char *unknown =
-        list->where != NULL && list->asked > 0 ? cse_expression_unknown(list->where) : NULL;
-    if (unknown == NULL)
-        return true;
-    snprintf(message, sizeof message,
-             "where: no job has \"%.100s\"; a name is a field of jobs (state, health, model, step, "
-             "loss, ...), a label, a series (val_loss, min(val_loss)), or a setting by its path or "
-             "the end of it (optimizer.SGD.lr, lr)",
-             unknown);
-    answer_where(answer, message);
-    return false;
-}
-
 static void list_jobs(const cse_request *request, cse_answer *answer)
 {
     listing list = { .request = request,
@@ -132,16 +106,11 @@ static void list_jobs(const cse_request *request, cse_answer *answer)
                      .limit = cse_request_integer(request, "limit", 100) };
     if (!cse_page_token_read(request, answer, &list.before))
         return;
-    if (cse_request_has(request, "where") &&
-        cse_expression_parse(cse_request_text(request, "where", ""), &list.where) != CSE_OK) {
-        answer_where(answer, cse_error_message());
+    if (!cse_where_read(request, answer, &list.where))
         return;
-    }
     list.jobs = json_array();
     cse_jobs_each(request->server->jobs, take_job, &list);
-    const bool known = knows_names(&list, answer);
-    cse_expression_destroy(&list.where);
-    if (!known) {
+    if (!cse_where_end(&list.where, answer)) {
         json_decref(list.jobs);
         return;
     }
@@ -163,11 +132,7 @@ static const char parameters[] = "limit\n"
                                  "  = [\"RUNNING\", \"PAUSED\"]\n"
                                  "label? [,LabelFilter] ..16  # comma-separated: key or key=value; "
                                  "all must match\n"
-                                 "  = [\"team=vision\"]\n"
-                                 "where? string 1..1000  # a condition: words, NAME=VALUE (or "
-                                 "!=, <, <=, >, >=, ~), and, or, not, parentheses; a name is a "
-                                 "field of jobs, a label, a series or a setting\n"
-                                 "  = \"state=SUCCEEDED loss<0.5\"\n"
+                                 "  = [\"team=vision\"]\n" CSE_WHERE_PARAMETER
                                  "health? [,HealthKind] ..5  # comma-separated: with a finding "
                                  "of any of these\n"
                                  "  = [\"diverged\"]\n"

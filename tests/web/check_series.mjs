@@ -1,10 +1,14 @@
-/* What a chart draws of the store's series (web/src/job/series.ts), without a browser.
+/* What a chart draws of the store's series (web/src/job/series.ts), and how it writes the ticks of
+ * its axes, without a browser.
  *
  * Usage: node check_series.mjs MODULES */
 import { Checks } from "./checks.mjs";
 import { importSources } from "./sources.mjs";
 
-const { curvesOf } = await importSources(process.argv[2], ["job/series.ts"]);
+const { curvesOf, tickText } = await importSources(process.argv[2], [
+  "job/series.ts",
+  "components/axes.ts",
+]);
 const checks = new Checks();
 
 const series = (name, attempt, step, time_ms) => ({
@@ -43,4 +47,12 @@ const validation = xOf("val_loss", metrics).join(" ");
 checks.that(validation === "1.9", "a validation stands at its time since the start", validation);
 const old = xOf("loss", { ...metrics, attempt_times: [] });
 checks.that(old.includes("0,0.5,1"), "a store without times begins with its first point", old);
+
+/* Ticks about 0.001, and those of small values alone. */
+const ticks = (values, increment) =>
+  values.map((value) => tickText(value, increment, Math.max(...values))).join(" ");
+const near = ticks([0.0009999, 0.001, 0.0010001], 1e-7);
+checks.that(near === "0.0009999 0.001 0.0010001", "neighbouring ticks are written alike", near);
+const small = ticks([2e-5, 4e-5, 6e-5], 2e-5);
+checks.that(small === "2e-5 4e-5 6e-5", "small ones with an exponent", small);
 checks.end();

@@ -262,6 +262,43 @@ const listedBy = (where) => {
   return status === 0 ? JSON.parse(stdout).jobs.map((one) => one.id) : stderr;
 };
 
+/* The same runs as a table: what differs, and figures over both. */
+async function tabled(checks, api) {
+  const all = await api.get("/experiments?where=sweep%3Drates");
+  const paths = all.columns.filter((name) => name.startsWith("trainer."));
+  checks.that(
+    all.total === 2 && paths.includes("trainer.init.optimizer.SGD.lr"),
+    "a table of runs has the settings that differ",
+    all.columns.join(),
+  );
+  checks.that(
+    paths.every((path) => /SGD\.lr$|job_labels/.test(path)),
+    "and no others",
+    paths.join(),
+  );
+  const ask = "where=sweep%3Drates&columns=optimizer.SGD.lr,val_loss,fold&group_by=sweep";
+  const { rows, groups } = await api.get(`/experiments?${ask}`);
+  const rates = rows.map((row) => row.values[0]);
+  checks.that(isDeepStrictEqual(rates.sort(), [0.001, 0.5]), "with their values", rates.join());
+  const losses = rows.map((row) => row.values[1]);
+  const mean = (losses[0] + losses[1]) / 2;
+  const deviation = Math.sqrt(losses.reduce((sum, one) => sum + (one - mean) ** 2, 0));
+  const { count, key, columns } = groups[0];
+  const close = (a, b) => Math.abs(a - b) <= 1e-9 * Math.abs(b);
+  checks.that(
+    groups.length === 1 &&
+      key[0] === "rates" &&
+      count === 2 &&
+      close(columns[1].mean, mean) &&
+      close(columns[1].deviation, deviation) &&
+      columns[1].minimum === Math.min(...losses) &&
+      columns[1].maximum === Math.max(...losses) &&
+      columns[1].count === 2,
+    "and mean, deviation, least and largest over a group",
+    JSON.stringify(groups),
+  );
+}
+
 async function filtered(checks, api, page) {
   for (const [id, lr] of Object.entries({ small: "0.001", large: "0.5" })) {
     const asked = { labels: { sweep: "rates", fold: id === "small" ? "1" : "2" } };
@@ -279,7 +316,7 @@ async function filtered(checks, api, page) {
   };
   for (const [where, ids] of Object.entries(wanted)) {
     await page.goto(`${api.url}/jobs?filter=${encodeURIComponent(where)}`);
-    const shows = `text=/^${ids.length} of /`;
+    const shows = `text=/^${ids.length}( of |$)/`;
     await page.locator(`header .soft >> ${shows}`).waitFor({ timeout: 60_000 });
     const rows = await page.locator("table.jobs td.col-name a.strong").allInnerTexts();
     checks.that(isDeepStrictEqual(rows.sort(), ids), `filtered by ${where}`, rows.join());
@@ -290,6 +327,7 @@ async function filtered(checks, api, page) {
       String(listed),
     );
   }
+  await tabled(checks, api);
   await page.goto(`${api.url}/jobs`);
   await page.locator("table.jobs").waitFor();
   const faults = page.locator(".banner.warn");
@@ -304,6 +342,43 @@ async function filtered(checks, api, page) {
   await page.locator("input.filter").fill("");
   await faults.waitFor({ state: "detached", timeout: 60_000 });
   checks.that(/no job has "val_acuracy"/.test(listedBy("val_acuracy>0.8")), "and by the command");
+}
+
+/* ---- an address shows what it showed ---- */
+
+async function zoomed(checks, api, page) {
+  const id = "zoomed";
+  await api.submit(id, config({ loop: "num_steps: 200" }));
+  await succeeded(api, id);
+  await page.goto(`${api.url}/jobs/${id}/curves`);
+  const over = (name) =>
+    page.locator("figure", { has: page.locator(`.title >> text="${name}"`) }).locator(".u-over");
+  await over("lr/0").waitFor({ timeout: 60_000 });
+  await page.waitForTimeout(500);
+  const box = await over("loss").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForURL(/zoom=/, { timeout: 30_000 });
+  const [from, to] = new URL(page.url()).searchParams.get("zoom").split("~").map(Number);
+  checks.that(from > 30 && to < 120 && to > from, "the zoom is in the address", page.url());
+  const all = page.locator("figure >> text=show all");
+  await all.nth(1).waitFor({ timeout: 30_000 });
+  checks.that((await all.count()) > 1, "and all charts have it", await all.count());
+  await page.reload();
+  await all.nth(1).waitFor({ timeout: 60_000 });
+  await page.waitForTimeout(600);
+  const kept = new URL(page.url()).searchParams.get("zoom").split("~").map(Number);
+  checks.that(
+    kept[0] === from && kept[1] === to,
+    "which opens as it was left",
+    `${kept} for ${[from, to]}`,
+  );
+  await page.screenshot({ path: join(shots, "told-zoom.png") });
+  await all.first().click();
+  await page.waitForURL((url) => !url.searchParams.has("zoom"), { timeout: 30_000 });
+  checks.that(true, "and all is shown again");
 }
 
 /* ---- small truths ---- */
@@ -437,7 +512,18 @@ async function silent(checks, api, page) {
   for (const tab of tabs) await tab.close();
 }
 
-const CASES = { cloned, diverged, overflowed, skipped, wentOn, filtered, failed, missing, silent };
+const CASES = {
+  cloned,
+  diverged,
+  overflowed,
+  skipped,
+  wentOn,
+  filtered,
+  zoomed,
+  failed,
+  missing,
+  silent,
+};
 
 const checks = new Checks();
 const { server, url, token } = await startServer({ csengine, dist, directory });

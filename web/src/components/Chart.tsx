@@ -12,11 +12,16 @@ import { Icon } from "@/components/Icon";
 
 export type { Curve } from "@/components/plot";
 
+export type View = readonly [from: number, to: number];
+
 export interface ChartProps extends Omit<PlotOptions, "onRange"> {
   curves: Curve[];
   /** Calls `draw` with new curves whenever points arrive; returns how to stop. */
   subscribe?: (draw: (curves: Curve[]) => void) => () => void;
   onRange?: (from: number, to: number) => void;
+  /** What is shown of the horizontal axis, where somebody else keeps it; null: all. */
+  view?: View | null;
+  onView?: (view: View | null) => void;
   actions?: ComponentChildren;
   note?: ComponentChildren;
   legend?: boolean;
@@ -176,12 +181,15 @@ function usePlot(props: ChartProps, seen: boolean) {
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
   const [zoomed, setZoomed] = useState(false);
+  const isLooking = useRef(false);
   latest.current = props;
   const options = (): PlotOptions => ({
     ...latest.current,
     onRange: (from, to) => {
-      setZoomed(!(plot.current?.isFollowing ?? true));
+      const follows = plot.current?.isFollowing ?? true;
+      setZoomed(!follows);
       latest.current.onRange?.(from, to);
+      if (!isLooking.current) latest.current.onView?.(follows ? null : [from, to]);
     },
   });
   const draw = (curves: Curve[]) => {
@@ -196,10 +204,20 @@ function usePlot(props: ChartProps, seen: boolean) {
       showReadings(tip.current, cursor.current, `${axis} ${at}`, readings, { ...place, width });
     });
   };
+  /* As the keeper of the view says, who is told of what the user does here. */
+  const look = () => {
+    const { view } = latest.current;
+    if (view === undefined || (view === null && plot.current?.isFollowing)) return;
+    isLooking.current = true;
+    plot.current?.show(view && [view[0], view[1]]);
+    isLooking.current = false;
+  };
+  useEffect(look, [props.view?.join()]);
   useEffect(() => {
     if (!seen || !canvas.current) return undefined;
     plot.current = new Plot(canvas.current, options());
     draw(latest.current.curves);
+    look();
     return () => {
       plot.current?.destroy();
       plot.current = null;
@@ -251,7 +269,7 @@ export function Chart(props: ChartProps) {
         aria-label={describe(props.title, props.curves)}
         style={{ height: `${props.height}px` }}
       />
-      <p class="no-points faint small">no finite point</p>
+      <p class="no-points faint small">no point to show</p>
       <div class="chart-tip number" ref={tip} aria-hidden="true" hidden />
       <Missing {...props} />
       {props.note}

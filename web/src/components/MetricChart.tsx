@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { ComponentChildren } from "preact";
 import { api, type Metrics } from "@generated/client";
 import { debounce } from "@/base/resource";
-import { Chart, type Curve } from "@/components/Chart";
+import { Chart, type Curve, type View } from "@/components/Chart";
 import type { LivePoints } from "@/job/live";
 import { curvesOf, type XAxis } from "@/job/series";
 
@@ -25,6 +25,8 @@ export interface MetricChartProps {
   logarithmic?: boolean;
   height: number;
   sync?: string;
+  view?: View | null;
+  onView?: (view: View | null) => void;
   actions?: ComponentChildren;
   bare?: boolean;
   unit?: string;
@@ -132,6 +134,8 @@ export function MetricChart(props: MetricChartProps) {
       fill={props.fill ?? false}
       onRange={refineSoon}
       {...(props.sync ? { sync: props.sync } : {})}
+      {...(props.view !== undefined ? { view: props.view } : {})}
+      {...(props.onView ? { onView: props.onView } : {})}
     />
   );
 }

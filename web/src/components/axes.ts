@@ -97,13 +97,14 @@ function placesOf(increment: number): number {
   return Math.max(0, -power + (Math.abs(first - Math.round(first)) > 1e-6 ? 1 : 0));
 }
 
-/** A tick's text, with as many digits as tell it from its neighbours; 0: no increment. */
-export function tickText(value: number, increment: number): string {
+/** A tick's text, with as many digits as tell it from its neighbours; 0: no increment. Neighbours
+ * are written alike: small numbers with an exponent where the `largest` of the axis is small. */
+export function tickText(value: number, increment: number, largest = Math.abs(value)): string {
   const size = Math.abs(value);
-  const isSmall = size > 0 && size < 1e-3 && (increment === 0 || increment < 1e-4);
+  const isSmall = size > 0 && (increment === 0 ? size < 1e-3 : largest < 1e-3 && increment < 1e-4);
   if (size < 1e6 && !isSmall)
     return value.toLocaleString("en-US", {
-      maximumFractionDigits: increment > 0 ? Math.min(8, placesOf(increment)) : 4,
+      maximumFractionDigits: increment > 0 ? Math.min(12, placesOf(increment)) : 4,
     });
   const exponent = Math.floor(Math.log10(size) + 1e-9);
   const behind = increment > 0 ? placesOf(increment / 10 ** exponent) : 1;

@@ -99,6 +99,7 @@ export class Plot {
   private curves: Curve[] = [];
   /** Null: all of the data is shown and followed. */
   private window: [number, number] | null = null;
+  private isPressed = false;
   private readonly observer: ResizeObserver;
 
   constructor(
@@ -155,8 +156,9 @@ export class Plot {
     if (!this.plot) return;
     if (window) this.plot.setScale("x", { min: window[0], max: window[1] });
     else this.plot.setData(this.plot.data, true);
-    const { min, max } = this.plot.scales.x ?? {};
-    if (tell && min != null && max != null) this.options.onRange?.(min, max);
+    /* The scale itself changes only with the next drawing. */
+    const range = window ?? this.range;
+    if (tell && range) this.options.onRange?.(range[0], range[1]);
   }
 
   /** Moves by a share of the width, or scales about the middle. */
@@ -257,8 +259,12 @@ export class Plot {
               filter: (_: uPlot, splits: number[]) => splits,
             }
           : {}),
-        values: (_, values, __, ___, increment) =>
-          values.map((v) => (v == null ? "" : tickText(v, logarithmic ? 0 : increment))),
+        values: (_, values, __, ___, increment) => {
+          const largest = Math.max(...values.map((v) => Math.abs(v ?? 0)));
+          return values.map((v) =>
+            v == null ? "" : tickText(v, logarithmic ? 0 : increment, largest),
+          );
+        },
       },
     ];
   }
@@ -296,7 +302,9 @@ export class Plot {
             const from = u.posToVal(u.select.left, "x");
             const to = u.posToVal(u.select.left + u.select.width, "x");
             u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-            this.show([from, to]);
+            /* A selection that follows another chart's is a place of its own axis. */
+            if (this.isPressed) this.show([from, to]);
+            this.isPressed = false;
           },
         ],
         ready: [(u) => this.listen(u, onRange !== undefined)],
@@ -309,6 +317,10 @@ export class Plot {
   private listen(u: uPlot, canRange: boolean): void {
     const over = u.over;
     over.addEventListener("dblclick", () => this.show(null));
+    over.addEventListener("mousedown", () => (this.isPressed = true), { capture: true });
+    over.addEventListener("mousemove", (event) => {
+      if (event.buttons === 0) this.isPressed = false;
+    });
     if (!canRange) return;
     over.addEventListener(
       "wheel",

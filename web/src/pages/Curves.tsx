@@ -2,11 +2,12 @@
  * shows the same picture. */
 import { useMemo, useState } from "preact/hooks";
 import { api, type Job, type Metrics } from "@generated/client";
-import { useResource } from "@/base/resource";
+import { debounce, useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { FilterFault } from "@/components/FilterFault";
+import type { View } from "@/components/Chart";
 import { HealthBadges } from "@/components/Health";
 import { Choice, Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
@@ -182,7 +183,7 @@ function Controls({
         label="Horizontal axis"
         value={axis}
         options={AXES}
-        onChange={(value) => setQuery({ x: value === "step" ? null : value })}
+        onChange={(value) => setQuery({ x: value === "step" ? null : value, zoom: null })}
       />
       <button
         aria-pressed={logarithmic}
@@ -210,6 +211,19 @@ function Controls({
   );
 }
 
+const ZOOM_MS = 150;
+
+/* What all charts show of their horizontal axis, "120~480", is in the address. */
+function zoomOf(text: string | null): View | null {
+  const [from, to] = (text ?? "").split("~").map(Number);
+  return from !== undefined && to !== undefined && from < to ? [from, to] : null;
+}
+
+const zoomText = (view: View | null): string | null =>
+  view && view.map((value) => Number(value.toPrecision(9))).join("~");
+
+const keepZoom = debounce((view: View | null) => setQuery({ zoom: zoomText(view) }), ZOOM_MS);
+
 export function Curves() {
   const model = current.value as JobModel;
   const others = listOf("runs").filter((id) => id !== model.id);
@@ -218,6 +232,7 @@ export function Curves() {
   const smoothing = Math.min(0.98, Number(query.value.get("smooth") ?? 0) || 0);
   const logarithmic = query.value.get("log") === "1";
   const filter = query.value.get("filter") ?? "";
+  const zoom = zoomOf(query.value.get("zoom"));
   const [picking, setPicking] = useState(false);
   const { runs, loading } = useRuns(model, others);
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
@@ -260,6 +275,8 @@ export function Curves() {
             logarithmic={logarithmic}
             height={190}
             sync="curves"
+            view={zoom}
+            onView={keepZoom}
             legend={false}
             actions={
               <button

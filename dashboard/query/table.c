@@ -1,0 +1,179 @@
+/* Columns are looked up as the names of conditions are: what one filters by can be shown. */
+#include "dashboard/query/table.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dashboard/query/lookup.h"
+
+/* Differs between any two runs, and says nothing. */
+static const char own_folder[] = "trainer.init.model_dir";
+
+static json_t *object_of(const json_t *values, const char *member)
+{
+    return json_object_get(values, member);
+}
+
+static void add_name(json_t *names, json_t *known, const char *name)
+{
+    if (json_object_get(known, name) != NULL)
+        return;
+    json_object_set_new(known, name, json_true());
+    json_array_append_new(names, json_string(name));
+}
+
+/* Whether a run has another value of the setting than the first, or none. */
+static bool differs(const json_t *runs, const char *path)
+{
+    size_t i;
+    json_t *run, *first = NULL;
+    json_array_foreach(runs, i, run)
+    {
+        json_t *value = object_of(object_of(json_object_get(run, "values"), "settings"), path);
+        if (i == 0)
+            first = value;
+        else if (first == NULL || value == NULL || !json_equal(first, value))
+            return true;
+    }
+    return false;
+}
+
+static void add_keys(const json_t *runs, const char *of, const char *member, json_t *names,
+                     json_t *known)
+{
+    size_t i;
+    json_t *run, *value;
+    const char *key;
+    json_array_foreach(runs, i, run)
+        json_object_foreach(object_of(json_object_get(run, of), member), key, value)
+            add_name(names, known, key);
+}
+
+json_t *cse_table_columns(const json_t *runs)
+{
+    json_t *names = json_array(), *known = json_object(), *paths = json_array(), *path;
+    json_t *seen = json_object();
+    size_t i;
+    add_keys(runs, "values", "settings", paths, seen);
+    json_array_foreach(paths, i, path)
+    {
+        const char *text = json_string_value(path);
+        if (strcmp(text, own_folder) != 0 && differs(runs, text))
+            add_name(names, known, text);
+    }
+    add_keys(runs, "job", "labels", names, known);
+    add_keys(runs, "values", "metrics", names, known);
+    json_decref(paths);
+    json_decref(seen);
+    json_decref(known);
+    return names;
+}
+
+/* The first value of a name. */
+static void take_first(void *self, const char *text)
+{
+    json_t **value = self;
+    char *end = NULL;
+    if (*value != NULL)
+        return;
+    const double number = strtod(text, &end);
+    *value =
+        end != text && *end == '\0' && isfinite(number) ? json_real(number) : json_string(text);
+}
+
+static json_t *value_of(const json_t *run, const char *name)
+{
+    json_t *value = NULL;
+    cse_lookup(name, json_object_get(run, "job"), json_object_get(run, "values"), take_first,
+               &value);
+    return value != NULL ? value : json_null();
+}
+
+static json_t *values_of(const json_t *run, const json_t *names)
+{
+    size_t i;
+    json_t *name, *values = json_array();
+    json_array_foreach(names, i, name)
+        json_array_append_new(values, value_of(run, json_string_value(name)));
+    return values;
+}
+
+json_t *cse_table_rows(const json_t *runs, const json_t *columns)
+{
+    static const char *const members[] = { "id", "name", "state" };
+    size_t i;
+    json_t *run, *rows = json_array();
+    json_array_foreach(runs, i, run)
+    {
+        json_t *row = json_object();
+        for (size_t m = 0; m < sizeof members / sizeof members[0]; m++)
+            json_object_set(row, members[m],
+                            json_object_get(json_object_get(run, "job"), members[m]));
+        json_object_set_new(row, "values", values_of(run, columns));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+/* ---- groups ---- */
+
+/* Of the numbers of column `c` in the rows; null: there are none. */
+static json_t *figures_of(const json_t *rows, size_t c)
+{
+    double sum = 0, squares = 0, least = INFINITY, most = -INFINITY;
+    int64_t count = 0;
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *value = json_array_get(row, c);
+        if (!json_is_real(value))
+            continue;
+        const double number = json_real_value(value), before = count > 0 ? sum / (double)count : 0;
+        sum += number;
+        count++;
+        squares += (number - before) * (number - sum / (double)count); /* Welford */
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    if (count == 0)
+        return json_null();
+    return json_pack("{s:f, s:o, s:f, s:f, s:I}", "mean", sum / (double)count, "deviation",
+                     count > 1 ? json_real(sqrt(squares / (double)(count - 1))) : json_null(),
+                     "minimum", least, "maximum", most, "count", (json_int_t)count);
+}
+
+static json_t *group_of(json_t *groups, const json_t *key)
+{
+    size_t i;
+    json_t *group;
+    json_array_foreach(groups, i,
+                       group) if (json_equal(json_object_get(group, "key"), key)) return group;
+    group = json_pack("{s:O, s:[]}", "key", key, "rows");
+    json_array_append_new(groups, group);
+    return group;
+}
+
+json_t *cse_table_groups(const json_t *runs, const json_t *columns, const json_t *by)
+{
+    size_t i, c;
+    json_t *run, *group, *column, *groups = json_array();
+    json_array_foreach(runs, i, run)
+    {
+        json_t *key = values_of(run, by);
+        group = group_of(groups, key);
+        json_array_append_new(json_object_get(group, "rows"), values_of(run, columns));
+        json_decref(key);
+    }
+    json_array_foreach(groups, i, group)
+    {
+        json_t *rows = json_object_get(group, "rows"), *figures = json_array();
+        json_array_foreach(columns, c, column) json_array_append_new(figures, figures_of(rows, c));
+        json_object_set_new(group, "count", json_integer((json_int_t)json_array_size(rows)));
+        json_object_set_new(group, "columns", figures);
+        json_object_del(group, "rows");
+    }
+    return groups;
+}

@@ -1,0 +1,21 @@
+/* A table of runs: values by name, what differs between them, and figures over groups of equals. */
+#ifndef CSE_DASHBOARD_QUERY_TABLE_H
+#define CSE_DASHBOARD_QUERY_TABLE_H
+
+#include <jansson.h>
+
+/* `runs` is an array of {"job": as the API shows it, "values": as cse_job_values gives them}. All
+ * results are new arrays. */
+
+/* The names that tell the runs apart: settings that differ, by their paths, labels, and series. */
+json_t *cse_table_columns(const json_t *runs);
+
+/* {id, name, state, values: [number|string|null for each column]} for each run. */
+json_t *cse_table_rows(const json_t *runs, const json_t *columns);
+
+/* Runs that are alike in `by`: {key: [...], count, columns: [{mean, deviation, minimum, maximum,
+ * count} or null for each column]}, in the order of their first runs. Figures are of the runs that
+ * have a number; the deviation is that of a sample, null for one run. */
+json_t *cse_table_groups(const json_t *runs, const json_t *columns, const json_t *by);
+
+#endif

@@ -44,7 +44,7 @@ CSE_LANES void read_scales(work *w, const kind k, int64_t at)
         const unsigned char *bytes = (const unsigned char *)block;
         const float d = half_at(block, k == Q2 ? 80 : k == Q3 ? 108 : k == Q6 ? 208 : 0);
         const float dmin = k == Q2 ? half_at(block, 82) : half_at(block, 2);
-        for (int p = 0; p < PARTS; p++) {
+        for (int p = 0; p < PARTS; p += k == Q4 || k == Q5 ? 2 : 1) {
             int scale = 0, minimum = 0;
             if (k == Q2) {
                 scale = bytes[p] & 15;
@@ -57,8 +57,11 @@ CSE_LANES void read_scales(work *w, const kind k, int64_t at)
                 cse_packed_six_bits(bytes + 4, p / 2, &scale, &minimum);
             }
             w->scales[p][r] = d * (float)scale;
-            if (k == Q2 || k == Q4 || k == Q5)
-                w->minima[p][r] = dmin * (float)minimum;
+            w->minima[p][r] = dmin * (float)minimum;
+            if (k == Q4 || k == Q5) {
+                w->scales[p + 1][r] = w->scales[p][r];
+                w->minima[p + 1][r] = w->minima[p][r];
+            }
         }
     }
 }

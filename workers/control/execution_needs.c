@@ -35,6 +35,7 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
     CSE_TRY(cse_execution_check_counts(&e->cluster));
     CSE_TRY(cse_arena_plan(&layout, &head));
     const int workers = cse_arena_slot_count(&head);
+    const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
         .replicas = head.replicas,
         .weight_servers = head.weight_servers,
@@ -42,12 +43,14 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .movers = head.movers,
         .cores = (int)cse_cores_of(head.replicas, head.input_workers / head.replicas,
                                    head.weight_servers),
-        .arena_bytes = head.sparse_offset + partial_sums(&head) * head.partial_sum_stride,
+        .arena_bytes = in_file ? head.resident_bytes
+                               : head.sparse_offset + partial_sums(&head) * head.partial_sum_stride,
         .worker_bytes = workers * (int64_t)CSE_WORKER_BASE_BYTES +
                         head.replicas * cse_private_replica_bytes(&head, e->graph) +
                         head.weight_servers * cse_private_server_bytes(&head, e->graph) +
                         head.input_workers * e->loader_bytes,
-        .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + head.state_bytes + e->loader_bytes,
+        .coordinator_bytes =
+            CSE_COORDINATOR_BASE_BYTES + (in_file ? 0 : head.state_bytes) + e->loader_bytes,
     };
     return CSE_OK;
 }

@@ -18,7 +18,7 @@
 #define MADV_PAGEOUT 21
 #endif
 
-enum { HUGE_BYTES = 4 << 20 };
+enum { HUGE_BYTES = 4 << 20, AHEAD_BYTES = 64 << 10 };
 
 void cse_out_of_memory(size_t bytes)
 {
@@ -64,8 +64,10 @@ void cse_pages_read_ahead(const void *start, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t first = (uintptr_t)start / page * page;
-    if (bytes > 0)
-        madvise((void *)first, (uintptr_t)start + bytes - first, MADV_WILLNEED);
+    const uintptr_t end = (uintptr_t)start + bytes;
+    /* Of a longer range the kernel takes only as much as it reads ahead in order. */
+    for (uintptr_t at = first; at < end; at += AHEAD_BYTES)
+        madvise((void *)at, end - at < AHEAD_BYTES ? end - at : AHEAD_BYTES, MADV_WILLNEED);
 }
 
 /* First out of the cache, for which the pages are looked up in this process's table. */

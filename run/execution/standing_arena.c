@@ -49,17 +49,25 @@ bool cse_session_take_arena(cse_session *session, bool found, cse_execution *exe
     return false;
 }
 
+/* Each piece waits for the disk: as large as the memory for the file allows. */
+static size_t piece_bytes(int64_t memory_bytes)
+{
+    enum { LEAST_BYTES = 256 << 10, MOST_BYTES = 64 << 20 };
+    const int64_t eighth = memory_bytes / 8 / LEAST_BYTES * LEAST_BYTES;
+    return (size_t)(eighth < LEAST_BYTES ? LEAST_BYTES : eighth > MOST_BYTES ? MOST_BYTES : eighth);
+}
+
 cse_status cse_place_values(const cse_session *session, unsigned char *place, const void *values,
                             size_t bytes)
 {
-    enum { PIECE_BYTES = 1 << 20 };
     const unsigned char *from = values;
     if (session->opened.cluster.states_directory == NULL) {
         memcpy(place, from, bytes);
         return CSE_OK;
     }
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
-        const size_t size = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+    const size_t piece = piece_bytes(session->opened.cluster.states_memory_bytes);
+    for (size_t done = 0; done < bytes; done += piece) {
+        const size_t size = bytes - done < piece ? bytes - done : piece;
         memcpy(place + done, from + done, size);
         const int error = cse_pages_write_out(place + done, size);
         if (error != 0)

@@ -22,11 +22,11 @@ fail() { echo "FAIL: $*"; cat "$folder/output"; exit 1; }
 digest() { sed -n 's/^Weights digest: //p' "$folder/output"; }
 in_file="--set states.keep_in=file --set states.directory=$folder --set states.memory=12MiB"
 
-start kill 0 whole --num_csx 1 --num_steps 40 --set checkpoint.steps=20 || fail 'a run in memory'
+start kill 0 whole --num_csx 1 --num_steps 150 --set checkpoint.steps=20 || fail 'a run in memory'
 expected=$(digest)
 
 # shellcheck disable=SC2086 # options
-start kill 6 killed --num_csx 2 --max_wgt_servers 1 --num_steps 40 $in_file ||
+start kill 6 killed --num_csx 2 --max_wgt_servers 1 --num_steps 150 $in_file ||
     fail 'a run with killed processes'
 [ "$(digest)" = "$expected" ] || fail "killed processes changed the weights: not $expected"
 kills=$(sed -n 's/^killed: //p' "$folder/output")

@@ -47,7 +47,7 @@ def kill(directory, count, child):
     """Without the supervisor, which is the command itself."""
     choose, killed, last = random.Random(1), [], None
     while child.poll() is None and len(killed) < count:
-        time.sleep(choose.uniform(0.1, 0.5))
+        time.sleep(choose.uniform(0.05, 0.2))
         workers = [h for h in holders(directory) if h[1] not in ("coordinator", last)]
         if not workers:
             last = None

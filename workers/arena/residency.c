@@ -218,11 +218,13 @@ static int64_t hold(cse_residency *r, span s)
     return absent;
 }
 
+/* Block by block: of a longer range the kernel takes only as much as it reads ahead of a file that
+ * is read in order. */
 static void ask(const cse_residency *r, span s)
 {
-    if (r->options.base != NULL && s.from < s.to)
-        posix_fadvise(r->options.descriptor, start_of(r, s.from),
-                      end_of(r, s.to - 1) - start_of(r, s.from), POSIX_FADV_WILLNEED);
+    for (int32_t b = s.from; b < s.to && r->options.base != NULL; b++)
+        posix_fadvise(r->options.descriptor, start_of(r, b), end_of(r, b) - start_of(r, b),
+                      POSIX_FADV_WILLNEED);
 }
 
 /* Reads what is absent. Neighbours are asked for at once, before the first is waited for. */

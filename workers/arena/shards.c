@@ -33,3 +33,10 @@ unsigned char *cse_arena_root_sum(const cse_cluster *cluster, int64_t step)
     const int place = cse_step_is_sharded(cluster, step) ? head->microbatches : 0;
     return cluster->base + head->partial_sums_offset + place * head->partial_sum_stride;
 }
+
+unsigned char *cse_arena_joined_sums(const cse_cluster *cluster, uint64_t step)
+{
+    return cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM
+               ? cse_arena_root_sum(cluster, cse_step_number(step))
+               : cluster->base + cluster->head->reduced_offset;
+}

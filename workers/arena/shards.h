@@ -25,5 +25,8 @@ cse_stripes cse_shard_of(const cse_host_set *owners, int host, int64_t elements)
 
 /* Where the partial sum over all microbatches of the step lies, if there is one. */
 unsigned char *cse_arena_root_sum(const cse_cluster *cluster, int64_t step);
+/* Where the sums lie that a program reads at the step word `step`: the root's partial sum where it
+ * is the only one, else what REDUCE has joined. */
+unsigned char *cse_arena_joined_sums(const cse_cluster *cluster, uint64_t step);
 
 #endif

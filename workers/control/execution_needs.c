@@ -60,6 +60,7 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
     CSE_TRY(cse_arena_plan(&layout, &head));
     const int64_t base = CSE_WORKER_BASE_BYTES + e->graph->node_count * (int64_t)WORKER_NODE_BYTES;
     const int64_t sums = partial_sums(&head) * head.partial_sum_stride;
+    const bool in_file = head.resident_bytes > 0; /* and so is the copy for a checkpoint */
     *needs = (cse_execution_needs){
         .replicas = head.replicas,
         .weight_servers = head.weight_servers,
@@ -67,10 +68,10 @@ cse_status cse_execution_needs_find(const cse_execution *e, cse_execution_needs 
         .movers = head.movers,
         .cores = (int)cse_cores_of(head.replicas, head.input_workers / head.replicas,
                                    head.weight_servers),
-        .arena_bytes = head.sparse_offset + sums,
+        .arena_bytes = in_file ? head.resident_bytes : head.sparse_offset + sums,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES + e->loader_bytes +
                              e->graph->node_count * (int64_t)COORDINATOR_NODE_BYTES,
-        .checkpoint_bytes = e->copies_states ? head.state_bytes : 0,
+        .checkpoint_bytes = e->copies_states && !in_file ? head.state_bytes : 0,
         .replica_bytes = base + e->scratch_bytes + e->graph->space_bytes[CSE_SPACE_REPLICA] +
                          private_sums(&head) + cse_private_server_bytes(&head, e->graph),
         .weight_server_bytes = base + cse_private_server_bytes(&head, e->graph),

@@ -10,6 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "workers/arena/arena_budget.h"
+#include "workers/arena/shards.h"
 #include "workers/arena/unit_ranges.h"
 
 typedef struct cse_work_residency {
@@ -160,11 +161,8 @@ static void add_lines(cse_work *work, uint64_t step, cse_update_part part, bool 
     cse_ranges *ranges = begin(work);
     cse_space_places places = places_of(work);
     const bool joins = offset >= 0 && !(cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM);
-    if (joins)
-        places.at[CSE_SPACE_REDUCED] = -1;
-    else
-        places.at[CSE_SPACE_REDUCED] =
-            place_of(work->cluster, cse_work_frame_for(work, step)->base[CSE_SPACE_REDUCED]);
+    places.at[CSE_SPACE_REDUCED] =
+        joins ? -1 : place_of(work->cluster, cse_arena_joined_sums(work->cluster, step));
     cse_update_ranges(work->graph, part.group, lines, &places, ranges);
     if (!joins || !ahead)
         return;

@@ -35,9 +35,7 @@ cse_frame *cse_work_frame_for(cse_work *work, uint64_t step)
     const cse_cluster *cluster = work->cluster;
     cse_frame *frame = &work->frame;
     frame->step = cse_step_number(step);
-    frame->base[CSE_SPACE_REDUCED] = cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM
-                                         ? cse_arena_root_sum(cluster, frame->step)
-                                         : cluster->base + cluster->head->reduced_offset;
+    frame->base[CSE_SPACE_REDUCED] = cse_arena_joined_sums(cluster, step);
     frame->base[CSE_SPACE_FETCH] = cse_arena_fetched(cluster, frame->step);
     return frame;
 }

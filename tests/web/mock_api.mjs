@@ -69,13 +69,16 @@ const COMMANDS = {
   },
 };
 
-/* Words and labels; a name that is none of theirs is refused. */
+/* Words, labels and the loss; a name that is none of theirs is refused. */
 function testOf(where) {
   const words = (where ?? "").split(/\s+/).filter(Boolean);
   const unknown = words.find((word) => /^nothing=/.test(word));
   if (unknown) throw new Refusal(400, `where: no job has "${unknown.split("=")[0]}"`);
   return (job) =>
     words.every((word) => {
+      const [, least] = /^loss<(.+)$/.exec(word) ?? [];
+      if (least !== undefined)
+        return job.progress.loss !== null && job.progress.loss < Number(least);
       const [key, value] = word.split("=");
       if (value !== undefined)
         return key === "state" ? job.state === value : job.labels[key] === value;

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { api, type Job, type Metrics } from "@generated/client";
 import { debounce, useResource } from "@/base/resource";
-import { query, setQuery } from "@/base/route";
+import { query, segments, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { FilterFault } from "@/components/FilterFault";
@@ -222,7 +222,10 @@ function zoomOf(text: string | null): View | null {
 const zoomText = (view: View | null): string | null =>
   view && view.map((value) => Number(value.toPrecision(9))).join("~");
 
-const keepZoom = debounce((view: View | null) => setQuery({ zoom: zoomText(view) }), ZOOM_MS);
+/* Not into the address of the page that one has gone to meanwhile. */
+const keepZoom = debounce((view: View | null) => {
+  if (segments.peek()[2] === "curves") setQuery({ zoom: zoomText(view) });
+}, ZOOM_MS);
 
 export function Curves() {
   const model = current.value as JobModel;

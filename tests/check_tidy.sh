@@ -13,7 +13,8 @@ trap 'rm -f "$found"' EXIT
 . tests/support/rooms.sh
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
-fixed_signatures=' ask_permission driver_read driver_write take_call note_header link_send h5z_decode '
+fixed_signatures=' driver_read driver_write take_call note_header link_send h5z_decode '
+fixed_signatures="$fixed_signatures ask_permission "
 
 folders=''
 for folder in engine dataloader store workers run client cli include tests bench examples scripts \

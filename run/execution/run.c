@@ -23,6 +23,7 @@
 #include "run/execution/compile_step.h"
 #include "run/execution/data_checks.h"
 #include "run/execution/divergence.h"
+#include "run/execution/fill_states.h"
 #include "run/execution/fit_memory.h"
 #include "run/execution/last_batch.h"
 #include "run/execution/runner.h"
@@ -221,42 +222,13 @@ static bool chains(const runner *r)
     return r->step->training && !r->session->plan.no_step_digests;
 }
 
-/* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
- * holds, and one may be written meanwhile: the session keeps them. In the arena of a coordinator
- * that died, the states are the newest; in one that stands, most are in their place. */
 static cse_status fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
-    const cse_graph *graph = r->step->graph;
-    if (!r->found) {
-        cse_network_settle_selections(&r->session->network);
-        cse_network_settle_copies(&r->session->network);
-        cse_network_settle_averages(&r->session->network);
-    }
-    if (!r->found && chains(r))
-        cse_step_chain_begin(&r->session->saving.chain, r->first_step);
-    for (int i = 0; i < graph->state_count; i++) {
-        cse_state *state = r->step->bound[i];
-        unsigned char *place = states + graph->states[i].offset_bytes;
-        const bool keeps_none = r->step->training && !state->constant;
-        const void *values = place;
-        /* In a file, states are written out while they are placed. */
-        if (keeps_none && !r->found && state->values != place &&
-            r->session->opened.cluster.states_directory == NULL) {
-            cse_state_move_values(&r->session->network, state, place);
-        } else if (!r->found) {
-            values = cse_state_values(&r->session->network, state);
-            if (values != place)
-                CSE_TRY(cse_place_values(r->session, place, values, cse_state_bytes(state)));
-        }
-        cse_step_chain_add_state(&r->session->saving.chain, state->name, values,
-                                 cse_state_bytes(state));
-        if (keeps_none && state->values != NULL)
-            cse_state_release_values(state);
-    }
-    cse_step_chain_begun(&r->session->saving.chain);
-    r->session->network.states_lost = r->step->training;
-    return CSE_OK;
+    const cse_states_filling filling = {
+        .step = r->step, .found = r->found, .chains = chains(r), .first_step = r->first_step
+    };
+    return cse_fill_states(r->session, &filling, states);
 }
 
 static void on_arena(void *self, int descriptor)

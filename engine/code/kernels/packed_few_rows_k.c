@@ -8,18 +8,16 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#include "engine/code/kernels/lanes.h"
+#include "engine/code/kernels/few_rows_sums.h"
 
-enum { ELEMENTS = 256, PARTS = 16, VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, MOST_X = 4 };
+enum { ELEMENTS = 256, PARTS = 16 };
 
 typedef enum kind { Q2, Q3, Q4, Q5, Q6 } kind;
 
 typedef struct work {
-    const cse_few_rows *few;
-    const char *rows[TOGETHER]; /* beyond the last one that one again */
-    int64_t x;                  /* first row of x */
-    __m512 sums[MOST_X][VECTORS];
-    _Alignas(64) float scales[PARTS][TOGETHER], minima[PARTS][TOGETHER]; /* of a block */
+    cse_few_sums sums;
+    _Alignas(64) float scales[PARTS][CSE_FEW_TOGETHER],
+        minima[PARTS][CSE_FEW_TOGETHER]; /* of a block */
 } work;
 
 /* ---- scales ---- */
@@ -39,8 +37,8 @@ static int scale_of_q3(const unsigned char packed[12], int i)
 /* Parts of 16; those of 32 have each scale twice. */
 CSE_LANES void read_scales(work *w, const kind k, int64_t at)
 {
-    for (int r = 0; r < TOGETHER; r++) {
-        const char *block = w->rows[r] + at;
+    for (int r = 0; r < CSE_FEW_TOGETHER; r++) {
+        const char *block = w->sums.rows[r] + at;
         const unsigned char *bytes = (const unsigned char *)block;
         const float d = half_at(block, k == Q2 ? 80 : k == Q3 ? 108 : k == Q6 ? 208 : 0);
         const float dmin = k == Q2 ? half_at(block, 82) : half_at(block, 2);
@@ -67,27 +65,6 @@ CSE_LANES void read_scales(work *w, const kind k, int64_t at)
 }
 
 /* ---- numbers ---- */
-
-CSE_LANES __m512i four_rows(const char *const rows[], int64_t at)
-{
-    __m512i all = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i_u *)(rows[0] + at)));
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[4] + at)), 1);
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[8] + at)), 2);
-    return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[12] + at)), 3);
-}
-
-/* Words of 16 bytes of each row: words[i] has word i of all rows. */
-CSE_LANES void turn(const char *const rows[], int64_t at, __m512i words[4])
-{
-    const __m512i a = four_rows(rows, at), b = four_rows(rows + 1, at);
-    const __m512i c = four_rows(rows + 2, at), d = four_rows(rows + 3, at);
-    const __m512i low = _mm512_unpacklo_epi32(a, b), high = _mm512_unpackhi_epi32(a, b);
-    const __m512i low_2 = _mm512_unpacklo_epi32(c, d), high_2 = _mm512_unpackhi_epi32(c, d);
-    words[0] = _mm512_unpacklo_epi64(low, low_2);
-    words[1] = _mm512_unpackhi_epi64(low, low_2);
-    words[2] = _mm512_unpacklo_epi64(high, high_2);
-    words[3] = _mm512_unpackhi_epi64(high, high_2);
-}
 
 /* Bits [shift, shift + ...) of each byte that `mask` leaves. */
 CSE_LANES __m512i bits_of(__m512i word, int shift, int mask)
@@ -119,9 +96,9 @@ CSE_LANES void read_numbers(const char *const rows[], int64_t at, const kind k, 
                       : k == Q6          ? 4 * (p % 8 / 4)
                                          : 4 * (p / 2 % 2);
     __m512i high[4];
-    turn(rows, at + low_at(k, p), words);
+    cse_few_rows_turn(rows, at + low_at(k, p), words);
     if (k == Q3 || k == Q5 || k == Q6)
-        turn(rows, at + high_at(k, p), high);
+        cse_few_rows_turn(rows, at + high_at(k, p), high);
     CSE_UNROLL for (int i = 0; i < 4; i++)
     {
         words[i] = bits_of(words[i], shift, k == Q2 || k == Q3 ? 3 : 15);
@@ -140,15 +117,15 @@ CSE_LANES void read_numbers(const char *const rows[], int64_t at, const kind k, 
 
 CSE_LANES void add_part(work *w, const kind k, int p, int64_t block, const int rows)
 {
-    const int64_t at = block * (int64_t)w->few->type->bytes;
-    const float *x = w->few->x + w->x * w->few->columns + block * ELEMENTS + 16 * p;
+    const int64_t at = block * (int64_t)w->sums.few->type->bytes;
+    const float *x = w->sums.few->x + w->sums.x * w->sums.few->columns + block * ELEMENTS + 16 * p;
     const int centre = k == Q3 ? 4 : k == Q6 ? 32 : 0;
-    CSE_UNROLL for (int v = 0; v < VECTORS; v++)
+    CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++)
     {
         __m512i words[4];
         const __m512 scale = _mm512_load_ps(w->scales[p] + v * CSE_LANE_COUNT);
         const __m512 minimum = _mm512_load_ps(w->minima[p] + v * CSE_LANE_COUNT);
-        read_numbers(w->rows + v * CSE_LANE_COUNT, at, k, p, words);
+        read_numbers(w->sums.rows + v * CSE_LANE_COUNT, at, k, p, words);
         CSE_UNROLL for (int i = 0; i < 16; i++)
         {
             __m512i number = _mm512_and_si512(
@@ -158,52 +135,28 @@ CSE_LANES void add_part(work *w, const kind k, int p, int64_t block, const int r
             __m512 value = scale * _mm512_cvtepi32_ps(number);
             if (k == Q2 || k == Q4 || k == Q5)
                 value = value - minimum;
-            CSE_UNROLL for (int r = 0; r < rows; r++) w->sums[r][v] =
-                _mm512_fmadd_ps(_mm512_set1_ps(x[r * w->few->columns + i]), value, w->sums[r][v]);
-        }
-    }
-}
-
-CSE_LANES void store(const work *w, int64_t row, const int rows)
-{
-    const cse_few_rows *few = w->few;
-    CSE_UNROLL for (int v = 0; v < VECTORS; v++)
-    {
-        const int64_t at = row + v * CSE_LANE_COUNT, left = few->end - at;
-        const __mmask16 lanes = cse_lanes_of(left > 0 ? left : 0);
-        CSE_UNROLL for (int r = 0; r < rows; r++)
-        {
-            __m512 sum = w->sums[r][v];
-            if (few->bias != NULL)
-                sum = sum + cse_lanes_read(few->bias + at, lanes);
-            if (few->relu)
-                sum = cse_lanes_greatest(_mm512_setzero_ps(), sum);
-            cse_lanes_write(few->to + (w->x + r) * few->stride + at, lanes, sum);
+            CSE_UNROLL for (int r = 0; r < rows; r++) w->sums.values[r][v] = _mm512_fmadd_ps(
+                _mm512_set1_ps(x[r * w->sums.few->columns + i]), value, w->sums.values[r][v]);
         }
     }
 }
 
 CSE_LANES void run(work *w, const kind k, const int rows)
 {
-    const cse_few_rows *few = w->few;
+    const cse_few_rows *few = w->sums.few;
     const int64_t blocks = few->columns / ELEMENTS, row_bytes = few->row_words * 4;
-    for (int64_t row = few->first; row < few->end; row += TOGETHER) {
-        const char *ahead = (const char *)(few->weight + (row + TOGETHER) * few->row_words);
-        for (int64_t i = 0; i < TOGETHER; i++)
-            w->rows[i] =
-                (const char *)(few->weight +
-                               (row + i < few->end ? row + i : few->end - 1) * few->row_words);
-        CSE_UNROLL for (int r = 0; r < rows; r++) CSE_UNROLL for (int v = 0; v < VECTORS; v++)
-            w->sums[r][v] = _mm512_setzero_ps();
+    for (int64_t row = few->first; row < few->end; row += CSE_FEW_TOGETHER) {
+        const char *ahead = (const char *)(few->weight + (row + CSE_FEW_TOGETHER) * few->row_words);
+        cse_few_sums_begin(&w->sums, row, rows);
         for (int64_t b = 0; b < blocks; b++) {
-            for (int64_t i = TOGETHER * row_bytes / blocks * b;
-                 i < TOGETHER * row_bytes / blocks * (b + 1); i += 64)
+            for (int64_t i = CSE_FEW_TOGETHER * row_bytes / blocks * b;
+                 i < CSE_FEW_TOGETHER * row_bytes / blocks * (b + 1); i += 64)
                 __builtin_prefetch(ahead + i, 0, 2);
             read_scales(w, k, b * (int64_t)few->type->bytes);
             for (int p = 0; p < PARTS; p++)
                 add_part(w, k, p, b, rows);
         }
-        store(w, row, rows);
+        cse_few_sums_store(&w->sums, row, rows);
     }
 }
 
@@ -214,7 +167,7 @@ CSE_LANES void run(work *w, const kind k, const int rows)
     }                                           \
     CSE_AVX512 static void runs_##NAME(work *w) \
     {                                           \
-        run(w, NAME, MOST_X);                   \
+        run(w, NAME, CSE_FEW_MOST_X);           \
     }
 
 DEFINE_RUN(Q2)
@@ -236,14 +189,15 @@ bool cse_packed_few_k(const cse_few_rows *few)
         { &cse_packed_q6_k, run_Q6, runs_Q6 },
     };
     enum { COUNT = sizeof all / sizeof all[0] };
-    work w = { .few = few };
+    work w = { .sums = { .few = few } };
     int i = 0;
     while (i < COUNT && all[i].type != few->type)
         i++;
     if (i == COUNT)
         return false;
-    for (; w.x < few->rows; w.x += few->rows - w.x >= MOST_X ? MOST_X : 1)
-        (few->rows - w.x >= MOST_X ? all[i].more : all[i].one)(&w);
+    for (; w.sums.x < few->rows;
+         w.sums.x += few->rows - w.sums.x >= CSE_FEW_MOST_X ? CSE_FEW_MOST_X : 1)
+        (few->rows - w.sums.x >= CSE_FEW_MOST_X ? all[i].more : all[i].one)(&w);
     return true;
 }
 

@@ -8,9 +8,9 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#include "engine/code/kernels/lanes.h"
+#include "engine/code/kernels/few_rows_sums.h"
 
-enum { ELEMENTS = 32, VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, MOST_X = 4 };
+enum { ELEMENTS = 32 };
 
 typedef enum kind { CENTRED_4, SHIFTED_4, SIGNED_8 } kind;
 
@@ -20,43 +20,14 @@ typedef struct form {
     int rows, half;
 } form;
 
-/* Where blocks lie, and what is summed. */
-typedef struct work {
-    const cse_few_rows *few;
-    const char *rows[TOGETHER]; /* beyond the last one that one again */
-    int64_t x;                  /* first row of x */
-    __m512 sums[MOST_X][VECTORS];
-} work;
-
 /* A block of 16 rows: float factors, and the words of 16 bytes of each. */
 typedef struct turned {
     __m512 scale, minimum;
     __m512i words[4];
 } turned;
 
-CSE_LANES __m512i four_rows(const char *const rows[], int64_t at)
-{
-    __m512i all = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i_u *)(rows[0] + at)));
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[4] + at)), 1);
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[8] + at)), 2);
-    return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[12] + at)), 3);
-}
-
-/* Words of 16 bytes of each row: words[i] has word i of all rows. */
-CSE_LANES void turn(const char *const rows[], int64_t at, __m512i words[4])
-{
-    const __m512i a = four_rows(rows, at), b = four_rows(rows + 1, at);
-    const __m512i c = four_rows(rows + 2, at), d = four_rows(rows + 3, at);
-    const __m512i low = _mm512_unpacklo_epi32(a, b), high = _mm512_unpackhi_epi32(a, b);
-    const __m512i low_2 = _mm512_unpacklo_epi32(c, d), high_2 = _mm512_unpackhi_epi32(c, d);
-    words[0] = _mm512_unpacklo_epi64(low, low_2);
-    words[1] = _mm512_unpackhi_epi64(low, low_2);
-    words[2] = _mm512_unpacklo_epi64(high, high_2);
-    words[3] = _mm512_unpackhi_epi64(high, high_2);
-}
-
 /* The float16 factors at the beginning of a block of each row. */
-CSE_LANES void take_factors(const work *w, int vector, int64_t at, turned *block)
+CSE_LANES void take_factors(const cse_few_sums *w, int vector, int64_t at, turned *block)
 {
     uint32_t heads[CSE_LANE_COUNT];
     CSE_UNROLL for (int i = 0; i < CSE_LANE_COUNT; i++)
@@ -82,85 +53,62 @@ CSE_LANES __m512 value_of(const turned *block, const kind k, __m512i word, int b
 }
 
 /* 16 steps of the depth from `step` on, of which `blocks` hold the numbers. */
-CSE_LANES void add_steps(work *w, const turned blocks[VECTORS], const form f, int64_t step)
+CSE_LANES void add_steps(cse_few_sums *w, const turned blocks[CSE_FEW_VECTORS], const form f,
+                         int64_t step)
 {
     const float *x = w->few->x + w->x * w->few->columns + step;
     CSE_UNROLL for (int word = 0; word < 4; word++) CSE_UNROLL for (int byte = 0; byte < 4; byte++)
-        CSE_UNROLL for (int v = 0; v < VECTORS; v++)
+        CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++)
     {
         const __m512 value = value_of(&blocks[v], f.k, blocks[v].words[word], byte, f.half);
-        CSE_UNROLL for (int r = 0; r < f.rows; r++) w->sums[r][v] = _mm512_fmadd_ps(
-            _mm512_set1_ps(x[r * w->few->columns + 4 * word + byte]), value, w->sums[r][v]);
+        CSE_UNROLL for (int r = 0; r < f.rows; r++) w->values[r][v] = _mm512_fmadd_ps(
+            _mm512_set1_ps(x[r * w->few->columns + 4 * word + byte]), value, w->values[r][v]);
     }
 }
 
 /* Block `index` of all rows, whose factors take `head` bytes. */
-CSE_LANES void add_block(work *w, const kind k, int64_t index, const int rows)
+CSE_LANES void add_block(cse_few_sums *w, const kind k, int64_t index, const int rows)
 {
-    turned blocks[VECTORS];
+    turned blocks[CSE_FEW_VECTORS];
     const int64_t at = index * (int64_t)w->few->type->bytes, head = k == SHIFTED_4 ? 4 : 2;
-    CSE_UNROLL for (int v = 0; v < VECTORS; v++) take_factors(w, v, at, &blocks[v]);
+    CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++) take_factors(w, v, at, &blocks[v]);
     CSE_UNROLL for (int half = 0; half < 2; half++)
     {
-        CSE_UNROLL for (int v = 0; v < VECTORS; v++) if (half == 0 || k == SIGNED_8)
-            turn(w->rows + v * CSE_LANE_COUNT, at + head + (k == SIGNED_8 ? 16 * half : 0),
-                 blocks[v].words);
+        CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++) if (half == 0 || k == SIGNED_8)
+            cse_few_rows_turn(w->rows + v * CSE_LANE_COUNT,
+                              at + head + (k == SIGNED_8 ? 16 * half : 0), blocks[v].words);
         add_steps(w, blocks, (form){ k, rows, half }, index * ELEMENTS + 16 * half);
     }
 }
 
-CSE_LANES void store(const work *w, int64_t row, const int rows)
-{
-    const cse_few_rows *few = w->few;
-    CSE_UNROLL for (int v = 0; v < VECTORS; v++)
-    {
-        const int64_t at = row + v * CSE_LANE_COUNT, left = few->end - at;
-        const __mmask16 lanes = cse_lanes_of(left > 0 ? left : 0);
-        CSE_UNROLL for (int r = 0; r < rows; r++)
-        {
-            __m512 sum = w->sums[r][v];
-            if (few->bias != NULL)
-                sum = sum + cse_lanes_read(few->bias + at, lanes);
-            if (few->relu)
-                sum = cse_lanes_greatest(_mm512_setzero_ps(), sum);
-            cse_lanes_write(few->to + (w->x + r) * few->stride + at, lanes, sum);
-        }
-    }
-}
-
-CSE_LANES void run(work *w, const kind k, const int rows)
+CSE_LANES void run(cse_few_sums *w, const kind k, const int rows)
 {
     const cse_few_rows *few = w->few;
     const int64_t blocks = few->columns / ELEMENTS, row_bytes = few->row_words * 4;
-    for (int64_t row = few->first; row < few->end; row += TOGETHER) {
-        const char *ahead = (const char *)(few->weight + (row + TOGETHER) * few->row_words);
-        for (int64_t i = 0; i < TOGETHER; i++)
-            w->rows[i] =
-                (const char *)(few->weight +
-                               (row + i < few->end ? row + i : few->end - 1) * few->row_words);
-        CSE_UNROLL for (int r = 0; r < rows; r++) CSE_UNROLL for (int v = 0; v < VECTORS; v++)
-            w->sums[r][v] = _mm512_setzero_ps();
+    for (int64_t row = few->first; row < few->end; row += CSE_FEW_TOGETHER) {
+        const char *ahead = (const char *)(few->weight + (row + CSE_FEW_TOGETHER) * few->row_words);
+        cse_few_sums_begin(w, row, rows);
         for (int64_t b = 0; b < blocks; b++) {
-            for (int64_t i = TOGETHER * row_bytes / blocks * b;
-                 i < TOGETHER * row_bytes / blocks * (b + 1); i += 64)
+            for (int64_t i = CSE_FEW_TOGETHER * row_bytes / blocks * b;
+                 i < CSE_FEW_TOGETHER * row_bytes / blocks * (b + 1); i += 64)
                 __builtin_prefetch(ahead + i);
             add_block(w, k, b, rows);
         }
-        store(w, row, rows);
+        cse_few_sums_store(w, row, rows);
     }
 }
 
-CSE_AVX512 static void run_4(work *w, kind k)
+CSE_AVX512 static void run_4(cse_few_sums *w, kind k)
 {
     if (k == CENTRED_4)
-        run(w, CENTRED_4, MOST_X);
+        run(w, CENTRED_4, CSE_FEW_MOST_X);
     else if (k == SHIFTED_4)
-        run(w, SHIFTED_4, MOST_X);
+        run(w, SHIFTED_4, CSE_FEW_MOST_X);
     else
-        run(w, SIGNED_8, MOST_X);
+        run(w, SIGNED_8, CSE_FEW_MOST_X);
 }
 
-CSE_AVX512 static void run_1(work *w, kind k)
+CSE_AVX512 static void run_1(cse_few_sums *w, kind k)
 {
     if (k == CENTRED_4)
         run(w, CENTRED_4, 1);
@@ -173,15 +121,15 @@ CSE_AVX512 static void run_1(work *w, kind k)
 bool cse_packed_few_words(const cse_few_rows *few)
 {
     kind k = SIGNED_8;
-    work w = { .few = few };
+    cse_few_sums w = { .few = few };
     if (few->type == &cse_packed_q4_0)
         k = CENTRED_4;
     else if (few->type == &cse_packed_q4_1)
         k = SHIFTED_4;
     else if (few->type != &cse_packed_q8_0)
         return false;
-    for (; w.x < few->rows; w.x += few->rows - w.x >= MOST_X ? MOST_X : 1)
-        if (few->rows - w.x >= MOST_X)
+    for (; w.x < few->rows; w.x += few->rows - w.x >= CSE_FEW_MOST_X ? CSE_FEW_MOST_X : 1)
+        if (few->rows - w.x >= CSE_FEW_MOST_X)
             run_4(&w, k);
         else
             run_1(&w, k);

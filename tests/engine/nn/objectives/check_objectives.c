@@ -411,7 +411,7 @@ START_TEST(a_label_that_is_not_one_of_a_sample_is_refused)
         "6, labels int32 2 6, attention_mask int32 2 6, desirable int32 1], batch_size: 4}",
         step_of, &t);
     ck_assert_msg(strstr(message, "'desirable' is [4, 1] int32") != NULL, "%s", message);
-    close_model(&t);
+    cse_finish();
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 
 #include "cli/arguments/command.h"
 #include "dataloader/formats/hdf5_table.h"
+#include "engine/base/float_mode.h"
 #include "engine/code/kernels/kernel_record.h"
 #include "engine/formats/checkpoint/shared_checkpoint.h"
 #include "engine/graph/pack.h"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/float_mode.h"
 #include "engine/base/log.h"
 
 #if defined(__x86_64__)
@@ -42,7 +43,7 @@ struct cse_thread_team {
     member *members;
     const cse_team_job *job;
     int64_t piece;
-    unsigned float_mode;
+    cse_float_mode float_mode; /* the caller's */
     atomic_bool ends;
     _Alignas(LINE_BYTES) _Atomic uint32_t calls;
     _Atomic uint32_t sleepers;
@@ -83,26 +84,6 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t value)
     return false;
 }
 
-/* ---- the floating-point mode, which is the caller's ---- */
-
-static unsigned float_mode(void)
-{
-#if defined(__x86_64__)
-    return _mm_getcsr();
-#else
-    return 0;
-#endif
-}
-
-static void take_float_mode(unsigned mode)
-{
-#if defined(__x86_64__)
-    _mm_setcsr(mode);
-#else
-    (void)mode;
-#endif
-}
-
 /* ---- work ---- */
 
 static void work(cse_thread_team *team, int number)
@@ -135,7 +116,7 @@ static void take_part(cse_thread_team *team, int number)
         if ((gate & OPEN) == 0)
             return;
     } while (!atomic_compare_exchange_weak(&team->gate, &gate, gate + 1));
-    take_float_mode(team->float_mode);
+    cse_float_mode_restore(team->float_mode);
     work(team, number);
     if (atomic_fetch_sub(&team->gate, 1) == 1 && atomic_load(&team->caller_sleeps) != 0)
         wake(&team->gate);
@@ -185,7 +166,7 @@ void cse_thread_team_divide(cse_thread_team *team, const cse_team_job *job)
     const int64_t together = units / ((int64_t)team->size * PIECES);
     team->job = job;
     team->piece = (together > 1 ? together : 1) * job->unit;
-    team->float_mode = float_mode();
+    team->float_mode = cse_float_mode_of_thread();
     atomic_store(&team->next, 0);
     atomic_store(&team->gate, OPEN);
     call_members(team);

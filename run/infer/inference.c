@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/float_mode.h"
 #include "engine/base/machine.h"
 #include "engine/base/types/shape.h"
 #include "engine/code/codegen/codegen.h"
@@ -208,8 +209,12 @@ cse_status cse_inference_run(cse_inference *inference)
                         .team = inference->team };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         frame.base[s] = inference->spaces[s];
+    /* As a worker computes it; the thread is a program's of its own. */
+    const cse_float_mode mode = cse_float_mode_of_thread();
+    cse_set_float_mode();
     executable->replica(executable, &frame);
     executable->weights(executable, &frame);
+    cse_float_mode_restore(mode);
     inference->prepared = true;
     return CSE_OK;
 }

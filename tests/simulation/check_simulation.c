@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "engine/base/float_mode.h"
 #include "engine/base/log.h"
 #include "tests/support/simulation/disk_calls.h"
 #include "tests/support/simulation/world_calls.h"

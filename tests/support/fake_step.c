@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/float_mode.h"
 #include "engine/base/random.h"
 #include "engine/base/types/dtype.h"
 

@@ -32,10 +32,6 @@ typedef enum cse_work_result {
     CSE_WORK_FAILED, /* message in cse_error_message(), and in the arena for the coordinator */
 } cse_work_result;
 
-/* The same floating-point mode in every process and thread that computes: round to nearest,
- * subnormal results and operands are zero (FTZ, DAZ). */
-void cse_set_float_mode(void);
-
 /* Allocates everything the loop will use. CSE_UNAVAILABLE when the executable's graph is not the
  * arena's. */
 cse_status cse_work_new(const cse_work_options *options, cse_work **work);

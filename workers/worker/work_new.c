@@ -3,24 +3,12 @@
 #include <sys/mman.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/float_mode.h"
 #include "workers/arena/final_elements.h"
 #include "workers/arena/private_memory.h"
 #include "workers/arena/sums.h"
 #include "workers/worker/work.h"
 #include "workers/worker/work_residency.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-void cse_set_float_mode(void)
-{
-#if defined(__x86_64__)
-    _mm_setcsr(0x1f80 | 0x8000 | 0x0040); /* exceptions masked, nearest even, FTZ, DAZ */
-#elif defined(__aarch64__)
-    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)1 << 24)); /* nearest even, FZ */
-#endif
-}
 
 /* Zeroed and page-aligned; takes no memory until touched. */
 static unsigned char *private_memory(size_t bytes)

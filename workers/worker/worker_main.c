@@ -17,6 +17,7 @@
 #include "dataloader/data_open.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
+#include "engine/base/float_mode.h"
 #include "engine/base/log.h"
 #include "engine/base/memory_limit.h"
 #include "engine/base/pages.h"

@@ -15,12 +15,12 @@ fail() {
 }
 
 "$csengine" start "${top_srcdir:-.}/configs/synthetic.yaml" --num_steps 3 --no_dashboard \
-    --model_dir "$work/run" --compile_dir "$work/compiled" >"$work/out" 2>&1 ||
-    fail "start: $(cat "$work/out")"
+    --model_dir "$work/run" --compile_dir "$work/compiled" --set trainer.init.step_digests=false \
+    >"$work/out" 2>&1 || fail "start: $(cat "$work/out")"
 file=$work/run/checkpoint_3.mdl
 digest=$("$csengine" checkpoint digest "$file")
 
-# As an earlier csengine wrote it: no facts behind the tensors' lines.
+# As an earlier csengine wrote it: no facts behind the tensors' lines, and no chain of digests.
 "$python" - "$file" "$work/old.mdl" <<'PYTHON'
 import hashlib
 import sys

@@ -218,8 +218,10 @@ def the_server_refuses_what_it_could_not_keep():
     disk = Disk(root) if SMALL_DISK else None
     server = Server("--root", root, "--cores", "1")
     try:
-        put(server, "ended", steps=50)
-        server.wait_for("ended", "SUCCEEDED")
+        put(server, "ended")
+        running(server, "ended")
+        act(server, "ended", "cancel")
+        wait("the job's process ends", lambda: "resume" in server.job("ended")["capabilities"])
         put(server, "runs", checkpoint=5000)
         running(server, "runs")
         put(server, "waits", steps=50)
@@ -240,7 +242,7 @@ def the_server_refuses_what_it_could_not_keep():
         refused(server, "POST", f"{API}/jobs/waits/cancel")
         refused(server, "POST", f"{API}/jobs/ended/resume")
         waits = server.job("waits")
-        equal((waits["state"], waits["name"], server.job("ended")["state"]), ("QUEUED", "waits", "SUCCEEDED"))
+        equal((waits["state"], waits["name"], server.job("ended")["state"]), ("QUEUED", "waits", "CANCELLED"))
         equal([n for n in sorted(os.listdir(root)) if n != "ballast"], before)
         reads_go_on(server)
         goes_on(server, "runs")

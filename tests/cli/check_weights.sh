@@ -196,7 +196,7 @@ expect 65 '12 weights of the model are missing' checkpoint convert empty x.mdl
 expect 73 'is there already' checkpoint convert gpt2.mdl gpt2.safetensors
 expect 64 'accepted: float32' checkpoint convert gpt2.mdl x.safetensors --dtype int8
 expect 64 'no format' checkpoint convert gpt2.mdl x.xyz
-expect 64 'as in 5GB' checkpoint convert gpt2.mdl x --shard_size 5XB
+expect 64 'as in 2GiB' checkpoint convert gpt2.mdl x --shard_size 5XB
 expect 65 'give --config' checkpoint convert gpt2.safetensors x
 [ ! -e x.mdl ] && [ ! -e x ] || fail 'something is left behind'
 

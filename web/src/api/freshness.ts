@@ -20,15 +20,22 @@ export function noteSilence(): void {
   if (silentSince.peek() === null) silentSince.value = lastAnswer_ms;
 }
 
+/* One at a time: a browser has few connections to a server, and one that does not answer would
+ * take them all. */
+let probing = false;
+
 async function probe(): Promise<void> {
   const quiet_ms = Date.now() - lastAnswer_ms;
-  if (document.hidden || (quiet_ms < PROBE_MS && silentSince.peek() === null)) return;
+  if (probing || document.hidden) return;
+  if (quiet_ms < PROBE_MS && silentSince.peek() === null) return;
+  probing = true;
   try {
-    await fetch("/healthz", { cache: "no-store" });
+    await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(2 * PROBE_MS) });
     noteAnswer();
   } catch {
     noteSilence();
   }
+  probing = false;
 }
 
 export function watchServer(): void {

@@ -75,7 +75,11 @@ scancel --batch --signal=USR1 "$job"
 is_back() { grep -q "Slurm job $job: PENDING" "$hosts_folder/cut2.out"; }
 slurm_wait 60 'the job is not put back' is_back
 scontrol update "JobId=$job" StartTime=now
-runs_again() { [ "$(grep -c "Slurm job $job: RUNNING" "$hosts_folder/cut2.out")" -ge 2 ]; }
+# Where its first look comes late, it has not seen the job run before.
+runs_again() {
+    sed -n "/Slurm job $job: PENDING/,\$p" "$hosts_folder/cut2.out" |
+        grep -q "Slurm job $job: RUNNING"
+}
 slurm_wait 60 'the job does not run again' runs_again
 sleep 3
 kill -INT $waiting

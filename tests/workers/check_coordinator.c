@@ -10,8 +10,10 @@ START_TEST(a_run_without_trouble)
     get_ready(1);
     expect_state(CSE_COORDINATOR_STARTING);
     ck_assert_int_eq(s.released, 0); /* nothing changes before all are there */
+    ck_assert_int_eq(s.waits_counted, 0);
     get_ready(2);
     expect_state(CSE_COORDINATOR_RUNNING);
+    ck_assert_int_eq(s.waits_counted, 1); /* waits before are none of a step */
     while (cse_coordinator_state_now(coordinator) == CSE_COORDINATOR_RUNNING) {
         while (commit())
             continue;

@@ -40,7 +40,7 @@ typedef struct stage {
     int recoveries;
     int64_t recovery_ns; /* of the last */
     char recovered[256]; /* process and reason */
-    int planned, scaled;
+    int planned, scaled, waits_counted;
     int64_t memory_kills;
 } stage;
 
@@ -94,6 +94,12 @@ static inline cse_process arena_process(const cse_cluster *self, int slot)
 {
     (void)self;
     return (cse_process){ .role = CSE_ROLE_REPLICA, .rank = slot };
+}
+
+static inline void arena_count_waits(cse_cluster *self)
+{
+    (void)self;
+    s.waits_counted++;
 }
 
 static inline void arena_release(cse_cluster *self, int64_t steps)
@@ -287,6 +293,7 @@ static const cse_coordinator_arena arena = {
     .plan = arena_plan,
     .failure = arena_failure,
     .process = arena_process,
+    .count_waits = arena_count_waits,
 };
 
 static inline void on_late_record(void *self, const cse_record *record)

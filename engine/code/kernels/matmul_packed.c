@@ -367,7 +367,8 @@ static void multiply_block(work *w)
 
 static bool is_few(const cse_narrow_kernel *kernel)
 {
-    return kernel->sizes.m <= CSE_MATMUL_FEW_ROWS && has_units(kernel, 0) && has_units(kernel, 1);
+    return kernel->sizes.m <= CSE_MATMUL_FEW_ROWS && has_units(kernel, 0) && has_units(kernel, 1) &&
+           !kernel->continues;
 }
 
 static void multiply_few(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],

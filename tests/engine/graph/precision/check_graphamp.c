@@ -22,7 +22,8 @@ START_TEST(presets_are_what_their_description_says)
                                    "scaled_dot_product_attention "
                                    "scaled_dot_product_attention_gradient "
                                    "fused_attention fused_attention_gradient "
-                                   "expert_matmul expert_outer packed_linear ";
+                                   "expert_matmul expert_outer packed_linear "
+                                   "paged_attention ";
     static const char movement[] =
         " reshape transpose broadcast_to slice concat pad gather embedding ";
     static const char neutral[] = " relu gelu silu tanh sigmoid dropout add mul sub maximum "

@@ -231,6 +231,14 @@ static cse_status fill_states(void *self, unsigned char *states)
     return cse_fill_states(r->session, &filling, states);
 }
 
+static const unsigned char *begun_chain(void *self)
+{
+    const runner *r = self;
+    const cse_step_chain *chain = &r->session->saving.chain;
+    return !r->found && chains(r) && chain->known && chain->steps == r->first_step ? chain->chain
+                                                                                   : NULL;
+}
+
 static void on_arena(void *self, int descriptor)
 {
     const runner *r = self;
@@ -474,6 +482,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .hosts = r->hosts,
         .callbacks = { .self = r,
                        .fill_states = fill_states,
+                       .begun_chain = begun_chain,
                        .on_arena = on_arena,
                        .on_states = on_states,
                        .on_record = on_record,

@@ -33,9 +33,9 @@ chain() { # NAME: a line a step
     python3 "$work/chain.py" "$work/$1" >"$work/$1.chain" || fail "$1: no chain"
     [ "$(wc -l <"$work/$1.chain")" -eq $steps ] || fail "$1: $(wc -l <"$work/$1.chain") steps"
 }
-# Kills the process that a question on the run store names, once the run has done some steps.
-kill_in() { # NAME python-expression-of-the-pid
-    python3 - "$work/$1" "$2" <<'END'
+# Kills a process of a run, once it has done more than so many steps.
+kill_in() { # NAME replica|coordinator STEPS
+    python3 - "$work/$1" "$2" "$3" <<'END'
 import os, signal, sqlite3, subprocess, sys, time
 for _ in range(4000):
     time.sleep(0.005)
@@ -44,7 +44,7 @@ for _ in range(4000):
             "SELECT key, value FROM run").fetchall())
     except sqlite3.Error:
         continue
-    if int(keys.get("last_step") or 0) > 100:
+    if int(keys.get("last_step") or 0) > int(sys.argv[3]):
         break
 pid = int(keys["pid"])
 if sys.argv[2] == "replica":
@@ -67,16 +67,19 @@ train resumed --max_steps $steps || fail "resumed: $(cat "$work/resumed.out")"
 chain resumed
 cmp -s "$work/one.chain" "$work/resumed.chain" || fail "another chain when it is resumed"
 
-for victim in replica coordinator; do
-    train "killed-$victim" --max_steps $steps --num_csx 2 --set checkpoint.steps=500 &
-    kill_in "killed-$victim" $victim || fail "$victim: nothing was killed"
-    wait $! || fail "killed $victim: $(cat "$work/killed-$victim.out")"
-    chain "killed-$victim"
-    cmp -s "$work/one.chain" "$work/killed-$victim.chain" || fail "another chain, $victim killed"
+# At the first steps nothing of the chain is in the run store, nor in a checkpoint.
+for killed in 'replica 100' 'coordinator 100' 'coordinator 0'; do
+    victim=${killed% *} at=${killed#* }
+    train "killed-$victim-$at" --max_steps $steps --num_csx 2 --set checkpoint.steps=500 &
+    kill_in "killed-$victim-$at" "$victim" "$at" || fail "$victim: nothing was killed"
+    wait $! || fail "killed $victim: $(cat "$work/killed-$victim-$at.out")"
+    chain "killed-$victim-$at"
+    cmp -s "$work/one.chain" "$work/killed-$victim-$at.chain" ||
+        fail "another chain, $victim killed at step $at"
 done
 
 # Checkpoints have the chain after their step.
-for name in one killed-coordinator; do
+for name in one killed-coordinator-100; do
     stored=$("$csengine" checkpoint info "$work/$name/checkpoint_$steps.mdl" |
         sed -n 's/^chain: *//p')
     [ "$stored" = "$steps $(tail -n 1 "$work/one.chain" | cut -d' ' -f4)" ] ||

@@ -161,6 +161,35 @@ START_TEST(another_process_has_it)
 }
 END_TEST
 
+/* A coordinator that dies before a record is free has told its first step: what the chain of
+ * digests was before that is in the arena, and who comes goes on from it. */
+START_TEST(the_chain_before_the_first_step_is_kept)
+{
+    unsigned char chain[CSE_CHAIN_BYTES];
+    cse_cluster *cluster = NULL, *taken = NULL;
+    cse_cluster_layout layout = layout_of(0, 5);
+    cse_record record;
+    unsigned char *states = fake_step_states(step);
+    memset(chain, 0xa5, sizeof chain);
+    layout.states = states;
+    layout.state_digests = true;
+    ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_OK);
+    cse_cluster_begin_chain(cluster, 0, chain);
+    run_to(cluster, 1); /* its record is closed, and not free */
+    layout.states = NULL;
+    ck_assert_int_eq(cse_cluster_inherit(&layout, dup(cse_cluster_descriptor(cluster)), &taken),
+                     CSE_OK);
+    cse_cluster_settle(taken);
+    ck_assert(cse_cluster_next_record(taken, &record));
+    ck_assert_int_eq(record.step, 0);
+    ck_assert_ptr_nonnull(record.chain_before);
+    ck_assert_mem_eq(record.chain_before->chain, chain, sizeof chain);
+    cse_cluster_destroy(&taken);
+    cse_cluster_destroy(&cluster);
+    free(states);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static void refuse(cse_cluster *cluster, cse_cluster_layout layout)
@@ -243,6 +272,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_last_arena_is_kept);
     tcase_add_test(tests, another_process_has_it);
+    tcase_add_test(tests, the_chain_before_the_first_step_is_kept);
     tcase_add_test(tests, another_arena_is_refused);
     tcase_add_test(tests, what_is_no_arena_is_refused);
     tcase_add_test(tests, an_arena_goes_on_with_the_next_steps);

@@ -107,6 +107,16 @@ static void add_digests(const cse_cluster *cluster, cse_record *record)
     record->chain = cse_arena_chain(cluster, record->step + 1);
 }
 
+void cse_cluster_begin_chain(cse_cluster *cluster, int64_t steps, const unsigned char *chain)
+{
+    if (cluster->head->chain_count == 0)
+        return;
+    cse_chain_place *place = cse_arena_chain(cluster, steps);
+    atomic_store(&place->sequence, 0);
+    memcpy(place->chain, chain, sizeof place->chain);
+    atomic_store(&place->sequence, steps + 1);
+}
+
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 {
     const int64_t step = cluster->read;

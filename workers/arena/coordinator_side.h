@@ -49,6 +49,10 @@ bool cse_cluster_has_states(const cse_cluster *cluster, const void *values);
 /* The same, to be filled before the first worker starts. */
 unsigned char *cse_cluster_initial_states(cse_cluster *cluster);
 
+/* Keeps the chain of digests after `steps` steps, CSE_CHAIN_BYTES, for a coordinator that takes the
+ * run over before a step's record is free. */
+void cse_cluster_begin_chain(cse_cluster *cluster, int64_t steps, const unsigned char *chain);
+
 /* The next committed step that is not closed yet; false when there is none.
  * cse_cluster_close_record goes on to the one after it. */
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record);

@@ -426,6 +426,9 @@ static cse_status open_cluster(run *r)
     CSE_TRY(cse_execution_arena(e, &r->cluster));
     if (k->fill_states != NULL)
         CSE_TRY(k->fill_states(k->self, cse_cluster_initial_states(r->cluster)));
+    const unsigned char *chain = k->begun_chain != NULL ? k->begun_chain(k->self) : NULL;
+    if (chain != NULL)
+        cse_cluster_begin_chain(r->cluster, e->first_step, chain);
     if (k->on_arena != NULL)
         k->on_arena(k->self, cse_cluster_descriptor(r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);

@@ -96,6 +96,9 @@ typedef struct cse_run_callbacks {
     void *self; /* first argument of each */
     /* Writes the initial CSE_SPACE_STATE, which is zeroed, or as an inherited arena has it. */
     cse_status (*fill_states)(void *self, unsigned char *states);
+    /* Behind fill_states: the chain of digests before the first step, CSE_CHAIN_BYTES, borrowed;
+     * NULL: there is none, or the arena has it. */
+    const unsigned char *(*begun_chain)(void *self);
     /* The arena stands, with its states. The descriptor is borrowed. */
     void (*on_arena)(void *self, int descriptor);
     /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will

@@ -95,8 +95,11 @@ cse_status cse_jinja_text_last(cse_jinja_run *run, const char *bytes, size_t siz
     return CSE_OK;
 }
 
+/* The usual part is one character, for which memchr looks no further than it must. */
 static const char *first_of(const char *bytes, size_t size, const cse_jinja_value *part)
 {
+    if (part->text.length == 1)
+        return memchr(bytes, part->text.bytes[0], size);
     return memmem(bytes, size, part->text.bytes, part->text.length);
 }
 

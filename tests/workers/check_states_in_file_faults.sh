@@ -1,7 +1,7 @@
 #!/bin/sh
 # Faults of a run with states in a file: processes that are killed while they read ahead, write
 # behind and update lose nothing; bytes that cannot be read end the run with a sentence that says
-# so, and it goes on from its checkpoint to the same weights; a disk without room is refused before
+# so, and it goes on from its checkpoint; a disk without room is refused before
 # the start, with the bytes that are missing. Skipped without python3.
 set -eu
 command -v python3 >/dev/null || { echo 'there is no python3: skipped'; exit 77; }

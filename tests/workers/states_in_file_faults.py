@@ -4,12 +4,13 @@
     states_in_file_faults.py cut DIRECTORY 0 COMMAND...
 
 kill: sends SIGKILL to COUNT of the processes that hold the file open, one after the other, of each
-role in turn, and prints the roles; cut: once the run has worked for a while, takes half of the
+role in turn, and prints the roles; cut: once the run has saved a checkpoint, takes half of the
 file's bytes away, so that they cannot be read, as those of a broken disk. The exit code is the
 command's.
 """
 
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -60,10 +61,10 @@ def kill(directory, count, child):
 
 
 def cut(directory, child):
+    folder = pathlib.Path(directory)
     while child.poll() is None:
         replicas = [h for h in holders(directory) if h[1] == "replica"]
-        if replicas:
-            time.sleep(1)
+        if replicas and any(folder.glob("broken/checkpoint_*.mdl")):
             path = replicas[0][2]
             os.truncate(path, os.stat(path).st_size // 2)
             return

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "engine/code/kernels/lanes.h"
+#include "engine/code/kernels/turned_rows.h"
 
 enum { VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, STEP = 4, UNIT_BYTES = 4 };
 
@@ -20,27 +20,6 @@ enum { VECTORS = 2, TOGETHER = VECTORS * CSE_LANE_COUNT, STEP = 4, UNIT_BYTES = 
 typedef struct places {
     const char *rows[TOGETHER], *ahead;
 } places;
-
-CSE_LANES __m512i four_rows(const char *const rows[], int64_t at)
-{
-    __m512i all = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i_u *)(rows[0] + at)));
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[4] + at)), 1);
-    all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[8] + at)), 2);
-    return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i_u *)(rows[12] + at)), 3);
-}
-
-/* Four units of each of 16 rows, from byte `at` on: words[i] has unit i of all rows. */
-CSE_LANES void turn(const char *const rows[], int64_t at, __m512i words[STEP])
-{
-    const __m512i a = four_rows(rows, at), b = four_rows(rows + 1, at);
-    const __m512i c = four_rows(rows + 2, at), d = four_rows(rows + 3, at);
-    const __m512i low = _mm512_unpacklo_epi32(a, b), high = _mm512_unpackhi_epi32(a, b);
-    const __m512i low_2 = _mm512_unpacklo_epi32(c, d), high_2 = _mm512_unpackhi_epi32(c, d);
-    words[0] = _mm512_unpacklo_epi64(low, low_2);
-    words[1] = _mm512_unpackhi_epi64(low, low_2);
-    words[2] = _mm512_unpacklo_epi64(high, high_2);
-    words[3] = _mm512_unpackhi_epi64(high, high_2);
-}
 
 /* The units behind the last whole step, `left` of them. */
 CSE_LANES void turn_rest(const char *const rows[], int64_t at, int64_t left, __m512i words[STEP])
@@ -118,7 +97,7 @@ CSE_AVX512 static void finish(const cse_matmul_few *few, int64_t column,
             for (; unit < whole; unit += STEP) {                                                   \
                 fetch(few, &p, unit);                                                              \
                 ADD_STEP(ORDER, ROWS, STEP,                                                        \
-                         turn(p.rows + v * CSE_LANE_COUNT, unit * UNIT_BYTES, words))              \
+                         cse_turn_rows(p.rows + v * CSE_LANE_COUNT, unit * UNIT_BYTES, words))     \
             }                                                                                      \
             if (unit < few->units)                                                                 \
                 ADD_STEP(ORDER, ROWS, few->units - whole,                                          \

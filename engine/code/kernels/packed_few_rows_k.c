@@ -96,9 +96,9 @@ CSE_LANES void read_numbers(const char *const rows[], int64_t at, const kind k, 
                       : k == Q6          ? 4 * (p % 8 / 4)
                                          : 4 * (p / 2 % 2);
     __m512i high[4];
-    cse_few_rows_turn(rows, at + low_at(k, p), words);
+    cse_turn_rows(rows, at + low_at(k, p), words);
     if (k == Q3 || k == Q5 || k == Q6)
-        cse_few_rows_turn(rows, at + high_at(k, p), high);
+        cse_turn_rows(rows, at + high_at(k, p), high);
     CSE_UNROLL for (int i = 0; i < 4; i++)
     {
         words[i] = bits_of(words[i], shift, k == Q2 || k == Q3 ? 3 : 15);

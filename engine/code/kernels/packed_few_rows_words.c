@@ -75,8 +75,8 @@ CSE_LANES void add_block(cse_few_sums *w, const kind k, int64_t index, const int
     CSE_UNROLL for (int half = 0; half < 2; half++)
     {
         CSE_UNROLL for (int v = 0; v < CSE_FEW_VECTORS; v++) if (half == 0 || k == SIGNED_8)
-            cse_few_rows_turn(w->rows + v * CSE_LANE_COUNT,
-                              at + head + (k == SIGNED_8 ? 16 * half : 0), blocks[v].words);
+            cse_turn_rows(w->rows + v * CSE_LANE_COUNT, at + head + (k == SIGNED_8 ? 16 * half : 0),
+                          blocks[v].words);
         add_steps(w, blocks, (form){ k, rows, half }, index * ELEMENTS + 16 * half);
     }
 }

@@ -66,8 +66,7 @@ static cse_status run_sql(sqlite3 *handle, const char *path, const char *sql)
     return code == SQLITE_OK ? CSE_OK : cse_database_fail(handle, path, true);
 }
 
-/* 0 also when it cannot be read. */
-static int64_t first_integer(sqlite3 *handle, const char *sql)
+int64_t cse_sql_integer(sqlite3 *handle, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int64_t value = 0;
@@ -82,9 +81,9 @@ cse_status cse_database_check(sqlite3 *handle, const char *path)
 {
     /* The first access to the file: checks that it is a database. */
     CSE_TRY(run_sql(handle, path, "SELECT count(*) FROM sqlite_master"));
-    int64_t application = first_integer(handle, "PRAGMA application_id");
-    int64_t version = first_integer(handle, "PRAGMA user_version");
-    if (application == 0 && first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0)
+    int64_t application = cse_sql_integer(handle, "PRAGMA application_id");
+    int64_t version = cse_sql_integer(handle, "PRAGMA user_version");
+    if (application == 0 && cse_sql_integer(handle, "SELECT count(*) FROM sqlite_master") == 0)
         return cse_fail(CSE_TEMPORARY, "%s is being created", path);
     if (application != CSE_STORE_APPLICATION_ID)
         return cse_fail(CSE_DATA,
@@ -102,9 +101,9 @@ cse_status cse_database_check(sqlite3 *handle, const char *path)
 /* Whether the file is empty or of an earlier version, which lacks some tables. */
 static bool lacks_tables(sqlite3 *handle)
 {
-    return first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0 ||
-           (first_integer(handle, "PRAGMA application_id") == CSE_STORE_APPLICATION_ID &&
-            first_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
+    return cse_sql_integer(handle, "SELECT count(*) FROM sqlite_master") == 0 ||
+           (cse_sql_integer(handle, "PRAGMA application_id") == CSE_STORE_APPLICATION_ID &&
+            cse_sql_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
 }
 
 static bool has_column(sqlite3 *handle, const char *table, const char *column)
@@ -125,7 +124,7 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
         cse_text mark = { 0 };
         cse_text_add(&mark, "PRAGMA application_id=%d; PRAGMA user_version=%d",
                      CSE_STORE_APPLICATION_ID, CSE_STORE_VERSION);
-        const bool is_earlier = first_integer(handle, "PRAGMA user_version") > 0;
+        const bool is_earlier = cse_sql_integer(handle, "PRAGMA user_version") > 0;
         status = run_sql(handle, path, cse_store_schema);
         if (status == CSE_OK && !has_column(handle, "buckets", "finite"))
             status = run_sql(handle, path, "ALTER TABLE buckets ADD COLUMN finite INTEGER");
@@ -387,7 +386,7 @@ void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over
              (long long)attempt);
     database->attempt = attempt;
     database->takes_over = takes_over;
-    database->past_step = first_integer(database->handle, highest);
+    database->past_step = cse_sql_integer(database->handle, highest);
 }
 
 cse_status cse_database_write(cse_database *database, const cse_text *rows)
@@ -417,7 +416,7 @@ static void note_damage(cse_database *database)
 
 int64_t cse_database_integer(cse_database *database, const char *sql)
 {
-    const int64_t value = first_integer(database->handle, sql);
+    const int64_t value = cse_sql_integer(database->handle, sql);
     note_damage(database);
     return value;
 }

@@ -14,6 +14,8 @@ cse_status cse_database_open(const char *model_dir, cse_database **database);
 cse_status cse_database_open_file(const char *path, cse_database **database);
 /* Opens for reading; `how` is a parameter of SQLite's URIs, as "mode=ro". SQLite's result code. */
 int cse_database_open_view(const char *path, const char *how, struct sqlite3 **handle);
+/* The first column of the first row of a query; 0 when there is none, or it cannot be read. */
+int64_t cse_sql_integer(struct sqlite3 *handle, const char *sql);
 struct sqlite3 *cse_database_handle(cse_database *database);
 
 /* Whether the file that is open still stands under its name, with its log, as long as it was.
@@ -34,7 +36,7 @@ void cse_database_begin(cse_database *database, int64_t attempt, bool takes_over
 /* Writes all rows in one transaction, or none: CSE_IO, or CSE_DATA when the file is damaged. */
 cse_status cse_database_write(cse_database *database, const cse_text *rows);
 
-/* The first column of the first row of a query; 0 when there is none. */
+/* The same of a database that is open for writing, which notes damage. */
 int64_t cse_database_integer(cse_database *database, const char *sql);
 /* The same as text, cut to `size` - 1 bytes; "" when there is none. */
 void cse_database_text(cse_database *database, const char *sql, char *text, size_t size);

@@ -31,22 +31,11 @@ static cse_status copy_pages(const char *from, sqlite3 *to, const char *path)
     return code == SQLITE_OK ? CSE_OK : fail(to, path);
 }
 
-static int64_t first_integer(sqlite3 *handle, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t value = 0;
-    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
-}
-
 /* Logs, events and samples of the time are those of the other run. */
 static cse_status cut(sqlite3 *handle, const char *path, const char *to, int64_t step)
 {
     const int64_t attempt =
-        first_integer(handle, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'");
+        cse_sql_integer(handle, "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'");
     char *sql = sqlite3_mprintf(
         "DELETE FROM superseded; DELETE FROM logs; DELETE FROM events; DELETE FROM topology;"
         "DELETE FROM timeline; DELETE FROM kernels; DELETE FROM goodput;"

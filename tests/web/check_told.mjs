@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { openBrowser, openTab, write } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { Api, endAll, startServer, succeeded, until } from "./real_server.mjs";
+import { Api, endAll, startServer, succeeded, tellFailure, until } from "./real_server.mjs";
 
 const [csengine, dist, shots, directory, ...only] = process.argv.slice(2);
 
@@ -546,15 +546,7 @@ try {
   );
   checks.that(faults.length === 0, "silent console", faults.join("\n"));
 } catch (error) {
-  const shown = await tab?.page
-    .locator("body")
-    .innerText()
-    .catch(() => "");
-  checks.that(
-    false,
-    "the test ran to its end",
-    [error.stack, ...(tab?.faults ?? []), String(shown).slice(0, 1500)].join("\n"),
-  );
+  await tellFailure(checks, error, tab);
 }
 await close();
 await endAll(api, server);

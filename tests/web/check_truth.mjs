@@ -8,7 +8,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
-import { Api, endAll, startServer, succeeded, until } from "./real_server.mjs";
+import { Api, endAll, startServer, succeeded, tellFailure, until } from "./real_server.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
 const WAIT_MS = 120_000;
@@ -336,15 +336,7 @@ try {
     console.log(`${name}: ${Date.now() - begin} ms`);
   }
 } catch (error) {
-  const shown = await tab?.page
-    .locator("body")
-    .innerText()
-    .catch(() => "");
-  checks.that(
-    false,
-    "the test ran to its end",
-    [error.stack, ...(tab?.faults ?? []), String(shown).slice(0, 1500)].join("\n"),
-  );
+  await tellFailure(checks, error, tab);
 }
 await close();
 await endAll(api, server);

@@ -106,3 +106,16 @@ export async function endAll(api, server) {
   server.kill("SIGTERM");
   await new Promise((done) => server.once("exit", done));
 }
+
+/** What ended a test before its end, with what the page and its console said. */
+export async function tellFailure(checks, error, tab) {
+  const shown = await tab?.page
+    .locator("body")
+    .innerText()
+    .catch(() => "");
+  checks.that(
+    false,
+    "the test ran to its end",
+    [error.stack, ...(tab?.faults ?? []), String(shown).slice(0, 1500)].join("\n"),
+  );
+}

@@ -12,6 +12,7 @@
 #include "cli/runs/start_job.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "run/record/recorded_configuration.h"
 #include "run/travel/fork_run.h"
 
 /* The value of an option as an absolute path: paths of the configuration begin in the folder that
@@ -34,14 +35,8 @@ static cse_status make_absolute(cse_command_line *line, const char *option, char
 
 static void enter_folder(const char *configuration)
 {
-    static const char mark[] = "# in ";
     char folder[PATH_MAX];
-    const size_t length = strcspn(configuration, "\n");
-    if (strncmp(configuration, mark, sizeof mark - 1) != 0 || length >= sizeof folder)
-        return;
-    memcpy(folder, configuration + sizeof mark - 1, length - sizeof mark + 1);
-    folder[length - sizeof mark + 1] = '\0';
-    if (chdir(folder) != 0)
+    if (cse_configuration_folder(configuration, folder) && chdir(folder) != 0)
         cse_print_to(stderr,
                      "csengine: %s, where the run was started: %s; paths of its "
                      "configuration begin here\n",

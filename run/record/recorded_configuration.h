@@ -2,6 +2,9 @@
 #ifndef CSE_RUN_RECORD_RECORDED_CONFIGURATION_H
 #define CSE_RUN_RECORD_RECORDED_CONFIGURATION_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "store/store.h"
 
 /* Each may be NULL. */
@@ -14,5 +17,8 @@ typedef struct cse_configuration_texts {
 
 /* Keeps them as artefacts. */
 void cse_configuration_record(cse_store *store, const cse_configuration_texts *texts);
+
+/* The folder that the first line of a config.given.yaml names; false: it names none. */
+bool cse_configuration_folder(const char *given, char folder[PATH_MAX]);
 
 #endif

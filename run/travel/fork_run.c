@@ -12,6 +12,7 @@
 #include "engine/base/config/yaml.h"
 #include "engine/base/directory.h"
 #include "engine/formats/checkpoint/checkpoint.h"
+#include "run/travel/run_checkpoints.h"
 #include "store/fork.h"
 
 void cse_fork_clear(cse_fork *fork)

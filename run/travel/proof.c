@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "engine/base/directory.h"
+#include "engine/formats/weights/json_file.h"
 
+/* A point has less than 100 bytes, a link less than 1000. */
+enum { MOST_PROOF_BYTES = 1 << 24 };
 enum { FORM = 1, HEX_CHAIN = 2 * CSE_CHAIN_BYTES + 1, PUBLIC_BYTES = crypto_sign_PUBLICKEYBYTES };
 
 /* ---- keys ---- */
@@ -23,9 +26,10 @@ cse_status cse_proof_key_path(char path[PATH_MAX])
     const bool given = config != NULL && config[0] == '/';
     if (!given && (home == NULL || home[0] != '/'))
         return cse_fail(CSE_NO_INPUT, "no folder for the key of proofs: set HOME");
-    snprintf(path, PATH_MAX, "%s%s/csengine/proof.key", given ? config : home,
-             given ? "" : "/.config");
-    return CSE_OK;
+    const int length = snprintf(path, PATH_MAX, "%s%s/csengine/proof.key", given ? config : home,
+                                given ? "" : "/.config");
+    return length < PATH_MAX ? CSE_OK
+                             : cse_fail(CSE_NO_INPUT, "the path of the key of proofs is too long");
 }
 
 static cse_status read_key(const char *path, unsigned char key[crypto_sign_SECRETKEYBYTES])
@@ -157,6 +161,16 @@ cse_status cse_proof_make(const char *model_dir, cse_text *json)
 
 /* ---- checking one ---- */
 
+static cse_status read_proof(const char *path, json_t **whole)
+{
+    char message[1024];
+    const cse_status status = cse_weights_read_json(path, MOST_PROOF_BYTES, whole);
+    if (status != CSE_DATA)
+        return status;
+    snprintf(message, sizeof message, "%s", cse_error_message());
+    return cse_fail(CSE_DATA, "no proof of a run: %s", message);
+}
+
 static cse_status check_signature(const char *path, const json_t *whole, cse_proof_check *check)
 {
     unsigned char signature[crypto_sign_BYTES], key[PUBLIC_BYTES];
@@ -230,15 +244,13 @@ cse_status cse_proof_verify(const char *path, const char *model_dir, int64_t str
                             cse_proof_check *check)
 {
     cse_run_chain chain = { .count = 0 };
-    json_error_t error;
+    json_t *whole = NULL;
     *check = (cse_proof_check){ .last = 0 };
     if (sodium_init() < 0)
         return cse_fail(CSE_INTERNAL, "libsodium does not start");
-    if (access(path, R_OK) != 0)
-        return cse_fail(CSE_NO_INPUT, "%s: %s", path, strerror(errno));
-    json_t *whole = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    cse_status status = whole != NULL ? check_signature(path, whole, check)
-                                      : cse_fail(CSE_DATA, "%s: no proof of a run", path);
+    cse_status status = read_proof(path, &whole);
+    if (status == CSE_OK)
+        status = check_signature(path, whole, check);
     if (status == CSE_OK)
         status = cse_run_chain_read(model_dir, 0, 0, &chain);
     if (status == CSE_OK)

@@ -2,10 +2,10 @@
  * the start is a resume: it fails where the data are others. */
 #include "run/travel/replay.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,9 @@
 #include "engine/base/directory.h"
 #include "engine/base/piped_program.h"
 #include "engine/formats/checkpoint/checkpoint.h"
-#include "engine/formats/checkpoint/links.h"
-#include "engine/formats/checkpoint/sealed_file.h"
+#include "run/record/recorded_configuration.h"
+#include "run/travel/replay_verdict.h"
+#include "run/travel/run_checkpoints.h"
 #include "workers/control/process.h"
 
 enum { MOST_WORDS = 256 };
@@ -43,54 +44,6 @@ cse_status cse_replay_configuration(const char *model_dir, cse_arena *arena, con
     return status;
 }
 
-/* The chain in the seal of a checkpoint; false: it cannot be read. */
-static bool read_chain(const char *path, cse_text *chain)
-{
-    int descriptor = -1;
-    cse_sealed_reader *reader = NULL;
-    if (cse_checkpoint_open(path, &descriptor) != CSE_OK)
-        return false;
-    const bool good = cse_sealed_reader_open(descriptor, path, &reader) == CSE_OK;
-    if (good && cse_sealed_reader_view(reader)->chain != NULL)
-        cse_text_add(chain, "%s", cse_sealed_reader_view(reader)->chain);
-    if (good)
-        cse_sealed_reader_close(&reader);
-    close(descriptor);
-    return good;
-}
-
-static bool is_of_run(const char *model_dir, const cse_run_chain *chain, int64_t step)
-{
-    char path[PATH_MAX], wanted[128], digits[2 * CSE_CHAIN_BYTES + 1];
-    const cse_chain_step *row = cse_run_chain_at(chain, step);
-    cse_text stored = { 0 };
-    cse_checkpoint_path(model_dir, step, path, sizeof path);
-    bool good = read_chain(path, &stored);
-    if (good && row != NULL && stored.size > 0) {
-        sodium_bin2hex(digits, sizeof digits, row->chain, CSE_CHAIN_BYTES);
-        snprintf(wanted, sizeof wanted, "%" PRId64 " %s", step, digits);
-        good = strcmp(wanted, stored.data) == 0;
-    }
-    cse_text_clear(&stored);
-    return good;
-}
-
-bool cse_run_checkpoint_before(const char *model_dir, const cse_run_chain *chain, int64_t step,
-                               int64_t *found)
-{
-    int64_t *steps = NULL;
-    int count = 0;
-    bool any = false;
-    if (cse_checkpoint_steps(model_dir, &steps, &count) != CSE_OK)
-        return false;
-    for (int i = 0; i < count && !any; i++) {
-        *found = steps[i];
-        any = steps[i] <= step && is_of_run(model_dir, chain, steps[i]);
-    }
-    free(steps);
-    return any;
-}
-
 static cse_status check_step(const char *model_dir, int64_t step)
 {
     cse_store_reader *reader = NULL;
@@ -105,7 +58,7 @@ static cse_status check_step(const char *model_dir, int64_t step)
                     model_dir, run.last_step > 0 ? run.last_step : 0);
 }
 
-/* ---- doing it ---- */
+/* ---- the command ---- */
 
 typedef struct words {
     const char *list[MOST_WORDS];
@@ -115,8 +68,8 @@ typedef struct words {
 
 static void add(words *w, const char *word)
 {
-    if (w->count + 1 < MOST_WORDS)
-        w->list[w->count++] = word;
+    assert(w->count + 1 < MOST_WORDS);
+    w->list[w->count++] = word;
 }
 
 static void set(words *w, const char *setting)
@@ -186,18 +139,13 @@ static void read_message(const char *path, char *message, size_t size)
         fclose(file);
 }
 
-/* Paths of the configuration begin in the folder that its first line names. */
+/* In the folder in which paths of the configuration begin. */
 static cse_status start_in(const words *w, const char *yaml, const char *errors, pid_t *child,
                            int *output)
 {
-    static const char mark[] = "# in ";
-    char folder[PATH_MAX] = ".";
-    const size_t length = strcspn(yaml, "\n");
-    if (strncmp(yaml, mark, sizeof mark - 1) == 0 && length < sizeof folder)
-        snprintf(folder, sizeof folder, "%.*s", (int)(length - sizeof mark + 1),
-                 yaml + sizeof mark - 1);
+    char folder[PATH_MAX];
     const int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool moved = here >= 0 && chdir(folder) == 0;
+    const bool moved = here >= 0 && cse_configuration_folder(yaml, folder) && chdir(folder) == 0;
     cse_status status =
         cse_piped_program_start((char *const *)(uintptr_t)w->list, errors, child, output);
     if (moved && fchdir(here) != 0)
@@ -247,6 +195,8 @@ static const char *compiled_in(const char *model_dir, cse_arena *arena)
     return folder;
 }
 
+/* ---- the replay ---- */
+
 static cse_status link_start(const char *model_dir, const cse_replay *replay, bool from_start)
 {
     char from[PATH_MAX], whole[PATH_MAX], to[PATH_MAX];
@@ -294,97 +244,6 @@ static cse_status do_again(const cse_replay_options *o, cse_replay *replay, bool
                : cse_fail(CSE_INTERNAL, "the replay has no checkpoint of step %" PRId64, o->step);
 }
 
-/* ---- whether it is the run ---- */
-
-static void tell_other(const char *model_dir, cse_replay *replay)
-{
-    cse_store_reader *reader = NULL;
-    const char *const folders[] = { model_dir, replay->folder };
-    cse_links links[2];
-    cse_text differences = { 0 };
-    for (int i = 0; i < 2; i++) {
-        cse_text text = { 0 };
-        if (cse_store_reader_open(folders[i], &reader) == CSE_OK) {
-            cse_store_reader_key(reader, "links", &text);
-            cse_store_reader_close(&reader);
-        }
-        cse_links_parse(text.data, &links[i]);
-        cse_text_clear(&text);
-    }
-    const cse_link which = cse_links_compare(&links[0], &links[1], &differences);
-    cse_text_add(&replay->words, "not the run's bits: step %" PRId64 " is the first whose %s",
-                 replay->differs, replay->samples_differ ? "samples differ" : "states differ");
-    if (which != CSE_LINKS)
-        cse_text_add(&replay->words, "; %s: %s and %s", differences.data,
-                     links[0].link[which].detail, links[1].link[which].detail);
-    else
-        cse_text_add(&replay->words, "; configuration, code, data and seed are the same: the "
-                                     "run, the checkpoint that the replay began with, or this "
-                                     "machine had a fault");
-    cse_text_clear(&differences);
-}
-
-/* Before the first step there is only what the chain begins with. */
-static void judge_start(const char *model_dir, const cse_run_chain *run, const cse_run_chain *again,
-                        cse_replay *replay)
-{
-    const bool known = run->link_count > 0 && again->link_count > 0 && run->links[0].step == 1 &&
-                       again->links[0].step == 1;
-    if (known) {
-        replay->has_chain = true;
-        memcpy(replay->chain, run->links[0].before, CSE_CHAIN_BYTES);
-    }
-    if (!known) {
-        replay->verdict = CSE_REPLAY_UNKNOWN;
-        cse_text_add(&replay->words, "it cannot be said whether these are the run's bits: its "
-                                     "store has no digests of its first step (step_digests)");
-    } else if (memcmp(run->links[0].before, again->links[0].before, CSE_CHAIN_BYTES) == 0) {
-        replay->verdict = CSE_REPLAY_SAME;
-        cse_text_add(&replay->words, "these are the run's bits: its chain begins with them");
-    } else {
-        replay->verdict = CSE_REPLAY_OTHER;
-        tell_other(model_dir, replay);
-    }
-}
-
-static void judge(const char *model_dir, const cse_run_chain *run, const cse_run_chain *again,
-                  cse_replay *replay)
-{
-    int64_t known = 0;
-    if (replay->step == 0 && replay->folder[0] != '\0') {
-        judge_start(model_dir, run, again, replay);
-        return;
-    }
-    replay->verdict = CSE_REPLAY_SAME;
-    for (int64_t step = replay->from + 1; step <= replay->step; step++) {
-        const cse_chain_step *a = cse_run_chain_at(run, step), *b = cse_run_chain_at(again, step);
-        known += a != NULL && b != NULL;
-        if (a == NULL || b == NULL || cse_chain_steps_equal(a, b))
-            continue;
-        replay->verdict = CSE_REPLAY_OTHER;
-        replay->differs = step;
-        replay->samples_differ = memcmp(a->samples, b->samples, sizeof a->samples) != 0;
-        tell_other(model_dir, replay);
-        return;
-    }
-    if (known == replay->step - replay->from && (known > 0 || replay->has_chain)) {
-        cse_text_add(&replay->words, "these are the run's bits: ");
-        if (known > 0)
-            cse_text_add(&replay->words,
-                         "the digests of the %" PRId64 " steps that were done again are the "
-                         "run's",
-                         known);
-        else
-            cse_text_add(&replay->words, "its checkpoint has the chain of the run");
-        return;
-    }
-    replay->verdict = CSE_REPLAY_UNKNOWN;
-    cse_text_add(&replay->words,
-                 "it cannot be said whether these are the run's bits: its store has the digests "
-                 "of %" PRId64 " of %" PRId64 " steps (step_digests)",
-                 known, replay->step - replay->from);
-}
-
 static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *run,
                               cse_replay *replay, cse_arena *arena)
 {
@@ -401,13 +260,14 @@ static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *
     cse_status status = CSE_OK;
     if (any && found == o->step && o->settings == NULL) {
         cse_checkpoint_path(o->model_dir, found, replay->checkpoint, sizeof replay->checkpoint);
+        replay->has_chain = last != NULL && cse_checkpoint_has_chain(replay->checkpoint);
     } else {
         status = do_again(o, replay, !any, arena);
         if (status == CSE_OK)
             status = cse_run_chain_read(replay->folder, 0, 0, &again);
     }
     if (status == CSE_OK)
-        judge(o->model_dir, run, &again, replay);
+        cse_replay_judge(o->model_dir, run, &again, replay);
     cse_run_chain_clear(&again);
     return status;
 }

@@ -9,7 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-#include "run/travel/run_chain.h"
+#include "run/travel/replay_verdict.h"
 
 typedef struct cse_replay_options {
     const char *model_dir;
@@ -22,24 +22,6 @@ typedef struct cse_replay_options {
         *settings; /* "PATH=VALUE", ended by NULL: other than the run's; may be NULL */
 } cse_replay_options;
 
-typedef enum cse_replay_verdict {
-    CSE_REPLAY_SAME,    /* the digests of all steps are those of the run */
-    CSE_REPLAY_UNKNOWN, /* the run has no digests of some of them */
-    CSE_REPLAY_OTHER,   /* those of `differs` are others */
-} cse_replay_verdict;
-
-typedef struct cse_replay {
-    char folder[PATH_MAX];     /* of its own; "": nothing had to be done */
-    char checkpoint[PATH_MAX]; /* with the states after `step` */
-    int64_t from, step;        /* steps [from, step) were done again */
-    cse_replay_verdict verdict;
-    int64_t differs;                      /* the first step whose digests are others */
-    bool samples_differ;                  /* then: of its samples; else those of the states alone */
-    cse_text words;                       /* the verdict for people */
-    unsigned char chain[CSE_CHAIN_BYTES]; /* of the run after `step`, where it has one */
-    bool has_chain;
-} cse_replay;
-
 /* Release the replay also after a failure. CSE_NO_INPUT where the run has not done the step, or
  * keeps no configuration; else what the replay failed with. */
 cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay);
@@ -48,10 +30,5 @@ void cse_replay_clear(cse_replay *replay);
 
 /* The configuration of a run's last start, in the arena. */
 cse_status cse_replay_configuration(const char *model_dir, cse_arena *arena, const char **yaml);
-
-/* The newest checkpoint of the run at or before a step whose chain, where it has one, is that of
- * the run; false: there is none. */
-bool cse_run_checkpoint_before(const char *model_dir, const cse_run_chain *chain, int64_t step,
-                               int64_t *found);
 
 #endif

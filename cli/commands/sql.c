@@ -8,32 +8,30 @@
 
 #include "cli/arguments/command_line.h"
 #include "cli/terminal/json_values.h"
-#include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
-#include "dataloader/chat/characters.h"
+#include "cli/terminal/table.h"
 #include "engine/base/arena.h"
 #include "engine/base/escape.h"
 #include "store/question.h"
 
-/* Rows that a table for people has at most, and columns of a value that it shows. */
-enum { MOST_ROWS = 10000, MOST_WIDTH = 60 };
+/* Rows that a table for people has at most, and characters of a value that it shows. */
+enum { MOST_ROWS = 10000, MOST_CHARACTERS = 60 };
 
 typedef struct answer {
-    char **names;
-    int count;
+    cse_arena *arena;
+    const char **names; /* of the columns, ended by NULL */
+    cse_table *table;   /* for people; NULL: rows are printed as they come */
     int64_t rows;
-    cse_arena *arena; /* of the names and of a table's cells */
-    char **cells;     /* of a table: [rows][count] */
     bool has_more;
 } answer;
 
 static void take_columns(void *self, int count, const char *const *names)
 {
     answer *a = self;
-    a->count = count;
-    a->names = cse_arena_alloc(a->arena, (size_t)count * sizeof *a->names);
+    a->names = cse_arena_alloc(a->arena, ((size_t)count + 1) * sizeof *a->names);
     for (int i = 0; i < count; i++)
         a->names[i] = cse_arena_string(a->arena, names[i]);
+    a->names[count] = NULL;
 }
 
 /* With as many digits as give the same number again. */
@@ -144,17 +142,25 @@ static bool json_row(void *self, int count, const cse_answer_value *values)
 
 /* ---- a table for people ---- */
 
-/* On one line. */
-static char *printable(cse_arena *arena, const char *text)
+static void table_columns(void *self, int count, const char *const *names)
 {
-    char *copy = cse_arena_string(arena, text), *shown;
-    for (char *c = copy; *c != '\0'; c++)
-        if (*c == '\n' || *c == '\t' || *c == '\r')
-            *c = ' ';
-    const size_t size = cse_text_printable(copy, NULL, 0) + 1;
-    shown = cse_arena_alloc(arena, size);
-    cse_text_printable(copy, shown, size);
-    return shown;
+    answer *a = self;
+    take_columns(self, count, names);
+    a->table = cse_table_new(a->names);
+}
+
+/* A longer text is cut behind a whole character of UTF-8. */
+static void cut(cse_text *text)
+{
+    int characters = 0;
+    for (size_t i = 0; i < text->size; i++) {
+        characters += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+        if (characters > MOST_CHARACTERS) {
+            text->size = i;
+            cse_text_add(text, "...");
+            return;
+        }
+    }
 }
 
 static bool table_row(void *self, int count, const cse_answer_value *values)
@@ -163,57 +169,20 @@ static bool table_row(void *self, int count, const cse_answer_value *values)
     a->has_more = a->rows == MOST_ROWS;
     if (a->has_more)
         return false;
-    a->cells = cse_realloc(a->cells, (size_t)(a->rows + 1) * (size_t)count * sizeof *a->cells);
     for (int i = 0; i < count; i++) {
         cse_text cell = { 0 };
         add_value(&cell, &values[i]);
-        a->cells[a->rows * count + i] = printable(a->arena, cell.data != NULL ? cell.data : "");
+        cut(&cell);
+        cse_table_add(a->table, "%s", cell.data != NULL ? cell.data : "");
         cse_text_clear(&cell);
     }
     a->rows++;
     return true;
 }
 
-static int width_of(const char *text)
-{
-    const size_t width = cse_characters_count(text, strlen(text));
-    return width < MOST_WIDTH ? (int)width : MOST_WIDTH;
-}
-
-/* A longer one is cut, and ends in "...". */
-static void print_cell(const char *text, int width, bool is_last)
-{
-    const size_t size = strlen(text);
-    int shown = (int)cse_characters_count(text, size);
-    if (shown > width) {
-        const size_t kept = cse_characters_offset(text, size, (size_t)width - 3);
-        printf("%.*s...", (int)kept, text);
-        shown = width;
-    } else
-        printf("%s", text);
-    printf("%*s", is_last ? 0 : width - shown + 2, "");
-}
-
-static void print_line(const answer *a, char *const *cells, const int *widths)
-{
-    for (int i = 0; i < a->count; i++)
-        print_cell(cells[i], widths[i], i + 1 == a->count);
-    putchar('\n');
-}
-
 static void print_table(const answer *a)
 {
-    int *widths = cse_calloc((size_t)a->count, sizeof *widths);
-    for (int i = 0; i < a->count; i++) {
-        widths[i] = width_of(a->names[i]) > 3 ? width_of(a->names[i]) : 3;
-        for (int64_t r = 0; r < a->rows; r++)
-            if (width_of(a->cells[r * a->count + i]) > widths[i])
-                widths[i] = width_of(a->cells[r * a->count + i]);
-    }
-    print_line(a, a->names, widths);
-    for (int64_t r = 0; r < a->rows; r++)
-        print_line(a, a->cells + r * a->count, widths);
-    free(widths);
+    cse_table_print(a->table, stdout);
     if (a->has_more)
         fprintf(stderr, "csengine: there are more rows than %d: --format csv shows all\n",
                 MOST_ROWS);
@@ -233,19 +202,21 @@ static int run(const cse_command_line *line)
     answer a = { .arena = cse_arena_new() };
     cse_question question = { .folder = line->arguments[0],
                               .sql = line->arguments[1],
-                              .columns = take_columns,
+                              .columns = table_columns,
                               .row = table_row,
                               .self = &a };
     const bool is_table = format == NULL || strcmp(format, "table") == 0;
     if (!is_table && strcmp(format, "csv") == 0) {
         question.columns = csv_columns;
         question.row = csv_row;
-    } else if (!is_table)
+    } else if (!is_table) {
+        question.columns = take_columns;
         question.row = json_row;
+    }
     cse_status status = cse_store_ask(&question);
     if (status == CSE_OK && is_table)
         print_table(&a);
-    free(a.cells);
+    cse_table_destroy(&a.table);
     cse_arena_destroy(&a.arena);
     return cse_report(status);
 }

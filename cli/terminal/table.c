@@ -2,6 +2,7 @@
 #include "cli/terminal/table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,22 +55,32 @@ void cse_table_add(cse_table *table, const char *format, ...)
     keep(table, line);
 }
 
+/* Of each column; cse_calloc. */
+static int *widths_of(const cse_table *table)
+{
+    int *widths = cse_calloc((size_t)table->columns + 1, sizeof *widths);
+    for (int i = 0; i < table->count; i++) {
+        const int width = width_of(table->cells[i]), column = i % table->columns;
+        widths[column] = width > widths[column] ? width : widths[column];
+    }
+    return widths;
+}
+
 void cse_table_print(const cse_table *table, FILE *out)
 {
-    for (int i = 0; i < table->count; i += table->columns) {
-        for (int column = 0; column < table->columns && i + column < table->count; column++) {
-            const char *cell = table->cells[i + column];
-            int widest = 1;
-            cell = *cell != '\0' ? cell : "-";
-            for (int k = column; k < table->count; k += table->columns)
-                if (width_of(table->cells[k]) > widest)
-                    widest = width_of(table->cells[k]);
-            fputs(cell, out);
-            if (column + 1 < table->columns)
-                fprintf(out, "%*s", widest - width_of(cell) + 2, "");
-        }
-        fputc('\n', out);
+    int *widths = widths_of(table);
+    for (int i = 0; i < table->count; i++) {
+        const char *cell = table->cells[i][0] != '\0' ? table->cells[i] : "-";
+        const int column = i % table->columns;
+        const int widest = widths[column] > 1 ? widths[column] : 1;
+        const bool ends = column + 1 == table->columns || i + 1 == table->count;
+        fputs(cell, out);
+        if (column + 1 < table->columns)
+            fprintf(out, "%*s", widest - width_of(cell) + 2, "");
+        if (ends)
+            fputc('\n', out);
     }
+    free(widths);
 }
 
 void cse_table_destroy(cse_table **table)

@@ -56,7 +56,7 @@ ask "$work/strange" 0 "$work/run" "$strange" --format csv
 printf 'n,i,r,t,b,l\n,7,-0.5,"a,""b",00ff,"c\nd"\n' | diff - "$work/strange" >&2 ||
     fail "CSV of values"
 ask "$work/strange" 0 "$work/run" "$strange"
-printf 'n    i    r     t     b     l\n     7    -0.5  a,"b  00ff  c d\n' |
+printf 'n  i  r     t     b     l\n-  7  -0.5  a,"b  00ff  c;d\n' |
     diff - "$work/strange" >&2 || fail "a table of values"
 ask "$work/strange" 0 "$work/run" "$strange" --json
 printf '%s\n' '{"n":null,"i":7,"r":-0.5,"t":"a,\"b","b":"00ff","l":"c\nd"}' |
@@ -65,6 +65,18 @@ ask "$work/escape" 0 "$work/run" "SELECT char(27) || '[31m' AS e"
 grep -q '\\x1b' "$work/escape" || fail "a terminal is driven: $(cat "$work/escape")"
 ask "$work/none" 0 "$work/run" "SELECT step FROM points WHERE step < 0" --json
 [ -s "$work/none" ] && fail "no rows: $(cat "$work/none")"
+
+# The list of jobs of a server, while it runs.
+"$csengine" serve --root "$work/root" --listen 127.0.0.1:0 >"$work/server" 2>&1 &
+server=$!
+for _ in $(seq 200); do
+    grep -q token= "$work/server" && break
+    sleep 0.05
+done
+ask "$work/jobs" 0 "$work/root" "SELECT count(*) AS jobs FROM jobs" --json
+[ "$(cat "$work/jobs")" = '{"jobs":0}' ] || fail "jobs of a server: $(cat "$work/jobs")"
+kill $server
+wait $server 2>/dev/null
 
 # Nothing but reading, and nothing but this file.
 cksum "$work/run/run.db" >"$work/before"

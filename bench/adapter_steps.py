@@ -24,7 +24,17 @@ import threading
 import time
 
 sys.dont_write_bytecode = True  # the tree may be read-only
-from measured_processes import ENVIRONMENT, Failed, MemoryWatch, Peer, descendants, end, pinned, run
+from measured_processes import (
+    ENVIRONMENT,
+    Failed,
+    MemoryWatch,
+    Peer,
+    descendants,
+    end,
+    fast_environment,
+    pinned,
+    run,
+)
 
 TWIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "adapter_steps_torch.py")
 RATE = 1e-3
@@ -32,7 +42,6 @@ RATE = 1e-3
 # steps go by the sign of a gradient.
 TOLERANCES = {"fp32": (1e-5, 1e-3), "bf16": (5e-3, 5e-2), "nf4": (1e-2, 5e-2)}
 TICKS = os.sysconf("SC_CLK_TCK")
-FAST_MKL = "int mkl_serv_intel_cpu_true(void) { return 1; }\n"
 HALF = "    precision: {fp16_type: bfloat16, graphamp: {preset: mp2}}\n"
 
 
@@ -216,18 +225,6 @@ def one_row(row):
     print("".join(f"      losses of {n} differ by {w:.1e}\n" for n, w in apart.items()), end="")
 
 
-def with_fast_mkl(work):
-    """MKL asks whether the processor is Intel's, and takes a slow path on others."""
-    with open("/proc/cpuinfo") as file:
-        if "GenuineIntel" in file.read():
-            return
-    source, library = os.path.join(work, "mkl.c"), os.path.join(work, "mkl.so")
-    with open(source, "w") as file:
-        file.write(FAST_MKL)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    ENVIRONMENT["LD_PRELOAD"] = library
-
-
 def parsed():
     parser = argparse.ArgumentParser()
     parser.add_argument("--csengine", required=True, type=os.path.abspath)
@@ -255,7 +252,7 @@ def main():
     os.makedirs(work, exist_ok=True)
     ENVIRONMENT["OMP_NUM_THREADS"] = str(options.cores)
     if not options.stock:
-        with_fast_mkl(work)
+        ENVIRONMENT.update(fast_environment(work) or {})
     with open(os.path.join(work, "text.bin"), "wb") as file:
         words = [f"{i * 7919 % 1013} is what {i * 31 % 97} was, " for i in range(20000)]
         file.write("".join(words).encode())

@@ -9,11 +9,13 @@ import selectors
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 ENVIRONMENT = dict(os.environ, CSE_DASHBOARD="0", OMP_NUM_THREADS="1")
+FAST_PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkl_fast_path.c")
 PSS_KINDS = ("Pss", "Pss_Anon", "Pss_File", "Pss_Shmem")
 
 
@@ -178,6 +180,24 @@ def whole_run(command, cores, seconds=600, watch=False):
 
 
 # ---- PyTorch's ----
+
+
+def fast_environment(work):
+    """That in which PyTorch's MKL takes its fast path; None where it does so by itself, or where
+    no compiler builds what makes it."""
+    with open("/proc/cpuinfo") as file:
+        if "GenuineIntel" in file.read():
+            return None
+    library = os.path.join(work, "mkl_fast_path.so")
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", library]
+    command = [*command[0].split(), *command[1:], FAST_PATH]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as failure:
+        print(f"PyTorch runs as it is installed alone: {failure}", file=sys.stderr)
+        return None
+    before = os.environ.get("LD_PRELOAD")
+    return dict(ENVIRONMENT, LD_PRELOAD=f"{library} {before}" if before else library)
 
 
 class Peer:

@@ -37,7 +37,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # the tree may be read-only
-from measured_processes import ENVIRONMENT, Failed, Peer, run, whole_run
+from measured_processes import ENVIRONMENT, Failed, Peer, fast_environment, run, whole_run
 from performance_schema import AS_INSTALLED, FORMAT, faults
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -187,24 +187,6 @@ def find_torch(given):
         if found.returncode == 0:
             return choice, found.stdout.strip()
     return None, None
-
-
-def fast_environment(work):
-    """That in which PyTorch's MKL takes its fast path; None where it does so by itself, or where
-    no compiler builds what makes it."""
-    with open("/proc/cpuinfo") as file:
-        if "GenuineIntel" in file.read():
-            return None
-    library = os.path.join(work, "mkl_fast_path.so")
-    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", library]
-    command = [*command[0].split(), *command[1:], os.path.join(HERE, "mkl_fast_path.c")]
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
-    except (OSError, subprocess.SubprocessError) as failure:
-        print(f"PyTorch runs as it is installed alone: {failure}", file=sys.stderr)
-        return None
-    before = os.environ.get("LD_PRELOAD")
-    return dict(ENVIRONMENT, LD_PRELOAD=f"{library} {before}" if before else library)
 
 
 # ---- entries of a row: something that gives the milliseconds of a step ----

@@ -70,7 +70,7 @@ ask "$work/none" 0 "$work/run" "SELECT step FROM points WHERE step < 0" --json
 "$csengine" serve --root "$work/root" --listen 127.0.0.1:0 >"$work/server" 2>&1 &
 server=$!
 for _ in $(seq 200); do
-    grep -q token= "$work/server" && break
+    grep -qs token= "$work/server" && break
     sleep 0.05
 done
 ask "$work/jobs" 0 "$work/root" "SELECT count(*) AS jobs FROM jobs" --json

@@ -49,7 +49,7 @@ async function cloned(checks, api, page) {
     labels: { team: "vision", purpose: "test" },
     priority: "p1",
     overrides: { "optimizer.SGD.lr": 0.1, "loop.num_steps": 7 },
-    restart_policy: { max_num_restarts: 2 },
+    restart_policy: { max_num_restarts: 0 },
     resources: { cores: 2, memory_bytes: 2 ** 32 },
   };
   await api.submit(id, config({}), asked);

@@ -29,7 +29,7 @@ export const EMPTY_FORM: Form = {
   resumeStep: "",
 };
 
-const textOf = (value: number | undefined): string => (value ? String(value) : "");
+const textOf = (value: number | undefined): string => (value === undefined ? "" : String(value));
 
 export const labelsText = (labels: Record<string, string> | undefined): string =>
   Object.entries(labels ?? {})

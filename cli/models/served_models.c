@@ -25,8 +25,10 @@ static cse_status check_adapter(const cse_served_model *model)
     char *path, *name, file[PATH_MAX];
     cse_peft_config config = { .json = NULL };
     cse_served_name_split(model->adapter, &path, &name);
-    snprintf(file, sizeof file, "%s/adapter_config.json", path);
-    cse_status status = cse_peft_config_read(file, &config);
+    const int length = snprintf(file, sizeof file, "%s/adapter_config.json", path);
+    cse_status status = length < (int)sizeof file
+                            ? cse_peft_config_read(file, &config)
+                            : cse_fail(CSE_USAGE, "--adapter: the path is too long");
     cse_peft_config_clear(&config);
     free(path);
     free(name);

@@ -29,7 +29,6 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -158,13 +157,8 @@ class Bench:
         ]
 
     def ranks(self, *arguments):
-        """The two processes of a DDP run of a twin, with a port that is free now."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        return [
-            self.twin(*arguments, "--ranks", 2, "--rank", rank, "--port", port) for rank in (0, 1)
-        ]
+        """The two processes of a DDP run of a twin, without the file that they meet by."""
+        return [self.twin(*arguments, "--ranks", 2, "--rank", rank) for rank in (0, 1)]
 
     def twin(self, model, *arguments):
         return [self.python, os.path.join(HERE, "step_torch.py"), model, *map(str, arguments)]
@@ -349,8 +343,10 @@ def open_peers(bench, commands, two):
         if bench.fast:
             kinds = {name: bench.fast, name + AS_INSTALLED: ENVIRONMENT}
         for kind, environment in kinds.items():
+            meeting = os.path.join(tempfile.mkdtemp(dir=bench.work), "meeting")
+            meet = ["--meeting", meeting] if len(ranks) > 1 else []
             try:
-                peers.append(Peer(kind, ranks, cores, environment))
+                peers.append(Peer(kind, [[*rank, *meet] for rank in ranks], cores, environment))
             except Failed as failure:
                 print(f"  {failure}", file=sys.stderr)
     return peers

@@ -39,7 +39,7 @@ def read_arguments():
     parser.add_argument("--inner", type=int, default=1, help="steps that are timed together")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--rank", type=int, default=0)
-    parser.add_argument("--port", default="29517")
+    parser.add_argument("--meeting", help="a file of this run alone, by which ranks find each other")
     return parser.parse_args()
 
 
@@ -222,8 +222,10 @@ def main():
     torch.set_num_interop_threads(1)
     torch.manual_seed(1)
     if a.ranks > 1:
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=a.port, GLOO_SOCKET_IFNAME="lo")
-        torch.distributed.init_process_group("gloo", rank=a.rank, world_size=a.ranks)
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{a.meeting}", rank=a.rank, world_size=a.ranks
+        )
     trainer = Trainer(a)
     if a.ranks > 1:
         torch.manual_seed(1)  # the same order of samples in all ranks, of which each takes its part

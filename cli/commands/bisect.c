@@ -42,6 +42,39 @@ static void print_state(const cse_state_difference *d)
               d->name, place, d->values[0], d->values[1], d->elements, d->largest);
 }
 
+static void print_inputs(const cse_first_value *v)
+{
+    if (v->input_count == 0)
+        return;
+    printf("  computed from ");
+    for (int i = 0; i < v->input_count; i++)
+        cse_print("%s%s (%s)", i > 0 ? ", " : "", v->inputs[i].name,
+                  v->inputs[i].equal ? "equal" : "of the data");
+    printf("\n");
+}
+
+static void print_first_value(const cse_first_value *v)
+{
+    char place[CSE_SHAPE_TEXT_BYTES];
+    if (!v->found)
+        return;
+    cse_print("the first value that differs: %s, op %s%s, %s", v->name, v->op,
+              v->updates    ? ""
+              : v->backward ? " (backward)"
+                            : " (forward)",
+              v->dtype);
+    if (v->file != NULL)
+        cse_print(", %s:%d", v->file, v->line);
+    printf("\n");
+    if (v->located) {
+        place_of(v->shape, v->first, place, sizeof place);
+        printf("  microbatch %" PRId64 ", %s: %.9g and %.9g; %" PRId64
+               " of its elements differ, by %.3g at most\n",
+               v->microbatch, place, v->values[0], v->values[1], v->elements, v->largest);
+    }
+    print_inputs(v);
+}
+
 static void print_states(const char *title, const cse_state_differences *all)
 {
     cse_print("%s: %d\n", title, all->count);
@@ -107,6 +140,7 @@ static void print_all(const cse_bisection *b, const cse_identity_comparison *ide
     print_cause(b);
     if (b->before.count > 0)
         print_states("states that differ before the step", &b->before);
+    print_first_value(&b->first_value);
     print_states("states that differ after the step", &b->after);
 }
 
@@ -125,6 +159,28 @@ static json_t *states_json(const cse_state_differences *all)
                             cse_json_finite(d->largest)));
     }
     return list;
+}
+
+static json_t *first_value_json(const cse_first_value *v)
+{
+    char place[CSE_SHAPE_TEXT_BYTES];
+    json_t *inputs = json_array(), *located = json_null();
+    if (!v->found)
+        return json_null();
+    for (int i = 0; i < v->input_count; i++)
+        json_array_append_new(inputs, json_pack("{s:s, s:b}", "name", v->inputs[i].name, "equal",
+                                                (int)v->inputs[i].equal));
+    if (v->located) {
+        place_of(v->shape, v->first, place, sizeof place);
+        located = json_pack("{s:I, s:s, s:I, s:[o, o], s:o}", "microbatch",
+                            (json_int_t)v->microbatch, "first", place, "elements",
+                            (json_int_t)v->elements, "values", cse_json_finite(v->values[0]),
+                            cse_json_finite(v->values[1]), "largest", cse_json_finite(v->largest));
+    }
+    return json_pack("{s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "name", v->name, "op", v->op,
+                     "dtype", v->dtype, "backward", (int)v->backward, "file", v->file, "line",
+                     v->file != NULL ? json_integer(v->line) : json_null(), "inputs", inputs,
+                     "where", located);
 }
 
 static void print_json(const cse_command_line *line, const cse_bisection *b,
@@ -146,9 +202,10 @@ static void print_json(const cse_command_line *line, const cse_bisection *b,
                   (json_int_t)b->broken[0], (json_int_t)b->broken[1]);
     if (b->replayed)
         json_object_update_new(
-            whole, json_pack("{s:[s, s], s:o, s:o}", "replays", verdict_names[b->verdicts[0]],
+            whole, json_pack("{s:[s, s], s:o, s:o, s:o}", "replays", verdict_names[b->verdicts[0]],
                              verdict_names[b->verdicts[1]], "before", states_json(&b->before),
-                             "after", states_json(&b->after)));
+                             "first_value", first_value_json(&b->first_value), "after",
+                             states_json(&b->after)));
     cse_json_print(whole);
     json_decref(whole);
 }
@@ -202,8 +259,9 @@ const cse_command cse_command_bisect = {
         "Compares the digests that both runs have of each step, which says whether the samples or\n"
         "the states of the first step that differs are others; names the settings that differ;\n"
         "then does that step again in both, and shows the states that differ before and after\n"
-        "it with their first elements. A run that does not repeat had a fault. Exit code:\n"
-        "0 equal, 1 different.",
+        "it, and the first value that the step computed otherwise, in the order of execution: its\n"
+        "op, source, microbatch, element, and what it was computed from. A run that does not\n"
+        "repeat had a fault. Exit code: 0 equal, 1 different.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,

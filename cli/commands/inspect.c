@@ -12,7 +12,9 @@
 #include "cli/terminal/json_values.h"
 #include "cli/terminal/printing.h"
 #include "cli/terminal/report.h"
+#include "run/travel/computed_values.h"
 #include "run/travel/replay.h"
+#include "run/travel/run_checkpoints.h"
 #include "run/travel/tensor_file.h"
 #include "run/travel/tensor_view.h"
 #include "store/cursor.h"
@@ -22,6 +24,8 @@ enum { SHOWN_VALUES = 8, MOST_WATCHED = 100000 };
 typedef struct question {
     const char *run, *pattern, *output;
     int64_t step, num_csx, values;
+    int64_t microbatch, sample; /* -1: of all */
+    bool computed;              /* of what the step computes, not of the states after it */
     int64_t first, last, every; /* of a series; last 0: none is asked for */
     bool json;
 } question;
@@ -117,19 +121,53 @@ static cse_status no_tensor(const question *q, const cse_tensor_view *view)
     return status;
 }
 
+/* Whether a state has such a name, as far as a checkpoint of the run tells. */
+static bool matches_state(const question *q)
+{
+    char path[PATH_MAX];
+    cse_run_chain chain = { .count = 0 };
+    cse_tensor_view view;
+    int64_t step = 0;
+    bool matches = true;
+    cse_tensor_view_begin(&view);
+    if (cse_run_chain_read(q->run, 0, 0, &chain) == CSE_OK &&
+        cse_run_checkpoint_before(q->run, &chain, INT64_MAX, &step)) {
+        cse_checkpoint_path(q->run, step, path, sizeof path);
+        matches = cse_tensor_view_load(&view, path, q->pattern) != CSE_OK || view.count > 0;
+    }
+    cse_tensor_view_clear(&view);
+    cse_run_chain_clear(&chain);
+    return matches;
+}
+
+static cse_status load(const question *q, const cse_replay *replay, cse_tensor_view *view)
+{
+    if (!q->computed) {
+        CSE_TRY(cse_tensor_view_load(view, replay->checkpoint, q->pattern));
+        return view->count > 0 ? CSE_OK : no_tensor(q, view);
+    }
+    return cse_computed_values_load(&(cse_computed_question){ .folder = replay->folder,
+                                                              .step = q->step,
+                                                              .microbatch = q->microbatch,
+                                                              .sample = q->sample },
+                                    view);
+}
+
 static cse_status look(const question *q)
 {
     cse_replay replay;
     cse_tensor_view view;
-    const cse_replay_options options = {
-        .model_dir = q->run, .step = q->step, .num_csx = (int)q->num_csx, .latest = INT64_MAX
-    };
+    const cse_replay_options options = { .model_dir = q->run,
+                                         .step = q->step,
+                                         .num_csx = (int)q->num_csx,
+                                         .latest = INT64_MAX,
+                                         .values = !q->computed         ? NULL
+                                                   : q->pattern != NULL ? q->pattern
+                                                                        : ".*" };
     cse_tensor_view_begin(&view);
     cse_status status = cse_replay_run(&options, &replay);
     if (status == CSE_OK)
-        status = cse_tensor_view_load(&view, replay.checkpoint, q->pattern);
-    if (status == CSE_OK && view.count == 0)
-        status = no_tensor(q, &view);
+        status = load(q, &replay, &view);
     if (status == CSE_OK && q->output != NULL)
         status = cse_tensors_write(view.tensors, view.count, q->output);
     if (status == CSE_OK)
@@ -215,14 +253,23 @@ static cse_status read_steps(const cse_command_line *line, question *q)
 static cse_status read_question(const cse_command_line *line, question *q)
 {
     static const int64_t steps[] = { 0, INT32_MAX }, replicas[] = { 1, 250 };
+    static const int64_t numbers[] = { 0, INT64_MAX };
     static const int64_t values[] = { 0, 1000000000 }, every[] = { 1, INT32_MAX };
     CSE_TRY(cse_option_integer(line, "step", steps, &q->step));
     CSE_TRY(cse_option_integer(line, "num_csx", replicas, &q->num_csx));
     CSE_TRY(cse_option_integer(line, "values", values, &q->values));
     CSE_TRY(cse_option_integer(line, "every", every, &q->every));
+    CSE_TRY(cse_option_integer(line, "microbatch", numbers, &q->microbatch));
+    CSE_TRY(cse_option_integer(line, "sample", numbers, &q->sample));
+    q->computed = cse_option_is_on(line, "computed") || q->microbatch >= 0 || q->sample >= 0;
     CSE_TRY(read_steps(line, q));
     if ((q->step >= 0) == (q->last > 0))
         return cse_fail(CSE_USAGE, "inspect: give either --step S, or --watch with --steps A..B");
+    if (q->computed && q->step < 1)
+        return cse_fail(CSE_USAGE, "inspect: --computed, --microbatch and --sample belong to a "
+                                   "--step from 1: it is what that step computes");
+    if (q->microbatch >= 0 && q->sample >= 0)
+        return cse_fail(CSE_USAGE, "inspect: give --microbatch or --sample, not both");
     if (q->last > 0 && (q->output != NULL || cse_option_value(line, "tensor") != NULL))
         return cse_fail(CSE_USAGE, "inspect: --tensor and --output belong to --step");
     return CSE_OK;
@@ -236,8 +283,12 @@ static int run(const cse_command_line *line)
                    .step = -1,
                    .values = SHOWN_VALUES,
                    .every = 1,
+                   .microbatch = -1,
+                   .sample = -1,
                    .json = cse_option_is_on(line, "json") };
     cse_status status = read_question(line, &q);
+    if (status == CSE_OK && q.step > 0 && q.pattern != NULL && !q.computed)
+        q.computed = !matches_state(&q);
     if (status == CSE_OK)
         status = q.last > 0 ? watch(&q) : look(&q);
     return cse_report(status);
@@ -247,6 +298,11 @@ static const cse_option options[] = {
     { "step", "S", NULL, "after so many steps; 0: before the first" },
     { "tensor", "PATTERN", NULL,
       "a name, an end of it behind a dot, or a regular expression of these; default: all" },
+    { "computed", NULL, NULL,
+      "of what the step computes: values, gradients; so, too, where no state has such a name" },
+    { "microbatch", "M", NULL, "of what microbatch M of the step computes, from 0" },
+    { "sample", "ID", NULL,
+      "of what the step computes for this sample, by its number in the data" },
     { "values", "N", NULL, "shows so many values of each tensor; 8" },
     { "output", "FILE", NULL, "writes the tensors to FILE.npz or FILE.safetensors" },
     { "watch", "PATTERN", NULL, "a line for each of these tensors and each of --steps" },
@@ -260,6 +316,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "inspect model_dir/a --step 700 --tensor fc_layers.0.weight", "a weight after step 700" },
     { "inspect model_dir/a --step 700 --output step_700.npz", "all of them, for NumPy" },
+    { "inspect model_dir/a --step 700 --tensor '.*gradient' --microbatch 0",
+      "gradients of the first microbatch of step 700" },
     { "inspect model_dir/a --watch '.*exp_avg_sq' --steps 600..700 --every 10",
       "a series of what was never logged" },
     { 0 },
@@ -271,7 +329,8 @@ const cse_command cse_command_inspect = {
     .summary = "shows any tensor of any past step of a run, by replay",
     .arguments = "MODEL_DIR",
     .doc = "Does the run's steps again from its nearest checkpoint, in a folder of their own, and\n"
-           "shows weights, states of the optimizer and scalars after the step. The digests that\n"
+           "shows weights, states of the optimizer and scalars after the step, or what the step\n"
+           "computes: any value of its forward and backward pass. The digests that\n"
            "the run has of each step say whether these are the run's bits, or what is other. Exit\n"
            "code 65: they are not.",
     .options = options,

@@ -170,6 +170,7 @@ typedef struct cse_tracked_tensor {
     cse_node *kept, *delta;
     /* Where the statistics program puts values before rounding; -1: it reads what is stored. */
     int64_t scratch_offset;
+    bool whole; /* its values are kept as well (engine/code/execute/value_log.h) */
 } cse_tracked_tensor;
 
 /* Which tensors the numerics pass tracks. */
@@ -177,6 +178,9 @@ typedef struct cse_numerics_request {
     int64_t every; /* steps from one step with statistics to the next */
     const char *const *patterns, *const *origins; /* of names or scopes; "file:line:column" */
     int pattern_count;
+    /* A regular expression of names, or of ends of them behind a dot (engine/base/pattern.h): all
+     * values of these are kept, not their statistics alone. NULL: of none. */
+    const char *values;
 } cse_numerics_request;
 
 /* Which activations the recompute pass drops after the forward pass. */

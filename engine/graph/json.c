@@ -129,6 +129,7 @@ static const cse_field tracked_fields[] = {
     NUMBER("kept", NODE, cse_tracked_tensor, kept, -1, INT32_MAX),
     NUMBER("delta", NODE, cse_tracked_tensor, delta, -1, INT32_MAX),
     NUMBER("scratch", INT64, cse_tracked_tensor, scratch_offset, -1, INT64_MAX / 2),
+    OPTIONAL("whole", BOOL, cse_tracked_tensor, whole),
     { .key = NULL },
 };
 

@@ -468,6 +468,7 @@ static void code_tracked(codec *c, cse_tracked_tensor *row)
     code_node_index(c, &row->kept, true);
     code_node_index(c, &row->delta, true);
     code_number(c, &row->scratch_offset, -1, UINT64_C(1) << 62);
+    code_bool(c, &row->whole);
 }
 
 /* Each table: its length, then its rows. */

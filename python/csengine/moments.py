@@ -3,6 +3,7 @@
 import collections.abc
 import json
 import os
+import re
 import tempfile
 
 
@@ -22,40 +23,77 @@ class Moment(collections.abc.Mapping):
         self.model_dir = model_dir
         self.step = step
         self._num_csx = num_csx
-        self._folder = None
-        self._answer = None
+        self._answer = None  # of the states
         self._arrays = None
+        self._found = {}  # values that the step computed, by name
 
-    def _look(self):
-        if self._answer is not None:
-            return
+    def _ask(self, *words):
         import numpy
 
         from csengine.program import CommandError, call
 
-        folder = tempfile.TemporaryDirectory(prefix="csengine-")
-        path = os.path.join(folder.name, "states.npz")
-        words = ["--step", str(self.step), "--values", "0", "--output", path, "--json"]
-        if self._num_csx is not None:
-            words += ["--num_csx", str(self._num_csx)]
-        done = call("inspect", self.model_dir, *words, check=False)
-        if not os.path.exists(path) or not done.stdout.startswith("{"):
-            raise CommandError("inspect", done.returncode, done.stdout + done.stderr)
-        self._answer = json.loads(done.stdout.splitlines()[0])
-        self._arrays = numpy.load(path)
-        self._folder = folder
+        with tempfile.TemporaryDirectory(prefix="csengine-") as folder:
+            path = os.path.join(folder, "tensors.npz")
+            words = ["--step", str(self.step), "--values", "0", "--output", path, "--json", *words]
+            if self._num_csx is not None:
+                words += ["--num_csx", str(self._num_csx)]
+            done = call("inspect", self.model_dir, *words, check=False)
+            if not os.path.exists(path) or not done.stdout.startswith("{"):
+                raise CommandError("inspect", done.returncode, done.stdout + done.stderr)
+            with numpy.load(path) as arrays:
+                return json.loads(done.stdout.splitlines()[0]), dict(arrays)
+
+    def _look(self):
+        if self._answer is None:
+            self._answer, self._arrays = self._ask()
+
+    def computed(self, pattern, microbatch=None, sample=None):
+        """What the step computed, as {name: array}: values of its forward and backward pass.
+
+        Args:
+            pattern: a name, the end of one behind a dot, or a regular expression of these:
+                "fc_layers.1.relu", ".*gradient".
+            microbatch: of this one alone, from 0. Without it values are of the whole batch, and
+                gradients are sums over it.
+            sample: the rows of this sample alone, by its number in the data.
+        """
+        words = ["--computed", "--tensor", pattern]
+        if microbatch is not None:
+            words += ["--microbatch", str(microbatch)]
+        if sample is not None:
+            words += ["--sample", str(sample)]
+        return self._ask(*words)[1]
 
     def __getitem__(self, name):
+        """A state after the step, or else a value that the step computed."""
+        from csengine.program import CommandError
+
         self._look()
-        return self._arrays[name]
+        if name in self._arrays:
+            return self._arrays[name]
+        if name not in self._found:
+            if self.step < 1:
+                raise KeyError(name)
+            try:
+                found = self.computed(re.escape(name).replace("\\#", "#"))
+            except CommandError as error:
+                raise KeyError(f"{name}: {error}") from error
+            if len(found) != 1:
+                raise KeyError(f"{name} is the end of several names: {', '.join(found)}")
+            self._found[name] = next(iter(found.values()))
+        return self._found[name]
+
+    def __contains__(self, name):
+        self._look()
+        return name in self._arrays
 
     def __iter__(self):
         self._look()
-        return iter(self._arrays.files)
+        return iter(self._arrays)
 
     def __len__(self):
         self._look()
-        return len(self._arrays.files)
+        return len(self._arrays)
 
     @property
     def bits(self):

@@ -25,6 +25,7 @@
 #include "run/execution/divergence.h"
 #include "run/execution/fill_states.h"
 #include "run/execution/fit_memory.h"
+#include "run/execution/kept_values.h"
 #include "run/execution/last_batch.h"
 #include "run/execution/runner.h"
 #include "run/execution/standing_arena.h"
@@ -196,6 +197,8 @@ static cse_status on_record(void *self, const cse_record *record)
     REPORT(r->session, on_step, record);
     chain_step(r, record);
     CSE_TRY(status);
+    if (r->values != NULL)
+        CSE_TRY(cse_kept_values_note_samples(r->session, r->loader, steps_done));
     r->fetched_step = steps_done;
     cse_step_tell_graph(r->session);
     if (makes_checkpoints(r))
@@ -475,6 +478,7 @@ static cse_execution execution_of(runner *r, const char *dataloader)
         .paused = session->execution.paused,
         .statistics_every = session->report.numerics_every,
         .state_digests = chains(r),
+        .values = r->values,
         .cluster = cluster_of(r),
         .run_directory = session->observer.run_directory,
         .endpoint = session->execution.endpoint,
@@ -553,12 +557,17 @@ static cse_status end_execution(runner *r, cse_status status)
 
 static cse_status run_from_checkpoint(runner *r);
 
+static int64_t statistics_every(const cse_session *session)
+{
+    return session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
+}
+
 static cse_status execute(runner *r)
 {
     cse_session *session = r->session;
     CSE_TRY(open_endpoint(session));
-    session->report.numerics_every =
-        r->monitor != NULL ? session->opened.numerics->request.every : 0;
+    session->report.numerics_every = r->monitor != NULL ? statistics_every(session) : 0;
+    CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values));
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
     const cse_batching *batching = cse_dataloader_batching_view(r->loader);
@@ -578,11 +587,6 @@ static cse_status execute(runner *r)
     if (r->found)
         r->checkpointed_step = session->training.global_step; /* its checkpoint was loaded */
     return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
-}
-
-static int64_t statistics_every(const cse_session *session)
-{
-    return session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
 }
 
 /* A step that is to be executed is refused where the host has less than it needs. */

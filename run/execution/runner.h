@@ -47,6 +47,7 @@ typedef struct cse_runner {
     int64_t fetched_step;             /* steps done after that record */
     int64_t checkpointed_step;
     cse_nan_monitor *monitor; /* NULL: no tensor statistics */
+    const char *values;       /* how the paths of files of values begin; NULL: there are none */
     cse_running *running;     /* NULL: no step is to be run, or it has ended */
     bool has_begun;           /* on_start was told */
     cse_stop_request stop;    /* of the caller's loop */

@@ -85,7 +85,7 @@ static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, c
 {
     /* The states before the step as well: of the checkpoint that a replay begins with, or of the
      * step before. */
-    static const char *const initial[] = { "checkpoint.save_initial_checkpoint=true", NULL };
+    const char *const *settings = cse_first_value_settings(b->arena, b->step);
     cse_replay replays[RUNS];
     cse_status status = CSE_OK;
     int count = 0;
@@ -95,7 +95,7 @@ static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, c
                                                        .num_csx = num_csx,
                                                        .every = b->step > 1 ? b->step - 1 : 0,
                                                        .latest = b->step - 1,
-                                                       .settings = initial },
+                                                       .settings = settings },
                                 &replays[count]);
         b->verdicts[count] = replays[count].verdict;
     }
@@ -103,6 +103,8 @@ static cse_status replay_both(const char *const model_dirs[RUNS], int num_csx, c
         status = compare_step(b, replays, b->step - 1, &b->before);
     if (status == CSE_OK)
         status = compare_step(b, replays, b->step, &b->after);
+    if (status == CSE_OK)
+        status = cse_first_value_find(model_dirs, replays, num_csx, b->arena, &b->first_value);
     b->replayed = status == CSE_OK;
     for (int r = 0; r < count; r++)
         cse_replay_clear(&replays[r]);

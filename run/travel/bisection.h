@@ -3,7 +3,7 @@
 #ifndef CSE_RUN_TRAVEL_BISECTION_H
 #define CSE_RUN_TRAVEL_BISECTION_H
 
-#include "run/travel/replay.h"
+#include "run/travel/first_value.h"
 #include "run/travel/settings_differences.h"
 
 enum { CSE_BISECTED_RUNS = 2 };
@@ -44,6 +44,7 @@ typedef struct cse_bisection {
     bool replayed;                                  /* what follows is known */
     cse_replay_verdict verdicts[CSE_BISECTED_RUNS]; /* of the step, done again */
     cse_state_differences before, after;
+    cse_first_value first_value; /* that the step computed otherwise */
 } cse_bisection;
 
 /* `replays` false: the chains alone are compared. Release the bisection also after a failure.

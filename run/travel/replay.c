@@ -14,6 +14,7 @@
 
 #include "engine/base/directory.h"
 #include "engine/base/piped_program.h"
+#include "engine/code/execute/execute.h"
 #include "engine/formats/checkpoint/checkpoint.h"
 #include "run/record/recorded_configuration.h"
 #include "run/travel/replay_verdict.h"
@@ -78,6 +79,29 @@ static void set(words *w, const char *setting)
     add(w, setting);
 }
 
+/* In single quotes, as YAML has them. */
+static const char *quoted(cse_arena *arena, const char *text)
+{
+    cse_text out = { 0 };
+    cse_text_add(&out, "'");
+    for (; *text != '\0'; text++)
+        cse_text_add(&out, "%s%c", *text == '\'' ? "'" : "", *text);
+    cse_text_add(&out, "'");
+    const char *kept = cse_arena_string(arena, out.data);
+    cse_text_clear(&out);
+    return kept;
+}
+
+/* Of the last step alone, which is the first multiple of its own number. Statistics need states in
+ * memory. */
+static void set_values(words *w, const cse_replay_options *o)
+{
+    set(w, cse_arena_printf(w->arena, "numerics.every=%" PRId64, o->step));
+    set(w, "numerics.tensors=[]");
+    set(w, cse_arena_printf(w->arena, "numerics.values=%s", quoted(w->arena, o->values)));
+    set(w, "states.keep_in=memory");
+}
+
 /* What changes no bit of a step, and is of no use here. */
 static void add_settings(words *w, const cse_replay_options *o, bool from_start)
 {
@@ -106,6 +130,8 @@ static void add_settings(words *w, const cse_replay_options *o, bool from_start)
         set(w, "fit.ckpt_path=newest");
     if (o->step == 0)
         set(w, "checkpoint.save_initial_checkpoint=true");
+    if (o->values != NULL)
+        set_values(w, o);
     if (o->num_csx > 0)
         add(w, cse_arena_printf(w->arena, "--num_csx=%d", o->num_csx));
     for (int i = 0; o->settings != NULL && o->settings[i] != NULL; i++)
@@ -171,11 +197,15 @@ static cse_status run_child(const words *w, const char *yaml, const char *folder
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
         return CSE_OK;
     read_message(errors, message, sizeof message);
+    const char *unknown = strstr(message, "numerics.values: ");
+    if (unknown != NULL)
+        return cse_fail(CSE_NO_INPUT, "no state has this name, and %s",
+                        unknown + strlen("numerics.values: "));
     return cse_fail(CSE_UNAVAILABLE, "the steps cannot be done again: %s", message);
 }
 
-/* Where the run's artefacts lie, so that nothing is compiled again; NULL: not known. */
-static const char *compiled_in(const char *model_dir, cse_arena *arena)
+/* The artefact that a run was compiled to; NULL: not known. */
+static const char *artefact_of(const char *model_dir, cse_arena *arena)
 {
     cse_store_reader *reader = NULL;
     cse_text text = { 0 };
@@ -185,14 +215,34 @@ static const char *compiled_in(const char *model_dir, cse_arena *arena)
     if (cse_store_reader_key(reader, "compiled", &text)) {
         json_t *compiled = json_loads(text.data, 0, NULL);
         const char *path = json_string_value(json_object_get(compiled, "directory"));
-        const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-        if (slash != NULL && slash != path)
-            folder = cse_arena_printf(arena, "%.*s", (int)(slash - path), path);
+        folder = path != NULL ? cse_arena_string(arena, path) : NULL;
         json_decref(compiled);
     }
     cse_text_clear(&text);
     cse_store_reader_close(&reader);
     return folder;
+}
+
+/* Where the run's artefacts lie, so that nothing is compiled again; NULL: not known. */
+static const char *compiled_in(const char *model_dir, cse_arena *arena)
+{
+    const char *path = artefact_of(model_dir, arena);
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL && slash != path
+               ? cse_arena_printf(arena, "%.*s", (int)(slash - path), path)
+               : NULL;
+}
+
+cse_status cse_replay_graph(const char *folder, cse_graph **graph)
+{
+    cse_arena *arena = cse_arena_new();
+    const char *path = artefact_of(folder, arena);
+    *graph = NULL;
+    cse_status status = path != NULL
+                            ? cse_executable_read_graph(path, NULL, graph)
+                            : cse_fail(CSE_INTERNAL, "%s does not say what it compiled", folder);
+    cse_arena_destroy(&arena);
+    return status;
 }
 
 /* ---- the replay ---- */
@@ -249,7 +299,8 @@ static cse_status replay_with(const cse_replay_options *o, const cse_run_chain *
 {
     cse_run_chain again = { .count = 0 };
     int64_t found = 0;
-    const int64_t newest = o->latest < o->step ? o->latest : o->step;
+    const int64_t last_begin = o->values != NULL ? o->step - 1 : o->step;
+    const int64_t newest = o->latest < last_begin ? o->latest : last_begin;
     const bool any = cse_run_checkpoint_before(o->model_dir, run, newest, &found);
     const cse_chain_step *last = cse_run_chain_at(run, o->step);
     /* One that was started from another run's checkpoint has no step before that. */

@@ -9,14 +9,18 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
+#include "engine/graph/graph.h"
 #include "run/travel/replay_verdict.h"
 
 typedef struct cse_replay_options {
     const char *model_dir;
-    int64_t step;      /* to be reached; 0: the states that training begins with */
-    int num_csx;       /* 0: as the run's last start */
-    int64_t every;     /* the states of each step that is a multiple are kept as well; 0: of none */
-    int64_t latest;    /* the newest checkpoint to begin from; INT64_MAX: any */
+    int64_t step;   /* to be reached; 0: the states that training begins with */
+    int num_csx;    /* 0: as the run's last start */
+    int64_t every;  /* the states of each step that is a multiple are kept as well; 0: of none */
+    int64_t latest; /* the newest checkpoint to begin from; INT64_MAX: any */
+    /* Names of what `step` computed whose values are kept (numerics.values); NULL: of nothing. The
+     * step is done again even where it has a checkpoint. */
+    const char *values;
     const char *place; /* the folder that its own is made in; NULL: $TMPDIR */
     const char *const
         *settings; /* "PATH=VALUE", ended by NULL: other than the run's; may be NULL */
@@ -25,6 +29,8 @@ typedef struct cse_replay_options {
 /* Release the replay also after a failure. CSE_NO_INPUT where the run has not done the step, or
  * keeps no configuration; else what the replay failed with. */
 cse_status cse_replay_run(const cse_replay_options *options, cse_replay *replay);
+/* The graph that a replay in this folder has compiled; the caller destroys it. */
+cse_status cse_replay_graph(const char *folder, cse_graph **graph);
 /* Removes its folder. */
 void cse_replay_clear(cse_replay *replay);
 

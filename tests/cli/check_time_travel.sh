@@ -63,7 +63,7 @@ expect 0 "its chain begins with them" inspect run --step 0 --tensor last_layer.w
 expect 0 '^      18  model.last_layer.bias  *min' inspect run --watch 'model.*bias' --steps 17..19
 [ "$(grep -c '^      1[789]  ' out)" -eq 6 ] || fail "watch: $(cat out)"
 expect 66 'has done the steps 1 to 40' inspect run --step 41
-expect 66 'no tensor of the step matches .*there are' inspect run --step 3 --tensor nothing
+expect 66 'no state has this name, and .* matches nothing' inspect run --step 3 --tensor nothing
 expect 64 'give either --step' inspect run
 [ -z "$(ls "$TMPDIR")" ] || fail "replays left $(ls "$TMPDIR")"
 

@@ -517,6 +517,7 @@ static void make_coordinator(run *r)
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
+    options.welcome.welcome.values = e->values;
     if (cse_confinement_view() != NULL)
         cse_confinement_encode(cse_confinement_view(), &r->confinement);
     options.welcome.welcome.confinement = r->confinement.data;

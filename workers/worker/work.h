@@ -23,6 +23,7 @@ typedef struct cse_work_options {
     int slot;
     cse_executable *executable;          /* borrowed; NULL for input workers */
     const cse_microbatch_source *source; /* borrowed; NULL for slots without that role */
+    struct cse_value_log *values;        /* borrowed; NULL: no values of tensors are kept */
 } cse_work_options;
 
 typedef enum cse_work_result {

@@ -104,6 +104,7 @@ cse_status cse_work_new(const cse_work_options *options, cse_work **result)
     work->slot = options->slot;
     work->executable = options->executable;
     work->source = options->source;
+    work->values = options->values;
     cse_status status = work->executable ? prepare_compute(work) : CSE_OK;
     if (cse_cluster_slot_kind(cluster, work->slot) == CSE_ROLE_MOVER)
         prepare_move(work);

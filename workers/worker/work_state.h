@@ -66,7 +66,8 @@ typedef struct cse_work {
     unsigned char *statistics_memory;
     size_t statistics_memory_bytes;
     cse_statistics_collector collector;
-    float *proposed; /* new states of one part, not stored */
+    struct cse_value_log *values; /* of the options */
+    float *proposed;              /* new states of one part, not stored */
 
     int64_t *group_ns; /* times of one run, by group */
 

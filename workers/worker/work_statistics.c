@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "engine/base/arena.h"
+#include "engine/code/execute/value_log.h"
 #include "workers/arena/private_memory.h"
 #include "workers/worker/work_state.h"
 
@@ -40,6 +41,7 @@ cse_status cse_work_statistics_prepare(cse_work *work)
     work->proposed = (float *)(void *)(work->statistics_memory + record_bytes);
     cse_statistics_collector_init(&work->collector, work->graph, work->statistics,
                                   work->statistics_memory + record_bytes + proposed_bytes);
+    work->collector.values = work->values;
     return CSE_OK;
 }
 
@@ -47,6 +49,13 @@ void cse_work_statistics_release(cse_work *work)
 {
     if (work->statistics_memory != NULL)
         munmap(work->statistics_memory, work->statistics_memory_bytes);
+}
+
+/* A file of values that could not be written fails the worker after the unit in hand. */
+static void note_values(cse_work *work)
+{
+    if (work->values != NULL && work->status == CSE_OK)
+        work->status = cse_value_log_status(work->values);
 }
 
 /* ---- a node of the reduction tree ---- */
@@ -65,6 +74,7 @@ void cse_work_statistics_publish(cse_work *work, int64_t step)
 {
     const cse_cluster *cluster = work->cluster;
     work->frame.collector = NULL;
+    note_values(work);
     if (cse_arena_takes_statistics(cluster, step))
         memcpy(cse_arena_partial_sum_statistics(cluster,
                                                 cse_arena_partial_sum(cluster, work->node.first)),
@@ -110,6 +120,15 @@ static void count_gradient(cse_work *work, int64_t step, const cse_tracked_tenso
                                                                   .rounded = CSE_FLOAT32,
                                                                   .count = count,
                                                                   .first_index = first });
+        if (o->whole && work->values != NULL)
+            cse_value_log_add(
+                work->values,
+                &(cse_value_run){ .step = step + 1,
+                                  .microbatch = CSE_VALUES_OF_STEP,
+                                  .tensor = o - work->graph->tracked,
+                                  .first = first,
+                                  .count = count,
+                                  .values = (const float *)(const void *)work->joined });
     }
 }
 
@@ -176,4 +195,5 @@ void cse_work_statistics_close(cse_work *work, uint64_t step)
                                                        ? first + CSE_PROPOSED_LINES
                                                        : lines });
     }
+    note_values(work);
 }

@@ -7,6 +7,7 @@
 #include "workers/worker/worker_main.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #include "engine/base/role.h"
 #include "engine/base/run_signals.h"
 #include "engine/base/sandbox.h"
+#include "engine/code/execute/value_log.h"
 #include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
@@ -61,6 +63,7 @@ typedef struct worker {
     cse_text sent, received, welcome_bytes;
     cse_message welcome;
     cse_confinement *confinement; /* NULL: the worker is not confined */
+    cse_value_log *values;        /* NULL: it keeps no values of tensors */
     bool told_to_stop;
 } worker;
 
@@ -215,6 +218,24 @@ static cse_status join(worker *w)
 
 /* ---- Resources of a role ---- */
 
+static bool is_role(const worker *w, cse_role role)
+{
+    return strcmp(w->given.role, cse_role_name(role)) == 0;
+}
+
+/* Of a worker that computes, before it may no longer create files. */
+static cse_status open_values(worker *w)
+{
+    const char *begin = w->welcome.welcome.values;
+    char path[PATH_MAX];
+    if (begin == NULL || *begin == '\0' || is_role(w, CSE_ROLE_INPUT) || is_role(w, CSE_ROLE_MOVER))
+        return CSE_OK;
+    if (snprintf(path, sizeof path, "%s%d.%d", begin, w->given.slot, w->given.incarnation) >=
+        (int)sizeof path)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: the path is too long", begin);
+    return cse_value_log_create(path, &w->values);
+}
+
 /* Before anything of the job is opened. */
 static cse_status confine(worker *w)
 {
@@ -223,8 +244,7 @@ static cse_status confine(worker *w)
         return CSE_OK;
     CSE_TRY(cse_confinement_decode(text, &w->confinement));
     cse_confine(w->confinement);
-    const bool reads = strcmp(w->given.role, cse_role_name(CSE_ROLE_INPUT)) == 0;
-    const bool moves = strcmp(w->given.role, cse_role_name(CSE_ROLE_MOVER)) == 0;
+    const bool reads = is_role(w, CSE_ROLE_INPUT), moves = is_role(w, CSE_ROLE_MOVER);
     return cse_sandbox_enter(reads   ? CSE_SANDBOX_INPUT
                              : moves ? CSE_SANDBOX_MOVER
                                      : CSE_SANDBOX_COMPUTE,
@@ -293,7 +313,8 @@ static cse_status open_all(worker *w)
     return cse_work_new(&(cse_work_options){ .cluster = w->cluster,
                                              .slot = w->given.slot,
                                              .executable = w->executable,
-                                             .source = w->source },
+                                             .source = w->source,
+                                             .values = w->values },
                         &w->work);
 }
 
@@ -302,6 +323,7 @@ static void close_all(worker *w)
     cse_log_set_sink(NULL, NULL);
     cse_mover_destroy(&w->mover);
     cse_work_destroy(&w->work);
+    cse_value_log_close(&w->values);
     cse_loader_source_destroy(&w->source);
     if (w->loader != NULL)
         cse_dataloader_close(&w->loader);
@@ -351,6 +373,7 @@ static cse_status serve(worker *w)
     CSE_TRY(join(w));
     if (terminated || w->told_to_stop)
         return CSE_OK;
+    CSE_TRY(open_values(w));
     CSE_TRY(confine(w));
     cse_set_float_mode();
     CSE_TRY(open_all(w));

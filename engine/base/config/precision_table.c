@@ -42,6 +42,10 @@ const cse_setting cse_numerics_setting_table[] = {
       "patterns of scopes or names of tensors to record besides 16-bit roundings, "
       "gradients and states, as in model.layers.3.*",
       NULL },
+    { "values", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "a regular expression of names, or of ends of them behind a dot: on these steps all "
+      "values of such tensors are written to model_dir/values",
+      NULL },
     { 0 },
 };
 

@@ -3,10 +3,33 @@
 
 #include <assert.h>
 
+#include "engine/code/execute/value_log.h"
+
 static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
 {
     if (record->first_microbatch == 0 || microbatch + 1 < record->first_microbatch)
         record->first_microbatch = microbatch + 1;
+}
+
+/* In the type in which the collector gets them. */
+static cse_dtype stored_dtype(const cse_tracked_tensor *tensor)
+{
+    return tensor->scratch_offset >= 0 ? CSE_FLOAT32 : tensor->node->dtype;
+}
+
+static void keep_values(const cse_statistics_collector *self, const cse_frame *frame, int tracked,
+                        const void *values)
+{
+    const cse_tracked_tensor *tensor = &self->graph->tracked[tracked];
+    const cse_value_run run = {
+        .step = frame->step + 1,
+        .microbatch = tensor->node->batch || tensor->kind == CSE_TRACKED_GRADIENT
+                          ? frame->first_sample / self->graph->micro_batch_size
+                          : CSE_VALUES_OF_STEP,
+        .tensor = tracked,
+        .count = cse_shape_elements(tensor->node->shape),
+    };
+    cse_value_log_add_of(self->values, &run, stored_dtype(tensor), values);
 }
 
 /* A tensor that does not depend on the microbatch is counted only with the first one. The gradient
@@ -22,6 +45,8 @@ static void count_tensor(cse_statistics_collector *self, const cse_frame *frame,
     const int64_t count = cse_shape_elements(tensor->node->shape);
     if (!in_batch && tensor->node->part == CSE_PART_REPLICA && frame->first_sample != 0)
         return;
+    if (tensor->whole && self->values != NULL)
+        keep_values(self, frame, tracked, values);
     if (tensor->kind == CSE_TRACKED_GRADIENT) {
         if (cse_has_nonfinite(values, count))
             note_microbatch(record, microbatch);
@@ -31,7 +56,7 @@ static void count_tensor(cse_statistics_collector *self, const cse_frame *frame,
     const cse_dtype rounded = tensor->node->dtype;
     const cse_tensor_values run = {
         .values = values,
-        .stored = tensor->scratch_offset >= 0 ? CSE_FLOAT32 : rounded,
+        .stored = stored_dtype(tensor),
         .rounded = rounded,
         .count = count,
         .first_index = microbatch * count,

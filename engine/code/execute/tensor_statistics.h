@@ -63,6 +63,8 @@ struct cse_statistics_collector {
     unsigned char *scratch; /* graph->statistics_scratch_bytes */
     const cse_graph *graph;
     cse_tensor_statistics *records; /* one for each tracked tensor */
+    /* Takes the values of tensors that are kept whole; NULL: they are not. Borrowed. */
+    struct cse_value_log *values;
 };
 
 /* Initializes a collector that counts the tracked tensors of `graph` into `records`; both are

@@ -1,24 +1,27 @@
 /* Chooses the tensors whose statistics are recorded: one row of graph->tracked for each.
  *
  * These are every state, every value that is rounded to 16 bits, every gradient of a parameter, and
- * what the request's patterns name. This last pass leaves the plan as it is: a step with statistics
- * computes the same values, and copies those that are not stored to memory of its own. Without a
- * request the pass does nothing.
+ * what the request's patterns name. Of those that its `values` names, all values are kept. This
+ * last pass leaves the plan as it is: a step with statistics computes the same values, and copies
+ * those that are not stored to memory of its own. Without a request the pass does nothing.
  *
  * The rows are in the order of execution: states, then what REPLICA computes, values and gradients
  * as its groups run, then values of WEIGHTS. So the first row with a NaN is where it arose. */
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/pattern.h"
 #include "engine/graph/passes/pass.h"
 
-enum { SEARCH_DEPTH = 256 };
+enum { SEARCH_DEPTH = 256, MOST_OF_A_NAME = 256 };
 
 typedef struct survey {
     cse_graph *graph;
     const cse_numerics_request *request;
     bool *matched;       /* by pattern */
+    cse_pattern *values; /* of the request; NULL: none */
     const char *example; /* a name that a pattern could have matched */
     int64_t scratch;     /* bytes used by the group at hand */
 } survey;
@@ -124,13 +127,41 @@ static bool is_asked_for(survey *s, const char *name, const cse_node *node)
     return asked;
 }
 
+static cse_status open_values(survey *s)
+{
+    char why[256];
+    const char *text = s->request->values;
+    if (text == NULL)
+        return CSE_OK;
+    s->values = cse_pattern_new(text, why, sizeof why);
+    return s->values != NULL
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG, "numerics.values: \"%.120s\" is no regular expression: %s",
+                          text, why);
+}
+
+/* Also where the expression asks for one of several tensors of this name, by its number, which is
+ * not given yet. */
+static bool is_wanted(const survey *s, const char *name)
+{
+    char numbered[512];
+    bool wanted = s->values != NULL && cse_pattern_matches_end(s->values, name);
+    if (wanted || s->values == NULL || strchr(s->request->values, '#') == NULL)
+        return wanted;
+    for (int number = 2; !wanted && number <= MOST_OF_A_NAME; number++) {
+        snprintf(numbered, sizeof numbered, "%s#%d", name, number);
+        wanted = cse_pattern_matches_end(s->values, numbered);
+    }
+    return wanted;
+}
+
 static void survey_value(survey *s, const cse_group *group, int n)
 {
     cse_node *node = group->nodes[n];
     if (!is_visible(group, n) || node->recomputed > 0) /* what it copies is tracked */
         return;
     const char *name = name_of(s, node);
-    bool asked = is_asked_for(s, name, node);
+    const bool wanted = is_wanted(s, name), asked = is_asked_for(s, name, node) || wanted;
     bool rounds = is_narrow(node) && node->op->precision != CSE_FAMILY_MOVEMENT;
     if (s->example == NULL && node->scope[0] != '\0')
         s->example = name;
@@ -139,6 +170,7 @@ static void survey_value(survey *s, const cse_group *group, int n)
     cse_tracked_tensor *row =
         add_row(s->graph, rounds ? CSE_TRACKED_CAST : CSE_TRACKED_VALUE, node);
     row->name = name;
+    row->whole = wanted;
     row->op = node->inserted_cast ? node->op->name : origin_of(node)->name;
     if (group->kind != CSE_GROUP_LOOP)
         return;
@@ -243,6 +275,7 @@ static void survey_gradients(survey *s)
             continue;
         cse_tracked_tensor *row = add_row(graph, CSE_TRACKED_GRADIENT, partial);
         row->name = cse_arena_printf(graph->arena, "%s.gradient", state->name);
+        row->whole = is_wanted(s, row->name);
         row->op = origin_of(cse_node_storage(partial->inputs[0]))->name;
     }
 }
@@ -297,26 +330,70 @@ static void sort_rows(cse_graph *graph)
     free(ranked);
 }
 
+/* ---- whole values ---- */
+
+/* Names a few of them. */
+static cse_status nothing_wanted(const cse_graph *graph, const char *values)
+{
+    cse_text names = { 0 };
+    int shown = 0;
+    for (int i = 0; i < graph->tracked_count && shown < 6; i++)
+        if (graph->tracked[i].kind != CSE_TRACKED_STATE)
+            cse_text_add(&names, "%s%s", shown++ > 0 ? ", " : "", graph->tracked[i].name);
+    cse_status status =
+        cse_fail(CSE_CONFIG,
+                 "numerics.values: \"%.120s\" matches nothing that a step computes; among what it "
+                 "computes are %s",
+                 values, names.data != NULL ? names.data : "no values of floats");
+    cse_text_clear(&names);
+    return status;
+}
+
+/* By the names as they are now, with their numbers. */
+static cse_status settle_values(const survey *s)
+{
+    cse_graph *graph = s->graph;
+    int count = 0;
+    if (s->values == NULL)
+        return CSE_OK;
+    const bool numbered = strchr(s->request->values, '#') != NULL;
+    for (int i = 0; i < graph->tracked_count; i++) {
+        cse_tracked_tensor *row = &graph->tracked[i];
+        row->whole = row->whole && (!numbered || cse_pattern_matches_end(s->values, row->name));
+        count += row->whole;
+    }
+    return count > 0 ? CSE_OK : nothing_wanted(graph, s->request->values);
+}
+
+static cse_status check_patterns(const survey *s)
+{
+    for (int p = 0; p < s->request->pattern_count; p++)
+        if (!s->matched[p])
+            return cse_fail(CSE_CONFIG,
+                            "numerics: %s: the pattern \"%.120s\" matches no tensor of the step; "
+                            "accepted: patterns of scopes or names, as in %s",
+                            s->request->origins[p], s->request->patterns[p],
+                            s->example != NULL ? s->example : "model.*");
+    return CSE_OK;
+}
+
 cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
 {
     survey s = { .graph = graph, .request = graph->numerics };
-    cse_status status = CSE_OK;
     if (!enabled || s.request == NULL)
         return CSE_OK;
+    CSE_TRY(open_values(&s));
     s.matched = cse_calloc((size_t)s.request->pattern_count + 1, sizeof *s.matched);
     survey_states(&s);
     survey_part(&s, CSE_PART_REPLICA);
     survey_gradients(&s);
     survey_part(&s, CSE_PART_WEIGHTS);
-    for (int p = 0; status == CSE_OK && p < s.request->pattern_count; p++)
-        if (!s.matched[p])
-            status = cse_fail(CSE_CONFIG,
-                              "numerics: %s: the pattern \"%.120s\" matches no tensor of the step; "
-                              "accepted: patterns of scopes or names, as in %s",
-                              s.request->origins[p], s.request->patterns[p],
-                              s.example != NULL ? s.example : "model.*");
+    cse_status status = check_patterns(&s);
     sort_rows(graph);
     number_names(graph);
+    if (status == CSE_OK)
+        status = settle_values(&s);
+    cse_pattern_destroy(&s.values);
     free(s.matched);
     return status;
 }

@@ -97,6 +97,8 @@ void cse_passes_describe(const cse_graph *graph, const cse_passes_options *optio
     cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);
     for (int p = 0; p < graph->numerics->pattern_count; p++)
         cse_text_add(out, "pattern %s\n", graph->numerics->patterns[p]);
+    if (graph->numerics->values != NULL)
+        cse_text_add(out, "values %s\n", graph->numerics->values);
 }
 
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options)

@@ -19,12 +19,24 @@ static cse_numerics *resolve(const cse_settings *settings)
         patterns[i] = cse_arena_string(arena, cse_settings_text_at(settings, "tensors", i));
         origins[i] = cse_yaml_place_text(arena, cse_settings_place_at(settings, "tensors", i));
     }
+    const char *values = cse_settings_has(settings, "values")
+                             ? cse_arena_string(arena, cse_settings_text(settings, "values"))
+                             : NULL;
     *numerics = (cse_numerics){ .arena = arena,
                                 .request = { .every = cse_settings_integer(settings, "every"),
                                              .patterns = patterns,
                                              .origins = origins,
-                                             .pattern_count = pattern_count } };
+                                             .pattern_count = pattern_count,
+                                             .values = values } };
     return numerics;
+}
+
+static cse_status without_every(const cse_settings *settings, const char *key)
+{
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, key)),
+                       "%s has no effect without every; add every: 100 (statistics on every 100th "
+                       "step), or every: 0 for none",
+                       key);
 }
 
 cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numerics)
@@ -34,9 +46,9 @@ cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numeric
     if (has_every && cse_settings_integer(settings, "every") > 0)
         *numerics = resolve(settings);
     else if (!has_every && cse_settings_count(settings, "tensors") > 0)
-        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "tensors")),
-                           "tensors has no effect without every; add every: 100 (statistics "
-                           "on every 100th step), or every: 0 for none");
+        return without_every(settings, "tensors");
+    else if (!has_every && cse_settings_has(settings, "values"))
+        return without_every(settings, "values");
     return CSE_OK;
 }
 

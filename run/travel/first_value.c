@@ -1,0 +1,207 @@
+/* Digests of all tensors name the node without keeping any value; only its own values are then kept
+ * whole. */
+#include "run/travel/first_value.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/types/shape.h"
+#include "engine/code/execute/execute.h"
+#include "run/measure/run_comparison.h"
+#include "run/travel/computed_values.h"
+#include "store/cursor.h"
+
+enum { RUNS = CSE_FIRST_VALUE_RUNS };
+
+const char *const *cse_first_value_settings(cse_arena *arena, int64_t step)
+{
+    const char **settings = cse_arena_alloc(arena, 5 * sizeof *settings);
+    settings[0] = "checkpoint.save_initial_checkpoint=true";
+    settings[1] = cse_arena_printf(arena, "numerics.every=%" PRId64, step);
+    settings[2] = "numerics.tensors=['*']";
+    settings[3] = "states.keep_in=memory"; /* as statistics need them */
+    settings[4] = NULL;
+    return settings;
+}
+
+/* ---- what it was computed from ---- */
+
+static const cse_tracked_tensor *find_row(const cse_graph *graph, const char *name)
+{
+    for (int t = 0; t < graph->tracked_count; t++)
+        if (strcmp(graph->tracked[t].name, name) == 0)
+            return &graph->tracked[t];
+    return NULL;
+}
+
+/* Nodes that keep no value of their own are looked through. Values and states come before the node
+ * in the order of execution, so that their digests were compared, and are equal. */
+static void add_inputs(const cse_graph *graph, const cse_node *node, cse_arena *arena,
+                       cse_first_value *value)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        const cse_node *input = cse_node_storage(node->inputs[i]);
+        const bool state = input->op == &cse_op_state;
+        const char *name = state ? graph->states[input->attributes.integers[0]].name
+                           : input->op == &cse_op_input
+                               ? graph->inputs[input->attributes.integers[0]].name
+                           : input->tracked > 0 ? graph->tracked[input->tracked - 1].name
+                                                : NULL;
+        if (name == NULL) {
+            if (!cse_node_is_leaf(input))
+                add_inputs(graph, input, arena, value);
+            continue;
+        }
+        for (int k = 0; name != NULL && k < value->input_count; k++)
+            if (strcmp(value->inputs[k].name, name) == 0)
+                name = NULL;
+        if (name != NULL && value->input_count < CSE_MOST_FIRST_INPUTS)
+            value->inputs[value->input_count++] = (cse_first_input){
+                .name = cse_arena_string(arena, name),
+                .equal = input->op != &cse_op_input,
+            };
+    }
+}
+
+static cse_status note_inputs(const cse_replay *replay, cse_arena *arena, cse_first_value *value,
+                              bool *computed)
+{
+    cse_graph *graph = NULL;
+    CSE_TRY(cse_replay_graph(replay->folder, &graph));
+    const cse_tracked_tensor *row = find_row(graph, value->name);
+    value->updates = row == NULL || row->kind == CSE_TRACKED_STATE;
+    *computed = row != NULL && row->kind != CSE_TRACKED_STATE;
+    if (*computed)
+        add_inputs(graph, row->node, arena, value);
+    cse_graph_destroy(&graph);
+    return CSE_OK;
+}
+
+/* ---- which element ---- */
+
+static const char *exact_pattern(cse_arena *arena, const char *name)
+{
+    cse_text out = { 0 };
+    for (; *name != '\0'; name++)
+        cse_text_add(&out, "%s%c", strchr("\\^$.|?*+()[]{}", *name) != NULL ? "\\" : "", *name);
+    const char *kept = cse_arena_string(arena, out.data);
+    cse_text_clear(&out);
+    return kept;
+}
+
+static void compare_tensors(const cse_checkpoint_tensor *const tensors[RUNS],
+                            cse_first_value *value)
+{
+    const float *a = tensors[0]->data, *b = tensors[1]->data;
+    const int64_t count = cse_shape_elements(tensors[0]->shape);
+    for (int64_t i = 0; i < count; i++) {
+        if (memcmp(&a[i], &b[i], sizeof *a) == 0)
+            continue;
+        if (value->elements++ == 0) {
+            value->first = i;
+            value->values[0] = a[i];
+            value->values[1] = b[i];
+        }
+        const double difference = fabs((double)a[i] - b[i]);
+        if (!(difference <= value->largest)) /* a NaN is larger than anything */
+            value->largest = difference;
+    }
+    value->located = value->elements > 0;
+    value->shape = tensors[0]->shape;
+}
+
+static const cse_checkpoint_tensor *find_tensor(const cse_tensor_view *view, const char *name)
+{
+    for (int i = 0; i < view->count; i++)
+        if (strcmp(view->tensors[i].name, name) == 0)
+            return &view->tensors[i];
+    return NULL;
+}
+
+/* Of one microbatch; false at the end: there is none of this number. */
+static cse_status compare_microbatch(const cse_replay replays[RUNS], int64_t microbatch,
+                                     cse_first_value *value, bool *more)
+{
+    cse_tensor_view views[RUNS];
+    const cse_checkpoint_tensor *tensors[RUNS];
+    cse_status status = CSE_OK;
+    *more = true;
+    for (int r = 0; r < RUNS; r++)
+        cse_tensor_view_begin(&views[r]);
+    for (int r = 0; r < RUNS && status == CSE_OK; r++) {
+        status = cse_computed_values_load(&(cse_computed_question){ .folder = replays[r].folder,
+                                                                    .step = replays[r].step,
+                                                                    .microbatch = microbatch,
+                                                                    .sample = -1 },
+                                          &views[r]);
+        tensors[r] = status == CSE_OK ? find_tensor(&views[r], value->name) : NULL;
+    }
+    if (status == CSE_NO_INPUT) {
+        *more = false;
+        status = CSE_OK;
+    } else if (status == CSE_OK && tensors[0] != NULL && tensors[1] != NULL &&
+               cse_shape_equal(tensors[0]->shape, tensors[1]->shape)) {
+        compare_tensors(tensors, value);
+        value->microbatch = microbatch;
+    }
+    for (int r = 0; r < RUNS; r++)
+        cse_tensor_view_clear(&views[r]);
+    return status;
+}
+
+static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int num_csx,
+                         cse_arena *arena, cse_first_value *value)
+{
+    cse_replay replays[RUNS];
+    cse_status status = CSE_OK;
+    int count = 0;
+    bool more = true;
+    for (; count < RUNS && status == CSE_OK; count++)
+        status =
+            cse_replay_run(&(cse_replay_options){ .model_dir = model_dirs[count],
+                                                  .step = step,
+                                                  .num_csx = num_csx,
+                                                  .latest = step - 1,
+                                                  .values = exact_pattern(arena, value->name) },
+                           &replays[count]);
+    for (int64_t m = 0; status == CSE_OK && more && !value->located; m++)
+        status = compare_microbatch(replays, m, value, &more);
+    for (int r = 0; r < count; r++)
+        cse_replay_clear(&replays[r]);
+    return status;
+}
+
+/* ---- the node ---- */
+
+static void take_tensor(const cse_compared_tensor *tensor, cse_arena *arena, cse_first_value *value)
+{
+    *value = (cse_first_value){ .found = true,
+                                .name = cse_arena_string(arena, tensor->name),
+                                .op = cse_arena_string(arena, tensor->op),
+                                .dtype = cse_arena_string(arena, tensor->dtype),
+                                .file = tensor->file != NULL ? cse_arena_string(arena, tensor->file)
+                                                             : NULL,
+                                .line = tensor->line,
+                                .backward = tensor->backward,
+                                .microbatch = -1 };
+}
+
+cse_status cse_first_value_find(const char *const model_dirs[RUNS], const cse_replay replays[RUNS],
+                                int num_csx, cse_arena *arena, cse_first_value *value)
+{
+    cse_run_comparison comparison = { .differs = false };
+    bool computed = false;
+    *value = (cse_first_value){ .found = false };
+    cse_status status = cse_run_compare(
+        (const char *const[RUNS]){ replays[0].folder, replays[1].folder }, &comparison);
+    if (status == CSE_OK && comparison.differs)
+        take_tensor(&comparison.first[0], arena, value);
+    cse_run_comparison_clear(&comparison);
+    if (status == CSE_OK && value->found)
+        status = note_inputs(&replays[0], arena, value, &computed);
+    if (status == CSE_OK && computed)
+        status = locate(model_dirs, replays[0].step, num_csx, arena, value);
+    return status;
+}

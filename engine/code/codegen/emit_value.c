@@ -10,8 +10,8 @@
 #include "engine/graph/names.h"
 
 static const char *const place_names[CSE_SPACE_COUNT] = {
-    "CSE_AT_NONE",    "CSE_AT_STATE",   "CSE_AT_INPUT", "CSE_AT_REPLICA", "CSE_AT_PARTIAL",
-    "CSE_AT_REDUCED", "CSE_AT_WEIGHTS", "CSE_AT_FETCH", "CSE_AT_CONSTANT"
+    "CSE_AT_NONE",    "CSE_AT_STATE",   "CSE_AT_INPUT", "CSE_AT_REPLICA",  "CSE_AT_PARTIAL",
+    "CSE_AT_REDUCED", "CSE_AT_WEIGHTS", "CSE_AT_FETCH", "CSE_AT_CONSTANT", "CSE_AT_LENT"
 };
 
 const char *cse_emit_stored_type(cse_dtype dtype)

@@ -28,6 +28,7 @@ enum {
     CSE_AT_WEIGHTS,
     CSE_AT_FETCH,
     CSE_AT_CONSTANT,
+    CSE_AT_LENT,
     CSE_AT_COUNT
 };
 

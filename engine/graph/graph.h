@@ -40,6 +40,7 @@ typedef enum cse_space {
     CSE_SPACE_WEIGHTS,  /* results of the WEIGHTS part, read by UPDATE */
     CSE_SPACE_FETCH,    /* values handed to step closures */
     CSE_SPACE_CONSTANT, /* constants that are no scalars */
+    CSE_SPACE_LENT,     /* the memory of PARTIAL: values that end before a sum is written there */
     CSE_SPACE_COUNT
 } cse_space;
 

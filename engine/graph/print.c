@@ -4,8 +4,8 @@
 #include "engine/graph/names.h"
 
 static const char *const part_names[] = { "none", "replica", "weights", "update" };
-static const char *const space_names[] = { "none",    "state",   "input", "replica", "partial",
-                                           "reduced", "weights", "fetch", "constant" };
+static const char *const space_names[] = { "none",    "state",   "input", "replica",  "partial",
+                                           "reduced", "weights", "fetch", "constant", "lent" };
 
 const char *cse_part_name(cse_part part)
 {

@@ -15,7 +15,7 @@
 
 /* Raised when the frame, the undo record, the kernels or the entries change. */
 enum { CSE_KERNELS_BYTES = 2048 };
-enum { CSE_STEP_ABI = 6 };
+enum { CSE_STEP_ABI = 7 };
 
 typedef struct cse_compile_result {
     char directory[4096];                 /* see artefact.h */

@@ -13,7 +13,7 @@ enum { CSE_NAME_BYTES = 64 };
 const char *cse_emit_stored_type(cse_dtype dtype);
 const char *cse_emit_value_type(cse_dtype dtype);
 
-/* "CSE_AT_REPLICA". */
+/* "CSE_AT_REPLICA", also for what is lent. */
 const char *cse_emit_space(cse_space space);
 
 /* "CSE_PLACE(float, CSE_AT_REPLICA, 1024, 400)": the type, space, offset and length in bytes. */

@@ -7,11 +7,12 @@
 
 #include "engine/base/escape.h"
 #include "engine/code/codegen/emit.h"
+#include "engine/code/codegen/program.h"
 #include "engine/graph/names.h"
 
 static const char *const place_names[CSE_SPACE_COUNT] = {
-    "CSE_AT_NONE",    "CSE_AT_STATE",   "CSE_AT_INPUT", "CSE_AT_REPLICA", "CSE_AT_PARTIAL",
-    "CSE_AT_REDUCED", "CSE_AT_WEIGHTS", "CSE_AT_FETCH", "CSE_AT_CONSTANT"
+    "CSE_AT_NONE",    "CSE_AT_STATE",   "CSE_AT_INPUT", "CSE_AT_REPLICA",  "CSE_AT_PARTIAL",
+    "CSE_AT_REDUCED", "CSE_AT_WEIGHTS", "CSE_AT_FETCH", "CSE_AT_CONSTANT", "CSE_AT_REPLICA"
 };
 
 const char *cse_emit_stored_type(cse_dtype dtype)
@@ -42,9 +43,11 @@ const char *cse_emit_space(cse_space space)
 
 void cse_emit_place(cse_text *out, const cse_node *node)
 {
-    cse_text_add(out, "CSE_PLACE(%s, %s, %lld, %lld)", cse_emit_stored_type(node->dtype),
-                 place_names[node->space], (long long)node->offset_bytes,
-                 (long long)cse_node_bytes(node));
+    cse_text_add(
+        out, "CSE_PLACE(%s, %s, %lld, %lld)", cse_emit_stored_type(node->dtype),
+        place_names[node->space],
+        (long long)(node->offset_bytes + (node->space == CSE_SPACE_LENT ? CSE_LENT_FROM : 0)),
+        (long long)cse_node_bytes(node));
 }
 
 void cse_emit_base(cse_text *out, const cse_node *node, bool written)

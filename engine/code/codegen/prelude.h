@@ -28,6 +28,7 @@ enum {
     CSE_AT_WEIGHTS,
     CSE_AT_FETCH,
     CSE_AT_CONSTANT,
+    CSE_AT_LENT,
     CSE_AT_COUNT
 };
 
@@ -63,10 +64,20 @@ typedef struct cse_step_undo {
     uint64_t dirty_base;
 } cse_step_undo;
 
+/* As in program.h. */
+#define CSE_LENT_FROM ((int64_t)1 << 62)
+
+static inline unsigned char *cse_step_place(const cse_step_frame *frame, int space, int64_t offset)
+{
+    if (space == CSE_AT_REPLICA && offset >= CSE_LENT_FROM)
+        return frame->base[CSE_AT_LENT] + (offset - CSE_LENT_FROM);
+    return frame->base[space] + offset;
+}
+
 /* The value of `bytes` bytes stored at an offset of a space; offsets are multiples of 64 bytes, and
  * so are bases. */
 #define CSE_PLACE(type, space, offset, bytes) \
-    ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
+    ((type *)__builtin_assume_aligned(cse_step_place(frame, space, offset), 64))
 
 /* The number of a tensor that statistics are taken of, and of a stream of random numbers. */
 #define CSE_TRACKED(number) ((int)(number))

@@ -25,7 +25,9 @@ static cse_status check_value(const cse_graph *graph, int g, const cse_program_p
                               int64_t value)
 {
     if (parameter->kind == CSE_PARAMETER_PLACE) {
-        int64_t end = graph->space_bytes[parameter->space];
+        const bool lent = parameter->space == CSE_SPACE_REPLICA && value >= CSE_LENT_FROM;
+        const int64_t end = graph->space_bytes[lent ? CSE_SPACE_LENT : parameter->space];
+        value -= lent ? CSE_LENT_FROM : 0;
         bool inside = value >= 0 && value % 64 == 0 && value <= end && parameter->bytes >= 0 &&
                       parameter->bytes <= end - value;
         return inside ? CSE_OK : fail(g, "has a value outside its memory");

@@ -11,6 +11,10 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/packing.h"
 
+/* Added to the offset of a value in CSE_SPACE_LENT, which the code takes for one of REPLICA: so
+ * groups that differ in this alone are one function. */
+#define CSE_LENT_FROM ((int64_t)1 << 62)
+
 typedef enum cse_program_parameter_kind {
     CSE_PARAMETER_PLACE,   /* the offset of a stored value */
     CSE_PARAMETER_KERNEL,  /* the number of a library kernel */
@@ -21,7 +25,7 @@ typedef enum cse_program_parameter_kind {
 
 typedef struct cse_program_parameter {
     cse_program_parameter_kind kind;
-    cse_space space; /* PLACE: where the value is */
+    cse_space space; /* PLACE: where the value is; REPLICA also for LENT */
     int64_t bytes;   /* PLACE: how long it is */
 } cse_program_parameter;
 

@@ -13,6 +13,7 @@
 #include "engine/code/codegen/codegen.h"
 #include "engine/code/codegen/compiler.h"
 #include "engine/code/codegen/plan_file.h"
+#include "engine/code/execute/poison.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "engine/code/kernels/kernel.h"
 #include "engine/code/kernels/kernel_record.h"
@@ -50,6 +51,7 @@ typedef struct compiled {
 /* Fills in the kernels of the frame, and what each kernel has of it. */
 static void prepare(const compiled *self, cse_frame *frame)
 {
+    cse_frame_lend(frame);
     for (int space = 0; space < CSE_SPACE_COUNT; space++)
         assert((uintptr_t)frame->base[space] % 64 == 0); /* the code assumes it */
     frame->kernels = self->kernels;
@@ -97,6 +99,7 @@ static void run_part(compiled *self, cse_frame *frame, cse_part part)
         if (frame->collector != NULL)
             count_stored(graph, &graph->groups[g], frame);
         cse_frame_note_group(frame, part, g);
+        cse_poison_after(self->base.poison, frame, g);
     }
 }
 
@@ -128,6 +131,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         const int64_t end_ns = cse_clock_ns();
         ns[g] = end_ns - start_ns;
         cse_frame_note_group(frame, part, g);
+        cse_poison_after(self->base.poison, frame, g);
         start_ns = frame->watch.call != NULL ? cse_clock_ns() : end_ns;
     }
 }
@@ -168,6 +172,7 @@ void cse_executable_destroy(cse_executable **executable)
     if (executable == NULL || *executable == NULL)
         return;
     cse_graph *graph = (*executable)->owned;
+    cse_poison_destroy(&(*executable)->poison);
     (*executable)->destroy(*executable);
     cse_graph_destroy(&graph);
     *executable = NULL;
@@ -325,6 +330,7 @@ static cse_status open_object(cse_plan_file *plan, const cse_artefact *artefact,
     compiled *self = cse_calloc(1, sizeof *self);
     self->base = (cse_executable){ .graph = plan->graph,
                                    .kind = "compiled",
+                                   .poison = cse_poison_new(plan->graph),
                                    .replica = run_replica,
                                    .weights = run_weights,
                                    .timed = run_timed,

@@ -25,7 +25,8 @@ typedef struct cse_group_watch {
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
 typedef struct cse_frame {
-    unsigned char *base[CSE_SPACE_COUNT]; /* NULL for the spaces a program does not use */
+    /* NULL for the spaces a program does not use. That of LENT is set when REPLICA runs. */
+    unsigned char *base[CSE_SPACE_COUNT];
     uint64_t seed;
     int64_t step; /* counted from 0 over the whole run */
     /* REPLICA: position of the microbatch's first sample in the global batch. */
@@ -61,6 +62,7 @@ struct cse_executable {
     const cse_graph *graph;
     cse_graph *owned; /* the graph, if it is destroyed with the executable; NULL: borrowed */
     const char *kind; /* "compiled" or "interpreted" */
+    struct cse_poison *poison; /* poison.h; NULL: nothing is poisoned */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* Runs what `replica` or `weights` runs, with the same bits, and sets ns[g] to the nanoseconds
@@ -90,6 +92,12 @@ cse_status cse_executable_read_graph(const char *directory, const char *digest, 
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);
+
+/* Before REPLICA runs. */
+static inline void cse_frame_lend(cse_frame *frame)
+{
+    frame->base[CSE_SPACE_LENT] = frame->base[CSE_SPACE_PARTIAL];
+}
 
 static inline void cse_frame_announce_group(const cse_frame *frame, int group)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/code/execute/poison.h"
 #include "engine/code/execute/tensor_statistics.h"
 #include "engine/graph/trace/arguments.h"
 
@@ -103,6 +104,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
 {
     interpreter *self = (interpreter *)executable;
     const cse_graph *graph = self->base.graph;
+    cse_frame_lend(frame);
     for (int n = 0; n < graph->node_count; n++)
         fill_leaf(self, frame, graph->nodes[n]);
     for (int g = 0; g < graph->group_count; g++) {
@@ -118,6 +120,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         if (ns != NULL)
             ns[g] = cse_clock_ns() - start_ns;
         cse_frame_note_group(frame, part, g);
+        cse_poison_after(self->base.poison, frame, g);
     }
 }
 
@@ -271,6 +274,7 @@ cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **exe
     interpreter *self = cse_aligned_calloc(sizeof *self);
     self->base = (cse_executable){ .graph = graph,
                                    .kind = "interpreted",
+                                   .poison = cse_poison_new(graph),
                                    .replica = run_replica,
                                    .weights = run_weights,
                                    .timed = run_timed,

@@ -10,13 +10,17 @@
  * is computed once a step and read for each microbatch.
  *
  * Gradients lie in the order in which the groups of REPLICA complete them, so that those which are
- * complete are a prefix: other hosts are sent it while the others are computed. */
+ * complete are a prefix: other hosts are sent it while the others are computed. Until a gradient is
+ * first written, its place holds values of the workspace that end before that. Its padding does
+ * not: it is added and sent with the gradient, and stays zero. */
 #include "engine/graph/passes/memory_plan.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/graph/passes/lifetimes.h"
 #include "engine/graph/passes/loop.h"
 #include "engine/graph/passes/pass.h"
 
@@ -114,20 +118,6 @@ static void place_tables(cse_graph *graph)
 
 /* ---- lifetimes ---- */
 
-static bool is_workspace_value(const cse_graph *graph, const cse_node *node)
-{
-    return node->group >= 0 && node->part != CSE_PART_UPDATE && node->op != &cse_op_partial &&
-           node->op != &cse_op_fetch && graph->groups[node->group].part == node->part;
-}
-
-/* Until when group `reader` needs the value: what is computed once a step is read again by the
- * groups of the next microbatch. */
-static int last_reader(const cse_graph *graph, const cse_node *value, int reader)
-{
-    const bool stays = graph->groups[value->group].per_step && !graph->groups[reader].per_step;
-    return stays ? graph->group_count : reader;
-}
-
 static void add_value(plan *p, cse_node *node)
 {
     if (p->value_of[node->id] != 0)
@@ -149,7 +139,7 @@ static void collect_values(plan *p)
         const cse_group *group = &graph->groups[g];
         assert(group->node_count > 0);
         cse_node *result = group->nodes[group->node_count - 1];
-        if (group->kind != CSE_GROUP_LOOP && is_workspace_value(graph, result))
+        if (group->kind != CSE_GROUP_LOOP && cse_is_workspace_value(graph, result))
             add_value(p, result);
         for (int n = 0; n < group->node_count; n++)
             if (group->nodes[n]->op == &cse_op_materialize) {
@@ -158,11 +148,11 @@ static void collect_values(plan *p)
             }
         int count = cse_group_inputs(graph, group, inputs, graph->node_count);
         for (int i = 0; i < count; i++) {
-            if (!is_workspace_value(graph, inputs[i]))
+            if (!cse_is_workspace_value(graph, inputs[i]))
                 continue;
             add_value(p, inputs[i]);
             placed *value = &p->values[p->value_of[inputs[i]->id] - 1];
-            const int last = last_reader(graph, inputs[i], g);
+            const int last = cse_last_reader(graph, inputs[i], g);
             value->last = last > value->last ? last : value->last;
         }
     }
@@ -321,12 +311,77 @@ static void insert_sorted(placed *sorted[], int count, placed *value)
     sorted[at] = value;
 }
 
+enum { LINE_BYTES = 64 };
+
+/* The first group that writes to the place of the sum. */
+static int first_writer(const plan *p, const cse_node *partial)
+{
+    int first = partial->group;
+    for (int v = 0; v < p->count; v++)
+        if (p->values[v].lies_in == partial && p->values[v].first < first)
+            first = p->values[v].first;
+    return first;
+}
+
+/* What the places of the sums hold besides values of the workspace, which lies behind them: the
+ * line between them is held, too, so that no value is in both. */
+static int add_fields(const plan *p, placed *fields)
+{
+    const cse_graph *graph = p->graph;
+    int count = 0;
+    for (int r = 0; r < graph->reduction_count; r++) {
+        const cse_reduction_entry *entry = &graph->reductions[r];
+        const int64_t bytes = cse_node_bytes(entry->sum), whole = bytes / LINE_BYTES * LINE_BYTES;
+        fields[count++] = (placed){ .offset = entry->offset_bytes,
+                                    .bytes = whole,
+                                    .first = first_writer(p, entry->partial),
+                                    .last = INT_MAX };
+        if (whole < bytes)
+            fields[count++] = (placed){ .offset = entry->offset_bytes + whole,
+                                        .bytes = LINE_BYTES,
+                                        .last = INT_MAX };
+    }
+    fields[count++] = (placed){ .offset = graph->space_bytes[CSE_SPACE_PARTIAL],
+                                .bytes = LINE_BYTES,
+                                .last = INT_MAX };
+    return count;
+}
+
+/* In a file, places of gradients are not in memory until they are written. */
+static bool lends(const plan *p, cse_part part, bool share)
+{
+    return share && part == CSE_PART_REPLICA && !p->graph->streams_states;
+}
+
+static void place_value(const plan *p, placed *value, cse_space space, int64_t behind)
+{
+    int64_t *lent = &p->graph->space_bytes[CSE_SPACE_LENT];
+    const placed *owner = value;
+    while (owner->reuses != NULL)
+        owner = owner->reuses;
+    if (owner->lies_in != NULL) {
+        place_at(value->node, owner->lies_in->space, owner->lies_in->offset_bytes);
+    } else if (owner->offset >= behind) {
+        place_at(value->node, space, owner->offset - behind);
+    } else {
+        place_at(value->node, CSE_SPACE_LENT, owner->offset);
+        *lent = owner->offset + owner->bytes > *lent ? owner->offset + owner->bytes : *lent;
+    }
+}
+
 static void pack(plan *p, cse_part part, cse_space space, bool share)
 {
+    const size_t most = (size_t)p->count + 2 * (size_t)p->graph->reduction_count + 1;
     placed **order = cse_calloc((size_t)p->count + 1, sizeof *order);
-    placed **sorted = cse_calloc((size_t)p->count + 1, sizeof *sorted);
+    placed **sorted = cse_calloc(most, sizeof *sorted), *fields = cse_calloc(most, sizeof *fields);
     int count = 0, done = 0;
-    int64_t end = 0;
+    int64_t behind = 0;
+    if (lends(p, part, share)) {
+        for (const int last = add_fields(p, fields); done < last; done++)
+            insert_sorted(sorted, done, &fields[done]);
+        behind = p->graph->space_bytes[CSE_SPACE_PARTIAL] + LINE_BYTES;
+    }
+    int64_t end = behind;
     for (int v = 0; v < p->count; v++)
         if (p->values[v].node->part == part && p->values[v].reuses == NULL &&
             p->values[v].lies_in == NULL)
@@ -338,19 +393,13 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
         if (order[v]->offset + order[v]->bytes > end)
             end = order[v]->offset + order[v]->bytes;
     }
-    p->graph->space_bytes[space] = end;
-    for (int v = 0; v < p->count; v++) {
-        placed *value = &p->values[v];
-        const placed *owner = value;
-        while (owner->reuses != NULL)
-            owner = owner->reuses;
-        if (value->node->part == part && owner->lies_in != NULL)
-            place_at(value->node, owner->lies_in->space, owner->lies_in->offset_bytes);
-        else if (value->node->part == part)
-            place_at(value->node, space, owner->offset);
-    }
+    p->graph->space_bytes[space] = end - behind;
+    for (int v = 0; v < p->count; v++)
+        if (p->values[v].node->part == part)
+            place_value(p, &p->values[v], space, behind);
     free(order);
     free(sorted);
+    free(fields);
 }
 
 /* Storage that is reused lives as long as its last value. */
@@ -369,6 +418,7 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
     for (int n = 0; n < graph->node_count; n++)
         place_at(graph->nodes[n], CSE_SPACE_NONE, 0);
     place_tables(graph);
+    graph->space_bytes[CSE_SPACE_LENT] = 0;
     collect_values(&p);
     if (enabled) {
         update_in_place(&p);
@@ -380,92 +430,4 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
     free(p.values);
     free(p.value_of);
     return CSE_OK;
-}
-
-/* ---- figures ---- */
-
-/* A stored value of the replica program and the groups between which it must be kept. */
-typedef struct lifetime {
-    int64_t offset, bytes;
-    int first, last;
-} lifetime;
-
-static int compare_lifetimes(const void *a, const void *b)
-{
-    const lifetime *x = a, *y = b;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return (x->last > y->last) - (x->last < y->last);
-}
-
-/* All of them, by offset and last group; the caller frees them. */
-static lifetime *find_lifetimes(const cse_graph *graph, int *count)
-{
-    lifetime *all = cse_calloc((size_t)graph->node_count + 1, sizeof *all);
-    int *last = cse_calloc((size_t)graph->next_id + 1, sizeof *last);
-    cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
-    for (int g = 0; g < graph->group_count; g++) {
-        int read = cse_group_inputs(graph, &graph->groups[g], inputs, graph->node_count);
-        for (int i = 0; i < read; i++)
-            if (is_workspace_value(graph, inputs[i]) && last[inputs[i]->id] < graph->group_count)
-                last[inputs[i]->id] = last_reader(graph, inputs[i], g);
-    }
-    *count = 0;
-    for (int n = 0; n < graph->node_count; n++) {
-        const cse_node *node = graph->nodes[n];
-        if (node->space == CSE_SPACE_REPLICA)
-            all[(*count)++] =
-                (lifetime){ .offset = node->offset_bytes,
-                            .bytes = cse_aligned_bytes(cse_node_bytes(node)),
-                            .first = node->group,
-                            .last = last[node->id] > node->group ? last[node->id] : node->group };
-    }
-    free(inputs);
-    free(last);
-    qsort(all, (size_t)*count, sizeof *all, compare_lifetimes);
-    return all;
-}
-
-/* Whether the value took over the storage of one that was read for the last time by the group that
- * makes it: it is not counted in that group. */
-static bool is_reuse(const lifetime *all, int count, const lifetime *value)
-{
-    int low = 0, high = count;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        bool before = all[middle].offset < value->offset ||
-                      (all[middle].offset == value->offset && all[middle].last < value->first);
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
-    for (; low < count && all[low].offset == value->offset && all[low].last == value->first; low++)
-        if (all[low].first < value->first)
-            return true;
-    return false;
-}
-
-cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
-{
-    cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA],
-                                   .state_bytes = graph->space_bytes[CSE_SPACE_STATE],
-                                   .sum_bytes = graph->space_bytes[CSE_SPACE_PARTIAL] };
-    /* Bytes that are live in a group more than in the one before it. */
-    int64_t *growth = cse_calloc((size_t)graph->group_count + 2, sizeof *growth), live = 0;
-    int count;
-    lifetime *all = find_lifetimes(graph, &count);
-    for (int v = 0; v < count; v++) {
-        int first = all[v].first + is_reuse(all, count, &all[v]);
-        if (first > all[v].last)
-            continue;
-        growth[first] += all[v].bytes;
-        growth[all[v].last + 1] -= all[v].bytes;
-    }
-    for (int g = 0; g < graph->group_count; g++) {
-        live += growth[g];
-        if (live > figures.lower_bound_bytes)
-            figures.lower_bound_bytes = live;
-    }
-    free(all);
-    free(growth);
-    return figures;
 }

@@ -150,10 +150,10 @@ cse_status cse_pass_recompute(cse_graph *graph, bool enabled)
     if (!enabled || (graph->recompute == NULL && graph->recompute_blocks == 0))
         return CSE_OK;
     CSE_TRY(cse_recompute_find_regions(graph, &regions));
-    int count = regions.count;
-    cse_status status = cse_recompute_choose(graph, &regions, &count);
-    if (status == CSE_OK && count > 0)
-        cse_recompute_apply(graph, &regions, count);
+    cse_recompute_extent extent;
+    cse_status status = cse_recompute_choose(graph, &regions, &extent);
+    if (status == CSE_OK)
+        cse_recompute_apply(graph, &regions, &extent);
     free(regions.of_node);
     return status;
 }

@@ -15,13 +15,22 @@ typedef struct cse_recompute_regions {
  * CSE_CONFIG for a pattern that names none. The caller frees of_node. */
 cse_status cse_recompute_find_regions(const cse_graph *graph, cse_recompute_regions *regions);
 
-/* How many regions, from the first on, have to be recomputed so that a replica's workspace is
- * within graph->recompute->memory_limit_bytes; all without a limit. CSE_CONFIG, with what is needed
- * at least, where all are too few. */
-cse_status cse_recompute_choose(const cse_graph *graph, const cse_recompute_regions *regions,
-                                int *count);
+/* Of the first `whole` regions all is recomputed that does not leave them. Of those after them, up
+ * to the first `light`, products, convolutions, attention and what else a kernel computes is kept,
+ * and the rest is recomputed: it takes little time. */
+typedef struct cse_recompute_extent {
+    int whole, light;
+} cse_recompute_extent;
 
-/* Rewrites the graph so that the first `count` regions are recomputed. */
-void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions, int count);
+/* What has to be recomputed so that a replica's workspace is within
+ * graph->recompute->memory_limit_bytes: as few regions wholly as possible, then as few of the
+ * others as possible. Without a limit: all wholly. CSE_CONFIG, with what is needed at least, where
+ * that is too little. */
+cse_status cse_recompute_choose(const cse_graph *graph, const cse_recompute_regions *regions,
+                                cse_recompute_extent *extent);
+
+/* Rewrites the graph so that as much is recomputed. */
+void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
+                         const cse_recompute_extent *extent);
 
 #endif

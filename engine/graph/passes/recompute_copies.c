@@ -11,7 +11,7 @@ typedef struct rewrite {
     cse_graph *graph;
     int count;         /* nodes before */
     int *region;       /* by position; 0: none that is recomputed */
-    bool *kept;        /* by position: leaves its region */
+    bool *kept;        /* by position: leaves its region, or takes much time */
     bool *needed;      /* by position: the backward pass reads it, or a copy of its region does */
     cse_node **copies; /* by position */
 } rewrite;
@@ -75,17 +75,31 @@ static void make_copies(rewrite *w)
     }
 }
 
-void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions, int count)
+/* The region of a node, where it is recomputed; and whether the node is kept, since it takes much of
+ * a region's time. */
+static void mark(rewrite *w, const cse_recompute_regions *regions,
+                 const cse_recompute_extent *extent)
 {
+    for (int n = 0; n < w->count; n++) {
+        cse_node *node = w->graph->nodes[n];
+        const int region = regions->of_node[n];
+        node->scratch = n;
+        w->region[n] = region <= extent->whole || region <= extent->light ? region : 0;
+        w->kept[n] = w->region[n] > extent->whole && node->op->kind == CSE_OP_LIBRARY;
+    }
+}
+
+void cse_recompute_apply(cse_graph *graph, const cse_recompute_regions *regions,
+                         const cse_recompute_extent *extent)
+{
+    if (extent->whole == 0 && extent->light == 0)
+        return;
     rewrite w = { .graph = graph, .count = graph->node_count };
     w.region = cse_calloc((size_t)w.count + 1, sizeof *w.region);
     w.kept = cse_calloc((size_t)w.count + 1, sizeof *w.kept);
     w.needed = cse_calloc((size_t)w.count + 1, sizeof *w.needed);
     w.copies = cse_calloc((size_t)w.count + 1, sizeof *w.copies);
-    for (int n = 0; n < w.count; n++) {
-        graph->nodes[n]->scratch = n;
-        w.region[n] = regions->of_node[n] <= count ? regions->of_node[n] : 0;
-    }
+    mark(&w, regions, extent);
     keep_what_leaves(&w);
     find_needed(&w);
     make_copies(&w);

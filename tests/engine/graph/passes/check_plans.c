@@ -86,7 +86,8 @@ START_TEST(living_values_do_not_overlap)
         for (int b = 0; b < graph->node_count; b++) {
             const cse_node *p = graph->nodes[a], *q = graph->nodes[b];
             if (p == q || p->space != q->space || p->group < 0 || q->group < 0 ||
-                (p->space != CSE_SPACE_REPLICA && p->space != CSE_SPACE_WEIGHTS))
+                (p->space != CSE_SPACE_REPLICA && p->space != CSE_SPACE_WEIGHTS &&
+                 p->space != CSE_SPACE_LENT))
                 continue;
             ck_assert_int_le(p->offset_bytes + bytes_of(p), graph->space_bytes[p->space]);
             bool apart = p->offset_bytes + bytes_of(p) <= q->offset_bytes ||
@@ -103,6 +104,44 @@ START_TEST(living_values_do_not_overlap)
                           p->id, q->id);
         }
     cse_graph_destroy(&graph);
+}
+END_TEST
+
+/* The places of sums over the batch hold other values, until the first group that writes a sum. */
+START_TEST(lent_places_are_free_until_a_sum_is_written)
+{
+    cse_graph *graph = planned(_i, disabled[_i % SETTINGS]);
+    for (int a = 0; a < graph->node_count; a++)
+        for (int b = 0; b < graph->node_count; b++) {
+            const cse_node *p = graph->nodes[a], *q = graph->nodes[b];
+            if (p->space != CSE_SPACE_LENT || q->space != CSE_SPACE_PARTIAL)
+                continue;
+            ck_assert_int_le(p->offset_bytes + bytes_of(p), graph->space_bytes[CSE_SPACE_LENT]);
+            const int64_t end = q->offset_bytes + cse_aligned_bytes(bytes_of(q));
+            if (p->offset_bytes + bytes_of(p) <= q->offset_bytes || end <= p->offset_bytes)
+                continue;
+            ck_assert_msg(last_reader(graph, p) < q->group, "seed %d: %%%u and %%%u", _i, p->id,
+                          q->id);
+            /* Padding is never written, and stays zero. */
+            const bool has_padding = bytes_of(q) % 64 != 0;
+            ck_assert(!has_padding || p->offset_bytes + cse_aligned_bytes(bytes_of(p)) <= end - 64);
+        }
+    ck_assert_int_le(graph->space_bytes[CSE_SPACE_LENT], graph->space_bytes[CSE_SPACE_PARTIAL]);
+    cse_graph_destroy(&graph);
+}
+END_TEST
+
+START_TEST(some_plans_lend)
+{
+    int lending = 0;
+    for (int seed = 0; seed < GRAPHS; seed++) {
+        cse_graph *graph = planned(seed, ""), *apart = planned(seed, "memory_plan");
+        lending += graph->space_bytes[CSE_SPACE_LENT] > 0;
+        ck_assert_int_eq(apart->space_bytes[CSE_SPACE_LENT], 0);
+        cse_graph_destroy(&graph);
+        cse_graph_destroy(&apart);
+    }
+    ck_assert_int_gt(lending, 0);
 }
 END_TEST
 
@@ -147,6 +186,8 @@ int main(void)
     tcase_add_loop_test(cases, every_node_with_code_is_in_one_group, 0, GRAPHS);
     tcase_add_loop_test(cases, groups_read_what_ran_before_them, 0, GRAPHS);
     tcase_add_loop_test(cases, living_values_do_not_overlap, 0, GRAPHS);
+    tcase_add_loop_test(cases, lent_places_are_free_until_a_sum_is_written, 0, GRAPHS);
+    tcase_add_test(cases, some_plans_lend);
     tcase_add_loop_test(cases, plans_are_not_wasteful, 0, GRAPHS);
     tcase_add_loop_test(cases, planning_is_a_function_of_the_graph, 0, GRAPHS / 4);
     tcase_add_loop_test(cases, fusion_makes_fewer_groups, 0, GRAPHS / 4);

@@ -223,16 +223,31 @@ START_TEST(copies_belong_to_the_backward_pass)
 }
 END_TEST
 
-START_TEST(a_limit_takes_as_few_regions_as_it_needs)
+/* Copies of values that kernels compute: one for each region that is recomputed wholly. */
+static int copied_products(const cse_graph *graph)
+{
+    int count = 0;
+    for (int n = 0; n < graph->node_count; n++)
+        count += graph->nodes[n]->recomputed > 0 && graph->nodes[n]->op->kind == CSE_OP_LIBRARY;
+    return count;
+}
+
+START_TEST(a_limit_takes_as_little_as_it_needs)
 {
     borrowed b;
     options o = { .form = PATTERN, .limit_bytes = INT64_MAX };
-    int regions = 0, numbers = 0;
+    int products = 0, light = 0, numbers = 0, regions = 0;
     cse_graph *graph = traced(&o, &b);
-    /* Each limit is just too small for the number before. */
+    /* Each limit is just too small for the extent before. */
     for (; cse_passes_run(graph, &(cse_passes_options){ .disable = "" }) == CSE_OK; numbers++) {
         const int64_t bytes = graph->space_bytes[CSE_SPACE_REPLICA];
-        cse_expect(regions_in(graph) >= regions, "%d regions after %d", regions_in(graph), regions);
+        const int now = copied_products(graph);
+        cse_expect(now >= products, "%d products after %d", now, products);
+        cse_expect(numbers > 0 || regions_in(graph) == 0, "without need");
+        cse_expect(now > 0 || regions_in(graph) >= regions, "%d regions after %d",
+                   regions_in(graph), regions);
+        products = now;
+        light += now == 0 && regions_in(graph) > 0;
         regions = regions_in(graph);
         cse_expect(bytes <= o.limit_bytes, "%lld bytes for a limit of %lld", (long long)bytes,
                    (long long)o.limit_bytes);
@@ -241,8 +256,27 @@ START_TEST(a_limit_takes_as_few_regions_as_it_needs)
         graph = traced(&o, &b);
     }
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "with all 5 regions recomputed"));
-    cse_expect(numbers >= 4, "%d different numbers of regions", numbers);
+    cse_expect(numbers >= 4, "%d different extents", numbers);
+    cse_expect(light > 0, "products are recomputed at once");
+    cse_expect(products > 0, "no product is recomputed");
     release(graph, &b);
+}
+END_TEST
+
+/* What is recomputed lightly gives the values, too. */
+START_TEST(the_values_stay_with_light_recomputation)
+{
+    float *values = cse_calloc((size_t)2 * (1 + WEIGHTS), sizeof *values);
+    options o = { .form = KEPT, .precision = precisions[_i] };
+    const int64_t kept = run(&o, values);
+    o.form = PATTERN;
+    for (int part = 9; part > 5; part--) {
+        o.limit_bytes = kept * part / 10;
+        const int64_t bytes = run(&o, values + 1 + WEIGHTS);
+        expect_near(values, values + 1 + WEIGHTS, part);
+        cse_expect(bytes <= o.limit_bytes, "%lld bytes", (long long)bytes);
+    }
+    free(values);
 }
 END_TEST
 
@@ -287,7 +321,8 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, the_values_stay_in_less_memory, 0, 2);
     tcase_add_test(cases, copies_belong_to_the_backward_pass);
-    tcase_add_test(cases, a_limit_takes_as_few_regions_as_it_needs);
+    tcase_add_loop_test(cases, the_values_stay_with_light_recomputation, 0, 2);
+    tcase_add_test(cases, a_limit_takes_as_little_as_it_needs);
     tcase_add_test(cases, a_pattern_without_a_scope_is_told);
     tcase_add_test(cases, a_pattern_names_whole_scopes);
     suite_add_tcase(suite, cases);

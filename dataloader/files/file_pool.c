@@ -18,7 +18,8 @@ typedef struct pool_file {
     int64_t bytes, modified_ns;
     dev_t device;
     ino_t inode;
-    int place; /* in open; -1: closed */
+    int place;       /* in open; -1: closed */
+    uint64_t looked; /* the number of the look at it; 0: none */
 } pool_file;
 
 typedef struct open_file {
@@ -32,7 +33,7 @@ struct cse_file_pool {
     int count, capacity;
     open_file open[CSE_POOL_OPEN_FILES];
     int open_count;
-    uint64_t tick;
+    uint64_t tick, look; /* look: the number of this one; 0: each use is one */
     void (*closing)(void *self, int file);
     void *self;
 };
@@ -169,6 +170,11 @@ static cse_status check_same(const pool_file *known, int descriptor)
                     known->path, known->bytes, now.bytes);
 }
 
+void cse_file_pool_look_once(cse_file_pool *pool)
+{
+    pool->look++;
+}
+
 cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descriptor)
 {
     pool_file *known = &pool->files[file];
@@ -176,6 +182,9 @@ cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descript
     if (known->place >= 0) {
         pool->open[known->place].used = ++pool->tick;
         *descriptor = pool->open[known->place].descriptor;
+        if (pool->look > 0 && known->looked == pool->look)
+            return CSE_OK;
+        known->looked = pool->look;
         return check_same(known, *descriptor);
     }
     CSE_TRY(open_path(known->path, known->made, &opened));

@@ -28,6 +28,9 @@ int64_t cse_file_pool_bytes(const cse_file_pool *pool, int file);
 
 /* Its descriptor, good until the next call for another file. CSE_DATA: it was changed. */
 cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descriptor);
+/* From here on, until the next call, whether a file was changed is looked at when it is asked for
+ * for the first time; without this call it is each time. Call it for each batch of samples. */
+void cse_file_pool_look_once(cse_file_pool *pool);
 /* Reads `size` bytes at `offset`, all of them. */
 cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, void *bytes,
                               size_t size);

@@ -46,7 +46,9 @@ enum {
     MOST_COLUMNS = 1 << 14,
     MOST_FIELDS = 1 << 16,
     MOST_LEVELS = 16,
-    VERSION_5 = 4
+    VERSION_5 = 4,
+    KEPT_BYTES = 1 << 26, /* of small blocks of a file, in memory */
+    WINDOW_BYTES = 1 << 14
 };
 #define MOST_VALUES (INT64_C(1) << 40)
 
@@ -197,6 +199,7 @@ static cse_status read_schema(reading *r, const cse_flat_table *schema)
         const cse_flat_table field = cse_flat_list_table(&fields, i);
         CSE_TRY(read_column(r, &field, &table->columns[i]));
     }
+    table->windows = cse_arena_alloc(table->arena, (fields.count + 1) * sizeof *table->windows);
     table->column_count = (int)fields.count;
     r->has_schema = true;
     return CSE_OK;
@@ -213,7 +216,7 @@ static cse_status take_block(const reading *r, int index, uint64_t least, cse_ar
     if (at < 0 || bytes < 0 || (uint64_t)at > body || (uint64_t)bytes > body - (uint64_t)at ||
         (uint64_t)bytes < least)
         return refuse(r, "a column of a batch goes beyond it, or is too short");
-    *block = (cse_arrow_block){ r->next + (uint64_t)at, (uint64_t)bytes };
+    *block = (cse_arrow_block){ r->next + (uint64_t)at, (uint64_t)bytes, NULL };
     return CSE_OK;
 }
 
@@ -359,6 +362,8 @@ cse_status cse_arrow_open(cse_file_pool *pool, int file, cse_arrow_file *table)
 {
     char start[sizeof magic - 1] = "";
     *table = (cse_arrow_file){ .arena = cse_arena_new(), .pool = pool, .file = file };
+    table->room = cse_arena_alloc(table->arena, sizeof *table->room);
+    *table->room = KEPT_BYTES;
     reading r = { .table = table,
                   .path = cse_file_pool_path_view(pool, file),
                   .bytes = (uint64_t)cse_file_pool_bytes(pool, file) };
@@ -420,8 +425,47 @@ static cse_status read_block(const cse_arrow_file *table, const cse_arrow_block 
                                    (size_t)size);
 }
 
+/* The same of a block of which each row has a few bits or bytes: where there is room, all of it is
+ * read once. */
+static cse_status read_small(const cse_arrow_file *table, cse_arrow_block *block, uint64_t offset,
+                             void *bytes, uint64_t size)
+{
+    if (block->kept == NULL && block->bytes <= *table->room) {
+        *table->room -= block->bytes;
+        unsigned char *kept = cse_arena_alloc(table->arena, block->bytes + 1);
+        CSE_TRY(read_block(table, block, 0, kept, block->bytes));
+        block->kept = kept;
+    }
+    if (block->kept == NULL || size > block->bytes || offset > block->bytes - size)
+        return read_block(table, block, offset, bytes, size);
+    memcpy(bytes, block->kept + offset, (size_t)size);
+    return CSE_OK;
+}
+
+/* The same for rows that are read one after another. */
+static cse_status read_next(const cse_arrow_file *table, cse_arrow_cell cell, uint64_t offset,
+                            void *bytes, uint64_t size)
+{
+    const cse_arrow_block *block = &batch_of(table, cell.row)->parts[cell.column].data;
+    cse_arrow_window *w = &table->windows[cell.column];
+    if (size > block->bytes || offset > block->bytes - size)
+        return read_block(table, block, offset, bytes, size);
+    if (w->of != block || offset < w->offset || offset + size > w->offset + w->bytes) {
+        const uint64_t left = block->bytes - offset;
+        if (w->content == NULL)
+            w->content = cse_arena_alloc(table->arena, WINDOW_BYTES);
+        w->of = NULL;
+        w->offset = offset;
+        w->bytes = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+        CSE_TRY(read_block(table, block, offset, w->content, w->bytes));
+        w->of = block;
+    }
+    memcpy(bytes, w->content + (offset - w->offset), (size_t)size);
+    return CSE_OK;
+}
+
 /* Whether elements [first, first + count) of a level are all there. */
-static cse_status are_there(const cse_arrow_file *table, const cse_arrow_block *bits, int64_t first,
+static cse_status are_there(const cse_arrow_file *table, cse_arrow_block *bits, int64_t first,
                             int64_t count, bool *there)
 {
     unsigned char block[512];
@@ -429,7 +473,7 @@ static cse_status are_there(const cse_arrow_file *table, const cse_arrow_block *
     for (int64_t at = first; at < first + count && bits->bytes > 0 && *there;) {
         const int64_t byte = at / 8, left = (first + count - 1) / 8 - byte + 1;
         const int64_t some = left < (int64_t)sizeof block ? left : (int64_t)sizeof block;
-        CSE_TRY(read_block(table, bits, (uint64_t)byte, block, (uint64_t)some));
+        CSE_TRY(read_small(table, bits, (uint64_t)byte, block, (uint64_t)some));
         for (; at < first + count && at / 8 < byte + some && *there; at++)
             *there = block[at / 8 - byte] >> (at % 8) & 1;
     }
@@ -442,7 +486,7 @@ static cse_status find_values(const cse_arrow_file *table, cse_arrow_cell cell, 
     unsigned char bytes[16];
     const cse_arrow_column *c = &table->columns[cell.column];
     const cse_arrow_batch *batch = batch_of(table, cell.row);
-    const cse_arrow_part *part = &batch->parts[cell.column];
+    cse_arrow_part *part = &batch->parts[cell.column];
     const int64_t at = cell.row - batch->first;
     if (c->kind == CSE_ARROW_NUMBERS) {
         values->count = cse_shape_elements(c->shape);
@@ -451,7 +495,7 @@ static cse_status find_values(const cse_arrow_file *table, cse_arrow_cell cell, 
     }
     const int width = c->wide ? 8 : 4;
     uint64_t ends[2] = { 0, 0 };
-    CSE_TRY(read_block(table, &part->places, (uint64_t)at * (uint64_t)width, bytes,
+    CSE_TRY(read_small(table, &part->places, (uint64_t)at * (uint64_t)width, bytes,
                        2 * (uint64_t)width));
     for (int e = 0; e < 2; e++)
         for (int i = width; i > 0; i--)
@@ -484,43 +528,6 @@ cse_status cse_arrow_length(const cse_arrow_file *table, cse_arrow_cell cell, in
     return CSE_OK;
 }
 
-static int64_t integer_of(const unsigned char *at, int bits, bool is_signed)
-{
-    uint64_t value = 0;
-    for (int i = bits / 8; i > 0; i--)
-        value = value << 8 | at[i - 1];
-    return is_signed ? (int64_t)(value << (64 - bits)) >> (64 - bits) : (int64_t)value;
-}
-
-static double float_of(const unsigned char *at, int bits)
-{
-    double wide;
-    float single;
-    if (bits == 64) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    if (bits == 16)
-        return (double)cse_float_from_format(CSE_FLOAT16, (uint16_t)integer_of(at, 16, false));
-    memcpy(&single, at, sizeof single);
-    return (double)single;
-}
-
-/* False: it does not fit. */
-static bool convert(const cse_arrow_column *c, const unsigned char *at, cse_dtype dtype, void *to)
-{
-    if (c->type == CSE_ARROW_FLOAT) {
-        const float value = (float)float_of(at, c->bits);
-        memcpy(to, &value, sizeof value);
-        return dtype == CSE_FLOAT32;
-    }
-    const int64_t whole = integer_of(at, c->bits, c->type == CSE_ARROW_INT);
-    const int32_t word = (int32_t)whole;
-    const float value = c->type == CSE_ARROW_UNSIGNED ? (float)(uint64_t)whole : (float)whole;
-    memcpy(to, dtype == CSE_FLOAT32 ? (const void *)&value : (const void *)&word, 4);
-    return dtype == CSE_FLOAT32 || (word == whole && (word >= 0 || c->type == CSE_ARROW_INT));
-}
-
 static cse_status read_bits(const cse_arrow_file *table, const cse_arrow_part *part, span bits,
                             cse_dtype dtype, int32_t *values)
 {
@@ -543,7 +550,7 @@ cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int6
     span own = { 0, 0 };
     CSE_TRY(check_there(table, cell));
     CSE_TRY(find_values(table, cell, &own));
-    const cse_arrow_part *part = &batch_of(table, cell.row)->parts[cell.column];
+    cse_arrow_part *part = &batch_of(table, cell.row)->parts[cell.column];
     int64_t from = own.first, many = count;
     for (int level = c->levels; level > 0; level--) {
         bool there;
@@ -559,13 +566,16 @@ cse_status cse_arrow_read(const cse_arrow_file *table, cse_arrow_cell cell, int6
     if (c->bits == 1)
         return read_bits(table, part, (span){ own.first, count }, dtype, values);
     const int64_t width = c->bits / 8, most = BLOCK / width;
+    const cse_arrow_form form = { c->type, c->bits };
+    if (cse_arrow_is_as(form, dtype))
+        return read_block(table, &part->data, (uint64_t)(own.first * width), values,
+                          (uint64_t)(count * width));
     for (int64_t done = 0; done < count;) {
         const int64_t some = count - done < most ? count - done : most;
         CSE_TRY(read_block(table, &part->data, (uint64_t)((own.first + done) * width), block,
                            (uint64_t)(some * width)));
-        for (int64_t i = 0; i < some; i++)
-            if (!convert(c, block + i * width, dtype, (unsigned char *)values + (done + i) * 4))
-                return wrong(table, cell, "a number in it is no int32");
+        if (!cse_arrow_convert(form, block, some, dtype, (unsigned char *)values + done * 4))
+            return wrong(table, cell, "a number in it is no int32");
         done += some;
     }
     return CSE_OK;
@@ -587,23 +597,22 @@ cse_status cse_arrow_read_number(const cse_arrow_file *table, cse_arrow_cell cel
     unsigned char bytes[8];
     const cse_arrow_column *c = &table->columns[cell.column];
     const cse_arrow_batch *batch = batch_of(table, cell.row);
-    const cse_arrow_part *part = &batch->parts[cell.column];
     const int64_t at = cell.row - batch->first, width = c->bits / 8;
     *number = (cse_arrow_number){ .value = (double)NAN, .exact = true };
     CSE_TRY(cse_arrow_is_null(table, cell, &number->missing));
     if (number->missing)
         return CSE_OK;
     if (c->bits == 1) {
-        CSE_TRY(read_block(table, &part->data, (uint64_t)at / 8, bytes, 1));
+        CSE_TRY(read_next(table, cell, (uint64_t)at / 8, bytes, 1));
         number->value = bytes[0] >> (at % 8) & 1;
         return CSE_OK;
     }
-    CSE_TRY(read_block(table, &part->data, (uint64_t)(at * width), bytes, (uint64_t)width));
+    CSE_TRY(read_next(table, cell, (uint64_t)(at * width), bytes, (uint64_t)width));
     if (c->type == CSE_ARROW_FLOAT) {
-        number->value = float_of(bytes, c->bits);
+        number->value = cse_arrow_float(bytes, c->bits);
         return CSE_OK;
     }
-    const int64_t whole = integer_of(bytes, c->bits, c->type == CSE_ARROW_INT);
+    const int64_t whole = cse_arrow_integer(bytes, c->bits, c->type == CSE_ARROW_INT);
     const bool is_large = whole < 0 && c->type == CSE_ARROW_UNSIGNED;
     number->value = is_large ? (double)(uint64_t)whole : (double)whole;
     number->exact =

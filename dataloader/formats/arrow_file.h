@@ -8,6 +8,7 @@
 
 #include "csengine/tensor.h"
 #include "dataloader/files/file_pool.h"
+#include "dataloader/formats/arrow_convert.h"
 #include "engine/base/arena.h"
 
 typedef enum cse_arrow_kind {
@@ -17,18 +18,11 @@ typedef enum cse_arrow_kind {
     CSE_ARROW_TEXT,    /* UTF-8 or bytes */
 } cse_arrow_kind;
 
-typedef enum cse_arrow_type {
-    CSE_ARROW_BOOL,
-    CSE_ARROW_INT,
-    CSE_ARROW_UNSIGNED,
-    CSE_ARROW_FLOAT
-} cse_arrow_type;
-
 typedef struct cse_arrow_column {
     const char *name;
     cse_arrow_kind kind;
     cse_arrow_type type; /* of the numbers */
-    int bits;            /* 1, 8, 16, 32 or 64 */
+    int bits;            /* of one of them */
     bool wide;           /* places in lists and texts have 64 bits */
     cse_shape shape;     /* NUMBERS: of one row */
     int levels;          /* of FixedSizeList around the numbers, or 1 of a list */
@@ -38,7 +32,15 @@ typedef struct cse_arrow_column {
 /* A block of memory of a column in the file; none has 0 bytes. */
 typedef struct cse_arrow_block {
     uint64_t at, bytes;
+    unsigned char *kept; /* its content; NULL: it is in the file alone */
 } cse_arrow_block;
+
+/* What was read ahead of a column, for rows that are read one after another. */
+typedef struct cse_arrow_window {
+    const cse_arrow_block *of;
+    uint64_t offset, bytes;
+    unsigned char *content;
+} cse_arrow_window;
 
 /* A column in a batch. */
 typedef struct cse_arrow_part {
@@ -61,6 +63,8 @@ typedef struct cse_arrow_file {
     cse_arrow_batch *batches;
     int batch_count, batch_capacity;
     int64_t rows;
+    uint64_t *room;            /* bytes that may still be kept */
+    cse_arrow_window *windows; /* [column] */
 } cse_arrow_file;
 
 /* CSE_DATA says what is not accepted. Clear it also after a failure. */

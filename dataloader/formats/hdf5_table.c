@@ -1,9 +1,13 @@
-/* The library's calls for one dataset, by the driver of the checkpoints over an open file. */
+/* The library's calls for one dataset, by the driver of the checkpoints over an open file; and one
+ * call of the system where the values lie in one piece as numbers that int32 or float32 holds. */
 #include "dataloader/formats/hdf5_table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "dataloader/formats/npy_file.h"
 #include "engine/base/arena.h"
 #include "engine/formats/checkpoint/hdf5_chunks.h"
 #include "engine/formats/checkpoint/hdf5_driver.h"
@@ -20,11 +24,52 @@ struct cse_hdf5_table {
     int rank;
     hsize_t dims[MOST_RANK];
     cse_hdf5_chunks *chunks; /* what is known of them, also while a table is only read */
+    bool lies_open;          /* in one piece, from `place` in the file, of these numbers */
+    int64_t place;
+    cse_npy_header numbers;
+    unsigned char *raw;
+    size_t raw_bytes;
 };
 
 static cse_status refuse(const cse_hdf5_table *t, const char *what)
 {
     return cse_fail(CSE_DATA, "%s: dataset %s %s", t->path, t->name, what);
+}
+
+static bool is_type(hid_t type, hid_t other)
+{
+    return H5Tequal(type, other) > 0;
+}
+
+/* Numbers in the order of this machine. */
+static bool find_numbers(hid_t type, cse_npy_header *numbers)
+{
+    const struct {
+        hid_t type;
+        char kind;
+        int size;
+    } known[] = {
+        { H5T_STD_I8LE, 'i', 1 },  { H5T_STD_U8LE, 'u', 1 },  { H5T_STD_I16LE, 'i', 2 },
+        { H5T_STD_U16LE, 'u', 2 }, { H5T_STD_I32LE, 'i', 4 }, { H5T_IEEE_F32LE, 'f', 4 },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (is_type(type, known[i].type)) {
+            *numbers = (cse_npy_header){ .kind = known[i].kind, .size = known[i].size };
+            return true;
+        }
+    return false;
+}
+
+/* Where the values lie, if the system can read them without the library. */
+static void find_place(cse_hdf5_table *t)
+{
+    const hid_t type = H5Dget_type(t->dataset), creation = H5Dget_create_plist(t->dataset);
+    const haddr_t place = H5Dget_offset(t->dataset);
+    t->lies_open = H5Pget_layout(creation) == H5D_CONTIGUOUS && place != HADDR_UNDEF &&
+                   place < (haddr_t)INT64_MAX && find_numbers(type, &t->numbers);
+    t->place = t->lies_open ? (int64_t)place : 0;
+    H5Tclose(type);
+    H5Pclose(creation);
 }
 
 static cse_status check_storage(const cse_hdf5_table *t)
@@ -74,7 +119,9 @@ static cse_status open_dataset(cse_hdf5_table *t)
     for (int i = 0; i < t->rank; i++)
         if (t->dims[i] > (hsize_t)MOST_DIM)
             return refuse(t, "has a dimension of more than 2^40");
-    return check_storage(t);
+    CSE_TRY(check_storage(t));
+    find_place(t);
+    return CSE_OK;
 }
 
 static cse_status open_all(cse_hdf5_table *t)
@@ -124,6 +171,7 @@ void cse_hdf5_table_close(cse_hdf5_table **table)
         H5Pclose(t->access);
     cse_hdf5_chunks_clear(t->chunks);
     free(t->chunks);
+    free(t->raw);
     free(t);
     *table = NULL;
 }
@@ -136,10 +184,67 @@ cse_shape cse_hdf5_table_shape(const cse_hdf5_table *table)
     return shape;
 }
 
-cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *starts,
-                               const int64_t *counts, cse_dtype dtype, void *values)
+/* Whether a block is one piece of the file that becomes these numbers without a loss; its place
+ * among the values and its size. */
+static bool is_one_piece(const cse_hdf5_table *t, const int64_t *starts, const int64_t *counts,
+                         cse_dtype dtype, int64_t range[2])
+{
+    if (!t->lies_open || (t->numbers.kind == 'f') != (dtype == CSE_FLOAT32))
+        return false;
+    range[0] = 0;
+    range[1] = 1;
+    for (int i = 0; i < t->rank; i++) {
+        const int64_t dim = (int64_t)t->dims[i];
+        if (starts[i] < 0 || counts[i] < 0 || counts[i] > dim || starts[i] > dim - counts[i] ||
+            (i > 0 && counts[i] != dim))
+            return false;
+        if (__builtin_mul_overflow(range[0], dim, &range[0]) ||
+            __builtin_add_overflow(range[0], starts[i], &range[0]) ||
+            __builtin_mul_overflow(range[1], counts[i], &range[1]))
+            return false;
+    }
+    return range[0] <= INT64_MAX / 8 - t->place && range[1] <= INT64_MAX / 8;
+}
+
+static cse_status read_bytes(const cse_hdf5_table *t, int64_t offset, void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t got = pread(t->target.descriptor, (char *)bytes + done, size - done,
+                                  (off_t)offset + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cse_fail(CSE_IO, "%s: reading failed: %s", t->path, strerror(errno));
+        if (got == 0)
+            return refuse(t, "is not whole: the file ends within its values");
+        done += (size_t)got;
+    }
+    return CSE_OK;
+}
+
+static cse_status read_piece(cse_hdf5_table *t, const int64_t range[2], cse_dtype dtype,
+                             void *values)
+{
+    const int64_t size = t->numbers.size, offset = t->place + range[0] * size;
+    const size_t bytes = (size_t)(range[1] * size);
+    if (size == 4)
+        return read_bytes(t, offset, values, bytes);
+    if (bytes > t->raw_bytes) {
+        t->raw = cse_realloc(t->raw, bytes);
+        t->raw_bytes = bytes;
+    }
+    CSE_TRY(read_bytes(t, offset, t->raw, bytes));
+    cse_npy_convert(&t->numbers, t->raw, range[1], dtype, values);
+    return CSE_OK;
+}
+
+cse_status cse_hdf5_table_read(cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
+                               cse_dtype dtype, void *values)
 {
     hsize_t start[MOST_RANK], count[MOST_RANK];
+    int64_t range[2];
+    if (is_one_piece(table, starts, counts, dtype, range))
+        return read_piece(table, range, dtype, values);
     for (int i = 0; i < table->rank; i++) {
         start[i] = (hsize_t)starts[i];
         count[i] = (hsize_t)counts[i];

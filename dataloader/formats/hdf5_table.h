@@ -19,7 +19,7 @@ void cse_hdf5_table_close(cse_hdf5_table **table);
 
 cse_shape cse_hdf5_table_shape(const cse_hdf5_table *table);
 /* A block of rank's starts and counts, as int32 or float32. */
-cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *starts,
-                               const int64_t *counts, cse_dtype dtype, void *values);
+cse_status cse_hdf5_table_read(cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
+                               cse_dtype dtype, void *values);
 
 #endif

@@ -223,6 +223,20 @@ cse_status cse_npy_array_open(cse_file_pool *pool, const char *path, const char 
     return array->memory == NULL ? take_fortran(array) : CSE_OK;
 }
 
+cse_status cse_npy_array_keep(cse_npy_array *array, int64_t most_bytes)
+{
+    const int64_t bytes = array->header.elements * array->header.size;
+    if (array->memory != NULL || bytes > most_bytes)
+        return CSE_OK;
+    unsigned char *elements = cse_malloc((size_t)bytes + 1);
+    cse_status status = cse_npy_array_read(array, 0, array->header.elements, elements);
+    if (status == CSE_OK)
+        array->memory = elements;
+    else
+        free(elements);
+    return status;
+}
+
 void cse_npy_array_clear(cse_npy_array *array)
 {
     free(array->memory);

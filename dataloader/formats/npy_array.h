@@ -21,6 +21,9 @@ typedef struct cse_npy_array {
 cse_status cse_npy_array_open(cse_file_pool *pool, const char *path, const char *key,
                               cse_npy_array *array);
 void cse_npy_array_clear(cse_npy_array *array);
+/* Keeps all elements in memory where they have at most so many bytes: for small ones that are read
+ * one at a time. */
+cse_status cse_npy_array_keep(cse_npy_array *array, int64_t most_bytes);
 
 /* Raw elements [first, first + count) in C order. */
 cse_status cse_npy_array_read(const cse_npy_array *array, int64_t first, int64_t count, void *raw);

@@ -266,7 +266,7 @@ static uint64_t bits_of(const cse_npy_header *header, const unsigned char *raw)
     return value;
 }
 
-static int64_t whole_of(const cse_npy_header *header, const unsigned char *raw)
+int64_t cse_npy_whole(const cse_npy_header *header, const void *raw)
 {
     const uint64_t value = bits_of(header, raw);
     const int unused = 64 - 8 * header->size;
@@ -285,7 +285,7 @@ double cse_npy_real(const cse_npy_header *header, const void *raw)
     if (header->kind == 'u')
         return (double)bits;
     if (header->kind == 'i')
-        return (double)whole_of(header, raw);
+        return (double)cse_npy_whole(header, raw);
     if (header->size == 2)
         return (double)cse_load_float16((uint16_t)bits);
     if (header->size == 8) {
@@ -304,36 +304,6 @@ bool cse_npy_fits_float(const cse_npy_header *header, const void *raw)
         return true;
     if (fabs(value) >= 9223372036854775808.0)
         return bits_of(header, raw) % 4096 == 0; /* 24 bits of a number of 64 */
-    const int64_t whole = whole_of(header, raw);
+    const int64_t whole = cse_npy_whole(header, raw);
     return fabs((double)(float)whole) < 9223372036854775808.0 && (int64_t)(float)whole == whole;
-}
-
-static int32_t fitting(const cse_npy_header *header, const unsigned char *raw)
-{
-    if (header->kind == 'f') {
-        const double value = cse_npy_real(header, raw);
-        return value >= -2147483648.0 && value <= 2147483647.0 ? (int32_t)value : INT32_MIN;
-    }
-    const int64_t value = whole_of(header, raw);
-    return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : INT32_MIN;
-}
-
-void cse_npy_convert(const cse_npy_header *header, const void *raw, int64_t count, cse_dtype dtype,
-                     void *values)
-{
-    const unsigned char *bytes = raw;
-    int32_t *integers = values;
-    float *floats = values;
-    const bool same = header->size == 4 && !header->big_endian &&
-                      header->kind == (dtype == CSE_INT32 ? 'i' : 'f');
-    if (same) {
-        memcpy(values, raw, (size_t)count * 4);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++, bytes += header->size) {
-        if (dtype == CSE_INT32)
-            integers[i] = fitting(header, bytes);
-        else
-            floats[i] = (float)cse_npy_real(header, bytes);
-    }
 }

@@ -28,7 +28,8 @@ cse_status cse_npy_parse(const char *path, const unsigned char *bytes, size_t si
 /* As int32 or float32. Whole numbers that do not fit become -2147483648. */
 void cse_npy_convert(const cse_npy_header *header, const void *raw, int64_t count, cse_dtype dtype,
                      void *values);
-/* One element. */
+/* One element; a whole number beyond int64 is its greatest. */
+int64_t cse_npy_whole(const cse_npy_header *header, const void *raw);
 double cse_npy_real(const cse_npy_header *header, const void *raw);
 /* Whether float32 holds it, if it is a whole number; true of floats, which are rounded. */
 bool cse_npy_fits_float(const cse_npy_header *header, const void *raw);

@@ -455,6 +455,7 @@ static cse_status arrow_read(cse_input *input, const int64_t *indices, int64_t c
 {
     arrow *self = input->self;
     self->outputs = outputs;
+    cse_file_pool_look_once(self->pool);
     for (self->place = 0; self->place < count; self->place++)
         CSE_TRY(
             cse_read_good_record(&self->bad, indices[self->place], self->samples, read_row, self));

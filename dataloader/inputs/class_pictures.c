@@ -46,11 +46,10 @@ static cse_status read_picture(void *argument, int64_t index)
     cse_class_pictures *self = argument;
     char path[4096];
     CSE_TRY(cse_class_folders_load(&self->folders, index, &self->file, path));
-    cse_status status =
-        cse_image_decode(self->decoder, self->file.bytes, self->file.size, &self->image);
+    const cse_picture_source source = { self->decoder, self->file.bytes, self->file.size,
+                                        &self->image };
     /* By its own number, so that a replacement is what it is elsewhere. */
-    if (status == CSE_OK)
-        status = self->transform(self->self, &self->image, self->epoch, index, self->values);
+    cse_status status = self->transform(self->self, &source, self->epoch, index, self->values);
     *self->label = self->folders.pictures[index].label;
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }

@@ -1,4 +1,4 @@
-/* Shared by input functions of pictures in a folder for each class: reading and decoding; what a
+/* Shared by input functions of pictures in a folder for each class: reading; what a
  * sample is made of a picture is the function's own. It is the first member of what the function
  * keeps. */
 #ifndef CSE_DATALOADER_INPUTS_CLASS_PICTURES_H
@@ -7,11 +7,11 @@
 #include "dataloader/bad_records.h"
 #include "dataloader/input.h"
 #include "dataloader/pictures/class_folders.h"
-#include "dataloader/pictures/image_decode.h"
+#include "dataloader/pictures/image_transform.h"
 
 /* Makes the values of a sample of a picture; `self` is the input function's. */
-typedef cse_status cse_picture_transform(void *self, const cse_image *image, int64_t epoch,
-                                         int64_t index, float *values);
+typedef cse_status cse_picture_transform(void *self, const cse_picture_source *source,
+                                         int64_t epoch, int64_t index, float *values);
 
 typedef struct cse_class_pictures {
     cse_class_folders folders;

@@ -250,11 +250,14 @@ static cse_token_place place_of(const hdf5_tokens *self, int64_t index, int64_t 
 static void copy_corpus(const hdf5_tokens *self, int stream, int32_t *to)
 {
     const int64_t time = self->sources.time;
-    for (int64_t t = 0; t < time; t++) {
-        const int32_t values[FEATURES] = { self->row[t], self->row[t + 1], 1,
-                                           (int32_t)(time - 1 - t), (int32_t)t };
-        to[t] = values[stream];
+    if (stream < CSE_MASK_STREAM) {
+        memcpy(to, self->row + stream, (size_t)time * sizeof *to);
+        return;
     }
+    for (int64_t t = 0; t < time; t++)
+        to[t] = stream == CSE_MASK_STREAM       ? 1
+                : stream == CSE_MASK_STREAM + 1 ? (int32_t)(time - 1 - t)
+                                                : (int32_t)t;
 }
 
 static void copy_stream(const hdf5_tokens *self, bool is_corpus, int stream, int32_t *to)
@@ -298,6 +301,8 @@ static cse_status read_one(cse_input *input, int64_t index, int64_t i, void *con
 cse_status cse_hdf5_tokens_read(cse_input *input, const int64_t *indices, int64_t count,
                                 void *const outputs[])
 {
+    const hdf5_tokens *self = input->self;
+    cse_file_pool_look_once(self->sources.pool);
     for (int64_t i = 0; i < count; i++)
         CSE_TRY(read_one(input, indices[i], i, outputs));
     return CSE_OK;

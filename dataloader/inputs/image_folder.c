@@ -56,11 +56,11 @@ static void image_folder_close(cse_input *input)
     input->self = NULL;
 }
 
-static cse_status transform(void *argument, const cse_image *image, int64_t epoch, int64_t index,
-                            float *values)
+static cse_status transform(void *argument, const cse_picture_source *source, int64_t epoch,
+                            int64_t index, float *values)
 {
     image_folder *self = argument;
-    return cse_image_transform_apply(&self->transform, image, epoch, index, values);
+    return cse_image_transform_read(&self->transform, source, epoch, index, values);
 }
 
 static cse_status image_folder_open(cse_input *input, const cse_settings *settings)
@@ -68,7 +68,7 @@ static cse_status image_folder_open(cse_input *input, const cse_settings *settin
     image_folder *self = input->self = cse_calloc(1, sizeof *self);
     self->flattens = cse_settings_bool(settings, "flatten");
     cse_class_pictures_begin(&self->pictures, settings, transform, self);
-    cse_status status = cse_image_transform_read(settings, &self->transform);
+    cse_status status = cse_image_transform_open(settings, &self->transform);
     if (status == CSE_OK)
         status = cse_class_folders_read(&self->pictures.folders,
                                         cse_settings_text(settings, "data_dir"));
@@ -103,7 +103,7 @@ static cse_status image_folder_describe(cse_input *input, const cse_settings *se
 {
     cse_image_transform transform;
     (void)known;
-    CSE_TRY(cse_image_transform_read(settings, &transform));
+    CSE_TRY(cse_image_transform_open(settings, &transform));
     const cse_shape shape = cse_image_transform_shape(&transform);
     const bool flattens = cse_settings_bool(settings, "flatten");
     cse_image_transform_clear(&transform);

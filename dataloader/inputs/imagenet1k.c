@@ -96,11 +96,12 @@ static cse_status find_pictures(imagenet *self, const cse_settings *settings)
     return CSE_OK;
 }
 
-static cse_status transform(void *argument, const cse_image *image, int64_t epoch, int64_t index,
-                            float *values)
+static cse_status transform(void *argument, const cse_picture_source *source, int64_t epoch,
+                            int64_t index, float *values)
 {
     imagenet *self = argument;
-    return cse_image_steps_apply(&self->steps, image, epoch, index, values);
+    CSE_TRY(cse_image_decode(source->decoder, source->bytes, source->size, source->image));
+    return cse_image_steps_apply(&self->steps, source->image, epoch, index, values);
 }
 
 static cse_status imagenet_open(cse_input *input, const cse_settings *settings)

@@ -15,11 +15,14 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/base/types/shape.h"
+#include "engine/base/vector_clones.h"
 
 enum { FEATURES, ANSWERS };
 
 /* Features of so many bytes are looked at before the first step, others when they are read. */
 #define MOST_LOOKED_AT_BYTES (INT64_C(1) << 30)
+/* Answers of so many bytes are kept in memory. */
+#define MOST_KEPT_BYTES (INT64_C(1) << 26)
 
 typedef struct npy {
     cse_file_pool *pool;
@@ -188,6 +191,7 @@ static cse_status open_files(npy *self, const cse_settings *settings, bool may_l
                                            "labels or targets",
                                            cse_settings_origin(settings, "features"));
     CSE_TRY(open_array(self, settings, ANSWERS));
+    CSE_TRY(cse_npy_array_keep(&self->arrays[ANSWERS], MOST_KEPT_BYTES));
     return answers->shape.rank < 1 || answers->shape.dims[0] != features->shape.dims[0] ||
                    answers->elements != features->shape.dims[0]
                ? refuse_answers(self)
@@ -351,19 +355,63 @@ static cse_status read_answer(npy *self, int64_t row, int64_t i, void *const out
     return CSE_OK;
 }
 
+enum { BLOCK = 64 };
+
+CSE_VECTOR_CLONES(bool, all_finite, (const float *values, int64_t count), (values, count))
+{
+    const uint32_t exponent = 0x7f800000;
+    uint32_t found = 0;
+    for (; count >= BLOCK; count -= BLOCK, values += BLOCK) {
+        uint32_t words[BLOCK], bad[BLOCK];
+        memcpy(words, values, sizeof words);
+        for (int k = 0; k < BLOCK; k++)
+            bad[k] = (words[k] & exponent) == exponent;
+        for (int k = 0; k < BLOCK; k++)
+            found |= bad[k];
+    }
+    for (; count > 0; count--, values++)
+        found |= !isfinite(*values);
+    return found == 0;
+}
+
+CSE_VECTOR_CLONES(void, scale, (float *values, int64_t count, float mean, float std),
+                  (values, count, mean, std))
+{
+    for (; count >= BLOCK; count -= BLOCK, values += BLOCK)
+        for (int k = 0; k < BLOCK; k++)
+            values[k] = (values[k] - mean) / std;
+    for (; count > 0; count--, values++)
+        *values = (*values - mean) / std;
+}
+
+/* Of values that are not finite, those that are missing become what is filled in. `raw`: as they
+ * stand in the file. */
+static cse_status fill(const npy *self, int64_t row, const unsigned char *raw, float *features)
+{
+    const cse_npy_header *header = &self->arrays[FEATURES].header;
+    for (int64_t e = 0; e < self->elements; e++) {
+        if (isfinite(features[e]))
+            continue;
+        CSE_TRY(check_value(self, FEATURES, row, e, cse_npy_real(header, raw + e * header->size)));
+        features[e] = (float)self->fill[e];
+    }
+    return CSE_OK;
+}
+
+/* Floats of the machine's order are read where they are wanted. */
 static cse_status read_features(npy *self, int64_t row, float *features)
 {
     const cse_npy_array *array = &self->arrays[FEATURES];
-    CSE_TRY(cse_npy_array_read(array, row * self->elements, self->elements, self->raw));
-    cse_npy_convert(&array->header, self->raw, self->elements, CSE_FLOAT32, features);
-    for (int64_t e = 0; e < self->elements; e++) {
-        if (!isfinite(features[e])) {
-            CSE_TRY(check_value(self, FEATURES, row, e,
-                                cse_npy_real(&array->header, self->raw + e * array->header.size)));
-            features[e] = (float)self->fill[e];
-        }
-        features[e] = (features[e] - self->mean) / self->std;
-    }
+    const cse_npy_header *header = &array->header;
+    const bool in_place = header->kind == 'f' && header->size == 4 && !header->big_endian;
+    unsigned char *raw = in_place ? (unsigned char *)features : self->raw;
+    CSE_TRY(cse_npy_array_read(array, row * self->elements, self->elements, raw));
+    if (!in_place)
+        cse_npy_convert(header, raw, self->elements, CSE_FLOAT32, features);
+    if (!all_finite(features, self->elements))
+        CSE_TRY(fill(self, row, raw, features));
+    if (self->mean != 0 || self->std != 1)
+        scale(features, self->elements, self->mean, self->std);
     return CSE_OK;
 }
 
@@ -371,6 +419,10 @@ static cse_status npy_read(cse_input *input, const int64_t *indices, int64_t cou
                            void *const outputs[])
 {
     npy *self = input->self;
+    int descriptor;
+    cse_file_pool_look_once(self->pool);
+    if (self->has_answers) /* also where they are in memory, a change of their file is told */
+        CSE_TRY(cse_file_pool_descriptor(self->pool, self->arrays[ANSWERS].file, &descriptor));
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = row_of(self, indices[i]);
         CSE_TRY(

@@ -166,7 +166,7 @@ static cse_status tar_samples_open(cse_input *input, const cse_settings *setting
                         ? cse_settings_integer(settings, "classes")
                         : INT32_MAX;
     cse_bad_records_read(settings, &self->bad);
-    cse_status status = cse_image_transform_read(settings, &self->transform);
+    cse_status status = cse_image_transform_open(settings, &self->transform);
     self->decoder = cse_image_decoder_new(self->transform.turns);
     if (status == CSE_OK)
         status = add_archives(self, settings);
@@ -212,10 +212,9 @@ static cse_status read_sample(tar_samples *self, const tar_sample *sample, int64
     }
     CSE_TRY(cse_file_pool_read(self->pool, sample->file, sample->image_offset, self->bytes,
                                (size_t)sample->image_bytes));
-    CSE_TRY(
-        cse_image_decode(self->decoder, self->bytes, (size_t)sample->image_bytes, &self->image));
-    return cse_image_transform_apply(&self->transform, &self->image, self->epoch, index,
-                                     self->values);
+    const cse_picture_source source = { self->decoder, self->bytes, (size_t)sample->image_bytes,
+                                        &self->image };
+    return cse_image_transform_read(&self->transform, &source, self->epoch, index, self->values);
 }
 
 static int64_t offset_of(const tar_sample *sample)

@@ -28,7 +28,6 @@ typedef struct token_shards {
     int capacity;
     int64_t time, samples;
     unsigned char *raw; /* [time + 1] */
-    int32_t *tokens;    /* [time + 1] */
 } token_shards;
 
 static const cse_setting settings_table[] = {
@@ -126,7 +125,6 @@ static void token_shards_close(cse_input *input)
     cse_file_pool_destroy(&self->pool);
     free(self->shards);
     free(self->raw);
-    free(self->tokens);
     free(self);
     input->self = NULL;
 }
@@ -142,7 +140,6 @@ static cse_status token_shards_open(cse_input *input, const cse_settings *settin
         return status;
     }
     self->raw = cse_malloc((size_t)(self->time + 1) * 8);
-    self->tokens = cse_malloc((size_t)(self->time + 1) * sizeof *self->tokens);
     input->sample_count = self->samples;
     snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
     cse_describe_tokens(input, self->time, false);
@@ -163,6 +160,7 @@ static cse_status token_shards_read(cse_input *input, const int64_t *indices, in
                                     void *const outputs[])
 {
     token_shards *self = input->self;
+    cse_file_pool_look_once(self->pool);
     for (int64_t i = 0; i < count; i++) {
         int64_t token;
         const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
@@ -170,10 +168,10 @@ static cse_status token_shards_read(cse_input *input, const int64_t *indices, in
         const cse_npy_header *header = &self->shards[file].header;
         CSE_TRY(cse_file_pool_read(self->pool, file, header->offset + token * header->size,
                                    self->raw, (size_t)((self->time + 1) * header->size)));
-        cse_npy_convert(header, self->raw, self->time + 1, CSE_INT32, self->tokens);
-        const size_t bytes = (size_t)self->time * sizeof(int32_t);
-        memcpy((int32_t *)outputs[CSE_INPUT_IDS_STREAM] + i * self->time, self->tokens, bytes);
-        memcpy((int32_t *)outputs[CSE_LABELS_STREAM] + i * self->time, self->tokens + 1, bytes);
+        cse_npy_convert(header, self->raw, self->time, CSE_INT32,
+                        (int32_t *)outputs[CSE_INPUT_IDS_STREAM] + i * self->time);
+        cse_npy_convert(header, self->raw + header->size, self->time, CSE_INT32,
+                        (int32_t *)outputs[CSE_LABELS_STREAM] + i * self->time);
     }
     return CSE_OK;
 }

@@ -11,7 +11,7 @@ void cse_image_clear(cse_image *image)
     *image = (cse_image){ 0 };
 }
 
-cse_status cse_image_make_room(cse_image *image, int64_t width, int64_t height)
+cse_status cse_image_check_size(int64_t width, int64_t height)
 {
     if (width < 1 || height < 1 || width > CSE_IMAGE_MOST_SIDE || height > CSE_IMAGE_MOST_SIDE ||
         width * height > CSE_IMAGE_MOST_PIXELS)
@@ -20,6 +20,12 @@ cse_status cse_image_make_room(cse_image *image, int64_t width, int64_t height)
                         "pixels in all",
                         (long long)width, (long long)height, CSE_IMAGE_MOST_SIDE,
                         CSE_IMAGE_MOST_PIXELS);
+    return CSE_OK;
+}
+
+cse_status cse_image_make_room(cse_image *image, int64_t width, int64_t height)
+{
+    CSE_TRY(cse_image_check_size(width, height));
     const size_t bytes = (size_t)(width * height) * CSE_IMAGE_CHANNELS;
     if (bytes > image->capacity) {
         free(image->pixels);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "dataloader/pictures/image.h"
+#include "dataloader/pictures/picture_use.h"
 
 /* Of names in a folder, compared without case. */
 #define CSE_PICTURE_ENDINGS ".jpg|.jpeg|.png|.webp"
@@ -28,5 +28,10 @@ void cse_image_decoder_destroy(cse_image_decoder **decoder);
  * animation the first frame. */
 cse_status cse_image_decode(cse_image_decoder *decoder, const unsigned char *bytes, size_t size,
                             cse_image *image);
+/* The same for a picture of which `use` tells what is used: pixels outside of that part may be
+ * anything. JPEG alone is reduced, by its transform, as Pillow's draft() does it; `image` has the
+ * smaller size then. A picture that is turned is decoded whole. */
+cse_status cse_image_decode_part(cse_image_decoder *decoder, const unsigned char *bytes,
+                                 size_t size, const cse_picture_use *use, cse_image *image);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "dataloader/pictures/image.h"
+
 /* A part of a picture [height, width, 3]. */
 typedef struct cse_image_part {
     const unsigned char *pixels; /* of its first row */
@@ -29,6 +31,16 @@ typedef struct cse_resizer {
 /* `to` [height, width, 3]. */
 void cse_resize(cse_resizer *resizer, const cse_image_part *from, int width, int height,
                 unsigned char *to);
+/* The window alone of the result, whose whole size would be [width, height]: `to` [window height,
+ * window width, 3]. */
+void cse_resize_part(cse_resizer *resizer, const cse_image_part *from, const int size[2],
+                     const cse_image_window *window, unsigned char *to);
+/* The part of the picture of which that window is made. */
+typedef struct cse_resize_sizes {
+    int from_width, from_height, width, height;
+} cse_resize_sizes;
+void cse_resize_needs(const cse_resizer *resizer, const cse_resize_sizes *sizes,
+                      const cse_image_window *window, cse_image_window *needed);
 void cse_resizer_clear(cse_resizer *resizer);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a picture to the numbers of a sample: crop, resize, flip, augmentations, and the scale of
- * the values.
+/* From the file of a picture to the numbers of a sample: crop, resize, flip, augmentations, and the
+ * scale of the values. No more is decoded and resized than is used.
  *
  * What chance decides is a pure function of (seed, epoch, sample). Without chance it is
  * torchvision's Resize, CenterCrop, ToTensor and Normalize. */
@@ -36,6 +36,11 @@
           .max = 16384,                                                                           \
           .doc = "the shorter side before the middle of image_size is cut out; null: the whole "  \
                  "picture becomes image_size" },                                                  \
+        { .name = "reduced_decoding",                                                             \
+          .type = CSE_SETTING_BOOL,                                                               \
+          .default_value = "false",                                                               \
+          .doc = "JPEG of twice the pixels that are used or more is decoded at 1/2, 1/4 or 1/8 "  \
+                 "of its size: faster, and other values, as with Pillow's draft()" },             \
         { .name = "random_resized_crop",                                                          \
           .type = CSE_SETTING_BOOL,                                                               \
           .default_value = "false",                                                               \
@@ -65,7 +70,7 @@
 
 typedef struct cse_image_transform {
     int height, width, channels, resize; /* resize 0: none */
-    bool crops_by_chance, flips_by_chance, turns;
+    bool crops_by_chance, flips_by_chance, turns, reduces;
     double crop_scale[2];
     uint64_t seed;
     cse_augmentations augmentations;
@@ -77,15 +82,24 @@ typedef struct cse_image_transform {
 } cse_image_transform;
 
 /* Reads CSE_IMAGE_SETTINGS; CSE_CONFIG. Release with cse_image_transform_clear. */
-cse_status cse_image_transform_read(const cse_settings *settings, cse_image_transform *transform);
+cse_status cse_image_transform_open(const cse_settings *settings, cse_image_transform *transform);
 void cse_image_transform_clear(cse_image_transform *transform);
 /* From now on nothing is decided by chance. */
 void cse_image_transform_leave_chance(cse_image_transform *transform);
 cse_shape cse_image_transform_shape(const cse_image_transform *transform);
 
-/* `values` [channels, height, width]. CSE_DATA for a picture so narrow that it would become too
- * large. */
-cse_status cse_image_transform_apply(cse_image_transform *transform, const cse_image *image,
-                                     int64_t epoch, int64_t sample, float *values);
+/* A picture's file, and the pixels that are made of it. */
+typedef struct cse_picture_source {
+    cse_image_decoder *decoder;
+    const unsigned char *bytes;
+    size_t size;
+    cse_image *image;
+} cse_picture_source;
+
+/* `values` [channels, height, width]. CSE_DATA for what cse_image_decode refuses and for a picture
+ * so narrow that it would become too large. */
+cse_status cse_image_transform_read(cse_image_transform *transform,
+                                    const cse_picture_source *source, int64_t epoch, int64_t sample,
+                                    float *values);
 
 #endif

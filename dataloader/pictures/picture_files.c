@@ -51,7 +51,7 @@ cse_status cse_picture_files_new(const cse_input_descriptor *descriptor,
     files->arena = cse_arena_new();
     files->flattens =
         has_setting(descriptor->settings, "flatten") && cse_settings_bool(settings, "flatten");
-    CSE_TRY(cse_image_transform_read(settings, &files->transform));
+    CSE_TRY(cse_image_transform_open(settings, &files->transform));
     files->decoder = cse_image_decoder_new(files->transform.turns);
     cse_image_transform_leave_chance(&files->transform);
     return CSE_OK;
@@ -131,9 +131,8 @@ cse_status cse_picture_files_read(cse_picture_files *files, int64_t index, float
 {
     const char *path = files->paths[index];
     CSE_TRY(cse_whole_file_read(&files->file, path, MOST_FILE_BYTES));
-    cse_status status =
-        cse_image_decode(files->decoder, files->file.bytes, files->file.size, &files->image);
-    if (status == CSE_OK)
-        status = cse_image_transform_apply(&files->transform, &files->image, 0, index, values);
+    const cse_picture_source source = { files->decoder, files->file.bytes, files->file.size,
+                                        &files->image };
+    cse_status status = cse_image_transform_read(&files->transform, &source, 0, index, values);
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", path);
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "dataloader/pictures/image.h"
+#include "dataloader/pictures/picture_use.h"
 
 typedef struct cse_picture_file {
     const unsigned char *bytes;
@@ -18,7 +18,10 @@ typedef struct cse_picture_notes {
     bool exceeds_bytes; /* values of 16 bits above 255 were cut off at 255, as Pillow does it */
 } cse_picture_notes;
 
-cse_status cse_jpeg_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes);
+/* `use` as of cse_image_decode_part; NULL: all of it is used. `turns`: also where the picture is to
+ * be turned. */
+cse_status cse_jpeg_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes,
+                           const cse_picture_use *use, bool turns);
 cse_status cse_png_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes);
 cse_status cse_webp_decode(cse_picture_file file, cse_image *image, cse_picture_notes *notes);
 

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "dataloader/pictures/picture_formats.h"
+#include "dataloader/pictures/png_filters.h"
 #include "engine/base/arena.h"
 
 enum {
@@ -16,6 +17,7 @@ enum {
     AROUND_BYTES = 12, /* of a chunk: its length, type and CRC */
     HEADER_BYTES = 13,
     PALETTE_ENTRIES = 256,
+    MOST_STEP = 8,            /* bytes of a pixel; so many are free at both ends of a row */
     MOST_PACKED_TIMES = 1032, /* what deflate makes of one byte */
     BEYOND_MOST_BYTES = 1 << 20
 };
@@ -215,45 +217,6 @@ static cse_status end_stream(png *p)
 
 /* ---- rows ---- */
 
-static unsigned char nearest(int left, int above, int corner)
-{
-    const int to_left = abs(above - corner), to_above = abs(left - corner);
-    const int to_corner = abs(left + above - 2 * corner);
-    if (to_left <= to_above && to_left <= to_corner)
-        return (unsigned char)left;
-    return (unsigned char)(to_above <= to_corner ? above : corner);
-}
-
-/* `step`: bytes of a pixel, at least 1. Before a row stand `step` zeros. */
-static cse_status unfilter(int filter, unsigned char *row, const unsigned char *above, size_t size,
-                           size_t step)
-{
-    switch (filter) {
-    case 0:
-        break;
-    case 1:
-        for (size_t i = 0; i < size; i++)
-            row[i] = (unsigned char)(row[i] + (row - step)[i]);
-        break;
-    case 2:
-        for (size_t i = 0; i < size; i++)
-            row[i] = (unsigned char)(row[i] + above[i]);
-        break;
-    case 3:
-        for (size_t i = 0; i < size; i++)
-            row[i] = (unsigned char)(row[i] + ((row - step)[i] + above[i]) / 2);
-        break;
-    case 4:
-        for (size_t i = 0; i < size; i++)
-            row[i] =
-                (unsigned char)(row[i] + nearest((row - step)[i], above[i], (above - step)[i]));
-        break;
-    default:
-        return not_whole("a row has a filter that is none of the format");
-    }
-    return CSE_OK;
-}
-
 /* Value `i` of the row, of 8 bits; of one to four bits as its number. */
 static unsigned value_of(const png *p, const unsigned char *row, size_t i)
 {
@@ -270,8 +233,31 @@ static unsigned value_of(const png *p, const unsigned char *row, size_t i)
     return row[bit / 8] >> (8 - p->depth - (int)(bit % 8)) & ((1 << p->depth) - 1);
 }
 
+/* A whole row of values of 8 bits. */
+static void put_plain_row(const png *p, const unsigned char *row, unsigned char *to)
+{
+    const size_t channels = (size_t)p->channels;
+    const bool is_grey = p->colour == GREY || p->colour == GREY_ALPHA;
+    if (channels == CSE_IMAGE_CHANNELS) {
+        memcpy(to, row, (size_t)p->width * CSE_IMAGE_CHANNELS);
+        return;
+    }
+    for (int64_t x = 0; x < p->width; x++, row += channels, to += CSE_IMAGE_CHANNELS) {
+        const unsigned char *value = row;
+        if (p->colour == INDEXED)
+            value = p->palette + row[0] * CSE_IMAGE_CHANNELS;
+        to[0] = value[0];
+        to[1] = value[is_grey ? 0 : 1];
+        to[2] = value[is_grey ? 0 : 2];
+    }
+}
+
 static void put_row(const png *p, const unsigned char *row, const pass *at, int64_t y)
 {
+    if (p->depth == 8 && at->step_x == 1) {
+        put_plain_row(p, row, p->image->pixels + (size_t)(y * p->width) * CSE_IMAGE_CHANNELS);
+        return;
+    }
     const unsigned scale = p->colour == GREY && p->depth < 8 ? 255 / ((1u << p->depth) - 1) : 1;
     const size_t channels = (size_t)p->channels;
     size_t i = 0;
@@ -292,7 +278,6 @@ static void put_row(const png *p, const unsigned char *row, const pass *at, int6
 
 static cse_status read_pass(png *p, const pass *at)
 {
-    enum { MOST_STEP = 8 };
     const size_t bits = (size_t)(p->channels * p->depth), step = (bits + 7) / 8;
     if (at->x >= p->width)
         return CSE_OK;
@@ -305,7 +290,8 @@ static cse_status read_pass(png *p, const pass *at)
             return not_whole("its pixels end too early");
         const int filter = row[-1];
         row[-1] = 0;
-        CSE_TRY(unfilter(filter, row, above, size, step));
+        if (!cse_png_unfilter(filter, row, above, size, step))
+            return not_whole("a row has a filter that is none of the format");
         put_row(p, row, at, y);
         unsigned char *done = row;
         row = above;
@@ -319,7 +305,7 @@ static cse_status read_pixels(png *p)
     const pass *passes = p->is_interlaced ? adam7 : whole;
     const size_t count = p->is_interlaced ? sizeof adam7 / sizeof *adam7 : 1;
     for (int i = 0; i < 2; i++)
-        p->rows[i] = cse_calloc(1, row_bytes(p, p->width) + 16);
+        p->rows[i] = cse_calloc(1, row_bytes(p, p->width) + 2 * MOST_STEP);
     if (inflateInit(&p->stream) != Z_OK)
         return cse_fail(CSE_TEMPORARY, "no memory to unpack a PNG");
     for (size_t i = 0; i < count; i++)

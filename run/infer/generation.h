@@ -13,7 +13,9 @@ typedef struct cse_generation_options {
     cse_text_codec *codec;
     int64_t longest_prompt, max_new_tokens; /* of all texts */
     bool ends_when_full; /* where the model takes no more tokens, without a failure */
-    int64_t together;    /* texts that cse_generate_together is to write at a time; 0: one */
+    int64_t together;    /* texts that are to be written at a time; 0: one */
+    /* For texts that come and go: those of cse_text_decoder_options, in place of the lengths. */
+    int64_t context, pool_tokens;
 } cse_generation_options;
 
 /* How one text is written; what it names is borrowed. */
@@ -54,6 +56,15 @@ typedef struct cse_generation cse_generation;
  * and the model stay the caller's. */
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **generation);
 void cse_generation_destroy(cse_generation **generation);
+/* Texts that it writes at a time: as many as were asked for, or fewer where the model cannot. */
+int64_t cse_generation_sequences(const cse_generation *generation);
+
+/* What passes took so far. */
+typedef struct cse_generation_times {
+    int64_t prompt_tokens, prompt_ns; /* of prompts that were read by one pass each */
+    int64_t passes, tokens, pass_ns;  /* over a token of each text, and how many tokens those were */
+} cse_generation_times;
+cse_generation_times cse_generation_times_of(const cse_generation *generation);
 
 typedef struct cse_generation_request {
     const cse_generation_settings *settings;

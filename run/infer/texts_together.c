@@ -1,5 +1,6 @@
 /* A text has a sequence of the decoder, and place for all its tokens from the beginning, so that it
- * never waits for others in its middle. */
+ * never waits for others in its middle. One that rests gives its place to one that waits for it:
+ * its tokens are read again by one pass when it goes on, which gives the same bits. */
 #include "run/infer/texts_together.h"
 
 #include <stdlib.h>
@@ -21,6 +22,8 @@ struct cse_texts_together {
     int64_t sequences, count;
     under_way *texts; /* by sequence */
     int32_t *tokens;
+    under_way *parked; /* without a sequence */
+    int64_t parked_count, parked_capacity;
 };
 
 cse_texts_together *cse_texts_together_new(cse_generation *generation)
@@ -51,6 +54,9 @@ void cse_texts_together_destroy(cse_texts_together **together)
     for (int64_t s = 0; s < old->sequences; s++)
         if (old->texts[s].writing.request != NULL)
             finish(old, s);
+    for (int64_t p = 0; p < old->parked_count; p++)
+        cse_writing_close(&old->parked[p].writing, old->parked[p].text.result);
+    free(old->parked);
     free(old->texts);
     free(old->tokens);
     free(old);
@@ -76,6 +82,80 @@ static cse_status write_token(cse_texts_together *together, int64_t sequence)
     return CSE_OK;
 }
 
+static bool rests(const under_way *u)
+{
+    return u->writing.request != NULL && u->text.rests != NULL && u->text.rests(u->text.self);
+}
+
+/* ---- places ---- */
+
+/* Of the prompt and all that may follow it. */
+static int64_t tokens_of(const cse_texts_together *together, const cse_generation_request *request)
+{
+    const int64_t room = cse_text_decoder_room(together->generation->decoder, request->count);
+    const int64_t most = request->settings->max_new_tokens;
+    return request->count + (most < room ? most : room);
+}
+
+/* A sequence with place for the text; -1: there is none now. */
+static int64_t find_place(const cse_texts_together *together, const cse_generation_request *request)
+{
+    int64_t s = 0;
+    while (s < together->sequences && together->texts[s].writing.request != NULL)
+        s++;
+    return s < together->sequences && cse_text_decoder_take(together->generation->decoder, s,
+                                                            tokens_of(together, request))
+               ? s
+               : -1;
+}
+
+/* A text that rests leaves its place; false: none does. */
+static bool park(cse_texts_together *together)
+{
+    int64_t s = 0;
+    while (s < together->sequences && !rests(&together->texts[s]))
+        s++;
+    if (s == together->sequences || together->sequences == 1)
+        return false;
+    CSE_GROW(together->parked, together->parked_count, together->parked_capacity);
+    together->parked[together->parked_count++] = together->texts[s];
+    together->texts[s] = (under_way){ .is_new = false };
+    cse_text_decoder_leave(together->generation->decoder, s);
+    return true;
+}
+
+/* The first parked text that rests no more; parked_count: there is none. */
+static int64_t next_parked(const cse_texts_together *together)
+{
+    int64_t p = 0;
+    while (p < together->parked_count && rests(&together->parked[p]))
+        p++;
+    return p;
+}
+
+/* That text goes on, where there is place. */
+static cse_status go_on(cse_texts_together *together)
+{
+    const int64_t p = next_parked(together);
+    if (p == together->parked_count)
+        return CSE_OK;
+    under_way u = together->parked[p];
+    const cse_generation_request *request = u.writing.request;
+    const int64_t s = find_place(together, request), count = request->count + u.writing.count;
+    if (s < 0)
+        return CSE_OK;
+    memmove(&together->parked[p], &together->parked[p + 1],
+            (size_t)(--together->parked_count - p) * sizeof *together->parked);
+    u.writing.sequence = s;
+    together->texts[s] = u;
+    int32_t *tokens = cse_calloc((size_t)count, sizeof *tokens);
+    memcpy(tokens, request->prompt, (size_t)request->count * sizeof *tokens);
+    memcpy(tokens + request->count, u.writing.text, (size_t)u.writing.count * sizeof *tokens);
+    const cse_status status = cse_generation_read(together->generation, s, tokens, count);
+    free(tokens);
+    return status == CSE_OK ? write_token(together, s) : status;
+}
+
 /* ---- beginning ---- */
 
 /* A sequence that has the request's prompt and no more; -1: none. */
@@ -91,14 +171,6 @@ static int64_t same_prompt(const cse_texts_together *together,
             return s;
     }
     return -1;
-}
-
-/* Of the prompt and all that may follow it. */
-static int64_t tokens_of(const cse_texts_together *together, const cse_generation_request *request)
-{
-    const int64_t room = cse_text_decoder_room(together->generation->decoder, request->count);
-    const int64_t most = request->settings->max_new_tokens;
-    return request->count + (most < room ? most : room);
 }
 
 static cse_status read_prompt(cse_texts_together *together, int64_t sequence,
@@ -117,12 +189,12 @@ cse_status cse_texts_together_begin(cse_texts_together *together, const cse_text
 {
     const cse_generation_request *request = text->request;
     cse_text_decoder *decoder = together->generation->decoder;
-    int64_t s = 0;
-    while (s < together->sequences && together->texts[s].writing.request != NULL)
-        s++;
-    *begun =
-        s < together->sequences && cse_text_decoder_take(decoder, s, tokens_of(together, request));
-    if (!*begun)
+    const bool others_wait = next_parked(together) < together->parked_count;
+    int64_t s = others_wait ? -1 : find_place(together, request);
+    while (!others_wait && s < 0 && park(together))
+        s = find_place(together, request);
+    *begun = s >= 0;
+    if (s < 0)
         return CSE_OK;
     under_way *u = &together->texts[s];
     const cse_status status = read_prompt(together, s, request);
@@ -142,11 +214,11 @@ cse_status cse_texts_together_begin(cse_texts_together *together, const cse_text
 cse_status cse_texts_together_step(cse_texts_together *together, bool *waits)
 {
     *waits = true;
+    CSE_TRY(go_on(together));
     for (int64_t s = 0; s < together->sequences; s++) {
         under_way *u = &together->texts[s];
         const cse_writing *w = &u->writing;
-        const bool takes_part =
-            w->request != NULL && !(u->text.rests != NULL && u->text.rests(u->text.self));
+        const bool takes_part = w->request != NULL && !rests(u);
         together->tokens[s] = takes_part ? w->text[w->count - 1] : CSE_TOKEN_RESTS;
         u->is_new = u->is_new && !takes_part;
         *waits = *waits && !takes_part;

@@ -4,7 +4,7 @@
 #ifndef CSE_RUN_INFER_TEXTS_TOGETHER_H
 #define CSE_RUN_INFER_TEXTS_TOGETHER_H
 
-#include "run/infer/generation.h"
+#include "run/infer/generated_text.h"
 
 typedef struct cse_texts_together cse_texts_together;
 

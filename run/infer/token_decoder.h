@@ -26,9 +26,8 @@ typedef struct cse_token_decoder_sizes {
      * by the length of a sequence are so from its first token on. */
     int64_t longest;
     int64_t sequences; /* that go on together; 0 or 1: one */
-    /* Of all sequences together, which take their places by cse_token_decoder_take; 0: each has
-     * place for max_tokens. There are at most 16 sequences then, and one where the model's attention
-     * is not in pages. */
+    /* Of all sequences together, at most 16, which take their places by cse_token_decoder_take, or
+     * one where the model's attention is not in pages; 0: each has place for max_tokens. */
     int64_t pool_tokens;
     /* Where prompts may be longer than those that are compiled for at once; 0: they are not. */
     int64_t most_prompt_tokens;

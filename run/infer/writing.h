@@ -3,9 +3,8 @@
 #ifndef CSE_RUN_INFER_WRITING_H
 #define CSE_RUN_INFER_WRITING_H
 
-#include "run/infer/generation.h"
+#include "run/infer/generated_text.h"
 #include "run/infer/stop_words.h"
-#include "run/infer/text_decoder.h"
 
 struct cse_generation {
     cse_generation_options options;

@@ -83,6 +83,7 @@ static cse_status start(cse_server *server)
     CSE_TRY(cse_models_open(&(cse_models_options){ .executable = server->executable,
                                                    .models = o->models,
                                                    .context = o->model_context,
+                                                   .together = o->model_together,
                                                    .queue = o->model_queue },
                             &server->models));
     server->hooks = (cse_call_hooks){ .server = server,

@@ -29,7 +29,7 @@ typedef struct cse_server_options {
     int64_t heartbeat_ms;
     const cse_served_model *models; /* as cse_models_options has them; NULL: none */
     int64_t model_context;
-    int model_queue;
+    int model_together, model_queue;
 } cse_server_options;
 
 typedef struct cse_server {

@@ -281,6 +281,26 @@ static cse_status read_prompts(generating *g, cse_text *input)
 
 /* ---- the command ---- */
 
+/* Without what loads and prepares, so that a rate is that of the passes. */
+static void tell_times(const generating *g)
+{
+    const cse_generation_times t = cse_generation_times_of(g->generation);
+    const double prompts = (double)t.prompt_ns * 1e-9, passes = (double)t.pass_ns * 1e-9;
+    if (!g->json) {
+        fprintf(stderr,
+                "prompts: %lld tokens in %.3f s; %lld passes over %lld tokens of texts in %.3f s\n",
+                (long long)t.prompt_tokens, prompts, (long long)t.passes, (long long)t.tokens,
+                passes);
+        return;
+    }
+    json_t *line =
+        json_pack("{s:{s:I, s:f, s:I, s:I, s:f}}", "stats", "prompt_tokens",
+                  (json_int_t)t.prompt_tokens, "prompt_seconds", prompts, "passes",
+                  (json_int_t)t.passes, "tokens", (json_int_t)t.tokens, "pass_seconds", passes);
+    cse_json_print(line);
+    json_decref(line);
+}
+
 static cse_status read_options(generating *g)
 {
     static const int64_t texts[] = { 1, MAX_TEXTS };
@@ -316,6 +336,8 @@ static cse_status write_texts(generating *g)
         else
             status = write_together(g, i, all - i < block ? all - i : block);
     const double seconds = (double)(cse_clock_ns() - begun_ns) * 1e-9;
+    if (status == CSE_OK && cse_option_is_on(g->line, "stats"))
+        tell_times(g);
     if (status == CSE_OK && !cse_option_is_on(g->line, "quiet") && seconds > 0)
         fprintf(stderr, "%lld tokens in %.2f s, %.1f a second; %s\n", (long long)g->token_count,
                 seconds, (double)g->token_count / seconds, g->loaded.described);
@@ -398,6 +420,8 @@ static const cse_option options[] = {
     { "json", NULL, NULL,
       "prints a JSON line for each text: prompt, number, text, tokens, and the score of "
       "beam search" },
+    { "stats", NULL, NULL,
+      "prints what the passes over prompts and over tokens took; with --json as a line" },
     { "quiet", NULL, NULL, "prints nothing but the texts" },
     CSE_INFERENCE_OPTIONS,
     { 0 },

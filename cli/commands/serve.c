@@ -67,7 +67,8 @@ static int report_failure(const cse_command_line *line, cse_status status)
 /* Numbers of 1 or more; 0 where the option was not given. */
 static cse_status read_numbers(const cse_command_line *line, cse_server_options *o)
 {
-    double cores = 0, memory_mib = 0, connections = 0, heartbeat = 0, context = 0, queue = 0;
+    double cores = 0, memory_mib = 0, connections = 0, heartbeat = 0, context = 0, queue = 0,
+           together = 0;
     const struct {
         const char *name;
         double most, *value;
@@ -78,6 +79,7 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
                  { "client_seconds", 3600, &o->client_seconds },
                  { "heartbeat_seconds", 3600, &heartbeat },
                  { "model_context", 1 << 24, &context },
+                 { "model_together", 16, &together },
                  { "model_queue", 16, &queue } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         CSE_TRY(
@@ -87,11 +89,12 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
     o->connection_limit = (int)connections;
     o->heartbeat_ms = (int64_t)(heartbeat * 1000);
     o->model_context = (int64_t)context;
+    o->model_together = (int)together;
     o->model_queue = (int)queue;
-    return o->models[0].given != NULL || (context == 0 && queue == 0)
+    return o->models[0].given != NULL || (context == 0 && together == 0 && queue == 0)
                ? CSE_OK
-               : cse_fail(CSE_USAGE,
-                          "serve: --model_context and --model_queue are of --model PATH");
+               : cse_fail(CSE_USAGE, "serve: --model_context, --model_together and --model_queue "
+                                     "are of --model PATH");
 }
 
 /* Options that may be given more than once; each list is one allocation. */
@@ -203,6 +206,9 @@ static const cse_option options[] = {
     { "root", "DIR", NULL, "runs a queue of jobs that is stored in DIR; one server per DIR" },
     { "run", "MODEL_DIR", NULL, "shows one run, in progress or ended" },
     CSE_SERVED_MODEL_OPTIONS,
+    { "model_together", "N", NULL,
+      "requests that a model answers at the same time, its texts written together; 1 to 16; "
+      "default 16" },
     { "model_queue", "N", NULL,
       "requests that may wait for models; one more is answered by 429; 1 to 16; default 8" },
     { "listen", "ADDRESS", NULL,

@@ -1,12 +1,20 @@
 /* `csengine serve-model`: the process in which a model of `csengine serve --model` computes. It
- * reads a request a line from its standard input, and writes lines that begin with what they are:
+ * reads lines of JSON from its standard input, each with the number of a request:
  *
- *     READY CONTEXT      the model is loaded
- *     EVENT JSON         of a stream
- *     ANSWER STATUS JSON a whole answer
- *     DONE               of the request
+ *     {"number": N, "kind": ..., "name": ..., "body": {...}}   a request
+ *     {"number": N, "cancel": true}                            nobody waits for it any more
+ *     {"number": N, "hold": true}, false                       who reads it is behind, or not
  *
- * Whatever comes while it computes ends that; the end of its input ends the process. */
+ * and writes lines that begin with what they are:
+ *
+ *     READY CONTEXT        the model is loaded
+ *     EVENT N JSON         of a stream
+ *     ANSWER N STATUS JSON a whole answer
+ *     DONE N               of the request
+ *
+ * Texts of several requests are written together (run/infer/completion_group.h). The end of its
+ * input ends the process. */
+#include <errno.h>
 #include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,38 +27,73 @@
 #include "cli/models/model_job.h"
 #include "cli/models/served_embeddings.h"
 #include "cli/terminal/report.h"
+#include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "run/infer/completion_group.h"
 #include "run/infer/pair_decoder.h"
 
-typedef struct serving {
+enum { READ_BYTES = 65536 };
+
+typedef struct serving serving;
+
+/* A request under way. */
+typedef struct request {
+    serving *of;
+    json_t *json;
+    json_int_t number;
+    bool cancelled, held;
+    struct request *next;
+} request;
+
+struct serving {
     const cse_command_line *line;
     FILE *out;
     cse_text_model model; /* of texts */
+    int64_t together;
+    cse_completion_group *group;
     cse_served_embeddings embeddings;
     bool of_vectors;
-} serving;
+    request *first;
+    cse_text read; /* of lines that are not whole */
+};
 
 /* ---- the sink ---- */
 
 static void write_event(void *self, const char *json)
 {
-    serving *s = self;
-    fprintf(s->out, "EVENT %s\n", json);
-    fflush(s->out);
+    const request *r = self;
+    fprintf(r->of->out, "EVENT %lld %s\n", (long long)r->number, json);
+    fflush(r->of->out);
 }
 
 static void write_answer(void *self, int status, const char *json)
 {
-    serving *s = self;
-    fprintf(s->out, "ANSWER %d %s\n", status, json);
-    fflush(s->out);
+    const request *r = self;
+    fprintf(r->of->out, "ANSWER %lld %d %s\n", (long long)r->number, status, json);
+    fflush(r->of->out);
 }
 
 static bool goes_on(void *self)
 {
-    struct pollfd input = { .fd = 0, .events = POLLIN };
-    (void)self;
-    return poll(&input, 1, 0) == 0;
+    return !((const request *)self)->cancelled;
+}
+
+static bool rests(void *self)
+{
+    const request *r = self;
+    return r->held && !r->cancelled;
+}
+
+static void end_request(void *self)
+{
+    request *r = self, **place = &r->of->first;
+    fprintf(r->of->out, "DONE %lld\n", (long long)r->number);
+    fflush(r->of->out);
+    while (*place != r)
+        place = &(*place)->next;
+    *place = r->next;
+    json_decref(r->json);
+    free(r);
 }
 
 /* ---- requests ---- */
@@ -62,43 +105,109 @@ static void refuse(const cse_completion_sink *sink, const char *message)
     cse_completion_fail(sink, 400, NULL, &fault);
 }
 
-static void answer(serving *s, const char *text)
+static void begin(serving *s, request *r)
 {
-    json_t *request = json_loads(text, 0, NULL);
     const cse_completion_call call = {
-        .kind = (cse_completion_kind)json_integer_value(json_object_get(request, "kind")),
-        .body = json_object_get(request, "body"),
-        .model_name = json_string_value(json_object_get(request, "name")),
-        .number = (uint64_t)json_integer_value(json_object_get(request, "number")),
+        .kind = (cse_completion_kind)json_integer_value(json_object_get(r->json, "kind")),
+        .body = json_object_get(r->json, "body"),
+        .model_name = json_string_value(json_object_get(r->json, "name")),
+        .number = (uint64_t)r->number,
     };
-    const cse_completion_sink sink = { write_event, write_answer, goes_on, s };
-    if (call.model_name == NULL || !json_is_object(call.body)) {
-        json_decref(request); /* the word that ends a request that has ended by itself */
-        return;
-    }
+    const cse_completion_sink sink = { write_event, write_answer, goes_on, rests, r };
     if ((call.kind == CSE_COMPLETION_VECTORS) != s->of_vectors)
         refuse(&sink, s->of_vectors ? "this model makes vectors of texts: POST /v1/embeddings"
                                     : "this model writes texts, and makes no vectors of them: POST "
                                       "/v1/chat/completions or /v1/completions");
     else if (s->of_vectors)
         cse_served_embeddings_run(&s->embeddings, &call, &sink);
-    else
-        cse_completion_run(&s->model, &call, &sink);
-    fputs("DONE\n", s->out);
-    fflush(s->out);
-    json_decref(request);
+    else {
+        cse_completion_group_add(s->group, &call, &sink, end_request);
+        return;
+    }
+    end_request(r);
+}
+
+static request *find(const serving *s, json_int_t number)
+{
+    request *r = s->first;
+    while (r != NULL && r->number != number)
+        r = r->next;
+    return r;
+}
+
+/* A word about a request that is over is late, and changes nothing. */
+static void take_line(serving *s, const char *text)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    const json_int_t number = json_integer_value(json_object_get(json, "number"));
+    request *known = find(s, number);
+    if (json_is_object(json_object_get(json, "body")) && known == NULL) {
+        request *r = cse_calloc(1, sizeof *r);
+        request **last = &s->first;
+        *r = (request){ .of = s, .json = json, .number = number };
+        while (*last != NULL)
+            last = &(*last)->next;
+        *last = r;
+        if (!s->of_vectors)
+            begin(s, r);
+        return;
+    }
+    const json_t *hold = json_object_get(json, "hold");
+    if (known != NULL) {
+        known->cancelled = known->cancelled || json_is_true(json_object_get(json, "cancel"));
+        known->held = hold != NULL ? json_is_true(hold) : known->held;
+    }
+    json_decref(json);
+}
+
+static void take_lines(serving *s)
+{
+    char *end;
+    while (s->read.size > 0 && (end = memchr(s->read.data, '\n', s->read.size)) != NULL) {
+        const size_t size = (size_t)(end - s->read.data) + 1;
+        *end = '\0';
+        char *text = cse_strdup(s->read.data);
+        memmove(s->read.data, s->read.data + size, s->read.size - size);
+        s->read.size -= size;
+        take_line(s, text);
+        free(text);
+    }
+}
+
+/* False: the input has ended. */
+static bool read_input(serving *s, bool waits)
+{
+    char buffer[READ_BYTES];
+    struct pollfd input = { .fd = 0, .events = POLLIN };
+    if (poll(&input, 1, waits ? -1 : 0) <= 0)
+        return true;
+    const ssize_t size = read(0, buffer, sizeof buffer);
+    if (size <= 0)
+        return size < 0 && errno == EINTR;
+    cse_text_add_bytes(&s->read, buffer, (size_t)size);
+    take_lines(s);
+    return true;
+}
+
+/* Vectors are made for one request after another. Whether there is more to do. */
+static bool work(serving *s)
+{
+    if (!s->of_vectors)
+        return cse_completion_group_work(s->group) == CSE_COMPLETIONS_GO_ON;
+    if (s->first != NULL && s->first->cancelled)
+        end_request(s->first);
+    else if (s->first != NULL)
+        begin(s, s->first);
+    return s->first != NULL;
 }
 
 static void serve(serving *s)
 {
-    char *text = NULL;
-    size_t capacity = 0;
-    setvbuf(stdin, NULL, _IONBF, 0); /* so that what waits is seen by poll */
+    bool goes_on = false;
     fprintf(s->out, "READY %lld\n", (long long)s->model.context);
     fflush(s->out);
-    while (getline(&text, &capacity, stdin) > 0)
-        answer(s, text);
-    free(text);
+    while (read_input(s, !goes_on))
+        goes_on = work(s);
 }
 
 /* ---- the process ---- */
@@ -114,13 +223,15 @@ static cse_status open_vectors(serving *s, cse_prepared_job *job)
 
 static cse_status open_texts(serving *s, cse_prepared_job *job)
 {
-    static const int64_t contexts[] = { 16, 1 << 24 };
+    static const int64_t contexts[] = { 16, 1 << 24 }, together[] = { 1, CSE_MOST_TOGETHER };
     cse_text_model_options options = { .tokenizer = cse_option_value(s->line, "tokenizer"),
                                        .chat_template =
                                            cse_option_value(s->line, "chat_template") };
     CSE_TRY(cse_option_integer(s->line, "context", contexts, &options.context));
+    CSE_TRY(cse_option_integer(s->line, "together", together, &s->together));
     CSE_TRY(cse_model_prepare(s->line, job));
     CSE_TRY(cse_text_model_open(&job->settings, &options, &s->model));
+    s->group = cse_completion_group_new(&s->model, (int)s->together);
     return cse_model_takes_pairs(s->model.loaded.model)
                ? cse_fail(CSE_USAGE, "serve: a model with an encoder and a decoder is not served")
                : CSE_OK;
@@ -129,13 +240,20 @@ static cse_status open_texts(serving *s, cse_prepared_job *job)
 static int run_parsed(const cse_command_line *line, FILE *out)
 {
     cse_prepared_job job = { .arena = NULL };
-    serving s = { .line = line, .out = out };
+    serving s = { .line = line, .out = out, .together = 1 };
     cse_status status =
         cse_is_embedding_folder(line->arguments[0]) ? open_vectors(&s, &job) : open_texts(&s, &job);
     if (status == CSE_OK)
         serve(&s);
     const int exit_code = cse_report_diagnostics(status, &job.diagnostics);
+    cse_completion_group_destroy(&s.group);
     cse_text_model_close(&s.model);
+    cse_text_clear(&s.read);
+    for (request *r = s.first, *next; r != NULL; r = next) {
+        next = r->next;
+        json_decref(r->json);
+        free(r);
+    }
     cse_finish();
     cse_job_clear(&job);
     return exit_code;
@@ -143,6 +261,7 @@ static int run_parsed(const cse_command_line *line, FILE *out)
 
 static const cse_option options[] = {
     { "context", "N", NULL, "tokens of a prompt and its text" },
+    { "together", "N", NULL, "texts that are written at a time" },
     { "tokenizer", "PATH", NULL, "tokenizer.json, or a folder that holds it" },
     { "chat_template", "FILE", NULL, "a template of chats" },
     { "pooling", "KIND", NULL, "of a folder without modules.json" },

@@ -21,7 +21,7 @@
 enum {
     POOL_THREADS = 2,
     WORKERS = 5,       /* threads for routes that may block; more than there may be slow calls */
-    SLOW_WORKERS = 24, /* threads for calls that wait for a model; more than may wait */
+    SLOW_WORKERS = 40, /* threads for calls that wait for a model; more than may wait */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
     IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */

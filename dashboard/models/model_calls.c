@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,17 +18,22 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-enum { LOOK_MS = 100, MOST_WORDS = 16, MOST_UNSENT_BYTES = 1 << 20 };
+enum { LOOK_MS = 100, MOST_WORDS = 20, MOST_UNSENT_BYTES = 1 << 20 };
 
 typedef enum call_state { CALL_WAITS, CALL_STREAMS, CALL_ANSWERED, CALL_LOST } call_state;
 
+typedef struct served served;
+
 struct cse_model_call {
     cse_models *models;
+    served *model;
     cse_model_call *next;
+    json_int_t number;
     char *line; /* the request, for the process */
     int owners;
     call_state state;
     bool cancelled, done;
+    bool told, held; /* the process knows that it is cancelled; that its client is behind */
     int status;
     cse_text text; /* the answer, or what of the stream was not sent */
     size_t sent;
@@ -35,28 +41,40 @@ struct cse_model_call {
     void *waker;
 };
 
-typedef struct served {
+struct served {
     cse_models *models;
     char *path, *name;
     char *adapter, *chat_template; /* NULL: none */
     bool any_base;
     pthread_t thread;
-    cse_model_call *first; /* that wait, by `next` */
+    int wake;               /* an eventfd: there is something to tell the process */
+    cse_model_call *first;  /* that wait, by `next` */
+    cse_model_call *active; /* that the process answers */
     cse_model_process process;
-} served;
+};
 
 struct cse_models {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    char *executable, context[32];
+    char *executable, context[32], together_text[32];
     served list[CSE_MOST_MODELS];
     int count, threads;
+    int together;        /* calls that a process answers at a time */
     int under_way, most; /* calls that are not done */
     int64_t number;
     bool ending;
 };
 
 /* ---- calls ---- */
+
+/* With the lock held: the model's thread looks at its calls. */
+static void wake_model(const served *model)
+{
+    const uint64_t one = 1;
+    if (write(model->wake, &one, sizeof one) < 0 && errno != EAGAIN)
+        return; /* it looks from time to time, too */
+    pthread_cond_broadcast(&model->models->changed);
+}
 
 /* With the lock held. */
 static void leave(cse_model_call *call)
@@ -74,6 +92,7 @@ void cse_model_call_release(cse_model_call *call)
     pthread_mutex_lock(&models->lock);
     call->cancelled = true;
     call->wake = NULL;
+    wake_model(call->model);
     leave(call);
     pthread_mutex_unlock(&models->lock);
 }
@@ -103,6 +122,8 @@ static int64_t read_stream(void *self, char *buffer, size_t room)
         memmove(call->text.data, call->text.data + call->sent, call->text.size);
         call->sent = 0;
     }
+    if (call->held)
+        wake_model(call->model);
     pthread_mutex_unlock(&call->models->lock);
     return over ? -1 : (int64_t)size;
 }
@@ -145,15 +166,19 @@ static void wait_for_word(cse_model_call *call, int client)
         pthread_cond_timedwait(&call->models->changed, &call->models->lock, &until);
         call->cancelled = call->cancelled || client_has_gone(client);
     }
+    if (call->cancelled)
+        wake_model(call->model);
 }
 
 static cse_model_call *new_call(cse_models *models, const cse_model_asked *asked)
 {
     cse_model_call *call = cse_calloc(1, sizeof *call);
-    json_t *request = json_pack("{s:i, s:s, s:I, s:O}", "kind", asked->kind, "name",
-                                models->list[asked->model].name, "number",
-                                (json_int_t)++models->number, "body", asked->body);
+    served *model = &models->list[asked->model];
+    json_t *request = json_pack("{s:i, s:s, s:I, s:O}", "kind", asked->kind, "name", model->name,
+                                "number", (json_int_t)++models->number, "body", asked->body);
     *call = (cse_model_call){ .models = models,
+                              .model = model,
+                              .number = models->number,
                               .owners = 2,
                               .line = json_dumps(request, JSON_COMPACT) };
     json_decref(request);
@@ -175,7 +200,7 @@ cse_model_outcome cse_models_call(cse_models *models, const cse_model_asked *ask
         last = &(*last)->next;
     *last = call;
     models->under_way++;
-    pthread_cond_broadcast(&models->changed);
+    wake_model(call->model);
     wait_for_word(call, asked->client);
     const cse_model_outcome outcome = call->state == CALL_STREAMS    ? CSE_MODEL_STREAMS
                                       : call->state == CALL_ANSWERED ? CSE_MODEL_ANSWERED
@@ -200,34 +225,56 @@ static void tell(cse_model_call *call)
     pthread_cond_broadcast(&call->models->changed);
 }
 
-/* A line of the process. *done: the call is. */
-static void take_line(cse_model_call *call, const char *line, bool *done)
+/* With the lock held. */
+static void end_call(cse_model_call *call, bool good)
 {
-    char *rest = NULL;
-    pthread_mutex_lock(&call->models->lock);
-    if (strncmp(line, "EVENT ", 6) == 0) {
-        call->state = CALL_STREAMS;
-        cse_text_add(&call->text, "data: %s\n\n", line + 6);
-    } else if (strncmp(line, "ANSWER ", 7) == 0 && call->state == CALL_WAITS) {
-        call->status = (int)strtol(line + 7, &rest, 10);
-        cse_text_add(&call->text, "%s", rest + strspn(rest, " "));
-        call->state = CALL_ANSWERED;
-    } else if (strcmp(line, "DONE") == 0) {
-        *done = true;
-        if (call->state == CALL_STREAMS)
-            cse_text_add(&call->text, "data: [DONE]\n\n");
-    }
+    if (!good && call->state == CALL_STREAMS)
+        cse_text_add(&call->text, "%s", lost_event);
+    if (call->state == CALL_WAITS)
+        call->state = CALL_LOST;
+    call->done = true;
+    call->models->under_way--;
     tell(call);
-    pthread_mutex_unlock(&call->models->lock);
+    leave(call);
 }
 
-static bool is_over(cse_model_call *call, bool *tell_process)
+/* With the lock held: a word about a call. True: it was the last one. */
+static bool take_word(cse_model_call *call, const char *word, const char *text)
 {
-    pthread_mutex_lock(&call->models->lock);
-    const bool ending = call->models->ending;
-    *tell_process = call->cancelled || ending;
-    pthread_mutex_unlock(&call->models->lock);
-    return ending;
+    char *rest = NULL;
+    if (strcmp(word, "EVENT") == 0) {
+        call->state = CALL_STREAMS;
+        cse_text_add(&call->text, "data: %s\n\n", text);
+    } else if (strcmp(word, "ANSWER") == 0 && call->state == CALL_WAITS) {
+        call->status = (int)strtol(text, &rest, 10);
+        cse_text_add(&call->text, "%s", rest + strspn(rest, " "));
+        call->state = CALL_ANSWERED;
+    } else if (strcmp(word, "DONE") == 0) {
+        if (call->state == CALL_STREAMS)
+            cse_text_add(&call->text, "data: [DONE]\n\n");
+        return true;
+    }
+    tell(call);
+    return false;
+}
+
+/* With the lock held: a line of the process, WORD NUMBER TEXT. */
+static void take_line(served *model, const char *line)
+{
+    char word[16], *text = NULL;
+    const size_t length = strcspn(line, " ");
+    if (length >= sizeof word)
+        return;
+    snprintf(word, sizeof word, "%.*s", (int)length, line);
+    const json_int_t number = strtoll(line + length, &text, 10);
+    cse_model_call **place = &model->active;
+    while (*place != NULL && (*place)->number != number)
+        place = &(*place)->next;
+    cse_model_call *call = *place;
+    if (call == NULL || !take_word(call, word, text + (*text == ' ')))
+        return;
+    *place = call->next;
+    end_call(call, true);
 }
 
 /* `value` NULL: the option is not given. */
@@ -250,6 +297,7 @@ static bool start_process(served *model)
     words[count++] = (char *)(uintptr_t) "serve-model";
     words[count++] = model->path;
     add_option(words, &count, "--context", model->models->context);
+    add_option(words, &count, "--together", model->models->together_text);
     add_option(words, &count, "--adapter", model->adapter);
     add_option(words, &count, "--chat_template", model->chat_template);
     if (model->any_base)
@@ -257,93 +305,124 @@ static bool start_process(served *model)
     words[count] = NULL;
     if (cse_model_process_start(words, &model->process) != CSE_OK)
         return false;
-    int found = 0;
-    bool ending = false;
-    while (found == 0 && !ending) {
-        found = cse_model_process_line(&model->process, LOOK_MS, &line);
+    bool runs = true, found = false, ending = false;
+    while (!found && runs && !ending) {
+        found = cse_model_process_line(&model->process, &line);
+        runs = found || cse_model_process_wait(&model->process, -1, LOOK_MS);
         pthread_mutex_lock(&model->models->lock);
         ending = model->models->ending;
         pthread_mutex_unlock(&model->models->lock);
     }
-    const bool ready = found > 0 && strncmp(line.data, "READY", 5) == 0;
+    const bool ready = found && strncmp(line.data, "READY", 5) == 0;
     cse_text_clear(&line);
     if (!ready)
         cse_model_process_stop(&model->process);
     return ready;
 }
 
-/* A client that reads slowly holds up its model, not the memory of the server. */
-static bool is_full(cse_model_call *call)
+/* With the lock held: the calls that wait go to the process, as many as it takes. True: there are
+ * some that it does not know yet, as it is not there. */
+static bool hand_over(served *model)
 {
-    pthread_mutex_lock(&call->models->lock);
-    const bool full = call->text.size - call->sent > MOST_UNSENT_BYTES && !call->cancelled &&
-                      !call->models->ending;
-    pthread_mutex_unlock(&call->models->lock);
-    return full;
+    int active = 0;
+    cse_model_call **last = &model->active;
+    for (; *last != NULL; last = &(*last)->next)
+        active++;
+    while (model->first != NULL && (active < model->models->together || model->first->cancelled)) {
+        cse_model_call *call = model->first;
+        if (!call->cancelled && model->process.pid == 0)
+            return true;
+        model->first = call->next;
+        call->next = NULL;
+        if (call->cancelled) {
+            end_call(call, true);
+            continue;
+        }
+        cse_model_process_say(&model->process, call->line);
+        *last = call;
+        last = &call->next;
+        active++;
+    }
+    return false;
 }
 
-/* False: the process has ended. */
-static bool carry_out(served *model, cse_model_call *call)
+/* With the lock held. A client that reads slowly holds up its own texts, not the memory of the
+ * server. */
+static void tell_process(served *model)
 {
-    bool done = false, told = false, wants = false;
-    int found = 0;
-    cse_text line = { 0 };
-    if (!start_process(model) ||
-        !cse_model_process_write(&model->process, call->line, strlen(call->line)) ||
-        !cse_model_process_write(&model->process, "\n", 1))
-        return false;
-    while (!done && found >= 0) {
-        found = cse_model_process_line(&model->process, LOOK_MS, &line);
-        if (found > 0)
-            take_line(call, line.data, &done);
-        while (!done && is_full(call))
-            cse_sleep_ns(LOOK_MS * INT64_C(1000000));
-        if (is_over(call, &wants) && !done) {
-            found = -1;
-        } else if (wants && !told && !done) { /* any word ends what it computes */
-            told = true;
-            cse_model_process_write(&model->process, "\n", 1);
+    char line[96];
+    for (cse_model_call *call = model->active; call != NULL; call = call->next) {
+        const size_t unsent = call->text.size - call->sent;
+        const bool held = unsent > (call->held ? MOST_UNSENT_BYTES / 2 : MOST_UNSENT_BYTES);
+        if (call->cancelled && !call->told) {
+            call->told = true;
+            snprintf(line, sizeof line, "{\"number\": %lld, \"cancel\": true}",
+                     (long long)call->number);
+            cse_model_process_say(&model->process, line);
+        } else if (held != call->held) {
+            call->held = held;
+            snprintf(line, sizeof line, "{\"number\": %lld, \"hold\": %s}", (long long)call->number,
+                     held ? "true" : "false");
+            cse_model_process_say(&model->process, line);
         }
     }
-    cse_text_clear(&line);
-    return done;
 }
 
-static void end_call(served *model, cse_model_call *call, bool good)
+/* With the lock held: no call waits for the process any more. */
+static void lose_calls(served *model)
+{
+    while (model->active != NULL) {
+        cse_model_call *call = model->active;
+        model->active = call->next;
+        end_call(call, false);
+    }
+}
+
+/* With the lock held, but while it waits. */
+static void exchange(served *model)
 {
     cse_models *models = model->models;
-    pthread_mutex_lock(&models->lock);
-    if (!good && call->state == CALL_STREAMS)
-        cse_text_add(&call->text, "%s", lost_event);
-    if (call->state == CALL_WAITS)
-        call->state = CALL_LOST;
-    call->done = true;
-    models->under_way--;
-    tell(call);
-    leave(call);
+    cse_text line = { 0 };
+    const bool starts = hand_over(model);
+    tell_process(model);
     pthread_mutex_unlock(&models->lock);
+    const bool runs = starts ? start_process(model)
+                             : model->process.pid == 0 ||
+                                   cse_model_process_wait(&model->process, model->wake, LOOK_MS);
+    pthread_mutex_lock(&models->lock);
+    while (!starts && model->process.pid != 0 && cse_model_process_line(&model->process, &line))
+        take_line(model, line.data);
+    cse_text_clear(&line);
+    if (runs)
+        return;
+    if (starts && model->first != NULL) { /* it cannot be started for this call */
+        cse_model_call *call = model->first;
+        model->first = call->next;
+        end_call(call, false);
+    }
+    lose_calls(model);
+    pthread_mutex_unlock(&models->lock);
+    cse_model_process_stop(&model->process);
+    pthread_mutex_lock(&models->lock);
 }
 
 static void *serve(void *self)
 {
     served *model = self;
     cse_models *models = model->models;
-    for (;;) {
-        pthread_mutex_lock(&models->lock);
-        while (model->first == NULL && !models->ending)
+    pthread_mutex_lock(&models->lock);
+    while (!models->ending)
+        if (model->first != NULL || model->active != NULL)
+            exchange(model);
+        else
             pthread_cond_wait(&models->changed, &models->lock);
+    lose_calls(model);
+    while (model->first != NULL) {
         cse_model_call *call = model->first;
-        if (call != NULL)
-            model->first = call->next;
-        const bool skips = call != NULL && (call->cancelled || models->ending);
-        pthread_mutex_unlock(&models->lock);
-        if (call == NULL)
-            break;
-        const bool good = skips || carry_out(model, call);
-        if (!good)
-            cse_model_process_stop(&model->process);
-        end_call(model, call, good);
+        model->first = call->next;
+        end_call(call, true);
     }
+    pthread_mutex_unlock(&models->lock);
     cse_model_process_stop(&model->process);
     return NULL;
 }
@@ -372,7 +451,7 @@ static cse_status add_model(cse_models *models, const cse_served_model *given)
         return cse_fail(CSE_USAGE, "--model, --adapter: at most %d are served together",
                         CSE_MOST_MODELS);
     served *model = &models->list[models->count];
-    *model = (served){ .models = models, .any_base = given->any_base };
+    *model = (served){ .models = models, .any_base = given->any_base, .wake = -1 };
     cse_served_name_split(given->given, &model->path, &model->name);
     if (given->adapter != NULL) {
         free(model->name);
@@ -408,12 +487,19 @@ cse_status cse_models_open(const cse_models_options *options, cse_models **resul
     pthread_mutex_init(&models->lock, NULL);
     pthread_cond_init(&models->changed, NULL);
     models->executable = cse_strdup(options->executable);
-    models->most = 1 + (options->queue > 0 ? options->queue : CSE_MODEL_QUEUE);
+    models->together = options->together > 0 ? options->together : CSE_MODEL_TOGETHER;
+    models->most = models->together + (options->queue > 0 ? options->queue : CSE_MODEL_QUEUE);
+    snprintf(models->together_text, sizeof models->together_text, "%d", models->together);
     if (options->context > 0)
         snprintf(models->context, sizeof models->context, "%lld", (long long)options->context);
     for (int i = 0; options->models != NULL && options->models[i].given != NULL && status == CSE_OK;
          i++)
         status = add_model(models, &options->models[i]);
+    for (int i = 0; i < models->count && status == CSE_OK; i++) {
+        models->list[i].wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (models->list[i].wake < 0)
+            status = cse_fail(CSE_TEMPORARY, "eventfd: %s", strerror(errno));
+    }
     for (int i = 0; i < models->count && status == CSE_OK; i++, models->threads++)
         pthread_create(&models->list[i].thread, NULL, serve, &models->list[i]);
     if (status != CSE_OK)
@@ -439,6 +525,8 @@ void cse_models_close(cse_models **models)
         return;
     cse_models_end(old);
     for (int i = 0; i < old->count; i++) {
+        if (old->list[i].wake >= 0)
+            close(old->list[i].wake);
         free(old->list[i].path);
         free(old->list[i].name);
         free(old->list[i].adapter);

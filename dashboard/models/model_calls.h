@@ -1,6 +1,7 @@
 /* Calls to the models that this server serves. Each model computes in a process of its own, which
- * is started for the first call and again after it has ended; it answers one call at a time, and
- * the others wait in a queue of bounded length. A thread for each model speaks with its process.
+ * is started for the first call and again after it has ended; it answers several calls at a time,
+ * and the others wait in a queue of bounded length. A thread for each model speaks with its
+ * process.
  *
  * Only a call's own thread waits for its first word; a stream goes on without it. */
 #ifndef CSE_DASHBOARD_MODELS_MODEL_CALLS_H
@@ -9,7 +10,7 @@
 #include "dashboard/api/route.h"
 #include "dashboard/models/served_model.h"
 
-enum { CSE_MOST_MODELS = 16, CSE_MODEL_QUEUE = 8 };
+enum { CSE_MOST_MODELS = 16, CSE_MODEL_TOGETHER = 16, CSE_MODEL_QUEUE = 8 };
 
 typedef struct cse_models cse_models;
 
@@ -17,6 +18,7 @@ typedef struct cse_models_options {
     const char *executable;
     const cse_served_model *models; /* ended by one of zeros; NULL: none */
     int64_t context;                /* 0: as long as a model takes */
+    int together;                   /* calls of a model at a time; 0: CSE_MODEL_TOGETHER */
     int queue;                      /* calls that wait; 0: CSE_MODEL_QUEUE */
 } cse_models_options;
 

@@ -1,5 +1,5 @@
 /* The process leads a session of its own, so that a signal from the server's terminal does not
- * reach it. */
+ * reach it. Neither side waits until the other reads: it might wait in turn. */
 #include "dashboard/models/model_process.h"
 
 #include <errno.h>
@@ -55,6 +55,7 @@ cse_status cse_model_process_start(char **words, cse_model_process *process)
     close(output[1]);
     process->input = input[1];
     process->output = output[0];
+    fcntl(process->input, F_SETFL, O_NONBLOCK);
     if (code == 0)
         return CSE_OK;
     process->pid = 0;
@@ -80,21 +81,16 @@ void cse_model_process_stop(cse_model_process *process)
         waitpid(process->pid, NULL, 0);
     }
     process->pid = 0;
+    cse_text_clear(&process->unsent);
     cse_text_clear(&process->read);
 }
 
-bool cse_model_process_write(cse_model_process *process, const char *text, size_t size)
+void cse_model_process_say(cse_model_process *process, const char *line)
 {
-    for (size_t done = 0; done < size;) {
-        const ssize_t written = write(process->input, text + done, size - done);
-        if (written < 0 && errno != EINTR)
-            return false;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return true;
+    cse_text_add(&process->unsent, "%s\n", line);
 }
 
-static bool take_line(cse_model_process *process, cse_text *line)
+bool cse_model_process_line(cse_model_process *process, cse_text *line)
 {
     const char *end =
         process->read.size > 0 ? memchr(process->read.data, '\n', process->read.size) : NULL;
@@ -109,19 +105,42 @@ static bool take_line(cse_model_process *process, cse_text *line)
     return true;
 }
 
-int cse_model_process_line(cse_model_process *process, int wait_ms, cse_text *line)
+static bool send_some(cse_model_process *process)
+{
+    cse_text *text = &process->unsent;
+    const ssize_t size = write(process->input, text->data, text->size);
+    if (size < 0)
+        return errno == EINTR || errno == EAGAIN;
+    memmove(text->data, text->data + size, text->size - (size_t)size);
+    text->size -= (size_t)size;
+    return true;
+}
+
+static bool receive_some(cse_model_process *process)
 {
     char buffer[65536];
-    struct pollfd output = { .fd = process->output, .events = POLLIN };
-    if (take_line(process, line))
-        return 1;
-    if (poll(&output, 1, wait_ms) <= 0)
-        return 0;
     const ssize_t size = read(process->output, buffer, sizeof buffer);
     if (size < 0 && errno == EINTR)
-        return 0;
+        return true;
     if (size <= 0 || process->read.size > MOST_LINE_BYTES)
-        return -1;
+        return false;
     cse_text_add_bytes(&process->read, buffer, (size_t)size);
-    return take_line(process, line) ? 1 : 0;
+    return true;
+}
+
+bool cse_model_process_wait(cse_model_process *process, int wake, int wait_ms)
+{
+    uint64_t woken;
+    struct pollfd ends[] = {
+        { .fd = process->output, .events = POLLIN },
+        { .fd = wake, .events = POLLIN },
+        { .fd = process->unsent.size > 0 ? process->input : -1, .events = POLLOUT },
+    };
+    if (poll(ends, sizeof ends / sizeof ends[0], wait_ms) <= 0)
+        return true;
+    if (ends[1].revents != 0 && read(wake, &woken, sizeof woken) < 0 && errno != EAGAIN)
+        return false;
+    if (ends[2].revents != 0 && !send_some(process))
+        return false;
+    return ends[0].revents == 0 || receive_some(process);
 }

@@ -5,19 +5,12 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "run/infer/stop_words.h"
-#include "run/infer/token_decoder.h"
+#include "run/infer/texts_together.h"
+#include "run/infer/writing.h"
 
 enum { FEW_TOKENS = 64 };
-
-struct cse_generation {
-    cse_generation_options options;
-    cse_text_decoder *decoder;
-    float *logits;   /* [vocabulary], changed by rules */
-    int32_t *tokens; /* that the decoder has kept, and room for one more */
-    int64_t count, capacity;
-};
 
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **result)
 {
@@ -25,7 +18,9 @@ cse_status cse_generation_new(const cse_generation_options *options, cse_generat
                                              .longest_prompt = options->longest_prompt,
                                              .max_new_tokens = options->max_new_tokens,
                                              .ends_when_full = options->ends_when_full,
-                                             .sequences = options->together };
+                                             .sequences = options->together,
+                                             .context = options->context,
+                                             .pool_tokens = options->pool_tokens };
     cse_generation *generation = cse_calloc(1, sizeof *generation);
     generation->options = *options;
     cse_status status = cse_text_decoder_new(&sizes, &generation->decoder);
@@ -50,6 +45,16 @@ void cse_generation_destroy(cse_generation **generation)
     free(old);
 }
 
+int64_t cse_generation_sequences(const cse_generation *generation)
+{
+    return cse_text_decoder_sequences(generation->decoder);
+}
+
+cse_generation_times cse_generation_times_of(const cse_generation *generation)
+{
+    return generation->times;
+}
+
 /* ---- the prompt ---- */
 
 static void remember(cse_generation *generation, const int32_t *tokens, int64_t count)
@@ -65,7 +70,11 @@ static void remember(cse_generation *generation, const int32_t *tokens, int64_t 
 
 static cse_status append(cse_generation *generation, int32_t token)
 {
+    const int64_t begun_ns = cse_clock_ns();
     CSE_TRY(cse_text_decoder_append(generation->decoder, token));
+    generation->times.passes++;
+    generation->times.tokens++;
+    generation->times.pass_ns += cse_clock_ns() - begun_ns;
     remember(generation, &token, 1);
     return CSE_OK;
 }
@@ -97,137 +106,21 @@ static cse_status begin(cse_generation *generation, const cse_generation_request
         return status;
     }
     generation->count = 0;
-    CSE_TRY(cse_text_decoder_begin(generation->decoder, request->prompt, request->count));
+    CSE_TRY(cse_generation_read(generation, 0, request->prompt, request->count));
     remember(generation, request->prompt, request->count);
     return CSE_OK;
 }
 
 /* ---- the text ---- */
 
-/* Of one text under way. */
-typedef struct writing {
-    const cse_generation_request *request;
-    cse_sampler *sampler;
-    cse_stop_words stop;
-    int64_t sequence; /* of the decoder */
-    int32_t start;    /* that begins a text of its own; -1 */
-    int32_t *text;    /* [max_new_tokens] */
-    int64_t count, most;
-    cse_text bytes, shown;
-} writing;
-
-static bool is_end(const cse_generation_settings *settings, int32_t token)
-{
-    for (int64_t i = 0; i < settings->end_count; i++)
-        if (settings->ends[i] == token)
-            return true;
-    return false;
-}
-
-static int32_t choose(cse_generation *generation, writing *w)
-{
-    const cse_generation_request *r = w->request;
-    const float *logits = cse_text_decoder_logits_of(generation->decoder, w->sequence);
-    const int64_t vocabulary = cse_text_decoder_vocabulary(generation->decoder);
-    if (!cse_logit_rules_are_empty(&r->settings->rules)) {
-        const cse_token_history history = {
-            .prompt = w->start >= 0 ? &w->start : r->prompt,
-            .prompt_count = w->start >= 0 ? 1 : r->count,
-            .text = w->text,
-            .count = w->count,
-            .ends = r->settings->ends,
-            .end_count = r->settings->end_count,
-        };
-        memcpy(generation->logits, logits, (size_t)vocabulary * sizeof *logits);
-        cse_logit_rules_apply(&r->settings->rules, &history, generation->logits, vocabulary);
-        logits = generation->logits;
-    }
-    return cse_sampler_draw(w->sampler, logits, r->number, r->count + w->count, NULL);
-}
-
-/* Models have more tokens than their tokenizers, where the sizes of their weights are rounded up:
- * such a token has no text. */
-static cse_status decode(const cse_generation *generation, int32_t token, cse_text *bytes)
-{
-    const cse_text_codec *codec = generation->options.codec;
-    return token < cse_text_codec_vocabulary(codec) ? cse_text_codec_decode(codec, token, bytes)
-                                                    : CSE_OK;
-}
-
-/* Tells the listener of a token. *goes_on: the text is not over. */
-static cse_status tell(cse_generation *generation, writing *w, int32_t token, bool *goes_on,
-                       cse_generation_result *result)
-{
-    w->bytes.size = w->shown.size = 0;
-    CSE_TRY(decode(generation, token, &w->bytes));
-    w->text[w->count++] = token;
-    result->tokens++;
-    const bool stops = !cse_stop_words_add(&w->stop, w->bytes.data, w->bytes.size, &w->shown);
-    const cse_generated_token told = {
-        .token = token,
-        .logits = cse_text_decoder_logits_of(generation->decoder, w->sequence),
-        .vocabulary = cse_text_decoder_vocabulary(generation->decoder),
-        .bytes = w->bytes.data,
-        .byte_count = w->bytes.size,
-        .shown = w->shown.data,
-        .shown_count = w->shown.size,
-    };
-    *goes_on = w->request->listener(w->request->self, &told) && !stops;
-    if (!*goes_on)
-        result->end = stops ? CSE_GENERATION_STOP_WORD : CSE_GENERATION_LEFT;
-    result->stop_word = w->stop.found;
-    return CSE_OK;
-}
-
-static void open_writing(cse_generation *generation, const cse_generation_request *request,
-                         cse_generation_result *result, writing *w)
-{
-    const cse_generation_settings *settings = request->settings;
-    const int64_t room = cse_text_decoder_room(generation->decoder, request->count);
-    *w = (writing){ .request = request, .start = cse_text_decoder_start(generation->decoder) };
-    w->most = settings->max_new_tokens < room ? settings->max_new_tokens : room;
-    w->text = cse_calloc((size_t)settings->max_new_tokens + 1, sizeof *w->text);
-    w->sampler =
-        cse_sampler_new(&settings->sampling, cse_text_decoder_vocabulary(generation->decoder));
-    cse_stop_words_begin(&w->stop, settings->stop_words, settings->stop_count);
-    result->stop_word = -1;
-}
-
-static void close_writing(writing *w, cse_generation_result *result)
-{
-    cse_stop_words_end(&w->stop, &result->rest);
-    cse_stop_words_clear(&w->stop);
-    cse_sampler_destroy(&w->sampler);
-    cse_text_clear(&w->bytes);
-    cse_text_clear(&w->shown);
-    free(w->text);
-    *w = (writing){ .request = NULL };
-}
-
-/* The next token, from logits that are there. *goes_on: the text is not over. */
-static cse_status write_token(cse_generation *generation, writing *w, bool *goes_on,
-                              cse_generation_result *result)
-{
-    *goes_on = false;
-    if (w->count >= w->most)
-        return CSE_OK;
-    const int32_t token = choose(generation, w);
-    if (is_end(w->request->settings, token)) {
-        result->end = CSE_GENERATION_END_TOKEN;
-        return CSE_OK;
-    }
-    CSE_TRY(tell(generation, w, token, goes_on, result));
-    *goes_on = *goes_on && w->count < w->most;
-    return CSE_OK;
-}
-
-static cse_status write_text(cse_generation *generation, writing *w, cse_generation_result *result)
+static cse_status write_text(cse_generation *generation, cse_writing *w,
+                             cse_generation_result *result)
 {
     bool goes_on = true;
-    CSE_TRY(write_token(generation, w, &goes_on, result));
+    CSE_TRY(cse_writing_go_on(generation, w, &goes_on, result));
     while (goes_on) {
         CSE_TRY(append(generation, w->text[w->count - 1]));
-        CSE_TRY(write_token(generation, w, &goes_on, result));
+        CSE_TRY(cse_writing_go_on(generation, w, &goes_on, result));
     }
     return CSE_OK;
 }
@@ -235,112 +128,35 @@ static cse_status write_text(cse_generation *generation, writing *w, cse_generat
 cse_status cse_generate(cse_generation *generation, const cse_generation_request *request,
                         cse_generation_result *result)
 {
-    writing w;
+    cse_writing w;
     CSE_TRY(begin(generation, request, result));
-    open_writing(generation, request, result, &w);
+    cse_writing_open(generation, request, result, &w);
     cse_status status = write_text(generation, &w, result);
-    close_writing(&w, result);
+    cse_writing_close(&w, result);
     return status;
 }
 
 /* ---- several texts together ---- */
 
-/* Texts under way, by sequence of the decoder; `request` NULL: there is none. */
-typedef struct together {
-    cse_generation *generation;
-    const cse_generation_request *requests;
-    cse_generation_result *results;
-    int64_t count, next; /* requests, and the first that has not begun */
-    writing *writings;
-    int32_t *tokens;
-    int64_t sequences;
-} together;
-
-/* A sequence that has the request's prompt and no more; -1: none. */
-static int64_t same_prompt(const together *t, const cse_generation_request *request)
-{
-    for (int64_t s = 0; s < t->sequences; s++) {
-        const cse_generation_request *other = t->writings[s].request;
-        if (other != NULL && t->writings[s].count <= 1 && t->tokens[s] == CSE_TOKEN_RESTS &&
-            other->prompt == request->prompt && other->count == request->count)
-            return s;
-    }
-    return -1;
-}
-
-/* The next requests, until one of them goes on. `tokens` says of a sequence that nothing was
- * appended to it yet. */
-static cse_status fill(together *t, int64_t sequence)
-{
-    writing *w = &t->writings[sequence];
-    bool goes_on = false;
-    cse_status status = CSE_OK;
-    while (!goes_on && t->next < t->count && status == CSE_OK) {
-        const cse_generation_request *request = &t->requests[t->next];
-        cse_generation_result *result = &t->results[t->next++];
-        const int64_t same = same_prompt(t, request);
-        if (same >= 0)
-            cse_text_decoder_copy(t->generation->decoder, same, sequence);
-        else
-            CSE_TRY(cse_text_decoder_begin_at(t->generation->decoder, sequence, request->prompt,
-                                              request->count));
-        t->tokens[sequence] = CSE_TOKEN_RESTS;
-        open_writing(t->generation, request, result, w);
-        w->sequence = sequence;
-        status = write_token(t->generation, w, &goes_on, result);
-        if (!goes_on || status != CSE_OK)
-            close_writing(w, result);
-    }
-    return status;
-}
-
-/* One pass over a token of each text. *goes_on: there are more. */
-static cse_status write_tokens(together *t, bool *goes_on)
-{
-    *goes_on = false;
-    for (int64_t s = 0; s < t->sequences; s++) {
-        const writing *w = &t->writings[s];
-        t->tokens[s] = w->request != NULL ? w->text[w->count - 1] : CSE_TOKEN_RESTS;
-        *goes_on = *goes_on || w->request != NULL;
-    }
-    if (!*goes_on)
-        return CSE_OK;
-    CSE_TRY(cse_text_decoder_append_each(t->generation->decoder, t->tokens));
-    for (int64_t s = 0; s < t->sequences; s++) {
-        writing *w = &t->writings[s];
-        bool this_one = false;
-        if (w->request == NULL)
-            continue;
-        cse_generation_result *result = &t->results[w->request - t->requests];
-        CSE_TRY(write_token(t->generation, w, &this_one, result));
-        if (this_one)
-            continue;
-        close_writing(w, result);
-        CSE_TRY(fill(t, s));
-    }
-    return CSE_OK;
-}
-
 cse_status cse_generate_together(cse_generation *generation,
                                  const cse_generation_request requests[], int64_t count,
                                  cse_generation_result results[])
 {
-    together t = { generation, requests, results, count,
-                   .sequences = cse_text_decoder_sequences(generation->decoder) };
-    bool goes_on = true;
+    int64_t next = 0;
+    bool waits;
     cse_status status = CSE_OK;
-    t.writings = cse_calloc((size_t)t.sequences, sizeof *t.writings);
-    t.tokens = cse_calloc((size_t)t.sequences, sizeof *t.tokens);
-    generation->count = 0;
-    for (int64_t s = 0; s < t.sequences && status == CSE_OK; s++)
-        status = fill(&t, s);
-    while (goes_on && status == CSE_OK)
-        status = write_tokens(&t, &goes_on);
-    for (int64_t s = 0; s < t.sequences; s++)
-        if (t.writings[s].request != NULL)
-            close_writing(&t.writings[s], &results[t.writings[s].request - requests]);
-    free(t.writings);
-    free(t.tokens);
+    cse_texts_together *together = cse_texts_together_new(generation);
+    while (status == CSE_OK && (next < count || cse_texts_together_count(together) > 0)) {
+        bool begun = true;
+        while (begun && next < count && status == CSE_OK) {
+            const cse_text_together text = { .request = &requests[next], .result = &results[next] };
+            status = cse_texts_together_begin(together, &text, &begun);
+            next += begun;
+        }
+        if (status == CSE_OK)
+            status = cse_texts_together_step(together, &waits);
+    }
+    cse_texts_together_destroy(&together);
     return status;
 }
 
@@ -354,9 +170,10 @@ cse_status cse_generation_text(const cse_generation *generation,
     cse_stop_words stop = { .count = 0 };
     cse_status status = CSE_OK;
     cse_stop_words_begin(&stop, settings->stop_words, settings->stop_count);
-    for (int64_t i = 0; i < count && status == CSE_OK && !is_end(settings, tokens[i]); i++) {
+    for (int64_t i = 0; i < count && status == CSE_OK && !cse_is_end_token(settings, tokens[i]);
+         i++) {
         bytes.size = 0;
-        status = decode(generation, tokens[i], &bytes);
+        status = cse_generation_decode(generation, tokens[i], &bytes);
         if (status == CSE_OK && !cse_stop_words_add(&stop, bytes.data, bytes.size, text))
             break;
     }
@@ -377,7 +194,7 @@ static bool has_stop_word(void *self, const int32_t *tokens, int64_t count)
     cse_text bytes = { 0 };
     bool found = false;
     for (int64_t i = 0; i < count; i++)
-        if (decode(s->generation, tokens[i], &bytes) != CSE_OK)
+        if (cse_generation_decode(s->generation, tokens[i], &bytes) != CSE_OK)
             break; /* it is told when the text is read */
     for (int i = 0; i < s->settings->stop_count && bytes.size > 0; i++)
         found = found || memmem(bytes.data, bytes.size, s->settings->stop_words[i],

@@ -3,77 +3,16 @@
 #define CSE_RUN_INFER_GENERATION_H
 
 #include "run/infer/beam_search.h"
-#include "run/infer/logit_rules.h"
-#include "run/infer/sampler.h"
-#include "run/infer/text_codec.h"
-#include "run/infer/text_decoder.h"
-
-typedef struct cse_generation_options {
-    cse_model *model;
-    cse_text_codec *codec;
-    int64_t longest_prompt, max_new_tokens; /* of all texts */
-    bool ends_when_full; /* where the model takes no more tokens, without a failure */
-    int64_t together;    /* texts that cse_generate_together is to write at a time; 0: one */
-} cse_generation_options;
-
-/* How one text is written; what it names is borrowed. */
-typedef struct cse_generation_settings {
-    cse_sampling sampling;
-    cse_logit_rules rules;
-    int64_t max_new_tokens;
-    const int32_t *ends; /* tokens that end a text */
-    int64_t end_count;
-    const char *const *stop_words; /* end a text where they appear, and are no part of it */
-    int stop_count;
-} cse_generation_settings;
-
-/* One more token of a text. */
-typedef struct cse_generated_token {
-    int32_t token;
-    const float *logits; /* [vocabulary], before anything was done to them */
-    int64_t vocabulary;
-    const char *bytes; /* what it stands for */
-    size_t byte_count;
-    const char *shown; /* what is known of the text now: whole characters, no part of a stop word */
-    size_t shown_count;
-} cse_generated_token;
-
-/* Returns whether to go on. */
-typedef bool cse_generation_listener(void *self, const cse_generated_token *token);
-
-typedef enum cse_generation_end {
-    CSE_GENERATION_FULL, /* max_new_tokens, or the model takes no more */
-    CSE_GENERATION_END_TOKEN,
-    CSE_GENERATION_STOP_WORD,
-    CSE_GENERATION_LEFT, /* the listener */
-} cse_generation_end;
-
-typedef struct cse_generation cse_generation;
+#include "run/infer/generated_text.h"
 
 /* Compiles what the lengths need. Fails where the model takes no sequence of that length. The codec
  * and the model stay the caller's. */
 cse_status cse_generation_new(const cse_generation_options *options, cse_generation **generation);
 void cse_generation_destroy(cse_generation **generation);
+/* Texts that it writes at a time: as many as were asked for, or fewer where the model cannot. */
+int64_t cse_generation_sequences(const cse_generation *generation);
 
-typedef struct cse_generation_request {
-    const cse_generation_settings *settings;
-    const int32_t *prompt; /* at least one token */
-    int64_t count;
-    uint32_t number; /* of the text among those of this seed */
-    /* Begins with the tokens of the text before, whose keys and values are kept, and appends the
-     * others one by one. Otherwise the prompt is read by one pass. */
-    bool goes_on;
-    cse_generation_listener *listener;
-    void *self;
-} cse_generation_request;
-
-typedef struct cse_generation_result {
-    cse_generation_end end;
-    int stop_word;  /* the one that ended it; -1 */
-    int64_t tokens; /* that were generated, without one that ended the text */
-    int64_t reused; /* tokens of the prompt whose keys and values were there */
-    cse_text rest;  /* shown after the last token; cse_text_clear() */
-} cse_generation_result;
+cse_generation_times cse_generation_times_of(const cse_generation *generation);
 
 /* Texts of the same prompt, number and seed are the same, whatever was generated before, but of one
  * that goes on. `result` starts zeroed. */

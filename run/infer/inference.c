@@ -8,6 +8,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/float_mode.h"
 #include "engine/base/machine.h"
+#include "engine/base/pages.h"
 #include "engine/base/types/shape.h"
 #include "engine/code/codegen/codegen.h"
 #include "engine/code/execute/execute.h"
@@ -17,12 +18,19 @@
 #include "run/session/session.h"
 #include "workers/control/execution_limits.h"
 
+/* Memory of a space that several inferences have; the last one to leave frees it. */
+typedef struct space {
+    unsigned char *bytes;
+    size_t size;
+    int owners;
+} space;
+
 struct cse_inference {
     const cse_inference_options *options; /* while tracing */
     cse_session *session;
     cse_step *step;
     cse_executable *executable;
-    unsigned char *spaces[CSE_SPACE_COUNT];
+    space *spaces[CSE_SPACE_COUNT];
     bool prepared;
     cse_thread_team *team;
 };
@@ -96,21 +104,87 @@ static void copy_states(cse_inference *inference)
     const cse_graph *graph = inference->step->graph;
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = inference->step->bound[i];
-        memcpy(inference->spaces[CSE_SPACE_STATE] + graph->states[i].offset_bytes,
+        memcpy(inference->spaces[CSE_SPACE_STATE]->bytes + graph->states[i].offset_bytes,
                cse_state_values(&inference->session->network, state), cse_state_bytes(state));
     }
 }
 
+/* ---- memory ---- */
+
+/* Whether both read the same states at the same places. */
+static bool has_states_of(const cse_inference *inference, const cse_inference *other)
+{
+    const cse_graph *a = inference->step->graph, *b = other->step->graph;
+    bool same = a->state_count == b->state_count &&
+                inference->executable->graph->space_bytes[CSE_SPACE_STATE] ==
+                    other->executable->graph->space_bytes[CSE_SPACE_STATE];
+    for (int i = 0; same && i < a->state_count; i++)
+        same = inference->step->bound[i] == other->step->bound[i] &&
+               a->states[i].offset_bytes == b->states[i].offset_bytes;
+    return same;
+}
+
+static bool has_inputs_of(const cse_inference *inference, const cse_inference *other)
+{
+    const cse_graph *a = inference->executable->graph, *b = other->executable->graph;
+    bool same = a->input_count == b->input_count &&
+                a->space_bytes[CSE_SPACE_INPUT] <= b->space_bytes[CSE_SPACE_INPUT];
+    for (int i = 0; same && i < a->input_count; i++)
+        same = a->inputs[i].offset_bytes == b->inputs[i].offset_bytes;
+    return same;
+}
+
+/* Inputs take no memory before they are written: not all that there is place for comes. */
+static space *new_space(size_t size, bool is_used)
+{
+    space *made = cse_calloc(1, sizeof *made);
+    *made = (space){ cse_pages_new(size), size, 1 };
+    if (is_used)
+        cse_pages_expect_use(made->bytes, size);
+    return made;
+}
+
+static void leave_space(space *left)
+{
+    if (left == NULL || --left->owners > 0)
+        return;
+    cse_pages_release(left->bytes, left->size);
+    free(left);
+}
+
+static void open_spaces(cse_inference *inference, const cse_inference *states_of,
+                        const cse_inference *inputs_of)
+{
+    const cse_graph *planned = inference->executable->graph;
+    for (int s = 0; s < CSE_SPACE_COUNT; s++) {
+        const cse_inference *other = s == CSE_SPACE_STATE   ? states_of
+                                     : s == CSE_SPACE_INPUT ? inputs_of
+                                                            : NULL;
+        if (s == CSE_SPACE_REDUCED)
+            continue;
+        if (other != NULL) {
+            inference->spaces[s] = other->spaces[s];
+            inference->spaces[s]->owners++;
+        } else {
+            inference->spaces[s] =
+                new_space((size_t)planned->space_bytes[s] + 64, s != CSE_SPACE_INPUT);
+        }
+    }
+    if (states_of == NULL)
+        copy_states(inference);
+}
+
 /* One process with all of it: the states twice, since those of the session stay. */
-static cse_status check_memory(const cse_graph *planned)
+static cse_status check_memory(const cse_graph *planned, bool shares_states)
 {
     const cse_memory_figures figures = cse_memory_plan_figures(planned);
     const cse_memory_limit limit = cse_memory_limit_look();
+    const int64_t states = shares_states ? 0 : figures.state_bytes;
     const cse_execution_needs needs = {
         .replicas = 1,
-        .worker_bytes = CSE_WORKER_BASE_BYTES + figures.workspace_bytes + figures.state_bytes,
+        .worker_bytes = CSE_WORKER_BASE_BYTES + figures.workspace_bytes + states,
         .coordinator_bytes = CSE_COORDINATOR_BASE_BYTES,
-        .checkpoint_bytes = figures.state_bytes,
+        .checkpoint_bytes = states,
     };
     return cse_execution_fits(&needs, &limit);
 }
@@ -129,13 +203,14 @@ static cse_status open(cse_inference *inference)
     CSE_TRY(
         cse_step_trace_graph(inference->session, graph, trace_step, inference, &inference->step));
     CSE_TRY(compile(inference));
-    const cse_graph *planned = inference->executable->graph;
-    CSE_TRY(check_memory(planned));
-    for (int s = 0; s < CSE_SPACE_COUNT; s++)
-        if (s != CSE_SPACE_REDUCED)
-            inference->spaces[s] = cse_aligned_calloc((size_t)planned->space_bytes[s] + 64);
-    inference->spaces[CSE_SPACE_REDUCED] = inference->spaces[CSE_SPACE_PARTIAL];
-    copy_states(inference);
+    const cse_inference *states_of = inference->options->states_of,
+                        *inputs_of = inference->options->inputs_of;
+    if (states_of != NULL && !has_states_of(inference, states_of))
+        states_of = NULL;
+    if (inputs_of != NULL && !has_inputs_of(inference, inputs_of))
+        return cse_fail(CSE_INTERNAL, "inference: the inputs of two passes lie at other places");
+    CSE_TRY(check_memory(inference->executable->graph, states_of != NULL));
+    open_spaces(inference, states_of, inputs_of);
     inference->team = cse_thread_team_new(threads_of(inference->session));
     return CSE_OK;
 }
@@ -167,9 +242,8 @@ void cse_inference_destroy(cse_inference **inference)
     *inference = NULL;
     if (old == NULL)
         return;
-    old->spaces[CSE_SPACE_REDUCED] = NULL;
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
-        free(old->spaces[s]);
+        leave_space(old->spaces[s]);
     cse_executable_destroy(&old->executable);
     cse_step_destroy(&old->step);
     cse_thread_team_destroy(&old->team);
@@ -180,7 +254,7 @@ void cse_inference_destroy(cse_inference **inference)
 
 void *cse_inference_input_memory(const cse_inference *inference, int index)
 {
-    return inference->spaces[CSE_SPACE_INPUT] +
+    return inference->spaces[CSE_SPACE_INPUT]->bytes +
            inference->executable->graph->inputs[index].offset_bytes;
 }
 
@@ -208,7 +282,7 @@ cse_status cse_inference_run(cse_inference *inference)
                         .prepared = inference->prepared,
                         .team = inference->team };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
-        frame.base[s] = inference->spaces[s];
+        frame.base[s] = inference->spaces[s == CSE_SPACE_REDUCED ? CSE_SPACE_PARTIAL : s]->bytes;
     /* As a worker computes it; the thread is a program's of its own. */
     const cse_float_mode mode = cse_float_mode_of_thread();
     cse_set_float_mode();
@@ -227,7 +301,7 @@ const void *cse_inference_output_view(const cse_inference *inference, int index,
         *shape = fetch->value->shape;
     if (dtype != NULL)
         *dtype = fetch->value->dtype;
-    return inference->spaces[CSE_SPACE_FETCH] + fetch->offset_bytes;
+    return inference->spaces[CSE_SPACE_FETCH]->bytes + fetch->offset_bytes;
 }
 
 int cse_inference_output_count(const cse_inference *inference)

@@ -16,10 +16,16 @@ typedef struct cse_inference_options {
     /* Traces the pass; what it returns is ignored. Failures are found in the step. */
     void (*trace)(cse_inference *inference, void *self);
     void *self;
+    /* Another one whose states this one reads, in place of a copy of its own, where both lay them
+     * out alike; NULL: none. */
+    const cse_inference *states_of;
+    /* Another one whose inputs this one reads: each lies where it lies there. CSE_INTERNAL where it
+     * does not. NULL: none. */
+    const cse_inference *inputs_of;
 } cse_inference_options;
 
 /* Traces, compiles (or finds in the cache), and copies the states of the open session as they stand
- * now. The caller destroys it, before the session ends. */
+ * now. The caller destroys it, before the session ends; others that read its memory may live on. */
 cse_status cse_inference_new(const cse_inference_options *options, cse_inference **inference);
 void cse_inference_destroy(cse_inference **inference);
 

@@ -41,10 +41,30 @@ static cse_status open_pair(const cse_text_decoder_options *options, cse_text_de
                                 cse_compiled_length(tokens, longest), &decoder->pair);
 }
 
+/* For texts that come and go. */
+static cse_status open_any(const cse_text_decoder_options *options, cse_text_decoder *decoder)
+{
+    enum { USUAL_PROMPT = 64 };
+    const int64_t context = options->context, longest = cse_longest_sequence(options->model);
+    const cse_token_decoder_sizes sizes = {
+        .prompt_tokens = cse_compiled_length(USUAL_PROMPT, context),
+        .most_prompt_tokens = context,
+        .max_tokens = cse_compiled_length(context, longest),
+        .longest = context,
+        .sequences = options->sequences,
+        .pool_tokens = options->pool_tokens,
+    };
+    decoder->start = -1;
+    decoder->most_tokens = context;
+    return cse_token_decoder_new(options->model, &sizes, &decoder->one);
+}
+
 static cse_status open_one(const cse_text_decoder_options *options, cse_text_decoder *decoder)
 {
     const int64_t longest = cse_longest_sequence(options->model);
     int64_t tokens = options->longest_prompt + options->max_new_tokens;
+    if (options->context > 0)
+        return open_any(options, decoder);
     if (longest > 0 && options->ends_when_full && tokens > longest)
         tokens = options->longest_prompt < longest ? longest : options->longest_prompt + 1;
     if (longest > 0 && tokens > longest)
@@ -139,6 +159,17 @@ cse_status cse_text_decoder_append_each(cse_text_decoder *decoder, const int32_t
 {
     return decoder->pair != NULL ? cse_pair_decoder_append(decoder->pair, tokens[0])
                                  : cse_token_decoder_append_each(decoder->one, tokens);
+}
+
+bool cse_text_decoder_take(cse_text_decoder *decoder, int64_t sequence, int64_t tokens)
+{
+    return decoder->pair != NULL || cse_token_decoder_take(decoder->one, sequence, tokens);
+}
+
+void cse_text_decoder_leave(cse_text_decoder *decoder, int64_t sequence)
+{
+    if (decoder->one != NULL)
+        cse_token_decoder_leave(decoder->one, sequence);
 }
 
 void cse_text_decoder_copy(cse_text_decoder *decoder, int64_t from, int64_t to)

@@ -13,6 +13,10 @@ typedef struct cse_text_decoder_options {
     int64_t max_new_tokens;
     bool ends_when_full; /* where the model takes no more tokens, without a failure */
     int64_t sequences;   /* texts that are written together; 0 or 1: one */
+    /* Texts come and go, of any prompts up to so many tokens with what is written behind them, in
+     * place of longest_prompt and max_new_tokens; they take their places among so many tokens. 0:
+     * the texts are known. */
+    int64_t context, pool_tokens;
 } cse_text_decoder_options;
 
 /* Compiles what the lengths need. CSE_DATA where the model takes no sequence of that length. The
@@ -37,6 +41,8 @@ int64_t cse_text_decoder_sequences(const cse_text_decoder *decoder);
 cse_status cse_text_decoder_begin_at(cse_text_decoder *decoder, int64_t sequence,
                                      const int32_t *prompt, int64_t count);
 cse_status cse_text_decoder_append_each(cse_text_decoder *decoder, const int32_t tokens[]);
+bool cse_text_decoder_take(cse_text_decoder *decoder, int64_t sequence, int64_t tokens);
+void cse_text_decoder_leave(cse_text_decoder *decoder, int64_t sequence);
 void cse_text_decoder_copy(cse_text_decoder *decoder, int64_t from, int64_t to);
 const float *cse_text_decoder_logits_of(const cse_text_decoder *decoder, int64_t sequence);
 int64_t cse_text_decoder_count(const cse_text_decoder *decoder);

@@ -15,7 +15,7 @@
 #include "run/infer/language_model.h"
 #include "run/infer/pair_decoder.h"
 
-enum { DEFAULT_CONTEXT = 4096, LEAST_PROMPT = 64, LEAST_TOKENS = 512 };
+enum { DEFAULT_CONTEXT = 4096, LEAST_PROMPT = 64, LEAST_TOKENS = 512, USUAL_TOKENS = 1024 };
 
 /* ---- the template ---- */
 
@@ -143,5 +143,19 @@ cse_status cse_text_model_fit(cse_text_model *model, const cse_text_model_need *
                                    .longest_prompt = prompt,
                                    .max_new_tokens = all > prompt ? all - prompt : 1,
                                    .ends_when_full = true },
+        &model->generation);
+}
+
+cse_status cse_text_model_open_together(cse_text_model *model, int64_t texts)
+{
+    const int64_t usual = texts * USUAL_TOKENS;
+    cse_generation_destroy(&model->generation);
+    model->prompt_tokens = model->all_tokens = 0;
+    return cse_generation_new(
+        &(cse_generation_options){ .model = model->loaded.model,
+                                   .codec = model->codec,
+                                   .together = texts,
+                                   .context = model->context,
+                                   .pool_tokens = usual > model->context ? usual : model->context },
         &model->generation);
 }

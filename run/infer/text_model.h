@@ -47,4 +47,9 @@ typedef struct cse_text_model_need {
 /* CSE_DATA: the prompt fills the context. */
 cse_status cse_text_model_fit(cse_text_model *model, const cse_text_model_need *need);
 
+/* A decoder in place of the one at hand, for `texts` at a time that come and go, each as long as
+ * the context, or for one where the model cannot. All of them together take the memory of a whole
+ * context, or of 1024 tokens each where that is more. */
+cse_status cse_text_model_open_together(cse_text_model *model, int64_t texts);
+
 #endif

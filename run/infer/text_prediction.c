@@ -43,8 +43,10 @@ static cse_status read_prompt(cse_text_predictor *p, const int32_t *tokens, int6
     const int64_t length = cse_compiled_length(count - left_out, longest);
     if (p->decoder == NULL || length > p->prompt_tokens) {
         cse_token_decoder_destroy(&p->decoder);
-        CSE_TRY(cse_token_decoder_new(
-            p->model, &(cse_token_decoder_sizes){ length, length, length, 1 }, &p->decoder));
+        const cse_token_decoder_sizes sizes = { .prompt_tokens = length,
+                                                .max_tokens = length,
+                                                .longest = length };
+        CSE_TRY(cse_token_decoder_new(p->model, &sizes, &p->decoder));
         p->prompt_tokens = length;
     }
     return cse_token_decoder_begin(p->decoder, tokens + left_out, count - left_out);

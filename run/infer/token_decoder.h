@@ -8,7 +8,10 @@
  *
  * Several sequences go on together: one pass over a token of each reads the weights once. What is
  * computed of a sequence depends on nothing else, so that its bits are those of a decoder of its
- * own. */
+ * own.
+ *
+ * Passes are compiled when they are first needed: over prompts of several lengths, and over tokens
+ * of fewer sequences where others rest. All read the same weights, keys and values. */
 #ifndef CSE_RUN_INFER_TOKEN_DECODER_H
 #define CSE_RUN_INFER_TOKEN_DECODER_H
 
@@ -23,9 +26,14 @@ typedef struct cse_token_decoder_sizes {
      * by the length of a sequence are so from its first token on. */
     int64_t longest;
     int64_t sequences; /* that go on together; 0 or 1: one */
+    /* Of all sequences together, at most 16, which take their places by cse_token_decoder_take, or
+     * one where the model's attention is not in pages; 0: each has place for max_tokens. */
+    int64_t pool_tokens;
+    /* Where prompts may be longer than those that are compiled for at once; 0: they are not. */
+    int64_t most_prompt_tokens;
 } cse_token_decoder_sizes;
 
-/* Compiles two passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
+/* Compiles passes, or finds them in the cache. Fails with CSE_SHAPE where the model does not
  * take such a sequence, and with CSE_USAGE where it is not causal. The caller destroys it before
  * the session ends. */
 cse_status cse_token_decoder_new(cse_model *model, const cse_token_decoder_sizes *sizes,
@@ -45,6 +53,12 @@ cse_status cse_token_decoder_begin_at(cse_token_decoder *decoder, int64_t sequen
 /* One more token. Fails with CSE_USAGE where the sequence is full. */
 cse_status cse_token_decoder_append(cse_token_decoder *decoder, int32_t token);
 
+/* Before a sequence begins: place for so many tokens. False: there is not so much left. Without
+ * pool_tokens there always is. */
+bool cse_token_decoder_take(cse_token_decoder *decoder, int64_t sequence, int64_t tokens);
+/* The sequence is over: its place is free. */
+void cse_token_decoder_leave(cse_token_decoder *decoder, int64_t sequence);
+
 /* In place of a token: the sequence has none in this pass. */
 enum { CSE_TOKEN_RESTS = -1 };
 /* One more token of each sequence, in one pass. */
@@ -52,7 +66,8 @@ cse_status cse_token_decoder_append_each(cse_token_decoder *decoder, const int32
 /* Sequence `to` becomes a copy of `from`. */
 void cse_token_decoder_copy(cse_token_decoder *decoder, int64_t from, int64_t to);
 
-/* As many as were asked for, or 1 where the model's attentions have masks. */
+/* As many as were asked for, or 1 where the model's attentions have masks, or with pool_tokens are
+ * not in pages. */
 int64_t cse_token_decoder_sequences(const cse_token_decoder *decoder);
 
 /* Logits of the token that follows, float32 [vocabulary]; until the next call. */

@@ -41,7 +41,8 @@ python3 "${top_srcdir:?}/tests/dashboard/vectors_folder.py" "$work/vectors" || e
 "$csengine" serve --root "$work/queue" --model "$work/text.yaml=quick" \
     --adapter "$work/whale_adapter=whale" --model "$work/text/checkpoint_200.mdl=rest" \
     --adapter "$work/whale_adapter/" --chat_template "$work/rest.jinja" \
-    --model "$work/vectors" --model_queue 2 >"$work/served" 2>"$work/err" &
+    --model "$work/vectors" --model_together 1 \
+    --model_queue 2 >"$work/served" 2>"$work/err" &
 server=$!
 for _ in $(seq 100); do
     [ -s "$work/served" ] && break

@@ -24,7 +24,8 @@ typedef struct cse_few_rows {
 /* The same with AVX-512 for types whose numbers become floats in registers; false: it is none of
  * these (packed_few_rows_words.c). */
 bool cse_packed_few_words(const cse_few_rows *few);
-bool cse_packed_few_k(const cse_few_rows *few); /* packed_few_rows_k.c */
+bool cse_packed_few_k(const cse_few_rows *few);      /* packed_few_rows_k.c */
+bool cse_packed_few_levels(const cse_few_rows *few); /* packed_few_rows_levels.c */
 void cse_packed_few_rows_avx512(const cse_few_rows *few);
 void cse_packed_few_rows_avx2(const cse_few_rows *few);
 

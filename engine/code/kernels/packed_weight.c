@@ -136,7 +136,7 @@ static void run_few_part(void *run, int member, int64_t first, int64_t end)
     (void)member;
     if (!cse_isa_runs(CSE_ISA_AVX512))
         cse_packed_few_rows_avx2(&few);
-    else if (!cse_packed_few_words(&few) && !cse_packed_few_k(&few))
+    else if (!cse_packed_few_words(&few) && !cse_packed_few_k(&few) && !cse_packed_few_levels(&few))
         cse_packed_few_rows_avx512(&few);
 }
 

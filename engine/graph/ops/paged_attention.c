@@ -38,10 +38,11 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     fits = fits && kept > 0 && q.dims[1] % kept == 0 && head > 0 && value > 0 &&
            is_row(q, batch, q.dims[1], head) && is_row(k, batch, kept, head) &&
            is_row(v, batch, kept, value) && table.dims[0] == batch && table.dims[1] > 1;
-    const int64_t pages = fits ? table.dims[1] - 1 : 0;
     const int64_t words[] = { kept * cse_page_key_words(head), kept * cse_page_value_words(value) };
     for (int i = 0; fits && i < 2; i++)
-        fits = cse_shape_equal(s[CSE_PAGED_KEYS + i], cse_shape_of(batch, pages, words[i]));
+        fits = s[CSE_PAGED_KEYS + i].rank == 3 && s[CSE_PAGED_KEYS + i].dims[1] > 0 &&
+               cse_shape_equal(s[CSE_PAGED_KEYS + i],
+                               cse_shape_of(batch, s[CSE_PAGED_KEYS].dims[1], words[i]));
     if (!fits)
         return cse_fail(CSE_SHAPE, "q, k and v must be floats of one token, and pools and table "
                                    "int32 of pages for their heads");

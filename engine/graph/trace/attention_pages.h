@@ -15,8 +15,8 @@ enum { CSE_PAGE_TOKENS = 32, CSE_PAGE_PANEL = 64, CSE_PAGE_LANES = 16 };
 
 /* Inputs of paged_attention: of the token q [batch, heads, 1, head], k [batch, kept heads, 1, head]
  * and v [batch, kept heads, 1, value]; the pools, int32 [batch, pages, words of a page], which all
- * sequences share; and int32 [batch, 1 + pages]: how many tokens a sequence has before this one,
- * then the numbers of its pages, counted over the whole pool. */
+ * sequences share; and int32 [batch, 1 + most pages]: how many tokens a sequence has before this
+ * one, then the numbers of its pages, counted over the whole pool. */
 enum {
     CSE_PAGED_QUERY,
     CSE_PAGED_KEY,

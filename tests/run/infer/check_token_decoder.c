@@ -162,8 +162,12 @@ static void go_together(const char *precision, int sequences, const char *heads)
     cse_model *model = cse_compile(cse_model_new("llama", text));
     for (int i = 0; i < LONG + 8; i++)
         tokens[i] = (5 * i * i + i + 3) % VOCABULARY;
-    ck_assert_int_eq(cse_token_decoder_new(
-                         model, &(cse_token_decoder_sizes){ 40, LONG, LONG, sequences }, &together),
+    ck_assert_int_eq(cse_token_decoder_new(model,
+                                           &(cse_token_decoder_sizes){ .prompt_tokens = 40,
+                                                                       .max_tokens = LONG,
+                                                                       .longest = LONG,
+                                                                       .sequences = sequences },
+                                           &together),
                      CSE_OK);
     ck_assert_int_eq(cse_token_decoder_sequences(together), sequences);
     ck_assert_int_eq(decoder_of(model, LONG, LONG, &whole), CSE_OK);
@@ -201,6 +205,104 @@ START_TEST(sequences_that_go_together_have_the_bits_of_a_whole_pass)
     go_together(NULL, 3, "");
     go_together(NULL, 8, shared);
     go_together("{fp16_type: bfloat16, precision_opt_level: 1}", 4, shared);
+}
+END_TEST
+
+/* Sequences that come and go, with a place for what they need alone: passes over fewer or more of
+ * them, and over prompts of any length, have the bits of a pass over the whole sequence. */
+static void come_and_go(const char *precision, const char *heads)
+{
+    enum { SEQUENCES = 8, ROUNDS = 90, POOL = 150, KINDS = 5 };
+    static const int prompts[KINDS] = { 1, 17, 33, 40, 64 };
+    int32_t tokens[LONG + KINDS], given[SEQUENCES];
+    int ends[SEQUENCES] = { 0 }, counts[SEQUENCES], shifts[SEQUENCES], refused = 0, least = 99,
+        most = 0;
+    char text[512];
+    cse_token_decoder *decoder = NULL, *whole = NULL;
+    configure(precision);
+    snprintf(text, sizeof text,
+             "{hidden_size: 48, num_hidden_layers: 2, num_heads: 4, vocab_size: %d, filter_size: "
+             "80, max_position_embeddings: %d, rotary_dim: 12%s}",
+             VOCABULARY, LONG, heads);
+    cse_model *model = cse_compile(cse_model_new("llama", text));
+    for (int i = 0; i < LONG + KINDS; i++)
+        tokens[i] = (3 * i * i + 5 * i + 1) % VOCABULARY;
+    const cse_token_decoder_sizes sizes = { .prompt_tokens = 16,
+                                            .most_prompt_tokens = LONG,
+                                            .max_tokens = LONG,
+                                            .longest = LONG,
+                                            .sequences = SEQUENCES,
+                                            .pool_tokens = POOL };
+    ck_assert_msg(cse_token_decoder_new(model, &sizes, &decoder) == CSE_OK, "%s",
+                  cse_error_message());
+    ck_assert_int_eq(decoder_of(model, LONG, LONG, &whole), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_sequences(decoder), SEQUENCES);
+    for (int round = 0; round < ROUNDS; round++) {
+        const int s = (5 * round) % SEQUENCES, kind = round % KINDS;
+        const int wanted = prompts[kind] + 2 + round % 6;
+        if (ends[s] == 0 && !cse_token_decoder_take(decoder, s, wanted)) {
+            refused++;
+        } else if (ends[s] == 0) {
+            ends[s] = wanted;
+            counts[s] = prompts[kind];
+            shifts[s] = kind;
+            ck_assert_int_eq(cse_token_decoder_begin_at(decoder, s, tokens + kind, prompts[kind]),
+                             CSE_OK);
+        }
+        int active = 0;
+        for (int i = 0; i < SEQUENCES; i++) {
+            const bool rests = ends[i] == 0 || (i + round) % 7 == 0;
+            given[i] = rests ? CSE_TOKEN_RESTS : tokens[shifts[i] + counts[i]];
+            active += !rests;
+        }
+        least = active > 0 && active < least ? active : least;
+        most = active > most ? active : most;
+        ck_assert_msg(cse_token_decoder_append_each(decoder, given) == CSE_OK, "%s",
+                      cse_error_message());
+        for (int i = 0; i < SEQUENCES; i++) {
+            if (given[i] == CSE_TOKEN_RESTS)
+                continue;
+            counts[i]++;
+            ck_assert_int_eq(cse_token_decoder_begin(whole, tokens + shifts[i], counts[i]), CSE_OK);
+            ck_assert_msg(memcmp(cse_token_decoder_logits_of(decoder, i),
+                                 cse_token_decoder_logits(whole), VOCABULARY * sizeof(float)) == 0,
+                          "round %d: sequence %d of %d tokens has other bits", round, i, counts[i]);
+            if (counts[i] < ends[i])
+                continue;
+            ends[i] = 0;
+            cse_token_decoder_leave(decoder, i);
+        }
+    }
+    ck_assert_msg(refused > 0 && least == 1 && most >= 3, "%d refused, %d to %d sequences", refused,
+                  least, most);
+    cse_token_decoder_destroy(&decoder);
+    cse_token_decoder_destroy(&whole);
+    cse_finish();
+}
+
+START_TEST(sequences_come_and_go)
+{
+    come_and_go(NULL, ", attention_module: multiquery_attention, "
+                      "extra_attention_params: {num_kv_groups: 2}");
+    come_and_go("{fp16_type: bfloat16, precision_opt_level: 1}", "");
+}
+END_TEST
+
+/* A window hides keys that lie in no pages: one sequence at a time. */
+START_TEST(windows_are_decoded_alone)
+{
+    configure(NULL);
+    cse_token_decoder *decoder = NULL;
+    const cse_token_decoder_sizes sizes = { 8, LONGEST, LONGEST, 4, 4 * LONGEST, LONGEST };
+    ck_assert_int_eq(
+        cse_token_decoder_new(llama_of(", attention_sliding_window_length: 5"), &sizes, &decoder),
+        CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_sequences(decoder), 1);
+    ck_assert(cse_token_decoder_take(decoder, 0, LONGEST));
+    ck_assert_int_eq(cse_token_decoder_begin(decoder, (const int32_t[]){ 1, 2, 3 }, 3), CSE_OK);
+    ck_assert_int_eq(cse_token_decoder_append(decoder, 4), CSE_OK);
+    cse_token_decoder_destroy(&decoder);
+    cse_finish();
 }
 END_TEST
 
@@ -306,6 +408,8 @@ int main(void)
     tcase_add_test(tests, rotation_shared_keys_and_windows_are_those_of_a_whole_pass);
     tcase_add_test(tests, layers_of_several_kinds_are_those_of_a_whole_pass);
     tcase_add_test(tests, sequences_that_go_together_have_the_bits_of_a_whole_pass);
+    tcase_add_test(tests, sequences_come_and_go);
+    tcase_add_test(tests, windows_are_decoded_alone);
     tcase_add_loop_test(tests, threads_that_share_a_pass_change_no_bit, 0, 2);
     tcase_add_test(tests, mistakes_are_told);
     tcase_add_test(tests, other_models_are_refused);

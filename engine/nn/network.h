@@ -107,8 +107,9 @@ void cse_state_round_held(cse_state *state);
 
 /* The state's values; initialized at the first call unless they were set. */
 void *cse_state_values(cse_network *network, cse_state *state);
-/* Writes the values to a place of their size and keeps none: initial ones are made there. */
-void cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place);
+/* Writes the values to a place of their size, which is zeroed, and keeps none: initial ones are
+ * made there. Returns false where nothing was written, since all are zeros. */
+bool cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place);
 /* Memory of its own for values that the caller writes: what it holds, or new memory. */
 void *cse_state_own_values(cse_state *state);
 /* The values until the next of these three calls, in memory that outlives that. */

@@ -1,5 +1,6 @@
 /* States: declared once in the network and bound to each graph that uses them. The network holds
  * their values between executions. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,19 +180,23 @@ void cse_state_round_held(cse_state *state)
     round_held(state, state->values);
 }
 
-void cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place)
+bool cse_state_move_values(cse_network *network, cse_state *state, unsigned char *place)
 {
+    const cse_initializer *init = &state->initializer;
     if (state->values != NULL || state->rule != NULL) {
         memcpy(place, cse_state_values(network, state), cse_state_bytes(state));
         cse_state_release_values(state);
-        return;
+        return true;
     }
+    if (init->kind == CSE_INIT_CONSTANT && init->a == 0 && !signbit(init->a))
+        return false;
     cse_graph *graph = cse_graph_new(1, 1);
     const int index = cse_state_bind(graph, state);
     state->index = -1;
     cse_states_initialize(graph, network->seed, place - graph->states[index].offset_bytes);
     cse_graph_destroy(&graph);
     round_held(state, (float *)(void *)place);
+    return true;
 }
 
 void cse_state_hold_bfloat16(cse_state *state)

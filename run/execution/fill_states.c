@@ -6,7 +6,7 @@
 #include "engine/nn/update/weight_average.h"
 #include "run/execution/standing_arena.h"
 
-/* The values, in the arena unless the session keeps them. */
+/* The values, in the arena unless the session keeps them; NULL: zeros, which nobody has touched. */
 static cse_status place_state(cse_session *session, const cse_states_filling *filling,
                               cse_state *state, unsigned char *place)
 {
@@ -15,7 +15,7 @@ static cse_status place_state(cse_session *session, const cse_states_filling *fi
     /* In a file, states are written out while they are placed. */
     if (keeps_none && !filling->found && state->values != place &&
         session->opened.cluster.states_directory == NULL) {
-        cse_state_move_values(&session->network, state, place);
+        values = cse_state_move_values(&session->network, state, place) ? place : NULL;
     } else if (!filling->found) {
         values = cse_state_values(&session->network, state);
         if (values != place)

@@ -42,7 +42,8 @@ void cse_step_chain_add_state(cse_step_chain *chain, const char *name, const voi
     if (!chain->begins)
         return;
     crypto_generichash_update(&chain->beginning, (const unsigned char *)name, strlen(name) + 1);
-    add_number(&chain->beginning, cse_range_digest(values, bytes));
+    add_number(&chain->beginning,
+               values != NULL ? cse_range_digest(values, bytes) : cse_zeros_digest(bytes));
 }
 
 void cse_step_chain_begun(cse_step_chain *chain)

@@ -39,7 +39,7 @@ typedef struct cse_step_chain {
 } cse_step_chain;
 
 /* A training begins after `steps` steps, unless the chain already stands there: then all its states
- * are added, in their order. */
+ * are added, in their order; NULL: values that are all zeros. */
 void cse_step_chain_begin(cse_step_chain *chain, int64_t steps);
 void cse_step_chain_add_state(cse_step_chain *chain, const char *name, const void *values,
                               size_t bytes);

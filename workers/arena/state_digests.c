@@ -30,18 +30,47 @@ CSE_VECTOR_CLONES(size_t, mix_rounds, (uint64_t * lanes, const unsigned char *by
     return at;
 }
 
-uint64_t cse_range_digest(const unsigned char *bytes, size_t size)
+CSE_VECTOR_CLONES(void, mix_zeros, (uint64_t * lanes, size_t rounds), (lanes, rounds))
 {
-    uint64_t lanes[LANES], words[LANES];
+    uint64_t mixed[LANES];
+    memcpy(mixed, lanes, sizeof mixed);
+    for (size_t round = 0; round < rounds; round++)
+        for (int i = 0; i < LANES; i++)
+            mixed[i] = mix(mixed[i], 0);
+    memcpy(lanes, mixed, sizeof mixed);
+}
+
+static void begin_lanes(uint64_t lanes[LANES])
+{
     for (int i = 0; i < LANES; i++)
         lanes[i] = (uint64_t)i + 1;
-    const size_t at = mix_rounds(lanes, bytes, size);
-    memset(words, 0, sizeof words);
-    memcpy(words, bytes + at, size - at);
+}
+
+/* `words`: the bytes after the last whole round, then zeros. */
+static uint64_t join_lanes(const uint64_t lanes[LANES], const uint64_t words[LANES], size_t size)
+{
     uint64_t digest = size;
     for (int i = 0; i < LANES; i++)
         digest = mix(digest, mix(lanes[i], words[i]));
     return digest;
+}
+
+uint64_t cse_range_digest(const unsigned char *bytes, size_t size)
+{
+    uint64_t lanes[LANES], words[LANES] = { 0 };
+    begin_lanes(lanes);
+    const size_t at = mix_rounds(lanes, bytes, size);
+    memcpy(words, bytes + at, size - at);
+    return join_lanes(lanes, words, size);
+}
+
+uint64_t cse_zeros_digest(size_t size)
+{
+    uint64_t lanes[LANES];
+    const uint64_t words[LANES] = { 0 };
+    begin_lanes(lanes);
+    mix_zeros(lanes, size / sizeof words);
+    return join_lanes(lanes, words, size);
 }
 
 /* The elements of a state that lie in lines [first, end) of its group; the last line of a group may

@@ -16,5 +16,7 @@ uint64_t cse_chunk_digest(const cse_cluster *cluster, const cse_graph *graph, in
 
 /* The digest of bytes as it enters that of a chunk. */
 uint64_t cse_range_digest(const unsigned char *bytes, size_t size);
+/* The same of zeros, without reading any. */
+uint64_t cse_zeros_digest(size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /* `csengine plan`: what training would take on several hosts, from a profile of this one
  * (run/measure/host_model.h). The model, not the command, holds what the numbers mean. With
- * --memory: what a run on this host takes, from its plan (cli/runs/planned_memory.h). */
+ * --memory: what a run on this host takes, from its plan (cli/runs/planned_memory.h); with
+ * --streaming, also what it reads and writes (run/measure/streamed_plan.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,11 @@
 #include "cli/terminal/report.h"
 #include "cli/terminal/table.h"
 #include "engine/base/arena.h"
+#include "engine/base/config/states_settings.h"
 #include "run/job/job_settings.h"
 #include "run/measure/plan_report.h"
 #include "run/measure/step_bench.h"
+#include "run/measure/streamed_plan.h"
 
 typedef struct planning {
     cse_host_profile profile;
@@ -138,41 +141,93 @@ static void print_table(const planning *p, const cse_host_plan *plans)
 
 /* ---- memory ---- */
 
-/* What asks for the plan of hosts would have no effect beside --memory. */
-static cse_status check_memory_options(const cse_command_line *line)
+/* What asks for the plan of hosts would have no effect beside these. */
+static cse_status check_options(const cse_command_line *line)
 {
-    static const char *const of_hosts[] = { "hosts", "link",    "replicas",     "mtbf", "lease",
-                                            "steps", "profile", "save_profile", NULL };
+    static const char *const of_hosts[] = { "hosts", "link",    "replicas",     "mtbf",
+                                            "lease", "profile", "save_profile", NULL };
+    const bool streaming = cse_option_is_on(line, "streaming");
     for (const char *const *name = of_hosts; *name != NULL; name++)
         if (cse_option_value(line, *name) != NULL)
             return cse_fail(CSE_USAGE,
-                            "plan: --%s has no effect with --memory, which plans one host and "
-                            "measures nothing; accepted beside it: --model_dir, --compile_dir, "
-                            "--weight_grad_reduce, --set and --json",
-                            *name);
+                            "plan: --%s has no effect with --%s, which plans one host; accepted "
+                            "beside it: --model_dir, --compile_dir, --weight_grad_reduce, --set "
+                            "and --json, with --streaming --steps and --disk_rate, too",
+                            *name, streaming ? "streaming" : "memory");
+    for (int i = 0; i < 2 && !streaming; i++) {
+        const char *name = i == 0 ? "steps" : "disk_rate";
+        if (cse_option_value(line, name) != NULL)
+            return cse_fail(CSE_USAGE,
+                            "plan: --%s has no effect with --memory, which measures nothing", name);
+    }
     return CSE_OK;
+}
+
+/* "2GiB", or "7GiB,5GiB" for reading and writing; zeros: as it is measured. */
+static cse_status read_disk_rates(const cse_command_line *line, cse_disk_rates *rates)
+{
+    const char *text = cse_option_value(line, "disk_rate");
+    char first[32];
+    int64_t read_rate, write_rate;
+    *rates = (cse_disk_rates){ 0, 0 };
+    if (text == NULL)
+        return CSE_OK;
+    const char *comma = strchr(text, ',');
+    snprintf(first, sizeof first, "%.*s", comma != NULL ? (int)(comma - text) : (int)strlen(text),
+             text);
+    if (!cse_byte_count_read(first, &read_rate) || read_rate == 0 ||
+        !cse_byte_count_read(comma != NULL ? comma + 1 : first, &write_rate) || write_rate == 0)
+        return cse_fail(
+            CSE_USAGE,
+            "plan: --disk_rate is \"%s\"; accepted: bytes a second above 0, as 2GiB, or "
+            "7GiB,5GiB for reading and writing",
+            text);
+    *rates = (cse_disk_rates){ (double)read_rate, (double)write_rate };
+    return CSE_OK;
+}
+
+static cse_status plan_streaming(const cse_command_line *line, const cse_job_settings *settings,
+                                 cse_streamed_plan *streamed)
+{
+    static const int64_t range[] = { 1, 1000000 };
+    cse_disk_rates rates;
+    int64_t steps = 1;
+    CSE_TRY(cse_option_integer(line, "steps", range, &steps));
+    CSE_TRY(read_disk_rates(line, &rates));
+    CSE_TRY(cse_bind_to_one_core());
+    return cse_streamed_plan_make(settings, steps, &rates, streamed);
 }
 
 static cse_status plan_memory(const cse_command_line *line, const cse_prepared_job *job)
 {
     cse_planned_memory planned;
+    cse_streamed_plan streamed;
+    const bool streaming = cse_option_is_on(line, "streaming");
     CSE_TRY(cse_planned_memory_find(&job->settings, &planned));
+    if (streaming)
+        CSE_TRY(plan_streaming(line, &job->settings, &streamed));
     if (cse_option_is_on(line, "json")) {
         json_t *report = cse_planned_memory_json(&planned);
+        if (streaming)
+            json_object_set_new(report, "streaming", cse_streamed_plan_json(&streamed));
         cse_json_print(report);
         json_decref(report);
-    } else {
-        cse_planned_memory_print(&planned);
+        return CSE_OK;
     }
+    cse_planned_memory_print(&planned);
+    if (streaming)
+        cse_streamed_plan_print(&streamed);
     return CSE_OK;
 }
 
 static cse_status make_plan(const cse_command_line *line, cse_prepared_job *job)
 {
     planning p = { .question = { .link_bits_per_s = 0 } };
-    const bool memory = cse_option_is_on(line, "memory");
+    const bool memory = cse_option_is_on(line, "memory") || cse_option_is_on(line, "streaming");
     if (memory)
-        CSE_TRY(check_memory_options(line));
+        CSE_TRY(check_options(line));
+    else if (cse_option_value(line, "disk_rate") != NULL)
+        return cse_fail(CSE_USAGE, "plan: --disk_rate has no effect without --streaming");
     CSE_TRY(cse_job_prepare(line, CSE_JOB_TRAIN, job));
     if (memory)
         return plan_memory(line, job);
@@ -206,13 +261,19 @@ static const cse_option options[] = {
     { "memory", NULL, NULL,
       "tells the most memory of each process on this host, from the plan of the step; compiles and "
       "measures nothing" },
+    { "streaming", NULL, NULL,
+      "for states in a file: the same, and the bytes that a step reads and writes, its time, what "
+      "bounds it, and the least memory" },
+    { "disk_rate", "RATES", NULL,
+      "with --streaming: bytes a second of the disk, as 2GiB, or 7GiB,5GiB for reading and "
+      "writing; default: measured in states.directory" },
     { "hosts", "LIST", NULL, "numbers of hosts, as in 1..256 or 1,2,4,8; default 1..8" },
     { "link", "RATE", NULL,
       "bits a second of each host's link, in each direction, as in 100M or 10G; default 10G" },
     { "replicas", "N", NULL, "replicas on each host; default: num_csx" },
     { "mtbf", "HOURS", NULL, "mean time between failures of a host; default: they do not fail" },
     { "lease", "SECONDS", NULL, "how long a host is silent before it counts as lost; default 10" },
-    { "steps", "N", NULL, "steps to measure; default 20" },
+    { "steps", "N", NULL, "steps to measure; default 20, with --streaming 1" },
     { "profile", "FILE", NULL, "takes the profile that --save_profile wrote; measures nothing" },
     { "save_profile", "FILE", NULL, "writes the profile of this host" },
     { "model_dir", "DIR", "model_dir", NULL },
@@ -227,6 +288,9 @@ static const cse_command_note examples[] = {
     { "plan configs/gpt2_bytes.yaml --hosts 1..8 --link 10G --mtbf 1000",
       "step time, traffic, memory, goodput and cost of 1 to 8 hosts" },
     { "plan configs/gpt2_bytes.yaml --memory", "the most memory of a run, before it begins" },
+    { "plan configs/gpt2_bytes.yaml --streaming --set states.keep_in=file --set "
+      "states.directory=/scratch --set states.memory=64MiB",
+      "bytes and time of a step with states in a file" },
     { 0 },
 };
 
@@ -238,7 +302,8 @@ const cse_command cse_command_plan = {
     .doc = "Measures some steps on one core of this host, and computes from them the time of a\n"
            "step, traffic, memory, goodput and cost for each number of hosts. What the model\n"
            "takes for granted is printed below the table. With --memory, in place of that, the\n"
-           "most memory of each process of a run on this host, before anything runs.",
+           "most memory of each process of a run on this host, before anything runs; with\n"
+           "--streaming, what a run with states in a file reads and writes besides, and its time.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

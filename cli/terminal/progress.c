@@ -353,6 +353,29 @@ static void add_needs(json_t *object, const cse_execution_needs *needs)
                                   needs->weight_servers, "input_workers", needs->input_workers));
 }
 
+/* What a training with states in a file has read and written. */
+static json_t *disk_json(const cse_disk_load *disk)
+{
+    return json_pack("{s:I, s:I, s:f, s:f}", "read_bytes", (json_int_t)disk->read_bytes,
+                     "written_bytes", (json_int_t)disk->written_bytes, "busy_seconds",
+                     (double)disk->busy_ns * 1e-9, "waited_seconds",
+                     (double)disk->waited_ns * 1e-9);
+}
+
+static void print_disk(cse_progress *progress, const cse_job_result *result)
+{
+    const double steps = (double)result->steps_run, busy_s = (double)result->disk.busy_ns * 1e-9;
+    const double waited_s = (double)result->disk.waited_ns * 1e-9;
+    if (result->disk.busy_ns == 0)
+        return;
+    fprintf(progress->out,
+            "Disk: a step read %.1f MB and wrote %.1f MB; of %.1f s of the disk, %.1f s were "
+            "hidden.\n",
+            (double)result->disk.read_bytes / steps * 1e-6,
+            (double)result->disk.written_bytes / steps * 1e-6, busy_s,
+            busy_s > waited_s ? busy_s - waited_s : 0);
+}
+
 static void print_end_json(cse_progress *progress, cse_status status, const cse_job_result *result)
 {
     json_t *object = json_object();
@@ -361,6 +384,8 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_object_set_new(object, "steps", json_integer(result->steps));
     json_object_set_new(object, "train_seconds", cse_json_finite(result->train_seconds));
     json_object_set_new(object, "samples_per_second", cse_json_finite(result->samples_per_second));
+    if (result->disk.busy_ns > 0)
+        json_object_set_new(object, "disk", disk_json(&result->disk));
     json_object_set_new(object, "metrics", metrics_json(result));
     if (result->confusion_count > 0)
         json_object_set_new(object, "confusion", confusions_json(result));
@@ -404,6 +429,7 @@ void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status stat
             fprintf(progress->out, "Training completed successfully!\n");
         fprintf(progress->out, "Processed %lld training sample(s) in %.3f seconds.\n",
                 (long long)result->samples_run, result->train_seconds);
+        print_disk(progress, result);
     }
     if (result->weights_digest[0] != '\0')
         cse_print_to(progress->out, "Weights digest: %s\n", result->weights_digest);

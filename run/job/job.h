@@ -175,6 +175,7 @@ typedef struct cse_job_result {
     int64_t samples_run; /* of those steps */
     double train_seconds;
     double samples_per_second; /* of training; of evaluation in mode EVALUATE */
+    cse_disk_load disk;        /* of training with states in a file */
     double compile_seconds;
     bool compile_cached;
     /* "loss" is the evaluation's mean loss; with several data loaders "validate_0/loss". */

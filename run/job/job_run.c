@@ -392,6 +392,7 @@ static cse_status train_segment(job *j)
     result->steps_run += report->execution.steps_done - report->first_step;
     result->samples_run += report->samples;
     result->train_seconds += report->execution.train_seconds;
+    cse_disk_load_add(&result->disk, &report->execution.disk);
     if (result->train_seconds > 0)
         result->samples_per_second = (double)result->samples_run / result->train_seconds;
     return status;

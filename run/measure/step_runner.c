@@ -8,12 +8,16 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/config/states_settings.h"
 #include "run/job/job_settings.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/disk_model.h"
 #include "workers/arena/layout.h"
 #include "workers/worker/work.h"
 
 struct cse_step_runner {
+    cse_disk_model disk; /* of a runner that streams */
+    bool streams;
     cse_executable *executable;
     cse_dataloader *loader;
     cse_microbatch_source *source, timed_source;
@@ -41,6 +45,20 @@ static cse_status compile(const cse_job_settings *settings, cse_job_result *resu
     return cse_job_run(&environment, result);
 }
 
+/* Memory is taken for what the section `states` keeps there, and for no file. */
+static cse_status imagine_cluster(cse_step_runner *runner, const cse_job_settings *settings,
+                                  cse_cluster_layout layout)
+{
+    cse_states_place place;
+    CSE_TRY(cse_states_place_read(settings->states, &place));
+    layout.directory = place.directory;
+    layout.resident_bytes = place.memory_bytes;
+    CSE_TRY(cse_cluster_imagine(&layout, &runner->cluster));
+    cse_disk_model_begin(&runner->disk, 0, 0);
+    runner->disk.base = runner->cluster->base;
+    return CSE_OK;
+}
+
 static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings *settings,
                                  int64_t most_steps)
 {
@@ -48,17 +66,19 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
     const char *reduce = settings->session.weight_grad_reduce;
     cse_rounding payload = { 0 };
     cse_rounding_from_name(reduce != NULL ? reduce : "fp32", &payload); /* compiling checked it */
-    unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
-    cse_states_initialize(graph, settings->session.seed, states);
-    const cse_cluster_layout layout = {
+    cse_cluster_layout layout = {
         .graph = graph,
-        .states = states,
         .replica_count = 1,
         .input_worker_count = 1,
         .weight_grad_reduce = payload,
         .seed = settings->session.seed,
         .num_steps = most_steps,
     };
+    if (runner->streams)
+        return imagine_cluster(runner, settings, layout);
+    unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
+    cse_states_initialize(graph, settings->session.seed, states);
+    layout.states = states;
     cse_status status = cse_cluster_create(&layout, &runner->cluster);
     free(states);
     return status;
@@ -81,22 +101,36 @@ static cse_status open_step(cse_step_runner *runner, const cse_job_settings *set
     runner->timed_source = (cse_microbatch_source){ .self = runner, .read = read_timed };
     return cse_work_new(&(cse_work_options){ .cluster = runner->cluster,
                                              .executable = runner->executable,
-                                             .source = &runner->timed_source },
+                                             .source = &runner->timed_source,
+                                             .disk = runner->streams ? &runner->disk.io : NULL },
                         &runner->work);
 }
 
-cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,
-                               cse_step_runner **result)
+static cse_status open_runner(const cse_job_settings *settings, int64_t most_steps, bool streams,
+                              cse_step_runner **result)
 {
     cse_job_result compiled = { 0 };
     *result = NULL;
     CSE_TRY(compile(settings, &compiled));
     cse_step_runner *runner = cse_calloc(1, sizeof *runner);
+    runner->streams = streams;
     cse_status status = open_step(runner, settings, compiled.artefact_directory, most_steps);
     if (status != CSE_OK)
         cse_step_runner_destroy(&runner);
     *result = runner;
     return status;
+}
+
+cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,
+                               cse_step_runner **runner)
+{
+    return open_runner(settings, most_steps, false, runner);
+}
+
+cse_status cse_step_runner_new_streamed(const cse_job_settings *settings, int64_t most_steps,
+                                        cse_step_runner **runner)
+{
+    return open_runner(settings, most_steps, true, runner);
 }
 
 void cse_step_runner_destroy(cse_step_runner **runner)

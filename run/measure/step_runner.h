@@ -13,6 +13,10 @@ typedef struct cse_step_runner cse_step_runner;
  * states. */
 cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,
                                cse_step_runner **runner);
+/* The same for a job whose states are in a file, without the file and the disk's time: the states
+ * are zeros, and of what the step changes no more is in memory than states.memory says. */
+cse_status cse_step_runner_new_streamed(const cse_job_settings *settings, int64_t most_steps,
+                                        cse_step_runner **runner);
 void cse_step_runner_destroy(cse_step_runner **runner);
 
 /* How long a step took: wall-clock and processor time; they differ when other processes compete. Of

@@ -10,6 +10,11 @@
 
 #include "engine/base/unnamed_file.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 cse_status cse_arena_file_new(const char *directory, int *descriptor)
 {
     *descriptor = cse_unnamed_file(directory);
@@ -58,4 +63,17 @@ int cse_arena_file_let_go(int descriptor, unsigned char *base, int64_t from, int
         return errno;
     posix_fadvise(descriptor, from, bytes, POSIX_FADV_DONTNEED);
     return 0;
+}
+
+int cse_arena_file_populate(unsigned char *base, int64_t from, int64_t bytes, bool written)
+{
+    const int advice = written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    int error;
+    do
+        error = madvise(base + from, (size_t)bytes, advice) != 0 ? errno : 0;
+    while (error == EINTR || error == EAGAIN);
+    if (error == EINVAL) /* a kernel before 5.14 reads them by faults */
+        return 0;
+    /* It says EFAULT where an access would end in SIGBUS. */
+    return error == EFAULT ? EIO : error;
 }

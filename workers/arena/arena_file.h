@@ -21,4 +21,8 @@ cse_status cse_arena_file_reserve(int descriptor, int64_t from, int64_t bytes);
 int cse_arena_file_let_go(int descriptor, unsigned char *base, int64_t from, int64_t bytes,
                           bool dirty);
 
+/* Bytes of the mapping at `base` are in this process, read where they were not, and ready to be
+ * changed where `written`. 0, or the error of reading. */
+int cse_arena_file_populate(unsigned char *base, int64_t from, int64_t bytes, bool written);
+
 #endif

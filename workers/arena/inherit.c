@@ -129,6 +129,10 @@ cse_status cse_cluster_extend(cse_cluster *cluster, const cse_cluster_layout *la
         atomic_store(&cluster->slots[s].input_wait_ns, 0);
         atomic_store(&cluster->slots[s].computed, 0);
         atomic_store(&cluster->slots[s].compute_ns, 0);
+        atomic_store(&cluster->slots[s].disk_read_bytes, 0);
+        atomic_store(&cluster->slots[s].disk_written_bytes, 0);
+        atomic_store(&cluster->slots[s].disk_busy_ns, 0);
+        atomic_store(&cluster->slots[s].disk_waited_ns, 0);
     }
     if (cluster->hosts != NULL)
         atomic_store(&cluster->hosts->exposed_ns, 0);

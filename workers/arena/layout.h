@@ -56,7 +56,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 14,
+    CSE_ARENA_VERSION = 15,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -91,7 +91,8 @@ typedef struct cse_slot {
     /* Time without work: idle while input is missing, blocked while output is not taken. */
     _Atomic int64_t idle_ns, blocked_ns;
     _Atomic int64_t computed, compute_ns; /* microbatches, and how long they took */
-    _Alignas(64) _Atomic int32_t failed;  /* cse_status; stored after `failure` */
+    _Atomic int64_t disk_read_bytes, disk_written_bytes, disk_busy_ns, disk_waited_ns;
+    _Alignas(64) _Atomic int32_t failed; /* cse_status; stored after `failure` */
     char failure[CSE_FAILURE_TEXT_BYTES];
     /* Spans of the sampled step; no result depends on them. */
     _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */

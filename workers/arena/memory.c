@@ -164,6 +164,18 @@ static cse_status create_in_file(const char *directory, int64_t bytes, cse_clust
     return CSE_OK;
 }
 
+/* All but the magic number. */
+static void place_constants(const cse_cluster_layout *layout, const cse_arena_head *head,
+                            const cse_segment *segments, cse_cluster *cluster)
+{
+    memcpy(cluster->base, head, sizeof *head);
+    cse_arena_bind(cluster);
+    memcpy(cluster->base + head->segments_offset, segments,
+           (size_t)head->segment_count * sizeof *segments);
+    if (head->data_bytes > 0)
+        memcpy(cluster->base + head->data_offset, layout->data_identity, (size_t)head->data_bytes);
+}
+
 static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
                          const cse_segment *segments, cse_cluster *cluster)
 {
@@ -173,12 +185,7 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
                 : create_in_memory(head->total_bytes, cluster));
     CSE_TRY(reserve(cluster, 0, head->sparse_offset));
     CSE_TRY(map(cluster, head));
-    memcpy(cluster->base, head, sizeof *head);
-    cse_arena_bind(cluster);
-    memcpy(cluster->base + head->segments_offset, segments,
-           (size_t)head->segment_count * sizeof *segments);
-    if (head->data_bytes > 0)
-        memcpy(cluster->base + head->data_offset, layout->data_identity, (size_t)head->data_bytes);
+    place_constants(layout, head, segments, cluster);
     fill(cluster, layout);
     CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     CSE_COMPILER_BARRIER();
@@ -205,7 +212,12 @@ cse_status cse_arena_plan(const cse_cluster_layout *layout, cse_arena_head *head
     return status;
 }
 
-cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **result)
+/* Fills `cluster` by `make` from the layout's head and segments. */
+static cse_status
+make_cluster(const cse_cluster_layout *layout,
+             cse_status (*make)(const cse_cluster_layout *layout, const cse_arena_head *head,
+                                const cse_segment *segments, cse_cluster *cluster),
+             cse_cluster **result)
 {
     _Static_assert(sizeof(cse_arena_head) <= CSE_ARENA_HEAD_BYTES, "the head has one page");
     cse_arena_head head;
@@ -216,12 +228,38 @@ cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **re
     cluster->graph = layout->graph;
     cse_status status = plan(layout, segments, &head);
     if (status == CSE_OK)
-        status = create(layout, &head, segments, cluster);
+        status = make(layout, &head, segments, cluster);
     free(segments);
     if (status != CSE_OK)
         cse_cluster_destroy(&cluster);
     *result = cluster;
     return status;
+}
+
+cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **result)
+{
+    return make_cluster(layout, create, result);
+}
+
+static cse_status imagine(const cse_cluster_layout *layout, const cse_arena_head *head,
+                          const cse_segment *segments, cse_cluster *cluster)
+{
+    void *base = mmap(NULL, (size_t)head->total_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return cse_fail(CSE_TEMPORARY, "cluster: cannot map %lld bytes: %s",
+                        (long long)head->total_bytes, strerror(errno));
+    cluster->base = base;
+    cluster->mapped_bytes = (size_t)head->total_bytes;
+    cluster->head = base;
+    place_constants(layout, head, segments, cluster);
+    fill(cluster, layout);
+    return CSE_OK;
+}
+
+cse_status cse_cluster_imagine(const cse_cluster_layout *layout, cse_cluster **result)
+{
+    return make_cluster(layout, imagine, result);
 }
 
 /* ---- worker ---- */

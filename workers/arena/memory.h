@@ -8,6 +8,9 @@
  * that a full tmpfs fails here (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out
  * of range. */
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
+/* The same arena for this process alone, without a descriptor: memory is taken when it is touched,
+ * and its states are zeros. By it a plan counts what a run would do. */
+cse_status cse_cluster_imagine(const cse_cluster_layout *layout, cse_cluster **cluster);
 /* The head of that arena: all its sizes, without an arena. Fails as cse_cluster_create does. */
 struct cse_arena_head;
 cse_status cse_arena_plan(const cse_cluster_layout *layout, struct cse_arena_head *head);

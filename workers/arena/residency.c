@@ -2,34 +2,27 @@
  *
  * What is read ahead counts as resident, and as used in the order in which it was asked for. The
  * writing of dirty blocks begins while they are among the oldest, so that it is done when they must
- * leave. Pages leave in three steps: out of this process's table, to the disk, out of the cache. */
+ * leave. Blocks that leave count no more, and nothing is read in their place before they have. */
 #include "workers/arena/residency.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/base/arena.h"
 #include "workers/arena/arena_file.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
-enum { NONE = -1, BLOCK = CSE_RESIDENCY_BLOCK_BYTES };
+enum { NONE = -1, BLOCK = CSE_RESIDENCY_BLOCK_BYTES, FETCHED_AT_ONCE = 64 };
 
 typedef enum block_state { ABSENT, EXPECTED, PRESENT } block_state;
 
 typedef struct block {
     int32_t older, newer;
     uint8_t state;
-    bool dirty;   /* may have been changed since it came */
-    bool writing; /* its writing has begun since it was changed last */
-    bool used;    /* by the call in hand: it stays */
+    bool dirty;     /* may have been changed since it came, or since its writing began */
+    bool writing;   /* its writing has begun */
+    bool used;      /* by the call in hand: it stays */
+    int64_t coming; /* number of its fetch */
 } block;
 
 struct cse_residency {
@@ -38,6 +31,8 @@ struct cse_residency {
     int32_t count, oldest, newest;
     int64_t resident, expected, most; /* blocks */
     int64_t read, written;            /* likewise */
+    int64_t moved; /* blocks that became the newest since the oldest ones were looked at */
+    int64_t waited_ns;
 };
 
 void cse_residency_destroy(cse_residency **residency)
@@ -60,6 +55,7 @@ static void take_out(cse_residency *r, int32_t b)
 
 static void put_last(cse_residency *r, int32_t b)
 {
+    r->moved++;
     r->blocks[b].older = r->newest;
     r->blocks[b].newer = NONE;
     *(r->newest == NONE ? &r->oldest : &r->blocks[r->newest].newer) = b;
@@ -79,26 +75,12 @@ static int64_t end_of(const cse_residency *r, int32_t b)
     return end < r->options.end ? end : r->options.end;
 }
 
-static cse_status failed(const cse_residency *r, const char *what, int32_t b)
+static cse_byte_range bytes_of(const cse_residency *r, int32_t from, int32_t to, bool written)
 {
-    return cse_fail(CSE_IO,
-                    "states.directory: bytes %lld to %lld of the file of states cannot be %s: %s; "
-                    "the run goes on from its last checkpoint once the disk is whole",
-                    (long long)start_of(r, b), (long long)end_of(r, b), what, strerror(errno));
+    return (cse_byte_range){ start_of(r, from), end_of(r, to - 1), written };
 }
 
-/* Blocks [from, to) leave; they are neighbours. */
-static cse_status write_out(const cse_residency *r, int32_t from, int32_t to, bool dirty)
-{
-    const cse_residency_options *o = &r->options;
-    const int64_t start = start_of(r, from), bytes = end_of(r, to - 1) - start;
-    if (o->base == NULL)
-        return CSE_OK;
-    errno = cse_arena_file_let_go(o->descriptor, o->base, start, bytes, dirty);
-    return errno == 0 ? CSE_OK : failed(r, "written", from);
-}
-
-cse_status cse_residency_new(const cse_residency_options *options, cse_residency **residency)
+void cse_residency_new(const cse_residency_options *options, cse_residency **residency)
 {
     cse_residency *r = cse_calloc(1, sizeof *r);
     assert(options->first % BLOCK == 0 && options->end >= options->first);
@@ -107,9 +89,8 @@ cse_status cse_residency_new(const cse_residency_options *options, cse_residency
     r->blocks = cse_calloc((size_t)r->count + 1, sizeof *r->blocks);
     r->oldest = r->newest = NONE;
     *residency = r;
-    if (options->base == NULL || r->count == 0)
-        return CSE_OK;
-    return write_out(r, 0, r->count, true);
+    if (r->count > 0)
+        options->io->drop(options->io, bytes_of(r, 0, r->count, true), 0);
 }
 
 /* Whether the block may leave now. */
@@ -118,8 +99,43 @@ static bool is_free(const cse_residency *r, int32_t b)
     return b >= 0 && b < r->count && r->blocks[b].state != ABSENT && !r->blocks[b].used;
 }
 
+/* Begins the writing of blocks [from, to), which are neighbours, as far as they are dirty. */
+static void begin_writing(cse_residency *r, int32_t from, int32_t to)
+{
+    cse_block_io *io = r->options.io;
+    for (int32_t b = from; b < to;) {
+        const int32_t first = b;
+        for (; b < to && r->blocks[b].dirty; b++) {
+            r->blocks[b].dirty = false;
+            r->blocks[b].writing = true;
+        }
+        if (b > first)
+            io->write(io, bytes_of(r, first, b, true));
+        r->written += b - first;
+        b += b == first;
+    }
+}
+
+/* Blocks [from, to) leave; they are neighbours. */
+static void leave(cse_residency *r, int32_t from, int32_t to)
+{
+    int64_t after = 0;
+    bool writing = false;
+    begin_writing(r, from, to);
+    for (int32_t b = from; b < to; b++) {
+        block *own = &r->blocks[b];
+        writing = writing || own->writing;
+        after = own->coming > after ? own->coming : after;
+        r->expected -= own->state == EXPECTED;
+        take_out(r, b);
+        *own = (block){ .state = ABSENT };
+    }
+    r->resident -= to - from;
+    r->options.io->drop(r->options.io, bytes_of(r, from, to, writing), after);
+}
+
 /* The oldest block leaves, with the neighbours that are next in the list. False: none may. */
-static bool drop_oldest(cse_residency *r, int64_t most, cse_status *status)
+static bool drop_oldest(cse_residency *r, int64_t most)
 {
     int32_t first = r->oldest;
     while (first != NONE && r->blocks[first].used)
@@ -134,45 +150,39 @@ static bool drop_oldest(cse_residency *r, int64_t most, cse_status *status)
         from -= next + 1 == from;
         next = r->blocks[next].newer;
     }
-    bool dirty = false;
-    for (int32_t b = from; b < to; b++) {
-        block *own = &r->blocks[b];
-        dirty = dirty || own->dirty;
-        r->written += own->dirty;
-        r->expected -= own->state == EXPECTED;
-        take_out(r, b);
-        *own = (block){ .state = ABSENT };
-    }
-    r->resident -= to - from;
-    *status = write_out(r, from, to, dirty);
+    leave(r, from, to);
     return true;
 }
 
-/* Begins the writing of the dirty blocks among the oldest ones. */
-static cse_status write_behind(cse_residency *r)
+/* Begins the writing of the dirty blocks among the oldest quarter. It is looked at as often as an
+ * eighth of it may have changed. */
+static void write_behind(cse_residency *r)
 {
-    int64_t looked = r->options.budget_bytes / BLOCK / 4;
-    for (int32_t b = r->oldest; b != NONE && looked > 0; b = r->blocks[b].newer, looked--) {
-        block *own = &r->blocks[b];
-        if (!own->dirty || own->writing || own->used)
-            continue;
-        own->writing = true;
-        if (r->options.base != NULL &&
-            sync_file_range(r->options.descriptor, start_of(r, b), end_of(r, b) - start_of(r, b),
-                            SYNC_FILE_RANGE_WRITE) != 0)
-            return failed(r, "written", b);
+    const int64_t quarter = r->options.budget_bytes / BLOCK / 4;
+    int64_t looked = 0;
+    if (r->moved < quarter / 8)
+        return;
+    r->moved = 0;
+    for (int32_t b = r->oldest; b != NONE && looked < quarter;) {
+        int32_t from = b, to = b;
+        for (; b == to && looked < quarter && !r->blocks[b].used; b = r->blocks[b].newer, looked++)
+            to++;
+        begin_writing(r, from, to);
+        if (to == from) {
+            b = r->blocks[b].newer;
+            looked++;
+        }
     }
-    return CSE_OK;
 }
 
-static cse_status make_room(cse_residency *r, int64_t blocks)
+static void make_room(cse_residency *r, int64_t blocks)
 {
     const int64_t most = r->options.budget_bytes / BLOCK;
-    cse_status status = CSE_OK;
-    while (status == CSE_OK && r->resident + blocks > most)
-        if (!drop_oldest(r, r->resident + blocks - most, &status))
+    /* Some more than needed: neighbours leave by one call. */
+    const int64_t more = r->resident + blocks > most ? most / 256 : 0;
+    while (r->resident + blocks > most)
+        if (!drop_oldest(r, r->resident + blocks - most + more))
             break;
-    return status;
 }
 
 /* ---- ranges ---- */
@@ -191,13 +201,15 @@ static span span_of(const cse_residency *r, cse_byte_range range)
                    (int32_t)((end - 1 - r->options.first) / BLOCK + 1) };
 }
 
-static void note_resident(cse_residency *r, int32_t b, block_state state)
+static void note_coming(cse_residency *r, int32_t b, int64_t number, bool written)
 {
     put_last(r, b);
-    r->blocks[b].state = (uint8_t)state;
+    r->blocks[b].state = EXPECTED;
+    r->blocks[b].coming = number;
+    r->blocks[b].dirty = written; /* it comes ready to be changed */
     r->resident++;
     r->read++;
-    r->expected += state == EXPECTED;
+    r->expected++;
     r->most = r->resident > r->most ? r->resident : r->most;
 }
 
@@ -218,52 +230,56 @@ static int64_t hold(cse_residency *r, span s)
     return absent;
 }
 
-/* Block by block: of a longer range the kernel takes only as much as it reads ahead of a file that
- * is read in order. */
-static void ask(const cse_residency *r, span s)
+/* Begins to read what is absent, in pieces that can be waited for one by one. */
+static void fetch_absent(cse_residency *r, span s, bool written)
 {
-    for (int32_t b = s.from; b < s.to && r->options.base != NULL; b++)
-        posix_fadvise(r->options.descriptor, start_of(r, b), end_of(r, b) - start_of(r, b),
-                      POSIX_FADV_WILLNEED);
-}
-
-/* Reads what is absent. Neighbours are asked for at once, before the first is waited for. */
-static void ask_for_absent(const cse_residency *r, span s)
-{
-    for (int32_t b = s.from; b < s.to; b++) {
+    cse_block_io *io = r->options.io;
+    for (int32_t b = s.from; b < s.to;) {
         const int32_t from = b;
-        while (b < s.to && r->blocks[b].state == ABSENT)
+        while (b < s.to && b - from < FETCHED_AT_ONCE && r->blocks[b].state == ABSENT)
             b++;
-        ask(r, (span){ from, b });
+        if (b == from) {
+            b++;
+            continue;
+        }
+        const int64_t number = io->fetch(io, bytes_of(r, from, b, written));
+        for (int32_t each = from; each < b; each++)
+            note_coming(r, each, number, written);
     }
 }
 
+/* Waits until the blocks are there. */
 static cse_status take_in(cse_residency *r, span s, bool written)
 {
+    cse_block_io *io = r->options.io;
+    const int64_t from_ns = io->now_ns(io);
+    int64_t awaited = 0;
     for (int32_t b = s.from; b < s.to; b++) {
         block *own = &r->blocks[b];
-        if (own->state == ABSENT)
-            note_resident(r, b, PRESENT);
+        if (own->state == EXPECTED && own->coming != awaited)
+            CSE_TRY(io->await(io, awaited = own->coming));
         r->expected -= own->state == EXPECTED;
         own->state = PRESENT;
         own->dirty = own->dirty || written;
-        own->writing = own->writing && !written;
     }
+    r->waited_ns += awaited != 0 ? io->now_ns(io) - from_ns : 0;
+    return CSE_OK;
+}
+
+/* Pages that the kernel took back, or that were to be read alone, are made ready. */
+static cse_status populate(const cse_residency *r, span s, bool written)
+{
     if (r->options.base == NULL || s.from >= s.to)
         return CSE_OK;
-    unsigned char *start = r->options.base + start_of(r, s.from);
-    const size_t bytes = (size_t)(end_of(r, s.to - 1) - start_of(r, s.from));
-    int error;
-    do
-        error = madvise(start, bytes, written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) != 0
-                    ? errno
-                    : 0;
-    while (error == EINTR || error == EAGAIN);
-    if (error == 0 || error == EINVAL) /* a kernel before 5.14 reads them by faults */
+    const cse_byte_range bytes = bytes_of(r, s.from, s.to, written);
+    const int error =
+        cse_arena_file_populate(r->options.base, bytes.first, bytes.end - bytes.first, written);
+    if (error == 0)
         return CSE_OK;
-    /* It says EFAULT where an access would end in SIGBUS. */
-    errno = error == EFAULT ? EIO : error;
-    return failed(r, "read", s.from);
+    return cse_fail(CSE_IO,
+                    "states.directory: bytes %lld to %lld of the file of states cannot be read: "
+                    "%s; the run goes on from its last checkpoint once the disk is whole",
+                    (long long)bytes.first, (long long)bytes.end, strerror(error));
 }
 
 static void release(cse_residency *r, const cse_byte_range *ranges, int count)
@@ -280,19 +296,21 @@ cse_status cse_residency_use(cse_residency *r, const cse_byte_range *ranges, int
     int64_t absent = 0;
     for (int i = 0; i < count; i++)
         absent += hold(r, span_of(r, ranges[i]));
-    cse_status status = make_room(r, absent);
-    for (int i = 0; i < count && status == CSE_OK; i++)
-        ask_for_absent(r, span_of(r, ranges[i]));
+    make_room(r, absent);
+    for (int i = 0; i < count; i++)
+        fetch_absent(r, span_of(r, ranges[i]), ranges[i].written);
+    cse_status status = r->options.io->await(r->options.io, 0);
     for (int i = 0; i < count && status == CSE_OK; i++)
         status = take_in(r, span_of(r, ranges[i]), ranges[i].written);
+    for (int i = 0; i < count && status == CSE_OK; i++)
+        status = populate(r, span_of(r, ranges[i]), ranges[i].written);
     if (status == CSE_OK)
-        status = write_behind(r);
+        write_behind(r);
     release(r, ranges, count);
     return status;
 }
 
-cse_status cse_residency_expect(cse_residency *r, const cse_byte_range *ranges, int count,
-                                bool *fits)
+bool cse_residency_expect(cse_residency *r, const cse_byte_range *ranges, int count)
 {
     const int64_t most = r->options.budget_bytes / BLOCK / 2;
     int64_t absent = 0;
@@ -301,29 +319,24 @@ cse_status cse_residency_expect(cse_residency *r, const cse_byte_range *ranges, 
         for (int32_t b = s.from; b < s.to; b++)
             absent += r->blocks[b].state == ABSENT;
     }
-    *fits = r->expected + absent <= most;
-    if (!*fits)
-        return CSE_OK;
+    if (r->expected + absent > most)
+        return false;
     for (int i = 0; i < count; i++)
         hold(r, span_of(r, ranges[i]));
-    const cse_status status = make_room(r, absent);
-    for (int i = 0; i < count && status == CSE_OK; i++) {
-        const span s = span_of(r, ranges[i]);
-        ask_for_absent(r, s);
-        for (int32_t b = s.from; b < s.to; b++)
-            if (r->blocks[b].state == ABSENT)
-                note_resident(r, b, EXPECTED);
-    }
+    make_room(r, absent);
+    for (int i = 0; i < count; i++)
+        fetch_absent(r, span_of(r, ranges[i]), ranges[i].written);
     release(r, ranges, count);
-    return status;
+    return true;
 }
 
 cse_status cse_residency_clear(cse_residency *r)
 {
-    cse_status status = CSE_OK;
-    while (status == CSE_OK && drop_oldest(r, r->count, &status))
-        ;
-    return status;
+    cse_block_io *io = r->options.io;
+    while (drop_oldest(r, r->count))
+        continue;
+    /* What follows all drops. */
+    return io->await(io, io->drop(io, (cse_byte_range){ 0, 0, false }, INT64_MAX));
 }
 
 cse_residency_counts cse_residency_count(const cse_residency *r)
@@ -331,5 +344,6 @@ cse_residency_counts cse_residency_count(const cse_residency *r)
     return (cse_residency_counts){ .resident_bytes = r->resident * BLOCK,
                                    .most_resident_bytes = r->most * BLOCK,
                                    .read_bytes = r->read * BLOCK,
-                                   .written_bytes = r->written * BLOCK };
+                                   .written_bytes = r->written * BLOCK,
+                                   .waited_ns = r->waited_ns };
 }

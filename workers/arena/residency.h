@@ -15,47 +15,36 @@
 #ifndef CSE_WORKERS_ARENA_RESIDENCY_H
 #define CSE_WORKERS_ARENA_RESIDENCY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "csengine/status.h"
+#include "workers/arena/block_io.h"
 
 typedef struct cse_residency cse_residency;
 
 enum { CSE_RESIDENCY_BLOCK_BYTES = 64 << 10 };
 
-/* Bytes [first, end) of the arena; `written`: they may be changed. */
-typedef struct cse_byte_range {
-    int64_t first, end;
-    bool written;
-} cse_byte_range;
-
 typedef struct cse_residency_options {
-    unsigned char *base; /* of the mapping; NULL: only counts what would be read and written */
-    int descriptor;
-    int64_t first, end; /* the part of the file that is kept within the budget */
+    cse_block_io *io;    /* of the file, or a model of it; borrowed */
+    unsigned char *base; /* of the mapping; NULL: there is none, with a model */
+    int64_t first, end;  /* the part of the file that is kept within the budget */
     int64_t budget_bytes;
 } cse_residency_options;
 
 typedef struct cse_residency_counts {
     int64_t resident_bytes, most_resident_bytes;
-    int64_t read_bytes, written_bytes; /* of blocks that came and of dirty ones that left */
+    int64_t read_bytes, written_bytes; /* so far */
+    int64_t waited_ns;                 /* by the one who computes, for blocks to come */
 } cse_residency_counts;
 
-/* What a killed process has left in the cache leaves. CSE_IO where it cannot be written. */
-cse_status cse_residency_new(const cse_residency_options *options, cse_residency **residency);
+/* What a killed process has left in the cache leaves. */
+void cse_residency_new(const cse_residency_options *options, cse_residency **residency);
 void cse_residency_destroy(cse_residency **residency);
 
 /* Makes the ranges resident, and others leave. What lies outside of its part of the file is not
  * looked at. The ranges of one call may take more than the budget: then they alone are there.
  * CSE_IO where the file cannot be read or written. */
 cse_status cse_residency_use(cse_residency *residency, const cse_byte_range *ranges, int count);
-/* Begins to read what will be used next, as far as half of the budget has room for it; *fits:
- * whether it has. */
-cse_status cse_residency_expect(cse_residency *residency, const cse_byte_range *ranges, int count,
-                                bool *fits);
-/* Lets all go. */
+/* Begins to read what will be used next, if half of the budget has room for it; else false. */
+bool cse_residency_expect(cse_residency *residency, const cse_byte_range *ranges, int count);
+/* Lets all go, and waits until it has. */
 cse_status cse_residency_clear(cse_residency *residency);
 
 cse_residency_counts cse_residency_count(const cse_residency *residency);

@@ -8,12 +8,44 @@
 #include "workers/arena/layout.h"
 #include "workers/arena/slots.h"
 
+cse_disk_load cse_cluster_disk_load(const cse_cluster *cluster, int slot)
+{
+    cse_disk_load load = { .read_bytes = 0 };
+    for (int s = 0; s < cse_arena_slot_count(cluster->head); s++) {
+        const cse_slot *own = &cluster->slots[s];
+        if (slot >= 0 && s != slot)
+            continue;
+        load.read_bytes += atomic_load(&own->disk_read_bytes);
+        load.written_bytes += atomic_load(&own->disk_written_bytes);
+        load.busy_ns += atomic_load(&own->disk_busy_ns);
+        load.waited_ns += atomic_load(&own->disk_waited_ns);
+    }
+    return load;
+}
+
 cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot)
 {
     const cse_slot *s = &cluster->slots[slot];
     return (cse_slot_load){ .idle_ns = atomic_load(&s->idle_ns),
                             .blocked_ns = atomic_load(&s->blocked_ns),
-                            .input_wait_ns = atomic_load(&s->input_wait_ns) };
+                            .input_wait_ns = atomic_load(&s->input_wait_ns),
+                            .disk = cse_cluster_disk_load(cluster, slot) };
+}
+
+static void add(_Atomic int64_t *to, int64_t more)
+{
+    if (more > 0)
+        atomic_fetch_add_explicit(to, more, memory_order_relaxed);
+}
+
+void cse_cluster_note_disk(cse_cluster *cluster, int slot, const cse_disk_load *now,
+                           const cse_disk_load *before)
+{
+    cse_slot *own = &cluster->slots[slot];
+    add(&own->disk_read_bytes, now->read_bytes - before->read_bytes);
+    add(&own->disk_written_bytes, now->written_bytes - before->written_bytes);
+    add(&own->disk_busy_ns, now->busy_ns - before->busy_ns);
+    add(&own->disk_waited_ns, now->waited_ns - before->waited_ns);
 }
 
 cse_compute_load cse_cluster_compute_load(const cse_cluster *cluster)

@@ -37,12 +37,32 @@ typedef struct cse_kernel_time {
     int64_t median_ns; /* of the last 26 */
 } cse_kernel_time;
 
+/* What the slot's processes, or all (slot -1), have read and written of an arena in a file; how
+ * long something was being read or written, and how long the one who computes waited for it: the
+ * rest was hidden behind its work. */
+typedef struct cse_disk_load {
+    int64_t read_bytes, written_bytes, busy_ns, waited_ns;
+} cse_disk_load;
+cse_disk_load cse_cluster_disk_load(const cse_cluster *cluster, int slot);
+
 /* Nanoseconds that the slot's processes have had no work: `idle`, what they need was missing
  * (input_wait: the part where it was input); `blocked`, their output was not taken. */
 typedef struct cse_slot_load {
     int64_t idle_ns, blocked_ns, input_wait_ns;
+    cse_disk_load disk;
 } cse_slot_load;
 cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot);
+
+static inline void cse_disk_load_add(cse_disk_load *to, const cse_disk_load *more)
+{
+    to->read_bytes += more->read_bytes;
+    to->written_bytes += more->written_bytes;
+    to->busy_ns += more->busy_ns;
+    to->waited_ns += more->waited_ns;
+}
+/* By the slot's process: adds what `now` has more than `before`. */
+void cse_cluster_note_disk(cse_cluster *cluster, int slot, const cse_disk_load *now,
+                           const cse_disk_load *before);
 
 /* What all processes have computed since the arena was made, without their waits for input. */
 typedef struct cse_compute_load {

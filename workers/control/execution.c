@@ -618,6 +618,7 @@ cse_status cse_execution_close(cse_running **running, cse_run_result *result)
     CSE_RUN_EVENT(r->execution->events, on_endpoint, NULL);
     cse_status status = cse_coordinator_result(r->coordinator, result);
     result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r->cluster) * 1e-9;
+    result->disk = cse_cluster_disk_load(r->cluster, -1);
     if (status == CSE_OK || result->settled)
         leave_states(r, result->steps_done);
     close_run(r);

@@ -137,6 +137,7 @@ typedef struct cse_run_result {
     bool paused;               /* an operator paused it when all steps were done */
     double train_seconds;      /* from the first step's start to the last commit */
     double input_wait_seconds; /* summed over replicas: time without a filled ring slot */
+    cse_disk_load disk;        /* of an arena in a file */
 } cse_run_result;
 
 #endif

@@ -105,6 +105,25 @@ static void add_microbatch(const cse_topology *t, int slot, json_t *process)
     json_object_set_new(process, "sample", json_integer(place.first_index));
 }
 
+/* Of a process that computes, with states in a file. */
+static void add_disk(const cse_topology *t, const cse_slot_load loads[2], int64_t elapsed_ns,
+                     json_t *process)
+{
+    const cse_disk_load *before = &loads[0].disk, *now = &loads[1].disk;
+    const int64_t busy_ns = now->busy_ns - before->busy_ns;
+    const int64_t waited_ns = now->waited_ns - before->waited_ns;
+    const double mb_per_s = elapsed_ns > 0 ? 1e3 / (double)elapsed_ns : 0; /* of a byte */
+    if (t->cluster->head->resident_bytes == 0 || now->busy_ns == 0)
+        return;
+    json_object_set_new(process, "disk",
+                        json_pack("{s:f, s:f, s:f, s:f}", "read_mb_per_second",
+                                  (double)(now->read_bytes - before->read_bytes) * mb_per_s,
+                                  "written_mb_per_second",
+                                  (double)(now->written_bytes - before->written_bytes) * mb_per_s,
+                                  "waited", share(waited_ns, elapsed_ns), "hidden",
+                                  share(busy_ns - waited_ns, elapsed_ns)));
+}
+
 static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
 {
     char name[32];
@@ -125,6 +144,7 @@ static json_t *process_of(cse_topology *t, int slot, int64_t elapsed_ns)
         "incarnation", cse_cluster_incarnation(t->cluster, slot), "state",
         state_name(t->states[slot]), "busy", busy, "idle", idle, "back_pressured", blocked,
         "input_wait", share(now.input_wait_ns - before.input_wait_ns, elapsed_ns));
+    add_disk(t, (const cse_slot_load[]){ before, now }, elapsed_ns, process);
     add_microbatch(t, slot, process);
     add_bad_records(t, slot, process);
     return process;

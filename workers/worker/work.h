@@ -24,6 +24,10 @@ typedef struct cse_work_options {
     cse_executable *executable;          /* borrowed; NULL for input workers */
     const cse_microbatch_source *source; /* borrowed; NULL for slots without that role */
     struct cse_value_log *values;        /* borrowed; NULL: no values of tensors are kept */
+    /* Of an imagined arena (memory.h): takes the place of its disk; borrowed. `counts_only`: there
+     * are no bytes that sums could be made of. NULL, false: as a worker of a run. */
+    struct cse_block_io *disk;
+    bool counts_only;
 } cse_work_options;
 
 typedef enum cse_work_result {

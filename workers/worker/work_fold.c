@@ -42,6 +42,7 @@ static cse_work_sums add_range(cse_work *work, const int64_t range[2])
     cse_segments segments = work->cluster->segments;
     cse_work_sums sums = work->sums;
     segments.step = work->frame.step;
+    segments.count = work->counts_only ? 0 : segments.count;
     const bool exact = work->cluster->head->exact;
     const int gradient = work->node.first + sums.added;
     int carries = cse_tree_carries(++sums.added);

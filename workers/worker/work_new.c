@@ -78,7 +78,7 @@ static cse_status prepare_compute(cse_work *work)
     work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
     work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
     work->frame.base[CSE_SPACE_WEIGHTS] = work->cluster->base + head->weights_offset;
-    return cse_work_residency_new(work);
+    return CSE_OK;
 }
 
 /* A mover follows the step and joins partial sums, and computes nothing. */
@@ -105,7 +105,10 @@ cse_status cse_work_new(const cse_work_options *options, cse_work **result)
     work->executable = options->executable;
     work->source = options->source;
     work->values = options->values;
+    work->counts_only = options->counts_only;
     cse_status status = work->executable ? prepare_compute(work) : CSE_OK;
+    if (work->executable && status == CSE_OK)
+        status = cse_work_residency_new(work, options->disk);
     if (cse_cluster_slot_kind(cluster, work->slot) == CSE_ROLE_MOVER)
         prepare_move(work);
     if (status != CSE_OK)

@@ -10,11 +10,14 @@
 
 #include "engine/base/arena.h"
 #include "workers/arena/arena_budget.h"
+#include "workers/arena/disk_threads.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/unit_ranges.h"
 
 typedef struct cse_work_residency {
+    cse_block_io *io, *own_io; /* the same, or NULL: a model of the caller's */
     cse_residency *blocks;
+    cse_disk_load told; /* of what was counted */
     cse_ranges ranges;
     cse_part part; /* of the program that runs */
     int current;   /* its group that runs */
@@ -68,18 +71,29 @@ static cse_ranges *begin(cse_work *work)
     return &work->residency->ranges;
 }
 
+static void tell(cse_work *work)
+{
+    cse_work_residency *r = work->residency;
+    const cse_residency_counts counts = cse_residency_count(r->blocks);
+    const cse_disk_load now = { .read_bytes = counts.read_bytes,
+                                .written_bytes = counts.written_bytes,
+                                .busy_ns = r->io->busy_ns(r->io),
+                                .waited_ns = counts.waited_ns };
+    cse_cluster_note_disk(work->cluster, work->slot, &now, &r->told);
+    r->told = now;
+}
+
 static void use(cse_work *work)
 {
     const cse_work_residency *r = work->residency;
     check(work, cse_residency_use(r->blocks, r->ranges.items, r->ranges.count));
+    tell(work);
 }
 
 static bool expect(cse_work *work)
 {
     const cse_work_residency *r = work->residency;
-    bool fits;
-    check(work, cse_residency_expect(r->blocks, r->ranges.items, r->ranges.count, &fits));
-    return fits;
+    return cse_residency_expect(r->blocks, r->ranges.items, r->ranges.count);
 }
 
 /* ---- programs ---- */
@@ -120,14 +134,16 @@ void cse_work_residency_add(cse_work *work, const int64_t range[2], const unsign
     if (work->residency == NULL || range[0] >= range[1])
         return;
     const cse_segments *segments = &work->cluster->segments;
+    const int64_t to = place_of(work->cluster, into), of = place_of(work->cluster, from);
     cse_ranges *ranges = begin(work);
-    cse_partial_sum_ranges(segments, place_of(work->cluster, into), range, true, ranges);
-    if (from != NULL && packed)
-        cse_partial_sum_ranges(segments, place_of(work->cluster, from), range, false, ranges);
-    else if (from != NULL)
-        cse_ranges_add(ranges, place_of(work->cluster, from) + range[0] * 4,
-                       (range[1] - range[0]) * 4, false);
-    use(work);
+    if (to >= 0)
+        cse_partial_sum_ranges(segments, to, range, true, ranges);
+    if (of >= 0 && packed)
+        cse_partial_sum_ranges(segments, of, range, false, ranges);
+    else if (of >= 0)
+        cse_ranges_add(ranges, of + range[0] * 4, (range[1] - range[0]) * 4, false);
+    if (ranges->count > 0)
+        use(work);
 }
 
 static void add_joined(cse_work *work, const int64_t range[2], cse_ranges *ranges)
@@ -197,37 +213,52 @@ void cse_work_residency_update(cse_work *work, uint64_t step, int chunk, cse_upd
 
 /* ---- set-up ---- */
 
-cse_status cse_work_residency_new(cse_work *work)
+static void catch_bus_errors(cse_work *work)
+{
+    broken_cluster = work->cluster;
+    broken_slot = work->slot;
+    sigaction(SIGBUS, &(struct sigaction){ .sa_handler = on_bus_error }, NULL);
+}
+
+cse_status cse_work_residency_new(cse_work *work, cse_block_io *modelled)
 {
     const cse_cluster *cluster = work->cluster;
     const cse_arena_head *head = cluster->head;
     if (head->resident_bytes == 0)
         return CSE_OK;
-    work->residency = cse_calloc(1, sizeof *work->residency);
-    broken_cluster = work->cluster;
-    broken_slot = work->slot;
-    sigaction(SIGBUS, &(struct sigaction){ .sa_handler = on_bus_error }, NULL);
+    cse_work_residency *r = work->residency = cse_calloc(1, sizeof *r);
+    if (modelled == NULL) {
+        catch_bus_errors(work);
+        CSE_TRY(cse_disk_threads_new(cluster->descriptor, cluster->base, &r->own_io));
+    }
+    r->io = modelled != NULL ? modelled : r->own_io;
     work->frame.watch = (cse_group_watch){ .before = before_group, .self = work };
-    return cse_residency_new(&(cse_residency_options){ .base = cluster->base,
-                                                       .descriptor = cluster->descriptor,
-                                                       .first = head->weights_offset,
-                                                       .end = head->total_bytes,
-                                                       .budget_bytes = cse_arena_budget(head) },
-                             &work->residency->blocks);
+    cse_residency_new(&(cse_residency_options){ .io = r->io,
+                                                .base = modelled != NULL ? NULL : cluster->base,
+                                                .first = head->weights_offset,
+                                                .end = head->total_bytes,
+                                                .budget_bytes = cse_arena_budget(head) },
+                      &r->blocks);
+    return CSE_OK;
 }
 
 void cse_work_residency_end(cse_work *work)
 {
-    if (work->residency != NULL)
-        check(work, cse_residency_clear(work->residency->blocks));
+    if (work->residency == NULL)
+        return;
+    check(work, cse_residency_clear(work->residency->blocks));
+    tell(work);
 }
 
 void cse_work_residency_destroy(cse_work *work)
 {
-    if (work->residency == NULL)
+    cse_work_residency *r = work->residency;
+    if (r == NULL)
         return;
-    cse_residency_destroy(&work->residency->blocks);
-    cse_ranges_clear(&work->residency->ranges);
-    free(work->residency);
+    cse_residency_destroy(&r->blocks);
+    if (r->own_io != NULL)
+        r->own_io->destroy(r->own_io);
+    cse_ranges_clear(&r->ranges);
+    free(r);
     work->residency = NULL;
 }

@@ -6,11 +6,13 @@
 #ifndef CSE_WORKERS_WORKER_WORK_RESIDENCY_H
 #define CSE_WORKERS_WORKER_WORK_RESIDENCY_H
 
+#include "workers/arena/block_io.h"
 #include "workers/worker/work_state.h"
 
 struct cse_work_residency;
 
-cse_status cse_work_residency_new(cse_work *work);
+/* `modelled`: NULL, or what counts in place of the disk; borrowed. */
+cse_status cse_work_residency_new(cse_work *work, cse_block_io *modelled);
 void cse_work_residency_destroy(cse_work *work);
 /* No work follows: all that this process has in memory is written, and leaves. */
 void cse_work_residency_end(cse_work *work);

@@ -72,6 +72,7 @@ typedef struct cse_work {
     int64_t *group_ns; /* times of one run, by group */
 
     struct cse_work_residency *residency; /* NULL: the arena is in memory */
+    bool counts_only;                     /* no byte of the payload is touched */
 
     cse_ring_view ring;
 } cse_work;

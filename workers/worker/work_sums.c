@@ -55,6 +55,7 @@ unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part p
     unsigned char *base = work->joined - (offset + first * 4);
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
+    segments.count = work->counts_only ? 0 : segments.count;
     const int64_t range[2] = { offset / 4 + first, offset / 4 + (end < elements ? end : elements) };
     cse_work_residency_join(work, range, NULL);
     cse_join_run(&work->join, &segments, base, range[0], range[1]);

@@ -25,6 +25,7 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     end = end < head->joined_bytes / 4 ? end : head->joined_bytes / 4;
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
+    segments.count = work->counts_only ? 0 : segments.count;
     const int64_t last = head->joined_bytes / 4;
     cse_work_residency_join(work, (const int64_t[]){ first, end < last ? end : last },
                             cluster->base + head->reduced_offset);
@@ -154,7 +155,7 @@ bool cse_work_update(cse_work *work, uint64_t step)
         update_part(work, chunk, sequence, part);
         line += part.end - part.first;
     }
-    if (head->digest_count > 0)
+    if (head->digest_count > 0 && !work->counts_only)
         cse_arena_state_digests(cluster, cse_step_number(step))[chunk] =
             cse_chunk_digest(cluster, work->graph, chunk);
     CSE_FAILPOINT(UPDATE_UNPUBLISHED);

@@ -559,16 +559,12 @@ static cse_status end_execution(runner *r, cse_status status)
 
 static cse_status run_from_checkpoint(runner *r);
 
-static int64_t statistics_every(const cse_session *session)
-{
-    return session->opened.numerics != NULL ? session->opened.numerics->request.every : 0;
-}
-
 static cse_status execute(runner *r)
 {
     cse_session *session = r->session;
     CSE_TRY(open_endpoint(session));
-    session->report.numerics_every = r->monitor != NULL ? statistics_every(session) : 0;
+    session->report.numerics_every =
+        r->monitor != NULL ? cse_numerics_every(session->opened.numerics) : 0;
     CSE_TRY(cse_kept_values_place(session, r->step->training, r->first_step, &r->values));
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
@@ -596,7 +592,7 @@ static cse_status find_needs(cse_session *session, runner *r)
 {
     cse_execution execution = execution_of(r, NULL);
     cse_execution_needs *needs = &session->report.needs;
-    execution.statistics_every = statistics_every(session);
+    execution.statistics_every = cse_numerics_every(session->opened.numerics);
     if (session->configuration.validate_only) /* a run has no time for it */
         CSE_TRY(cse_kernel_scratch_bytes(r->step->graph, &execution.scratch_bytes));
     CSE_TRY(cse_execution_needs_find(&execution, needs));
@@ -608,7 +604,7 @@ static cse_status find_needs(cse_session *session, runner *r)
 static cse_status fit_memory(runner *r)
 {
     cse_execution execution = execution_of(r, NULL);
-    execution.statistics_every = statistics_every(r->session);
+    execution.statistics_every = cse_numerics_every(r->session->opened.numerics);
     return cse_runner_fit_memory(r, &execution);
 }
 

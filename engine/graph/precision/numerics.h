@@ -17,5 +17,7 @@ typedef struct cse_numerics {
 cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numerics);
 cse_status cse_numerics_parse(const char *yaml, cse_numerics **numerics);
 void cse_numerics_destroy(cse_numerics **numerics);
+/* Steps from one with statistics to the next; 0: none takes them, or `numerics` is NULL. */
+int64_t cse_numerics_every(const cse_numerics *numerics);
 
 #endif

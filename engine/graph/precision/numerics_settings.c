@@ -62,6 +62,11 @@ cse_status cse_numerics_parse(const char *yaml, cse_numerics **numerics)
     return status;
 }
 
+int64_t cse_numerics_every(const cse_numerics *numerics)
+{
+    return numerics != NULL ? numerics->request.every : 0;
+}
+
 void cse_numerics_destroy(cse_numerics **numerics)
 {
     if (*numerics == NULL)

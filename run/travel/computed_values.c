@@ -101,37 +101,54 @@ static cse_status read_files(gathering *g)
 
 /* ---- samples ---- */
 
-static cse_status absent_sample(const gathering *g, const json_t *samples)
+cse_status cse_step_samples_read(const char *folder, int64_t step, cse_step_samples *samples)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/values/step-%" PRId64 ".json", folder, step);
+    json_t *note = json_load_file(path, 0, NULL);
+    const json_t *list = json_object_get(note, "samples");
+    const size_t count = json_array_size(list);
+    *samples = (cse_step_samples){
+        .numbers = cse_calloc(count + 1, sizeof *samples->numbers),
+        .count = (int64_t)count,
+        .micro_batch_size = json_integer_value(json_object_get(note, "micro_batch_size")),
+    };
+    for (size_t i = 0; i < count; i++)
+        samples->numbers[i] = json_integer_value(json_array_get(list, i));
+    json_decref(note);
+    if (samples->micro_batch_size > 0 && count % (size_t)samples->micro_batch_size == 0)
+        return CSE_OK;
+    free(samples->numbers);
+    samples->numbers = NULL;
+    return cse_fail(CSE_INTERNAL, "%s does not say which samples the step had", path);
+}
+
+static cse_status absent_sample(const gathering *g, const cse_step_samples *samples)
 {
     cse_text some = { 0 };
-    const size_t count = json_array_size(samples);
-    for (size_t i = 0; i < count && i < 8; i++)
-        cse_text_add(&some, "%s%" JSON_INTEGER_FORMAT, i > 0 ? ", " : "",
-                     json_integer_value(json_array_get(samples, i)));
-    cse_status status = cse_fail(CSE_NO_INPUT,
-                                 "sample %" PRId64 " is not in the batch of step %" PRId64
-                                 ", which has the samples %s%s",
-                                 g->question->sample, g->question->step,
-                                 some.data != NULL ? some.data : "", count > 8 ? ", ..." : "");
+    for (int64_t i = 0; i < samples->count && i < 8; i++)
+        cse_text_add(&some, "%s%" PRId64, i > 0 ? ", " : "", samples->numbers[i]);
+    cse_status status = cse_fail(
+        CSE_NO_INPUT,
+        "sample %" PRId64 " is not in the batch of step %" PRId64 ", which has the samples %s%s",
+        g->question->sample, g->question->step, some.data != NULL ? some.data : "",
+        samples->count > 8 ? ", ..." : "");
     cse_text_clear(&some);
     return status;
 }
 
 static cse_status find_sample(gathering *g)
 {
-    char path[PATH_MAX + 64];
+    cse_step_samples samples;
     g->place = -1;
     if (g->question->sample < 0)
         return CSE_OK;
-    snprintf(path, sizeof path, "%s/values/step-%" PRId64 ".json", g->question->folder,
-             g->question->step);
-    json_t *note = json_load_file(path, 0, NULL);
-    const json_t *samples = json_object_get(note, "samples");
-    for (size_t i = 0; g->place < 0 && i < json_array_size(samples); i++)
-        if (json_integer_value(json_array_get(samples, i)) == g->question->sample)
-            g->place = (int64_t)i;
-    cse_status status = g->place >= 0 ? CSE_OK : absent_sample(g, samples);
-    json_decref(note);
+    CSE_TRY(cse_step_samples_read(g->question->folder, g->question->step, &samples));
+    for (int64_t i = 0; g->place < 0 && i < samples.count; i++)
+        if (samples.numbers[i] == g->question->sample)
+            g->place = i;
+    cse_status status = g->place >= 0 ? CSE_OK : absent_sample(g, &samples);
+    free(samples.numbers);
     return status;
 }
 

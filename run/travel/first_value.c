@@ -81,7 +81,7 @@ static cse_status note_inputs(const cse_replay *replay, cse_arena *arena, cse_fi
 
 /* ---- which element ---- */
 
-static const char *exact_pattern(cse_arena *arena, const char *name)
+const char *cse_exact_pattern(cse_arena *arena, const char *name)
 {
     cse_text out = { 0 };
     for (; *name != '\0'; name++)
@@ -164,7 +164,7 @@ static cse_status locate(const char *const model_dirs[RUNS], int64_t step, int n
                                                   .step = step,
                                                   .num_csx = num_csx,
                                                   .latest = step - 1,
-                                                  .values = exact_pattern(arena, value->name) },
+                                                  .values = cse_exact_pattern(arena, value->name) },
                            &replays[count]);
     for (int64_t m = 0; status == CSE_OK && more && !value->located; m++)
         status = compare_microbatch(replays, m, value, &more);

@@ -1,0 +1,242 @@
+/* The first replay names the rows of the loss, the second keeps their values. */
+#include "run/travel/sample_losses.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/types/shape.h"
+#include "run/travel/computed_values.h"
+#include "run/travel/first_value.h"
+#include "run/travel/sample_rows.h"
+
+/* Gradients of all microbatches take no more than this. */
+static const int64_t MOST_GRADIENT_BYTES = INT64_C(1) << 30;
+
+/* ---- the rows of the loss ---- */
+
+typedef struct search {
+    cse_graph *graph;
+    bool *rows, *seen; /* by node, in its `scratch` */
+    const cse_node *found;
+} search;
+
+static bool depends_on_weights(search *s, const cse_node *node)
+{
+    if (node->op == &cse_op_state)
+        return s->graph->states[node->attributes.integers[0]].trainable;
+    for (int i = 0; i < node->input_count; i++)
+        if (depends_on_weights(s, node->inputs[i]))
+            return true;
+    return false;
+}
+
+/* From the loss back to the sums over samples; the first of rows that depend on weights is it.
+ * Those of a mask, whose sum the loss is divided by, do not. */
+static void find_rows(search *s, cse_node *node)
+{
+    if (s->found != NULL || s->seen[node->scratch])
+        return;
+    s->seen[node->scratch] = true;
+    if (node->op == &cse_op_batch_sum) {
+        find_rows(s, s->graph->reductions[node->attributes.integers[0]].partial);
+        return;
+    }
+    for (int i = 0; i < node->input_count; i++) {
+        cse_node *input = cse_node_storage(node->inputs[i]);
+        if (node->op->kind == CSE_OP_REDUCE && !s->rows[node->scratch] && s->rows[input->scratch] &&
+            depends_on_weights(s, input)) {
+            s->found = s->found != NULL ? s->found : input;
+            return;
+        }
+        find_rows(s, input);
+    }
+}
+
+static cse_status name_rows(const cse_replay *first, cse_arena *arena, const char **name,
+                            int64_t *gradient_bytes)
+{
+    search s = { .found = NULL };
+    CSE_TRY(cse_replay_graph(first->folder, &s.graph));
+    s.rows = cse_sample_rows(s.graph);
+    s.seen = cse_calloc((size_t)s.graph->node_count + 1, sizeof *s.seen);
+    for (int f = 0; f < s.graph->fetch_count; f++)
+        if (strcmp(s.graph->fetches[f].name, "loss") == 0)
+            find_rows(&s, s.graph->fetches[f].value);
+    *name = s.found != NULL && s.found->tracked > 0
+                ? cse_arena_string(arena, s.graph->tracked[s.found->tracked - 1].name)
+                : NULL;
+    *gradient_bytes = 0;
+    for (int i = 0; i < s.graph->state_count; i++)
+        if (s.graph->states[i].trainable)
+            *gradient_bytes +=
+                cse_shape_elements(s.graph->states[i].shape) * 4 * (s.graph->microbatch_count + 1);
+    free(s.rows);
+    free(s.seen);
+    cse_graph_destroy(&s.graph);
+    return *name != NULL ? CSE_OK
+                         : cse_fail(CSE_NO_INPUT,
+                                    "the loss of the step is no sum over rows of samples that its "
+                                    "values are kept of, so that none can be named");
+}
+
+/* ---- losses ---- */
+
+static int compare_losses(const void *a, const void *b)
+{
+    const cse_sample_loss *x = a, *y = b;
+    if (isnan(x->loss) != isnan(y->loss))
+        return isnan(x->loss) ? -1 : 1;
+    if (x->loss != y->loss && !isnan(x->loss))
+        return x->loss > y->loss ? -1 : 1;
+    return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+static cse_sample_loss loss_of(const float *terms, int64_t count)
+{
+    cse_sample_loss loss = { .worst = 0, .worst_loss = terms[0] };
+    for (int64_t i = 0; i < count; i++) {
+        loss.loss += terms[i] / (double)count;
+        if (terms[i] > loss.worst_loss || (isnan(terms[i]) && !isnan(loss.worst_loss))) {
+            loss.worst = i;
+            loss.worst_loss = terms[i];
+        }
+    }
+    return loss;
+}
+
+static cse_status take_losses(const cse_replay *replay, const cse_checkpoint_tensor *rows,
+                              cse_sample_losses *all)
+{
+    cse_step_samples samples;
+    CSE_TRY(cse_step_samples_read(replay->folder, replay->step, &samples));
+    const int64_t elements = cse_shape_elements(rows->shape);
+    if (samples.count == 0 || elements % samples.count != 0) {
+        free(samples.numbers);
+        return cse_fail(CSE_INTERNAL, "%" PRId64 " losses of %" PRId64 " samples", elements,
+                        samples.count);
+    }
+    all->count = samples.count;
+    all->terms = elements / samples.count;
+    all->microbatches = samples.count / samples.micro_batch_size;
+    all->losses = cse_calloc((size_t)all->count, sizeof *all->losses);
+    for (int64_t i = 0; i < all->count; i++) {
+        all->losses[i] = loss_of((const float *)rows->data + i * all->terms, all->terms);
+        all->losses[i].sample = samples.numbers[i];
+        all->losses[i].microbatch = i / samples.micro_batch_size;
+    }
+    qsort(all->losses, (size_t)all->count, sizeof *all->losses, compare_losses);
+    free(samples.numbers);
+    return CSE_OK;
+}
+
+static cse_status load(const cse_replay *replay, int64_t microbatch, cse_tensor_view *view)
+{
+    return cse_computed_values_load(&(cse_computed_question){ .folder = replay->folder,
+                                                              .step = replay->step,
+                                                              .microbatch = microbatch,
+                                                              .sample = -1 },
+                                    view);
+}
+
+static cse_status take_rows(const cse_replay *replay, const char *name, cse_sample_losses *all)
+{
+    cse_tensor_view view;
+    const cse_checkpoint_tensor *rows = NULL;
+    cse_tensor_view_begin(&view);
+    cse_status status = load(replay, -1, &view);
+    for (int i = 0; status == CSE_OK && i < view.count; i++)
+        if (strcmp(view.tensors[i].name, name) == 0)
+            rows = &view.tensors[i];
+    if (status == CSE_OK)
+        status = rows != NULL ? take_losses(replay, rows, all)
+                              : cse_fail(CSE_INTERNAL, "the replay kept no %s", name);
+    cse_tensor_view_clear(&view);
+    return status;
+}
+
+/* ---- gradients ---- */
+
+static cse_status take_norm(const cse_replay *replay, int64_t microbatch, double *norm)
+{
+    static const char suffix[] = ".gradient";
+    cse_tensor_view view;
+    double sum = 0;
+    cse_tensor_view_begin(&view);
+    cse_status status = load(replay, microbatch, &view);
+    for (int t = 0; status == CSE_OK && t < view.count; t++) {
+        const cse_checkpoint_tensor *tensor = &view.tensors[t];
+        const size_t length = strlen(tensor->name);
+        const float *values = tensor->data;
+        if (length < sizeof suffix ||
+            strcmp(tensor->name + length + 1 - sizeof suffix, suffix) != 0)
+            continue;
+        for (int64_t i = 0; i < cse_shape_elements(tensor->shape); i++)
+            sum += (double)values[i] * values[i];
+    }
+    *norm = sqrt(sum);
+    cse_tensor_view_clear(&view);
+    return status;
+}
+
+static cse_status take_norms(const cse_replay *replay, cse_sample_losses *all)
+{
+    cse_status status = CSE_OK;
+    all->gradient_norms = cse_calloc((size_t)all->microbatches, sizeof *all->gradient_norms);
+    for (int64_t m = 0; m < all->microbatches && status == CSE_OK; m++)
+        status = take_norm(replay, m, &all->gradient_norms[m]);
+    return status;
+}
+
+/* ---- both ---- */
+
+static cse_status find_with(const char *model_dir, int num_csx, cse_arena *arena,
+                            cse_replay *replay, cse_sample_losses *all)
+{
+    const int64_t step = replay->step;
+    const char *name = NULL;
+    int64_t gradient_bytes = 0;
+    cse_replay first;
+    cse_status status =
+        cse_replay_run(&(cse_replay_options){ .model_dir = model_dir,
+                                              .step = step,
+                                              .num_csx = num_csx,
+                                              .latest = step - 1,
+                                              .settings = cse_first_value_settings(arena, step) },
+                       &first);
+    if (status == CSE_OK)
+        status = name_rows(&first, arena, &name, &gradient_bytes);
+    cse_replay_clear(&first);
+    CSE_TRY(status);
+    const bool norms = gradient_bytes <= MOST_GRADIENT_BYTES;
+    const char *pattern = cse_arena_printf(arena, "%s%s", cse_exact_pattern(arena, name),
+                                           norms ? "|.*\\.gradient" : "");
+    CSE_TRY(cse_replay_run(&(cse_replay_options){ .model_dir = model_dir,
+                                                  .step = step,
+                                                  .num_csx = num_csx,
+                                                  .latest = step - 1,
+                                                  .values = pattern },
+                           replay));
+    CSE_TRY(take_rows(replay, name, all));
+    return norms ? take_norms(replay, all) : CSE_OK;
+}
+
+cse_status cse_sample_losses_find(const char *model_dir, int64_t step, int num_csx,
+                                  cse_replay *replay, cse_sample_losses *losses)
+{
+    cse_arena *arena = cse_arena_new();
+    *losses = (cse_sample_losses){ .count = 0 };
+    *replay = (cse_replay){ .step = step };
+    cse_status status = find_with(model_dir, num_csx, arena, replay, losses);
+    cse_arena_destroy(&arena);
+    return status;
+}
+
+void cse_sample_losses_clear(cse_sample_losses *losses)
+{
+    free(losses->losses);
+    free(losses->gradient_norms);
+    *losses = (cse_sample_losses){ .count = 0 };
+}

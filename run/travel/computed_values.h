@@ -17,7 +17,7 @@ typedef struct cse_computed_question {
  * for. CSE_NO_INPUT: the step has no such microbatch, or not this sample. */
 cse_status cse_computed_values_load(const cse_computed_question *question, cse_tensor_view *view);
 
-/* The samples of a step that kept values, by their numbers in the data, in the order of the batch. */
+/* The samples of a step that kept values: their numbers in the data, in the order of the batch. */
 typedef struct cse_step_samples {
     int64_t *numbers; /* [count]; the caller frees it */
     int64_t count, micro_batch_size;

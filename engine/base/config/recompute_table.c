@@ -10,7 +10,7 @@ const cse_setting cse_recompute_setting_table[] = {
       "in model.layers.*; * stands for one name",
       NULL },
     { "memory_limit_mib", CSE_SETTING_INTEGER, "null", 1, 1 << 30, NULL,
-      "most memory for the activations of a replica, in MiB: as few scopes as keep within it are "
+      "most memory for the activations of a replica, in MiB: as little as keeps within it is "
       "recomputed, of `scopes` or, without them, of all modules with a number for a name; null: "
       "all of `scopes`",
       NULL },

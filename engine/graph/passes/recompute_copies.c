@@ -75,8 +75,8 @@ static void make_copies(rewrite *w)
     }
 }
 
-/* The region of a node, where it is recomputed; and whether the node is kept, since it takes much of
- * a region's time. */
+/* The region of a node, where it is recomputed; and whether the node is kept, since it takes much
+ * of a region's time. */
 static void mark(rewrite *w, const cse_recompute_regions *regions,
                  const cse_recompute_extent *extent)
 {

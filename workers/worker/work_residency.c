@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/guarded_copy.h"
 #include "workers/arena/arena_budget.h"
 #include "workers/arena/shards.h"
 #include "workers/arena/unit_ranges.h"
@@ -207,6 +208,7 @@ cse_status cse_work_residency_new(cse_work *work)
     broken_cluster = work->cluster;
     broken_slot = work->slot;
     sigaction(SIGBUS, &(struct sigaction){ .sa_handler = on_bus_error }, NULL);
+    cse_guarded_copy_prepare();
     work->frame.watch = (cse_group_watch){ .before = before_group, .self = work };
     return cse_residency_new(&(cse_residency_options){ .base = cluster->base,
                                                        .descriptor = cluster->descriptor,

@@ -32,7 +32,7 @@
 #include "engine/base/error.h"
 #include "engine/base/types/shape.h"
 
-enum { PLACES = 16, MOST_WORKERS = 64 };
+enum { PLACES = 8, MOST_WORKERS = 64, WARM_EPOCHS = 4, WARM_SECONDS = 2 };
 
 static int failed(void)
 {
@@ -149,7 +149,14 @@ static bool end_workers(const pid_t *ids, int workers)
     return good;
 }
 
-/* The ring is filled, and each worker has its files open, when the clock starts. */
+/* Whether the clock starts: what was ready is used up, and what workers keep in memory is there. */
+static bool is_warm(const cse_dataloader *loader, int64_t q, double passed)
+{
+    const int64_t samples = q * cse_dataloader_batching_view(loader)->micro_batch_size;
+    const int64_t all = cse_dataloader_input_view(loader)->sample_count;
+    return q >= 2 * PLACES && (samples >= WARM_EPOCHS * all || passed >= WARM_SECONDS);
+}
+
 static int feed(const cse_settings *settings, double seconds, int workers)
 {
     cse_dataloader *loader = NULL;
@@ -164,15 +171,17 @@ static int feed(const cse_settings *settings, double seconds, int workers)
     for (int w = 0; w < workers; w++)
         if ((ids[w] = fork()) == 0)
             _exit(fill(settings, r, w, workers) == CSE_OK ? 0 : failed());
-    int64_t q = 0, begun = 0, first = 2 * PLACES;
+    int64_t q = 0, begun = cse_clock_ns(), first = INT64_MAX;
     double spent = 0, passed = 0;
-    for (; passed < seconds && take(r, q, ids, workers); q++) {
+    for (; (first == INT64_MAX || passed < seconds) && take(r, q, ids, workers); q++) {
         sem_post(&r->empty[q % PLACES]);
-        if (q == first) {
+        passed = since(begun);
+        if (first == INT64_MAX && is_warm(loader, q, passed)) {
+            first = q;
             begun = cse_clock_ns();
             spent = all_processor_seconds(ids, workers);
+            passed = 0;
         }
-        passed = q > first ? since(begun) : 0;
     }
     spent = all_processor_seconds(ids, workers) - spent;
     if (!end_workers(ids, workers))

@@ -56,8 +56,19 @@ cse_shape cse_hdf5_table_shape(const cse_hdf5_table *table)
     return table->shape;
 }
 
-cse_status cse_hdf5_table_read(cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
-                               cse_dtype dtype, void *values)
+bool cse_hdf5_table_place(const cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
+                          cse_dtype dtype, cse_hdf5_piece *piece)
+{
+    (void)table;
+    (void)starts;
+    (void)counts;
+    (void)dtype;
+    (void)piece;
+    return false;
+}
+
+cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *starts,
+                               const int64_t *counts, cse_dtype dtype, void *values)
 {
     (void)starts;
     (void)counts;

@@ -1,4 +1,7 @@
-/* Descriptors in the order of their last use: the one that waits longest is closed. */
+/* Descriptors in the order of their last use: the one that waits longest is closed. Files that are
+ * open are mapped, too, where they are small beside the memory of the machine: a copy out of the
+ * system's pages costs less than a call for it. Of larger ones, whose pages mostly stand on the
+ * disk, a call reads no more than it is asked for. */
 #include "dataloader/files/file_pool.h"
 
 #include <errno.h>
@@ -6,11 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "csengine/input.h"
 #include "engine/base/arena.h"
+#include "engine/base/guarded_copy.h"
 
 typedef struct pool_file {
     const char *path; /* in messages */
@@ -24,8 +29,11 @@ typedef struct pool_file {
 
 typedef struct open_file {
     int file, descriptor;
-    uint64_t used; /* the tick of its last use */
+    uint64_t used;              /* the tick of its last use */
+    const unsigned char *bytes; /* all of it; NULL: it is not mapped */
 } open_file;
+
+enum { MEMORY_PARTS = 4 }; /* a file of at most so small a part of the memory is mapped */
 
 struct cse_file_pool {
     cse_arena *arena; /* of the paths */
@@ -52,6 +60,8 @@ static void close_place(cse_file_pool *pool, int place)
     open_file *open = &pool->open[place];
     if (pool->closing != NULL)
         pool->closing(pool->self, open->file);
+    if (open->bytes != NULL)
+        munmap((void *)(uintptr_t)open->bytes, (size_t)pool->files[open->file].bytes);
     close(open->descriptor);
     pool->files[open->file].place = -1;
     *open = pool->open[--pool->open_count];
@@ -71,6 +81,19 @@ void cse_file_pool_destroy(cse_file_pool **pool)
     *pool = NULL;
 }
 
+/* NULL: it is read by calls. */
+static const unsigned char *map(int descriptor, int64_t bytes)
+{
+    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+    if (bytes < 1 || bytes > memory / MEMORY_PARTS)
+        return NULL;
+    void *mapped = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    cse_guarded_copy_prepare();
+    return mapped;
+}
+
 static void keep_open(cse_file_pool *pool, int file, int descriptor)
 {
     int oldest = 0;
@@ -81,7 +104,8 @@ static void keep_open(cse_file_pool *pool, int file, int descriptor)
         close_place(pool, oldest);
     }
     pool->files[file].place = pool->open_count;
-    pool->open[pool->open_count++] = (open_file){ file, descriptor, ++pool->tick };
+    pool->open[pool->open_count++] =
+        (open_file){ file, descriptor, ++pool->tick, map(descriptor, pool->files[file].bytes) };
 }
 
 static cse_status open_path(const char *path, const char *made, int *descriptor)
@@ -198,6 +222,15 @@ cse_status cse_file_pool_descriptor(cse_file_pool *pool, int file, int *descript
     return CSE_OK;
 }
 
+/* What is not there any more, reading says. */
+static bool copy(const pool_file *file, const open_file *open, int64_t offset, void *bytes,
+                 size_t size)
+{
+    return open->bytes != NULL && offset >= 0 && size <= (size_t)file->bytes &&
+           offset <= file->bytes - (int64_t)size &&
+           cse_guarded_copy(bytes, open->bytes + offset, size);
+}
+
 static cse_status read_all(const pool_file *file, int descriptor, int64_t offset, void *bytes,
                            size_t size)
 {
@@ -223,7 +256,10 @@ cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, voi
 {
     int descriptor;
     CSE_TRY(cse_file_pool_descriptor(pool, file, &descriptor));
-    return read_all(&pool->files[file], descriptor, offset, bytes, size);
+    const pool_file *known = &pool->files[file];
+    if (copy(known, &pool->open[known->place], offset, bytes, size))
+        return CSE_OK;
+    return read_all(known, descriptor, offset, bytes, size);
 }
 
 cse_status cse_file_pool_read_more(cse_file_pool *pool, int file, int64_t offset, void *bytes,
@@ -232,5 +268,16 @@ cse_status cse_file_pool_read_more(cse_file_pool *pool, int file, int64_t offset
     const pool_file *known = &pool->files[file];
     if (known->place < 0)
         return cse_file_pool_read(pool, file, offset, bytes, size);
+    if (copy(known, &pool->open[known->place], offset, bytes, size))
+        return CSE_OK;
     return read_all(known, pool->open[known->place].descriptor, offset, bytes, size);
+}
+
+void cse_file_pool_expect(const cse_file_pool *pool, int file, int64_t offset, size_t size)
+{
+    enum { LINE_BYTES = 64 };
+    const pool_file *known = &pool->files[file];
+    const unsigned char *bytes = known->place >= 0 ? pool->open[known->place].bytes : NULL;
+    for (size_t at = 0; bytes != NULL && at < size; at += LINE_BYTES)
+        __builtin_prefetch(bytes + offset + at);
 }

@@ -38,5 +38,7 @@ cse_status cse_file_pool_read(cse_file_pool *pool, int file, int64_t offset, voi
  * whether the file was changed is not looked at again. */
 cse_status cse_file_pool_read_more(cse_file_pool *pool, int file, int64_t offset, void *bytes,
                                    size_t size);
+/* Such a read follows soon: of a mapped file its bytes come nearer to the processor meanwhile. */
+void cse_file_pool_expect(const cse_file_pool *pool, int file, int64_t offset, size_t size);
 
 #endif

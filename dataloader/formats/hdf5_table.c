@@ -1,13 +1,9 @@
-/* The library's calls for one dataset, by the driver of the checkpoints over an open file; and one
- * call of the system where the values lie in one piece as numbers that int32 or float32 holds. */
+/* The library's calls for one dataset, by the driver of the checkpoints over an open file. */
 #include "dataloader/formats/hdf5_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "dataloader/formats/npy_file.h"
 #include "engine/base/arena.h"
 #include "engine/formats/checkpoint/hdf5_chunks.h"
 #include "engine/formats/checkpoint/hdf5_driver.h"
@@ -27,8 +23,6 @@ struct cse_hdf5_table {
     bool lies_open;          /* in one piece, from `place` in the file, of these numbers */
     int64_t place;
     cse_npy_header numbers;
-    unsigned char *raw;
-    size_t raw_bytes;
 };
 
 static cse_status refuse(const cse_hdf5_table *t, const char *what)
@@ -171,7 +165,6 @@ void cse_hdf5_table_close(cse_hdf5_table **table)
         H5Pclose(t->access);
     cse_hdf5_chunks_clear(t->chunks);
     free(t->chunks);
-    free(t->raw);
     free(t);
     *table = NULL;
 }
@@ -206,45 +199,22 @@ static bool is_one_piece(const cse_hdf5_table *t, const int64_t *starts, const i
     return range[0] <= INT64_MAX / 8 - t->place && range[1] <= INT64_MAX / 8;
 }
 
-static cse_status read_bytes(const cse_hdf5_table *t, int64_t offset, void *bytes, size_t size)
+bool cse_hdf5_table_place(const cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
+                          cse_dtype dtype, cse_hdf5_piece *piece)
 {
-    for (size_t done = 0; done < size;) {
-        const ssize_t got = pread(t->target.descriptor, (char *)bytes + done, size - done,
-                                  (off_t)offset + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cse_fail(CSE_IO, "%s: reading failed: %s", t->path, strerror(errno));
-        if (got == 0)
-            return refuse(t, "is not whole: the file ends within its values");
-        done += (size_t)got;
-    }
-    return CSE_OK;
+    int64_t range[2];
+    if (!is_one_piece(table, starts, counts, dtype, range))
+        return false;
+    *piece = (cse_hdf5_piece){ .numbers = table->numbers,
+                               .offset = table->place + range[0] * table->numbers.size,
+                               .count = range[1] };
+    return true;
 }
 
-static cse_status read_piece(cse_hdf5_table *t, const int64_t range[2], cse_dtype dtype,
-                             void *values)
-{
-    const int64_t size = t->numbers.size, offset = t->place + range[0] * size;
-    const size_t bytes = (size_t)(range[1] * size);
-    if (size == 4)
-        return read_bytes(t, offset, values, bytes);
-    if (bytes > t->raw_bytes) {
-        t->raw = cse_realloc(t->raw, bytes);
-        t->raw_bytes = bytes;
-    }
-    CSE_TRY(read_bytes(t, offset, t->raw, bytes));
-    cse_npy_convert(&t->numbers, t->raw, range[1], dtype, values);
-    return CSE_OK;
-}
-
-cse_status cse_hdf5_table_read(cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
-                               cse_dtype dtype, void *values)
+cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *starts,
+                               const int64_t *counts, cse_dtype dtype, void *values)
 {
     hsize_t start[MOST_RANK], count[MOST_RANK];
-    int64_t range[2];
-    if (is_one_piece(table, starts, counts, dtype, range))
-        return read_piece(table, range, dtype, values);
     for (int i = 0; i < table->rank; i++) {
         start[i] = (hsize_t)starts[i];
         count[i] = (hsize_t)counts[i];

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "csengine/tensor.h"
+#include "dataloader/formats/npy_file.h"
 
 typedef struct cse_hdf5_table cse_hdf5_table;
 
@@ -19,7 +20,17 @@ void cse_hdf5_table_close(cse_hdf5_table **table);
 
 cse_shape cse_hdf5_table_shape(const cse_hdf5_table *table);
 /* A block of rank's starts and counts, as int32 or float32. */
-cse_status cse_hdf5_table_read(cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
-                               cse_dtype dtype, void *values);
+cse_status cse_hdf5_table_read(const cse_hdf5_table *table, const int64_t *starts,
+                               const int64_t *counts, cse_dtype dtype, void *values);
+
+/* Numbers that lie in the file as they are, one after another. */
+typedef struct cse_hdf5_piece {
+    cse_npy_header numbers; /* kind and size; in the order of this machine */
+    int64_t offset, count;
+} cse_hdf5_piece;
+/* Whether such a block is one piece of the file that becomes int32 or float32 without a loss: then
+ * the caller may read it without the library. */
+bool cse_hdf5_table_place(const cse_hdf5_table *table, const int64_t *starts, const int64_t *counts,
+                          cse_dtype dtype, cse_hdf5_piece *piece);
 
 #endif

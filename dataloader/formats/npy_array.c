@@ -243,6 +243,14 @@ void cse_npy_array_clear(cse_npy_array *array)
     array->memory = NULL;
 }
 
+void cse_npy_array_expect(const cse_npy_array *array, int64_t first, int64_t count)
+{
+    const int64_t size = array->header.size;
+    if (array->memory == NULL)
+        cse_file_pool_expect(array->pool, array->file, array->header.offset + first * size,
+                             (size_t)(count * size));
+}
+
 cse_status cse_npy_array_read(const cse_npy_array *array, int64_t first, int64_t count, void *raw)
 {
     const int64_t size = array->header.size;

@@ -25,6 +25,8 @@ void cse_npy_array_clear(cse_npy_array *array);
  * one at a time. */
 cse_status cse_npy_array_keep(cse_npy_array *array, int64_t most_bytes);
 
+/* Such elements are read soon: cse_file_pool_expect. */
+void cse_npy_array_expect(const cse_npy_array *array, int64_t first, int64_t count);
 /* Raw elements [first, first + count) in C order. */
 cse_status cse_npy_array_read(const cse_npy_array *array, int64_t first, int64_t count, void *raw);
 

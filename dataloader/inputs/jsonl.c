@@ -3,7 +3,7 @@
  *
  * Texts: a line is a sample, cut to sequence_length tokens or filled up; filled places have the
  * label -100 and attention_mask 0, and so has a prompt, so that the model learns what follows it.
- * Lines are parsed when they are asked for. */
+ * Lines are parsed when they are asked for; rows of numbers that are not too many are kept then. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "dataloader/tables/missing_values.h"
 #include "engine/base/arena.h"
 
-enum { MOST_FEATURES = 1 << 24, MOST_LOOKED_AT_BYTES = 1 << 25 };
+enum { MOST_FEATURES = 1 << 24, MOST_LOOKED_AT_BYTES = 1 << 25, MOST_KEPT_NUMBERS = 1 << 26 };
 
 typedef struct jsonl {
     cse_file_pool *pool;
@@ -35,6 +35,9 @@ typedef struct jsonl {
     cse_missing_values missing;
     double *fill; /* [features] */
     bool may_lack_answers;
+    float *kept; /* [line, features]: rows that were read; NULL: they are too many */
+    int32_t *kept_labels;
+    bool *is_kept;
     /* of the sample that is being read */
     void *const *outputs;
     int64_t place;
@@ -161,14 +164,60 @@ static cse_status take_numbers(jsonl *self, const json_t *json)
                       (int32_t *)self->outputs[CSE_ANSWERS_STREAM] + self->place);
 }
 
+/* ---- rows that are kept ---- */
+
+static float *features_at_place(const jsonl *self)
+{
+    return (float *)self->outputs[CSE_FEATURES_STREAM] + self->place * self->features;
+}
+
+static int32_t *label_at_place(const jsonl *self)
+{
+    return (int32_t *)self->outputs[CSE_ANSWERS_STREAM] + self->place;
+}
+
+static void begin_keeping(jsonl *self)
+{
+    const int64_t rows = self->index.count;
+    if (self->features > MOST_KEPT_NUMBERS / rows)
+        return;
+    self->kept = cse_malloc((size_t)(rows * self->features) * sizeof *self->kept);
+    self->kept_labels = cse_malloc((size_t)rows * sizeof *self->kept_labels);
+    self->is_kept = cse_calloc((size_t)rows, sizeof *self->is_kept);
+}
+
+static bool take_kept(const jsonl *self, int64_t index)
+{
+    if (self->kept == NULL || !self->is_kept[index])
+        return false;
+    memcpy(features_at_place(self), self->kept + index * self->features,
+           (size_t)self->features * sizeof *self->kept);
+    *label_at_place(self) = self->kept_labels[index];
+    return true;
+}
+
+static void keep(const jsonl *self, int64_t index)
+{
+    if (self->kept == NULL)
+        return;
+    memcpy(self->kept + index * self->features, features_at_place(self),
+           (size_t)self->features * sizeof *self->kept);
+    self->kept_labels[index] = *label_at_place(self);
+    self->is_kept[index] = true;
+}
+
 static cse_status read_line(void *argument, int64_t index)
 {
     jsonl *self = argument;
     json_t *json = NULL;
+    if (take_kept(self, index))
+        return CSE_OK;
     cse_status status = parse_line(self, index, &json);
     if (status == CSE_OK)
         status = self->texts.tokenizer != NULL ? take_text(self, json) : take_numbers(self, json);
     json_decref(json);
+    if (status == CSE_OK)
+        keep(self, index);
     return within_line(self, index, status);
 }
 
@@ -248,6 +297,8 @@ static cse_status open_numbers(jsonl *self, cse_input *input, const cse_settings
     CSE_TRY(cse_feature_numbers(settings, "fill_value", self->features, path, &self->fill));
     if (self->missing == CSE_MISSING_DROPPED)
         CSE_TRY(drop_lines(self));
+    if (self->index.count > 0)
+        begin_keeping(self);
     return cse_data_is_first_look() && cse_file_pool_bytes(self->pool, 0) <= MOST_LOOKED_AT_BYTES
                ? look_at_lines(self, &input->label_limit)
                : CSE_OK;
@@ -277,6 +328,9 @@ static void jsonl_close(cse_input *input)
     cse_text_tokens_clear(&self->texts);
     free(self->line);
     free(self->fill);
+    free(self->kept);
+    free(self->kept_labels);
+    free(self->is_kept);
     free(self->text_field);
     free(self->prompt_field);
     free(self->features_field);
@@ -316,7 +370,10 @@ static cse_status jsonl_read(cse_input *input, const int64_t *indices, int64_t c
                              void *const outputs[])
 {
     jsonl *self = input->self;
+    int descriptor;
     self->outputs = outputs;
+    cse_file_pool_look_once(self->pool);
+    CSE_TRY(cse_file_pool_descriptor(self->pool, 0, &descriptor)); /* kept rows are those of it */
     for (self->place = 0; self->place < count; self->place++)
         CSE_TRY(cse_read_good_record(&self->bad, indices[self->place], self->index.count, read_line,
                                      self));

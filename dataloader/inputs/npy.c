@@ -425,6 +425,9 @@ static cse_status npy_read(cse_input *input, const int64_t *indices, int64_t cou
         CSE_TRY(cse_file_pool_descriptor(self->pool, self->arrays[ANSWERS].file, &descriptor));
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = row_of(self, indices[i]);
+        if (i + 1 < count)
+            cse_npy_array_expect(&self->arrays[FEATURES],
+                                 row_of(self, indices[i + 1]) * self->elements, self->elements);
         CSE_TRY(
             read_features(self, row, (float *)outputs[CSE_FEATURES_STREAM] + i * self->elements));
         CSE_TRY(read_answer(self, row, i, outputs));

@@ -156,6 +156,20 @@ static int find(const token_shards *self, int64_t sample, int64_t epoch, int64_t
     return file;
 }
 
+static int64_t epoch_of(const cse_input *input, int64_t i)
+{
+    return input->epochs != NULL ? input->epochs[i] : 0;
+}
+
+static void expect(const token_shards *self, int64_t sample, int64_t epoch)
+{
+    int64_t token;
+    const int file = find(self, sample, epoch, &token);
+    const cse_npy_header *header = &self->shards[file].header;
+    cse_file_pool_expect(self->pool, file, header->offset + token * header->size,
+                         (size_t)((self->time + 1) * header->size));
+}
+
 static cse_status token_shards_read(cse_input *input, const int64_t *indices, int64_t count,
                                     void *const outputs[])
 {
@@ -163,8 +177,9 @@ static cse_status token_shards_read(cse_input *input, const int64_t *indices, in
     cse_file_pool_look_once(self->pool);
     for (int64_t i = 0; i < count; i++) {
         int64_t token;
-        const int64_t epoch = input->epochs != NULL ? input->epochs[i] : 0;
-        const int file = find(self, indices[i], epoch, &token);
+        const int file = find(self, indices[i], epoch_of(input, i), &token);
+        if (i + 1 < count)
+            expect(self, indices[i + 1], epoch_of(input, i + 1));
         const cse_npy_header *header = &self->shards[file].header;
         CSE_TRY(cse_file_pool_read(self->pool, file, header->offset + token * header->size,
                                    self->raw, (size_t)((self->time + 1) * header->size)));

@@ -163,6 +163,26 @@ cse_token_place cse_token_sources_find(const cse_token_sources *sources, cse_mix
                                   row * sources->time + cse_windows_shift(left_over, place.pass) };
 }
 
+/* What lies open is read by the pool, anything else by the library. */
+static cse_status read_block(cse_token_sources *sources, int file, const int64_t *starts,
+                             const int64_t *counts, int32_t *values)
+{
+    cse_hdf5_piece piece;
+    const cse_hdf5_table *table = sources->files[file].table;
+    if (!cse_hdf5_table_place(table, starts, counts, CSE_INT32, &piece))
+        return cse_hdf5_table_read(table, starts, counts, CSE_INT32, values);
+    const int size = piece.numbers.size;
+    unsigned char *raw =
+        size < 4 ? cse_malloc((size_t)(piece.count * size) + 1) : (unsigned char *)values;
+    cse_status status = cse_file_pool_read_more(sources->pool, file, piece.offset, raw,
+                                                (size_t)(piece.count * size));
+    if (size < 4 && status == CSE_OK)
+        cse_npy_convert(&piece.numbers, raw, piece.count, CSE_INT32, values);
+    if (size < 4)
+        free(raw);
+    return status;
+}
+
 cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place place,
                                   int32_t *values)
 {
@@ -171,6 +191,6 @@ cse_status cse_token_sources_read(cse_token_sources *sources, cse_token_place pl
     const int64_t tokens = sources->time + 1;
     const int64_t starts[3] = { place.row, 0, 0 };
     const int64_t counts[3] = { 1, sources->features, sources->time };
-    return f->is_corpus ? cse_hdf5_table_read(f->table, &place.token, &tokens, CSE_INT32, values)
-                        : cse_hdf5_table_read(f->table, starts, counts, CSE_INT32, values);
+    return f->is_corpus ? read_block(sources, place.file, &place.token, &tokens, values)
+                        : read_block(sources, place.file, starts, counts, values);
 }

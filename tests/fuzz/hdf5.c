@@ -17,7 +17,7 @@ static void check(cse_status status)
         abort();
 }
 
-static void read_row(cse_hdf5_table *table, int64_t row)
+static void read_row(const cse_hdf5_table *table, int64_t row)
 {
     const cse_shape shape = cse_hdf5_table_shape(table);
     int64_t starts[CSE_MAX_RANK] = { row }, counts[CSE_MAX_RANK], elements = 1;

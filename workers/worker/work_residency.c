@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/guarded_copy.h"
 #include "workers/arena/arena_budget.h"
 #include "workers/arena/disk_threads.h"
 #include "workers/arena/shards.h"
@@ -218,6 +219,7 @@ static void catch_bus_errors(cse_work *work)
     broken_cluster = work->cluster;
     broken_slot = work->slot;
     sigaction(SIGBUS, &(struct sigaction){ .sa_handler = on_bus_error }, NULL);
+    cse_guarded_copy_prepare();
 }
 
 cse_status cse_work_residency_new(cse_work *work, cse_block_io *modelled)

@@ -2,7 +2,7 @@
 before: wall time; the processor time of the coordinator until it starts its workers; and that of
 each process until the first step is told.
 
-    start_time.py --csengine PROGRAM [--rounds N] [--json] -- ARGUMENT...
+    start_time.py --csengine PROGRAM [--rounds N] [--json] [--least MS] -- ARGUMENT...
 
 The arguments are those of `csengine start` (a configuration, --set, --weights); without any, a
 GPT-2 of 48 layers of 32 channels. Each round is a run of its own in a new folder, which is stopped
@@ -55,11 +55,19 @@ def children(process_id):
         return []
 
 
+def shared_mb(process_id):
+    """Shared memory that the process has touched."""
+    with open(f"/proc/{process_id}/status") as file:
+        found = re.search(r"RssShmem:\s+(\d+) kB", file.read())
+    return int(found.group(1)) / 1e3
+
+
 def watch(supervisor, times):
-    """The processor time of the coordinator's main thread when it starts its first worker."""
+    """What the coordinator's main thread has taken when it starts its first worker."""
     while "until workers" not in times and os.path.exists(f"/proc/{supervisor}"):
         for coordinator in children(supervisor):
             if any(role_of(one) == "replica" for one in children(coordinator)):
+                times["shared MB"] = shared_mb(coordinator)
                 times["until workers"] = processor_ms(coordinator)[1]
         time.sleep(0.001)
 
@@ -92,6 +100,8 @@ def main():
     parser.add_argument("--csengine", default="csengine")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--least", type=float, help="fail where the least `until workers` is more")
+    parser.add_argument("--most_shared_mb", type=float, help="fail where any `shared MB` is more")
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
     work = tempfile.mkdtemp()
@@ -119,6 +129,11 @@ def main():
     print(f"{'':16} {'ms':>9}   medians of {options.rounds}")
     for name, value in medians.items():
         print(f"{name:16} {value:9.1f}")
+    least = min(r["until workers"] for r in rounds[1:])
+    if options.least and least > options.least:
+        sys.exit(f"FAIL: at least {least:.0f} ms until workers, {options.least:g} at most")
+    if options.most_shared_mb and medians["shared MB"] > options.most_shared_mb:
+        sys.exit(f"FAIL: {medians['shared MB']:.1f} MB, {options.most_shared_mb:g} at most")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A start with a cached step: the processor time of the coordinator until it starts its workers, for
-# 48 layers, and that it touches no moments, which begin as zeros. Processor time, the least of three
-# rounds, and four times what a quiet machine needs: other work makes caches slower, not this fail.
+# A start with a cached step: the processor time of the coordinator until it starts its workers,
+# for 48 layers, and that it touches no moments, which begin as zeros. Processor time, the least of
+# three rounds, and four times what a quiet machine needs: other work makes caches slower, not this
+# fail.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 [ "${CSE_SANITIZE:-no}" = no ] || { echo 'sanitizers multiply the time'; exit 77; }
